@@ -1,101 +1,133 @@
 /* Plain CSR: what no format improves, and the reference in every comparison. */
 #include "format.h"
+#include "product.h"
+#include "values.h"
 
 #include <stdio.h>
 #include <string.h>
 
 enum { ROW_PTR, COLS, VALUES };
 
-/* Columns take 4 bytes unless the matrix is too wide for them; row pointers stay at 8. */
-static macko_type col_type(int64_t ncols)
+/* Indices take 4 bytes unless the matrix is too big for them. */
+static macko_type index_type(int64_t largest)
 {
-  return ncols > INT32_MAX ? MACKO_I64 : MACKO_I32;
+  return largest > INT32_MAX ? MACKO_I64 : MACKO_I32;
 }
 
-static macko_status plan(const macko_sorted_csr *a, int64_t *bytes, char reason[160], macko_error *err)
+static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  int64_t nnz = macko_csr_nnz(a);
+  if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as they are, not as %s", macko_values_name(options->values));
+  plan->values = MACKO_VALUES_RAW;
+  plan->stored_type = a->value_type;
+  plan->bytes = (a->nrows + 1) * macko_type_bytes(index_type(nnz)) +
+                nnz * (macko_type_bytes(index_type(a->ncols)) + macko_type_bytes(a->value_type));
+  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(index_type(a->ncols)),
+           macko_type_name(index_type(nnz)));
+  return MACKO_OK;
+}
+
+static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t count)
+{
+  if (to->type == from_type) memcpy(to->data, from, (size_t)to->bytes);
+  else if (to->type == MACKO_I32)
+    for (int64_t i = 0; i < count; i++) ((int32_t *)to->data)[i] = (int32_t)((const int64_t *)from)[i];
+  else
+    for (int64_t i = 0; i < count; i++) ((int64_t *)to->data)[i] = ((const int32_t *)from)[i];
+}
+
+static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_status s = macko_add_section(m, "row_ptr", index_type(m->nnz), m->nrows + 1, err);
+  if (!s) s = macko_add_section(m, "cols", index_type(m->ncols), m->nnz, err);
+  if (!s) s = macko_add_section(m, "values", m->value_type, m->nnz, err);
+  if (s) return s;
+  copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1);
+  copy_indices(&m->sections[COLS], a->col_type, a->cols, m->nnz);
+  if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
+  return MACKO_OK;
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   (void)err;
-  *bytes = (a->nrows + 1) * 8 + a->nnz * (macko_type_bytes(col_type(a->ncols)) + macko_type_bytes(a->value_type));
-  snprintf(reason, 160, "plain CSR: %lld bytes", (long long)*bytes);
+  if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
   return MACKO_OK;
 }
 
-static macko_status encode(const macko_sorted_csr *a, macko_matrix *m, macko_error *err)
+static inline int64_t index_at(const macko_section *s, int64_t i)
 {
-  macko_type type = col_type(a->ncols);
-  macko_status s = macko_add_section(m, "row_ptr", MACKO_I64, a->nrows + 1, err);
-  if (!s) s = macko_add_section(m, "cols", type, a->nnz, err);
-  if (!s) s = macko_add_section(m, "values", a->value_type, a->nnz, err);
-  if (s) return s;
-  memcpy(m->sections[ROW_PTR].data, a->row_ptr, (size_t)m->sections[ROW_PTR].bytes);
-  memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
-  for (int64_t p = 0; p < a->nnz; p++)
-    if (type == MACKO_I64) ((int64_t *)m->sections[COLS].data)[p] = a->cols[p];
-    else ((int32_t *)m->sections[COLS].data)[p] = (int32_t)a->cols[p];
-  return MACKO_OK;
-}
-
-static inline int64_t col_at(const macko_section *cols, int64_t p)
-{
-  return cols->type == MACKO_I64 ? ((const int64_t *)cols->data)[p] : ((const int32_t *)cols->data)[p];
-}
-
-static inline double number_at(macko_type type, const void *array, int64_t p)
-{
-  return type == MACKO_F64 ? ((const double *)array)[p] : ((const float *)array)[p];
+  return macko_index(s->type, s->data, i);
 }
 
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   (void)err;
-  if (row_ptr) memcpy(row_ptr, m->sections[ROW_PTR].data, (size_t)m->sections[ROW_PTR].bytes);
-  if (values) memcpy(values, m->sections[VALUES].data, (size_t)m->sections[VALUES].bytes);
-  for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = col_at(&m->sections[COLS], p);
+  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = index_at(&m->sections[ROW_PTR], i);
+  for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = index_at(&m->sections[COLS], p);
+  if (values && m->nnz) memcpy(values, m->sections[VALUES].data, (size_t)m->sections[VALUES].bytes);
   return MACKO_OK;
 }
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
-  const int64_t *row_ptr = m->sections[ROW_PTR].data;
-  if (m->sections[ROW_PTR].bytes != (m->nrows + 1) * 8 || row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz ||
-      m->sections[COLS].bytes != m->nnz * macko_type_bytes(col_type(m->ncols)) ||
+  if (m->nsections != 3 || m->sections[ROW_PTR].type != index_type(m->nnz) || m->sections[COLS].type != index_type(m->ncols) ||
+      m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(index_type(m->nnz)) ||
+      m->sections[COLS].bytes != m->nnz * macko_type_bytes(index_type(m->ncols)) || m->sections[VALUES].type != m->value_type ||
       m->sections[VALUES].bytes != m->nnz * macko_type_bytes(m->value_type))
-    return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows, (long long)m->nnz);
-  for (int64_t i = 0; i < m->nrows; i++)
-    if (row_ptr[i + 1] < row_ptr[i] || row_ptr[i + 1] > m->nnz)
-      return macko_fail(err, MACKO_CORRUPT, "row_ptr is %lld after row %lld", (long long)row_ptr[i + 1], (long long)i);
+    return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows,
+                      (long long)m->nnz);
+  if (index_at(&m->sections[ROW_PTR], 0) != 0 || index_at(&m->sections[ROW_PTR], m->nrows) != m->nnz)
+    return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)m->nnz);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t begin = index_at(&m->sections[ROW_PTR], i), end = index_at(&m->sections[ROW_PTR], i + 1);
+    if (end < begin || end > m->nnz)
+      return macko_fail(err, MACKO_CORRUPT, "row_ptr goes from %lld to %lld at row %lld", (long long)begin, (long long)end,
+                        (long long)i);
+  }
   for (int64_t p = 0; p < m->nnz; p++)
-    if (col_at(&m->sections[COLS], p) < 0 || col_at(&m->sections[COLS], p) >= m->ncols)
-      return macko_fail(err, MACKO_CORRUPT, "column %lld at entry %lld is outside the matrix",
-                        (long long)col_at(&m->sections[COLS], p), (long long)p);
+    if (index_at(&m->sections[COLS], p) < 0 || index_at(&m->sections[COLS], p) >= m->ncols)
+      return macko_fail(err, MACKO_CORRUPT, "column %lld at entry %lld is outside 0..%lld",
+                        (long long)index_at(&m->sections[COLS], p), (long long)p, (long long)m->ncols - 1);
   return MACKO_OK;
 }
 
-/* One body for every combination of types; callers pass constants, so each instance is specialised by the compiler. */
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, macko_op op, macko_type values, macko_type vector,
-                                                              double alpha, const void *x, void *y)
+/* One body for every combination of types; constants make each instance a plain loop. */
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, macko_type col_type,
+                                                              macko_type values, macko_type vector, macko_op op, int group)
 {
-  const int64_t *row_ptr = m->sections[ROW_PTR].data;
+  const macko_section *row_ptr = &m->sections[ROW_PTR];
+  const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
   for (int64_t i = 0; i < m->nrows; i++) {
-    double sum = 0, xi = op == MACKO_OP_T ? alpha * number_at(vector, x, i) : 0;
-    for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) {
-      int64_t col = col_at(&m->sections[COLS], p);
-      double v = number_at(values, m->sections[VALUES].data, p);
-      if (op == MACKO_OP_N) sum += v * number_at(vector, x, col);
-      else if (vector == MACKO_F64) ((double *)y)[col] += v * xi;
-      else ((float *)y)[col] += (float)(v * xi);
+    int64_t end = index_at(row_ptr, i + 1);
+    double sum[MACKO_GROUP] = {0};
+    if (op == MACKO_OP_T)
+      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
+    for (int64_t p = index_at(row_ptr, i); p < end; p++) {
+      int64_t col = macko_index(col_type, cols, p);
+      double value = macko_float_at(values, v, p);
+      for (int j = 0; j < group; j++)
+        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
+        else macko_add_y(vector, q, j, col, value * sum[j]);
     }
-    if (op == MACKO_OP_T) continue;
-    if (vector == MACKO_F64) ((double *)y)[i] += alpha * sum;
-    else ((float *)y)[i] += (float)(alpha * sum);
+    if (op == MACKO_OP_N)
+      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
   }
 }
 
-static void multiply(const macko_matrix *m, macko_op op, macko_type vector, double alpha, const void *x, void *y)
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
-  if (m->value_type == MACKO_F64 && vector == MACKO_F64 && op == MACKO_OP_N)
-    multiply_as(m, MACKO_OP_N, MACKO_F64, MACKO_F64, alpha, x, y);
-  else multiply_as(m, op, m->value_type, vector, alpha, x, y);
+  int narrow = m->sections[COLS].type == MACKO_I32;
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group)
+  if (narrow && m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
+  else if (narrow && m->value_type == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
+  else MACKO_FOR_GROUPS(p, ANY_MATRIX)
+  return MACKO_OK;
 }
 
-const macko_format_ops macko_csr_ops = {plan, encode, decode, validate, multiply};
+const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply};

@@ -1,48 +1,59 @@
-/* What a format is: one static const table of functions, in this order in every lib/<format>.c. */
+/* What a format is: one static const table of functions, the same slots in the same order in every lib/<format>.c. */
 #ifndef MACKO_FORMAT_H
 #define MACKO_FORMAT_H
 
 #include "macko.h"
 
-/* One array of the compressed form. Upload, save, load, checksum and byte counts are written once over sections. */
-typedef struct {
-  const char *name;
-  void *data;
-  int64_t bytes;
-  macko_type type;
-} macko_section;
+enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 8, MACKO_REASON_LENGTH = 256 };
 
-enum { MACKO_MAX_SECTIONS = 12 };
+/* What plan decided: everything encode needs besides the matrix, and everything info reports. */
+typedef struct {
+  int64_t bytes;                   /* exact size of the encoding, all sections */
+  macko_layout layout;             /* AUTO where the format has none */
+  int delta_bits;                  /* 0 where the format has none or the width varies */
+  macko_values values;             /* codec of the value stream */
+  macko_type stored_type;          /* its element type */
+  int lossy;
+  int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
+  char reason[MACKO_REASON_LENGTH];
+} macko_plan;
 
 struct macko_matrix {
   const struct macko_format_ops *ops;
   macko_format format;
+  macko_options options; /* as asked for: refresh chooses values by them again */
+  macko_plan plan;
   macko_type value_type;
   int64_t nrows, ncols, nnz;
   int nsections;
   macko_section sections[MACKO_MAX_SECTIONS];
-  char reason[160];
 };
 
-/* Sorted rows without duplicates, 64-bit row pointers and columns: what every encoder reads. */
+/* y = alpha op(A) x + beta y, arguments checked: k >= 1, alpha != 0, A not empty. */
 typedef struct {
-  int64_t nrows, ncols, nnz;
-  const int64_t *row_ptr;
-  const int64_t *cols;
-  const void *values;
-  macko_type value_type;
-} macko_sorted_csr;
+  macko_op op;
+  macko_type vector_type;
+  int64_t k;
+  double alpha, beta;
+  const void *x;
+  int64_t ldx;
+  void *y;
+  int64_t ldy;
+} macko_product;
 
+/* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range, row_ptr[nrows] == nnz. */
 typedef struct macko_format_ops {
-  /* Exact bytes of the encoding and the reason in words, without building it. */
-  macko_status (*plan)(const macko_sorted_csr *a, int64_t *bytes, char reason[160], macko_error *err);
-  /* Fills sections; the caller frees whatever is there when this fails. */
-  macko_status (*encode)(const macko_sorted_csr *a, macko_matrix *m, macko_error *err);
+  /* Reads pattern and values, allocates nothing big; fills *plan. UNSUPPORTED or LIMIT where the matrix does not fit. */
+  macko_status (*plan)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+  /* Fills m->sections by m->plan; the caller frees them when this fails. */
+  macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
+  /* New values for the same pattern (row lengths checked by the caller); on failure m is unchanged. */
+  macko_status (*refresh)(const macko_csr *a, macko_matrix *m, macko_error *err);
+  /* Bit-identical CSR back; any output may be NULL. */
   macko_status (*decode)(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
-  /* Every index and length checked, for data that comes from outside. */
+  /* Every index and length checked; run on whatever comes from a file before a multiply sees it. */
   macko_status (*validate)(const macko_matrix *m, macko_error *err);
-  /* One vector; y has been scaled by beta already. */
-  void (*multiply)(const macko_matrix *m, macko_op op, macko_type vector_type, double alpha, const void *x, void *y);
+  macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;
@@ -53,13 +64,46 @@ typedef struct macko_format_ops {
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Adds a zeroed section of count elements to m. */
+/* Every field inside its list; INVALID_ARGUMENT otherwise. */
+macko_status macko_check_options(const macko_options *options, macko_error *err);
+
+/* A zeroed array of count elements, not yet part of a matrix; free(section->data) gives it back. */
+macko_status macko_new_section(const char *name, macko_type type, int64_t count, macko_section *section, macko_error *err);
+
+/* The same, appended to m, which owns it. */
 macko_status macko_add_section(macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err);
 
-int64_t macko_type_bytes(macko_type type);
+/* The section of that name, NULL if there is none. */
+const macko_section *macko_find_section(const macko_matrix *m, const char *name);
 
-/* Checks *csr and gives its sorted form, which owns its arrays (free with macko_sorted_free). */
-macko_status macko_sort_csr(const macko_csr *csr, macko_sorted_csr *sorted, macko_error *err);
-void macko_sorted_free(macko_sorted_csr *sorted);
+/* refresh: puts a fresh section in place of the one of the same name, or at the end; cannot fail. */
+void macko_put_section(macko_matrix *m, const macko_section *fresh);
+
+/* Frees and removes the section of that name, if there is one. */
+void macko_drop_section(macko_matrix *m, const char *name);
+
+/* Checks *csr. Where rows are sorted and free of duplicates *sorted is the same view and *owned is NULL; otherwise *sorted
+ * points into *owned, one allocation, which the caller frees. */
+macko_status macko_sort_csr(const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err);
+
+static inline int64_t macko_index(macko_type type, const void *array, int64_t i)
+{
+  return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+static inline int64_t macko_csr_row(const macko_csr *a, int64_t i)
+{
+  return macko_index(a->row_ptr_type, a->row_ptr, i);
+}
+
+static inline int64_t macko_csr_col(const macko_csr *a, int64_t p)
+{
+  return macko_index(a->col_type, a->cols, p);
+}
+
+static inline int64_t macko_csr_nnz(const macko_csr *a)
+{
+  return macko_csr_row(a, a->nrows);
+}
 
 #endif

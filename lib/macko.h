@@ -2,8 +2,8 @@
  *
  * Conventions. Every function that can fail returns a macko_status and, on failure, fills *err (which may be NULL) with one
  * sentence that names the offending value and place. Nothing is printed, nothing aborts, there is no global state. On failure
- * outputs are unchanged. All pointers are host memory. A matrix is immutable after encoding, so any number of threads may
- * multiply with it at once. */
+ * outputs are unchanged. All pointers are host memory unless a function says otherwise. Indices count from 0. A matrix is
+ * immutable between encode and refresh, so any number of threads may multiply with it at once. */
 #ifndef MACKO_H
 #define MACKO_H
 
@@ -14,19 +14,44 @@
 extern "C" {
 #endif
 
-/* Status codes and formats come from the lists status.def and formats.def: MACKO_OK, ..., MACKO_FORMAT_CSR, ... */
-typedef enum {
+#define MACKO_VERSION_STRING "0.1.0"
+
+/* ---- the lists: every name below is one line of a .def file ---- */
+
+typedef enum { /* MACKO_OK, MACKO_INVALID_ARGUMENT, ... */
 #define MACKO_STATUS_CODE(symbol, text) MACKO_##symbol,
 #include "status.def"
 #undef MACKO_STATUS_CODE
 } macko_status;
 
-typedef enum {
+typedef enum { /* MACKO_F64, MACKO_F32, ... */
+#define MACKO_ELEMENT_TYPE(symbol, name, bytes) MACKO_##symbol,
+#include "types.def"
+#undef MACKO_ELEMENT_TYPE
+} macko_type;
+
+typedef enum { /* MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ... */
 #define MACKO_FORMAT(symbol, name, text) MACKO_FORMAT_##symbol,
 #include "formats.def"
 #undef MACKO_FORMAT
-  MACKO_FORMAT_AUTO
+  MACKO_FORMAT_AUTO /* also the number of formats */
 } macko_format;
+
+typedef enum { /* MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ... */
+#define MACKO_LAYOUT(symbol, name, text) MACKO_LAYOUT_##symbol,
+#include "choices.def"
+#undef MACKO_LAYOUT
+} macko_layout;
+
+typedef enum { /* MACKO_VALUES_AUTO, MACKO_VALUES_RAW, ... */
+#define MACKO_VALUES(symbol, name, text) MACKO_VALUES_##symbol,
+#include "choices.def"
+#undef MACKO_VALUES
+} macko_values;
+
+typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
+
+/* ---- errors ---- */
 
 /* A status and its sentence. */
 typedef struct {
@@ -34,10 +59,10 @@ typedef struct {
   char text[512];
 } macko_error;
 
-/* Element types of values, vectors and indices. */
-typedef enum { MACKO_F64, MACKO_F32, MACKO_I32, MACKO_I64 } macko_type;
+/* Meaning of a status code as a constant string; "unknown status" for anything else. */
+const char *macko_status_text(macko_status status);
 
-typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
+/* ---- input ---- */
 
 /* A view of a CSR matrix: nothing is owned or copied by the view itself.
  * row_ptr has nrows + 1 entries, starts at 0 and does not decrease; cols and values have row_ptr[nrows] entries each. */
@@ -45,54 +70,128 @@ typedef struct {
   int64_t nrows, ncols;
   macko_type row_ptr_type; /* MACKO_I32 or MACKO_I64 */
   macko_type col_type;     /* MACKO_I32 or MACKO_I64 */
-  macko_type value_type;   /* MACKO_F64 or MACKO_F32 */
+  macko_type value_type;   /* MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16 */
   const void *row_ptr, *cols, *values;
 } macko_csr;
 
-typedef struct macko_matrix macko_matrix;
+/* ---- options ---- */
 
-/* What to encode to. Set defaults with macko_options_init, then change fields. */
+/* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats built in */
+  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats */
+  macko_layout layout; /* default MACKO_LAYOUT_AUTO */
+  int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
+  macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
 } macko_options;
-
-/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
- * 32-bit columns (64-bit where ncols needs it), 32-bit row pointers (64-bit where nnz needs it) and the same value type. */
-typedef struct {
-  macko_format format;
-  macko_type value_type;
-  int64_t nrows, ncols, nnz;
-  int64_t bytes, csr_bytes;
-  const char *reason; /* why these parameters, owned by the matrix */
-} macko_info;
 
 void macko_options_init(macko_options *options);
 
-/* Name of a format ("csr"), NULL if format is not one. */
-const char *macko_format_name(macko_format format);
+/* Sets one option by its name ("format", "layout", "delta_bits", "values") from text ("macko", "slice", "4", "f32").
+ * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
+macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
-/* Meaning of a status code as a constant string. */
-const char *macko_status_text(macko_status status);
+/* Names from the lists, NULL for a number outside them; the name of MACKO_FORMAT_AUTO is "auto". */
+const char *macko_format_name(macko_format format);
+const char *macko_layout_name(macko_layout layout);
+const char *macko_values_name(macko_values values);
+const char *macko_type_name(macko_type type);
+int64_t macko_type_bytes(macko_type type);
+
+/* ---- matrices ---- */
+
+typedef struct macko_matrix macko_matrix;
 
 /* Encodes *csr, whose arrays are read and not kept. Rows may be unsorted; duplicate entries of a row are added in their order.
  * options may be NULL (defaults). *matrix is new and freed with macko_destroy.
- * Errors: INVALID_MATRIX (row and value named), INVALID_ARGUMENT, OUT_OF_MEMORY. */
+ * Errors: INVALID_MATRIX (row and value named), INVALID_ARGUMENT, UNSUPPORTED or LIMIT (the asked-for format cannot hold this
+ * matrix; automatic choice falls back to csr instead), OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
+/* Takes new values for the same pattern: the column stream stays, the value stream is written anew (re-chosen where the old
+ * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded.
+ * Errors: INVALID_MATRIX if the row lengths differ, OUT_OF_MEMORY; the old values stay in both cases. */
+macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err);
+
 /* Writes the matrix back as CSR with sorted rows: row_ptr int64[nrows + 1], cols int64[nnz], values of the matrix's own value
- * type, bit for bit what was encoded (explicit zeros, -0.0 and NaN payloads included). Any pointer may be NULL to skip it. */
+ * type, bit for bit what was encoded (explicit zeros, -0.0 and NaN payloads included) unless a lossy store was asked for.
+ * Any pointer may be NULL to skip that array. */
 macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
- * sums are never narrower than the vector type. beta = 0 does not read Y. X and Y must not overlap.
- * Row i of the result differs from the exact one by at most gamma(nnz_i + 2) (|A||x|)_i. */
+ * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
+ * overlap. Same matrix and vectors give the same bits on every run.
+ * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 
-void macko_get_info(const macko_matrix *matrix, macko_info *info);
+/* Checks every index and length of the compressed form, so that no multiply can read or write outside its arrays.
+ * Errors: CORRUPT, naming the section and place. */
+macko_status macko_validate(const macko_matrix *matrix, macko_error *err);
 
 /* Frees the matrix and sets *matrix to NULL; NULL is allowed. */
 void macko_destroy(macko_matrix **matrix);
+
+/* ---- what was done and why ---- */
+
+/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
+ * 32-bit columns and row pointers (64-bit where ncols or nnz needs it) and the same value type. */
+typedef struct {
+  macko_format format;
+  macko_type value_type;  /* of the matrix that was encoded */
+  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict */
+  macko_values values;    /* the codec in use: RAW, NARROW, DICT, or the lossy type that was asked for */
+  macko_layout layout;    /* AUTO for a format without layouts */
+  int delta_bits;         /* 0 where the width varies or the format has none */
+  int lossy;              /* 1 if decode does not return every value bit for bit */
+  int64_t nrows, ncols, nnz;
+  int64_t bytes, csr_bytes;
+  int64_t nsections;
+  const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
+} macko_info;
+
+void macko_get_info(const macko_matrix *matrix, macko_info *info);
+
+/* One array of the compressed form, owned by the matrix. */
+typedef struct {
+  const char *name;
+  macko_type type;
+  int64_t bytes;
+  void *data;
+} macko_section;
+
+/* Section i of 0 .. nsections - 1; NULL beyond. */
+const macko_section *macko_get_section(const macko_matrix *matrix, int64_t i);
+
+/* ---- files ---- */
+
+/* What a reader found besides the matrix. */
+typedef struct {
+  char kind[96];          /* in words: "Matrix Market coordinate real symmetric" */
+  int symmetric;          /* 1 if the file stores one triangle of a symmetric matrix (both are in the csr) */
+  int64_t stored_entries; /* entries in the file, before a stored triangle was mirrored */
+} macko_file_info;
+
+/* Called now and then while a file is read: bytes of the file consumed and its size (0 if unknown). */
+typedef struct {
+  void (*report)(void *context, int64_t done, int64_t total);
+  void *context;
+} macko_progress;
+
+/* Reads a matrix by what the file holds: Matrix Market (.mtx, .mtx.gz), Rutherford-Boeing or Harwell-Boeing (.rb .rua .rsa .pua
+ * .psa .hb), or NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out. Patterns read as ones,
+ * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
+ * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
+ * Errors: IO (with the system's reason), PARSE (file, line and what is wrong), UNSUPPORTED (complex values; a file type this
+ * build lacks the library for), LIMIT, OUT_OF_MEMORY. */
+macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
+                        macko_error *err);
+
+/* Frees what macko_read made and clears the view. */
+void macko_free_csr(macko_csr *csr);
+
+/* Writes *csr as Matrix Market coordinate real general with enough digits to read the same values back; through zlib if path ends
+ * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. Errors: IO. */
+macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,7 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
 #include "format.h"
+#include "product.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,99 +11,77 @@ static const macko_format_ops *const format_ops[] = {
 #undef MACKO_FORMAT
 };
 
-static const char *const format_names[] = {
-#define MACKO_FORMAT(symbol, name, text) #name,
-#include "formats.def"
-#undef MACKO_FORMAT
-};
-
-static const char *const status_texts[] = {
-#define MACKO_STATUS_CODE(symbol, text) text,
-#include "status.def"
-#undef MACKO_STATUS_CODE
-};
-
-macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
+/* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
+static macko_status choose(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
 {
-  if (err) {
-    va_list args;
-    va_start(args, sentence);
-    vsnprintf(err->text, sizeof err->text, sentence, args);
-    va_end(args);
-    err->status = status;
-  }
-  return status;
-}
-
-const char *macko_format_name(macko_format format)
-{
-  return (unsigned)format < MACKO_FORMAT_AUTO ? format_names[format] : NULL;
-}
-
-const char *macko_status_text(macko_status status)
-{
-  return (size_t)status < sizeof status_texts / sizeof *status_texts ? status_texts[status] : "unknown status";
-}
-
-int64_t macko_type_bytes(macko_type type)
-{
-  return type == MACKO_F64 || type == MACKO_I64 ? 8 : 4;
-}
-
-void macko_options_init(macko_options *options)
-{
-  options->format = MACKO_FORMAT_AUTO;
-}
-
-macko_status macko_add_section(macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err)
-{
-  int64_t bytes = count * macko_type_bytes(type);
-  void *data = calloc(bytes > 0 ? (size_t)bytes : 1, 1);
-  if (!data) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld bytes of section %s", (long long)bytes, name);
-  m->sections[m->nsections++] = (macko_section){name, data, bytes, type};
-  return MACKO_OK;
-}
-
-static macko_status choose(const macko_sorted_csr *a, macko_matrix *m, macko_format wanted, macko_error *err)
-{
-  int64_t best = -1;
+  macko_status refused = MACKO_OK;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
-    int64_t bytes;
-    char reason[sizeof m->reason];
-    if (wanted != MACKO_FORMAT_AUTO && wanted != (macko_format)f) continue;
-    macko_status s = format_ops[f]->plan(a, &bytes, reason, err);
-    if (s) return s;
-    if (best >= 0 && bytes >= best) continue;
-    best = bytes;
-    m->format = (macko_format)f;
-    m->ops = format_ops[f];
-    memcpy(m->reason, reason, sizeof reason);
+    macko_plan plan = {0};
+    if (options->format != MACKO_FORMAT_AUTO && options->format != (macko_format)f) continue;
+    macko_status s = format_ops[f]->plan(a, options, &plan, err);
+    if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
+    else if (s) return s;
+    else if (!m->ops || plan.bytes < m->plan.bytes) m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
   }
-  return MACKO_OK;
+  return m->ops ? MACKO_OK : refused;
+}
+
+static macko_status encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_matrix *m = calloc(1, sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  m->options = *options;
+  m->value_type = a->value_type;
+  m->nrows = a->nrows, m->ncols = a->ncols, m->nnz = macko_csr_nnz(a);
+  macko_status s = choose(a, options, m, err);
+  if (!s) s = m->ops->encode(a, m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
+  return s;
 }
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_options defaults;
-  macko_sorted_csr a;
+  macko_csr a;
+  void *owned = NULL;
   macko_options_init(&defaults);
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   if (!options) options = &defaults;
-  if ((unsigned)options->format > MACKO_FORMAT_AUTO)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "format %d is not one of the %d formats", (int)options->format, MACKO_FORMAT_AUTO);
-  macko_status s = macko_sort_csr(csr, &a, err);
+  macko_status s = macko_check_options(options, err);
+  if (!s) s = macko_sort_csr(csr, &a, &owned, err);
   if (s) return s;
-  macko_matrix *m = calloc(1, sizeof *m);
-  if (!m) {
-    macko_sorted_free(&a);
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
-  }
-  m->nrows = a.nrows, m->ncols = a.ncols, m->nnz = a.nnz, m->value_type = a.value_type;
-  s = choose(&a, m, options->format, err);
-  if (!s) s = m->ops->encode(&a, m, err);
-  macko_sorted_free(&a);
-  if (s) macko_destroy(&m);
-  else *matrix = m;
+  s = encode_sorted(&a, options, matrix, err);
+  free(owned);
+  return s;
+}
+
+static macko_status same_rows(const macko_matrix *m, const macko_csr *a, macko_error *err)
+{
+  int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof *row_ptr);
+  if (!row_ptr) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare %lld row lengths", (long long)m->nrows);
+  macko_status s = m->ops->decode(m, row_ptr, NULL, NULL, err);
+  for (int64_t i = 0; !s && i < m->nrows; i++)
+    if (row_ptr[i + 1] != macko_csr_row(a, i + 1))
+      s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i,
+                     (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)), (long long)(row_ptr[i + 1] - row_ptr[i]));
+  free(row_ptr);
+  return s;
+}
+
+macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
+{
+  macko_csr a;
+  void *owned = NULL;
+  if (!m || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and csr must not be NULL");
+  if (csr->nrows != m->nrows || csr->ncols != m->ncols || csr->value_type != m->value_type)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s",
+                      (long long)csr->nrows, (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows,
+                      (long long)m->ncols, macko_type_name(m->value_type));
+  macko_status s = macko_sort_csr(csr, &a, &owned, err);
+  if (!s) s = same_rows(m, &a, err);
+  if (!s) s = m->ops->refresh(&a, m, err);
+  free(owned);
   return s;
 }
 
@@ -114,43 +91,55 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
   return matrix->ops->decode(matrix, row_ptr, cols, values, err);
 }
 
-static void scale(macko_type type, int64_t n, double beta, void *y)
-{
-  if (beta == 1) return;
-  for (int64_t i = 0; i < n; i++)
-    if (type == MACKO_F64) ((double *)y)[i] = beta == 0 ? 0 : beta * ((double *)y)[i];
-    else ((float *)y)[i] = beta == 0 ? 0 : (float)(beta * ((float *)y)[i]);
-}
-
-macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
-                            const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
+macko_status macko_validate(const macko_matrix *matrix, macko_error *err)
 {
   if (!matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
+  return matrix->ops->validate(matrix, err);
+}
+
+void macko_scale(const macko_product *p, int64_t n)
+{
+  if (p->beta == 1) return;
+  for (int64_t j = 0; j < p->k; j++)
+    for (int64_t i = 0; i < n; i++)
+      if (p->vector_type == MACKO_F64) {
+        double *y = (double *)p->y + j * p->ldy + i;
+        *y = p->beta == 0 ? 0 : p->beta * *y;
+      } else {
+        float *y = (float *)p->y + j * p->ldy + i;
+        *y = p->beta == 0 ? 0 : (float)(p->beta * *y);
+      }
+}
+
+macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha, const void *x,
+                            int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
+{
+  if (!m) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
   if (op != MACKO_OP_N && op != MACKO_OP_T) return macko_fail(err, MACKO_INVALID_ARGUMENT, "op is %d, not N or T", (int)op);
   if (vector_type != MACKO_F64 && vector_type != MACKO_F32)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is neither f64 nor f32", (int)vector_type);
-  int64_t nx = op == MACKO_OP_N ? matrix->ncols : matrix->nrows, ny = op == MACKO_OP_N ? matrix->nrows : matrix->ncols;
+  int64_t nx = op == MACKO_OP_N ? m->ncols : m->nrows, ny = op == MACKO_OP_N ? m->nrows : m->ncols;
   if (k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative", (long long)k);
   if (k > 1 && (ldx < nx || ldy < ny))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)ldx,
                       (long long)ldy, (long long)nx, (long long)ny);
-  if (k > 0 && ((nx > 0 && !x) || (ny > 0 && !y))) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
-  int64_t size = macko_type_bytes(vector_type);
-  for (int64_t j = 0; j < k; j++) {
-    char *yj = ny ? (char *)y + j * ldy * size : NULL;
-    scale(vector_type, ny, beta, yj);
-    if (alpha != 0 && nx && ny) matrix->ops->multiply(matrix, op, vector_type, alpha, (const char *)x + j * ldx * size, yj);
-  }
+  if (k == 0 || ny == 0) return MACKO_OK;
+  if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
+  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  if (alpha != 0 && m->nnz > 0) return m->ops->multiply(m, &p, err);
+  macko_scale(&p, ny);
   return MACKO_OK;
 }
 
 void macko_get_info(const macko_matrix *m, macko_info *info)
 {
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
-  *info = (macko_info){.format = m->format, .value_type = m->value_type, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz};
+  *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
+                       .values = m->plan.values, .layout = m->plan.layout, .delta_bits = m->plan.delta_bits,
+                       .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
+                       .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
-  info->reason = m->reason;
 }
 
 void macko_destroy(macko_matrix **matrix)

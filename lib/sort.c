@@ -1,12 +1,63 @@
-/* Checks a caller's CSR and brings it into the one form that encoders read: sorted rows, duplicates added. */
+/* Checks a caller's CSR; where rows are unsorted or hold duplicates, makes the copy that encoders read instead. */
 #include "format.h"
+#include "half.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static int64_t index_at(macko_type type, const void *array, int64_t i)
+static macko_status check_types(const macko_csr *c, macko_error *err)
 {
-  return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+  if (c->nrows < 0 || c->ncols < 0)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "the size %lld x %lld is negative", (long long)c->nrows, (long long)c->ncols);
+  if ((c->row_ptr_type != MACKO_I32 && c->row_ptr_type != MACKO_I64) || (c->col_type != MACKO_I32 && c->col_type != MACKO_I64))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "index types %d and %d must be i32 or i64", (int)c->row_ptr_type,
+                      (int)c->col_type);
+  if ((unsigned)c->value_type > MACKO_BF16)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "value type %d is none of f64, f32, f16 and bf16", (int)c->value_type);
+  if (!c->row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "row_ptr must not be NULL");
+  return MACKO_OK;
+}
+
+static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
+{
+  int64_t start = macko_csr_row(c, 0);
+  if (start) return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[0] is %lld and must be 0", (long long)start);
+  for (int64_t i = 0; i < c->nrows; i++) {
+    int64_t end = macko_csr_row(c, i + 1);
+    if (end < start)
+      return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld", (long long)start, (long long)end,
+                        (long long)i);
+    start = end;
+  }
+  if (start && (!c->cols || !c->values))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)start);
+  return MACKO_OK;
+}
+
+/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row. */
+static inline __attribute__((always_inline)) int64_t scan_columns(const macko_csr *c, macko_type col_type, int *sorted)
+{
+  int unsorted = 0;
+  for (int64_t i = 0, p = 0; i < c->nrows; i++) {
+    int64_t end = macko_csr_row(c, i + 1), before = -1;
+    for (; p < end; p++) {
+      int64_t col = macko_index(col_type, c->cols, p);
+      if ((uint64_t)col >= (uint64_t)c->ncols) return p;
+      unsorted |= col <= before;
+      before = col;
+    }
+  }
+  *sorted = !unsorted;
+  return -1;
+}
+
+static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
+{
+  int64_t bad = c->col_type == MACKO_I64 ? scan_columns(c, MACKO_I64, sorted) : scan_columns(c, MACKO_I32, sorted), row = 0;
+  if (bad < 0) return MACKO_OK;
+  while (macko_csr_row(c, row + 1) <= bad) row++;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside 0..%lld",
+                    (long long)macko_csr_col(c, bad), (long long)bad, (long long)row, (long long)c->ncols - 1);
 }
 
 typedef struct {
@@ -20,90 +71,82 @@ static int by_col_then_place(const void *a, const void *b)
   return p->place < q->place ? -1 : p->place > q->place;
 }
 
-static macko_status check(const macko_csr *c, macko_error *err)
+/* values[to] gets entry place of c, or has it added. A copy is a copy of bits. */
+static void put(const macko_csr *c, int64_t place, int add, void *values, int64_t to)
 {
-  if (c->nrows < 0 || c->ncols < 0)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "the size %lld x %lld is negative", (long long)c->nrows, (long long)c->ncols);
-  if ((c->row_ptr_type != MACKO_I32 && c->row_ptr_type != MACKO_I64) || (c->col_type != MACKO_I32 && c->col_type != MACKO_I64))
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "index types %d and %d must be i32 or i64", c->row_ptr_type, c->col_type);
-  if (c->value_type != MACKO_F64 && c->value_type != MACKO_F32)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "value type %d is neither f64 nor f32", c->value_type);
-  if (!c->row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "row_ptr must not be NULL");
-  int64_t start = index_at(c->row_ptr_type, c->row_ptr, 0);
-  if (start) return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[0] is %lld and must be 0", (long long)start);
-  for (int64_t i = 0; i < c->nrows; i++) {
-    int64_t end = index_at(c->row_ptr_type, c->row_ptr, i + 1);
-    if (end < start)
-      return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld", (long long)start, (long long)end,
-                        (long long)i);
-    start = end;
+  int64_t size = macko_type_bytes(c->value_type);
+  const void *from = (const char *)c->values + place * size;
+  void *at = (char *)values + to * size;
+  if (!add) {
+    memcpy(at, from, (size_t)size);
+    return;
   }
-  if (start && (!c->cols || !c->values))
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)start);
-  for (int64_t i = 0; i < c->nrows; i++)
-    for (int64_t p = index_at(c->row_ptr_type, c->row_ptr, i); p < index_at(c->row_ptr_type, c->row_ptr, i + 1); p++) {
-      int64_t col = index_at(c->col_type, c->cols, p);
-      if (col < 0 || col >= c->ncols)
-        return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside 0..%lld", (long long)col,
-                          (long long)p, (long long)i, (long long)c->ncols - 1);
-    }
-  return MACKO_OK;
-}
-
-static void append(const macko_csr *c, int64_t place, int add, void *values, int64_t to)
-{
-  if (c->value_type == MACKO_F64) {
-    double v = ((const double *)c->values)[place], *out = values;
-    if (add) out[to] += v;
-    else memcpy(out + to, (const double *)c->values + place, sizeof v);
-  } else {
-    float *out = values;
-    if (add) out[to] += ((const float *)c->values)[place];
-    else memcpy(out + to, (const float *)c->values + place, sizeof *out);
+  switch (c->value_type) {
+  case MACKO_F64: *(double *)at += *(const double *)from; break;
+  case MACKO_F32: *(float *)at += *(const float *)from; break;
+  case MACKO_F16:
+    *(uint16_t *)at = macko_f32_to_f16(macko_f16_to_f32(*(uint16_t *)at) + macko_f16_to_f32(*(const uint16_t *)from));
+    break;
+  default:
+    *(uint16_t *)at = macko_f32_to_bf16(macko_bf16_to_f32(*(uint16_t *)at) + macko_bf16_to_f32(*(const uint16_t *)from));
   }
 }
 
-macko_status macko_sort_csr(const macko_csr *c, macko_sorted_csr *sorted, macko_error *err)
+static int64_t longest_row(const macko_csr *c)
 {
-  macko_status s = check(c, err);
-  if (s) return s;
-  int64_t nnz = index_at(c->row_ptr_type, c->row_ptr, c->nrows), longest = 0, count = 0;
+  int64_t longest = 0;
   for (int64_t i = 0; i < c->nrows; i++) {
-    int64_t length = index_at(c->row_ptr_type, c->row_ptr, i + 1) - index_at(c->row_ptr_type, c->row_ptr, i);
+    int64_t length = macko_csr_row(c, i + 1) - macko_csr_row(c, i);
     if (length > longest) longest = length;
   }
-  int64_t *row_ptr = malloc((size_t)(c->nrows + 1) * sizeof *row_ptr), *cols = malloc((size_t)(nnz + 1) * sizeof *cols);
-  void *values = malloc((size_t)(nnz + 1) * (size_t)macko_type_bytes(c->value_type));
-  entry *row = malloc((size_t)(longest + 1) * sizeof *row);
-  if (!row_ptr || !cols || !values || !row) {
-    free(row_ptr), free(cols), free(values), free(row);
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sort a matrix of %lld nonzeros", (long long)nnz);
-  }
+  return longest;
+}
+
+/* Rows in order, duplicates added, into the arrays of *out; row is room for the longest row. */
+static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
+{
+  int64_t *row_ptr = (int64_t *)out->row_ptr, count = 0;
   row_ptr[0] = 0;
   for (int64_t i = 0; i < c->nrows; i++) {
-    int64_t begin = index_at(c->row_ptr_type, c->row_ptr, i), length = index_at(c->row_ptr_type, c->row_ptr, i + 1) - begin;
+    int64_t begin = macko_csr_row(c, i), length = macko_csr_row(c, i + 1) - begin;
     int unsorted = 0;
     for (int64_t p = 0; p < length; p++) {
-      row[p] = (entry){index_at(c->col_type, c->cols, begin + p), begin + p};
-      if (p && row[p].col < row[p - 1].col) unsorted = 1;
+      row[p] = (entry){macko_csr_col(c, begin + p), begin + p};
+      unsorted |= p && row[p].col < row[p - 1].col;
     }
     if (unsorted) qsort(row, (size_t)length, sizeof *row, by_col_then_place);
     for (int64_t p = 0; p < length; p++) {
       int same = p && row[p].col == row[p - 1].col;
-      if (!same) cols[count++] = row[p].col;
-      append(c, row[p].place, same, values, count - 1);
+      if (!same && c->col_type == MACKO_I64) ((int64_t *)out->cols)[count++] = row[p].col;
+      else if (!same) ((int32_t *)out->cols)[count++] = (int32_t)row[p].col;
+      put(c, row[p].place, same, (void *)out->values, count - 1);
     }
     row_ptr[i + 1] = count;
   }
-  free(row);
-  *sorted = (macko_sorted_csr){c->nrows, c->ncols, count, row_ptr, cols, values, c->value_type};
-  return MACKO_OK;
 }
 
-void macko_sorted_free(macko_sorted_csr *sorted)
+macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
 {
-  free((void *)sorted->row_ptr);
-  free((void *)sorted->cols);
-  free((void *)sorted->values);
-  *sorted = (macko_sorted_csr){0};
+  int is_sorted = 1;
+  macko_status s = check_types(c, err);
+  if (!s) s = check_row_ptr(c, err);
+  if (!s) s = check_columns(c, &is_sorted, err);
+  if (s) return s;
+  *sorted = *c;
+  *owned = NULL;
+  if (is_sorted) return MACKO_OK;
+  size_t nnz = (size_t)macko_csr_nnz(c), rows = (size_t)(c->nrows + 1) * sizeof(int64_t);
+  size_t values = nnz * (size_t)macko_type_bytes(c->value_type), values_room = (values + 7) & ~(size_t)7;
+  char *block = malloc(rows + values_room + nnz * (size_t)macko_type_bytes(c->col_type));
+  entry *row = malloc((size_t)(longest_row(c) + 1) * sizeof *row);
+  if (!block || !row) {
+    free(block), free(row);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sort a matrix of %zu nonzeros", nnz);
+  }
+  sorted->row_ptr_type = MACKO_I64;
+  sorted->row_ptr = block, sorted->values = block + rows, sorted->cols = block + rows + values_room;
+  sort_rows(c, sorted, row);
+  free(row);
+  *owned = block;
+  return MACKO_OK;
 }

@@ -1,0 +1,252 @@
+/* Value codecs raw, narrow, dict and the lossy float types: choice, writing and reading back. */
+#include "values.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- one value, as bits ---- */
+
+static inline uint64_t bits_at(macko_type type, const void *array, int64_t i)
+{
+  uint64_t bits;
+  switch (type) {
+  case MACKO_F64: memcpy(&bits, (const double *)array + i, 8); return bits;
+  case MACKO_F32: return ((const uint32_t *)array)[i];
+  default: return ((const uint16_t *)array)[i];
+  }
+}
+
+static inline void put_bits(macko_type type, void *array, int64_t i, uint64_t bits)
+{
+  switch (type) {
+  case MACKO_F64: memcpy((double *)array + i, &bits, 8); break;
+  case MACKO_F32: ((uint32_t *)array)[i] = (uint32_t)bits; break;
+  default: ((uint16_t *)array)[i] = (uint16_t)bits;
+  }
+}
+
+/* Rounds to odd: a second rounding to 16 bits then gives what one rounding of the double would. */
+static float double_to_float_odd(double v)
+{
+  float f = (float)v;
+  if ((double)f == v || v != v || f - f != 0) return f;
+  uint32_t bits = macko_bits_from_float(f);
+  int above = f > 0 ? (double)f > v : (double)f < v; /* |f| > |v| */
+  if (v != 0 && f == 0) return macko_float_from_bits(1u | (v < 0 ? 0x80000000u : 0));
+  if (above && !(bits & 1)) bits--;
+  else bits |= 1;
+  return macko_float_from_bits(bits);
+}
+
+/* Value number i of array, stored as type `to`, as bits. */
+static inline __attribute__((always_inline)) uint32_t convert(macko_type from, macko_type to, const void *array, int64_t i)
+{
+  double v = macko_float_at(from, array, i);
+  switch (to) {
+  case MACKO_F32: return macko_bits_from_float((float)v);
+  case MACKO_F16: return macko_f32_to_f16(double_to_float_odd(v));
+  case MACKO_BF16: return macko_f32_to_bf16(double_to_float_odd(v));
+  default: return v >= -128 && v <= 127 ? (uint8_t)(int8_t)v : 0;
+  }
+}
+
+/* The bits, in type `to`, of a value stored as type `from`. */
+static inline __attribute__((always_inline)) uint64_t widen(macko_type from, macko_type to, const void *array, int64_t i)
+{
+  double v = macko_float_at(from, array, i);
+  uint64_t bits;
+  switch (to) {
+  case MACKO_F64: memcpy(&bits, &v, 8); return bits;
+  case MACKO_F32: return macko_bits_from_float((float)v);
+  case MACKO_F16: return macko_f32_to_f16((float)v);
+  default: return macko_f32_to_bf16((float)v);
+  }
+}
+
+/* 1 if value i comes back with the same bits from type `to`. */
+static inline __attribute__((always_inline)) int fits(macko_type from, macko_type to, const void *array, int64_t i)
+{
+  uint32_t single = convert(from, to, array, i);
+  uint16_t half = (uint16_t)single;
+  uint8_t byte = (uint8_t)single;
+  uint64_t bits = bits_at(from, array, i);
+  if (to == MACKO_F32) return widen(to, from, &single, 0) == bits;
+  if (to == MACKO_I8) return widen(to, from, &byte, 0) == bits;
+  return widen(to, from, &half, 0) == bits;
+}
+
+static int64_t first_misfit(const macko_csr *a, macko_type to)
+{
+  int64_t nnz = macko_csr_nnz(a);
+#define SCAN(FROM, TO) \
+  do { \
+    for (int64_t p = 0; p < nnz; p++) \
+      if (!fits(FROM, TO, a->values, p)) return p; \
+    return -1; \
+  } while (0)
+#define SCAN_FROM(FROM) \
+  do { \
+    if (to == MACKO_F32) SCAN(FROM, MACKO_F32); \
+    if (to == MACKO_F16) SCAN(FROM, MACKO_F16); \
+    if (to == MACKO_BF16) SCAN(FROM, MACKO_BF16); \
+    SCAN(FROM, MACKO_I8); \
+  } while (0)
+  switch (a->value_type) {
+  case MACKO_F64: SCAN_FROM(MACKO_F64);
+  case MACKO_F32: SCAN_FROM(MACKO_F32);
+  case MACKO_F16: SCAN_FROM(MACKO_F16);
+  default: SCAN_FROM(MACKO_BF16);
+  }
+#undef SCAN_FROM
+#undef SCAN
+}
+
+/* The narrowest type that holds every value exactly; the matrix's own if none does. */
+static macko_type narrowest(const macko_csr *a)
+{
+  static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
+  for (int i = 0; i < 4; i++)
+    if (macko_type_bytes(candidates[i]) < macko_type_bytes(a->value_type) && first_misfit(a, candidates[i]) < 0)
+      return candidates[i];
+  return a->value_type;
+}
+
+/* ---- the dictionary: bit patterns in order of first appearance ---- */
+
+enum { HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
+
+/* Code of a bit pattern, added to the table if new; -1 when the table is full. hash holds code + 1, 0 for free. */
+static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64_t *used, uint32_t *hash)
+{
+  uint64_t at = (bits * 0x9e3779b97f4a7c15u) >> 46;
+  while (hash[at]) {
+    if (bits_at(type, table, hash[at] - 1) == bits) return hash[at] - 1;
+    at = (at + 1) % HASH_SLOTS;
+  }
+  if (*used == MACKO_DICT_LIMIT) return -1;
+  put_bits(type, table, *used, bits);
+  hash[at] = (uint32_t)++*used;
+  return *used - 1;
+}
+
+/* Number of distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
+static macko_status count_distinct(const macko_csr *a, int64_t *distinct, macko_error *err)
+{
+  int64_t nnz = macko_csr_nnz(a), used = 0;
+  uint32_t *hash = calloc(HASH_SLOTS, sizeof *hash);
+  void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(a->value_type)));
+  if (!hash || !table) {
+    free(hash), free(table);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  }
+  for (int64_t p = 0; p < nnz && used >= 0; p++)
+    if (code_of(bits_at(a->value_type, a->values, p), a->value_type, table, &used, hash) < 0) used = -1;
+  free(hash), free(table);
+  *distinct = used;
+  return MACKO_OK;
+}
+
+/* ---- choice ---- */
+
+static macko_codec dict_codec(int64_t distinct)
+{
+  return (macko_codec){MACKO_VALUES_DICT, distinct <= 256 ? MACKO_U8 : MACKO_U16, 0, distinct};
+}
+
+static macko_status float_codec(const macko_csr *a, macko_values wanted, macko_codec *codec, macko_error *err)
+{
+  macko_type to = wanted == MACKO_VALUES_F32 ? MACKO_F32 : wanted == MACKO_VALUES_F16 ? MACKO_F16 : MACKO_BF16;
+  if (to == a->value_type || macko_type_bytes(to) > macko_type_bytes(a->value_type))
+    *codec = (macko_codec){MACKO_VALUES_RAW, a->value_type, 0, 0};
+  else *codec = (macko_codec){wanted, to, first_misfit(a, to) >= 0, 0};
+  (void)err;
+  return MACKO_OK;
+}
+
+macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+{
+  int64_t distinct = -1;
+  *count = 1;
+  if (wanted >= MACKO_VALUES_F32) return float_codec(a, wanted, &codecs[0], err);
+  codecs[0] = (macko_codec){MACKO_VALUES_RAW, a->value_type, 0, 0};
+  if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
+  if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_AUTO) {
+    macko_type type = narrowest(a);
+    macko_codec narrow = {type == a->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
+    if (wanted == MACKO_VALUES_NARROW) codecs[0] = narrow;
+    else if (type != a->value_type) codecs[(*count)++] = narrow;
+    if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
+  }
+  macko_status s = count_distinct(a, &distinct, err);
+  if (s) return s;
+  if (wanted == MACKO_VALUES_DICT && distinct < 0)
+    return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
+  if (wanted == MACKO_VALUES_DICT) codecs[0] = dict_codec(distinct);
+  else if (distinct >= 0) codecs[(*count)++] = dict_codec(distinct);
+  return MACKO_OK;
+}
+
+void macko_plan_codec(macko_plan *plan, const macko_codec *codec)
+{
+  plan->values = codec->values;
+  plan->stored_type = codec->stored_type;
+  plan->lossy = codec->lossy;
+}
+
+/* ---- writing ---- */
+
+macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
+                               macko_error *err)
+{
+  *w = (macko_value_writer){*codec, a->value_type, a->values, stream, table, 0, NULL};
+  if (codec->values != MACKO_VALUES_DICT) return MACKO_OK;
+  w->hash = calloc(HASH_SLOTS, sizeof *w->hash);
+  if (!w->hash) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  return MACKO_OK;
+}
+
+void macko_close_writer(macko_value_writer *w)
+{
+  free(w->hash);
+  w->hash = NULL;
+}
+
+static inline __attribute__((always_inline)) void write_as(macko_value_writer *w, macko_type from, macko_type to, int64_t p,
+                                                           int64_t count, int64_t slot, int64_t stride)
+{
+  for (int64_t i = 0; i < count; i++, slot += stride) switch (to) {
+    case MACKO_U8: ((uint8_t *)w->stream)[slot] =
+        (uint8_t)code_of(bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+    case MACKO_U16: ((uint16_t *)w->stream)[slot] =
+        (uint16_t)code_of(bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+    case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)convert(from, to, w->values, p + i); break;
+    default:
+      if (from == to) put_bits(to, w->stream, slot, bits_at(from, w->values, p + i));
+      else put_bits(to, w->stream, slot, convert(from, to, w->values, p + i));
+    }
+}
+
+void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride)
+{
+  macko_type to = w->codec.stored_type;
+  if (w->value_type == MACKO_F64 && to == MACKO_F64) write_as(w, MACKO_F64, MACKO_F64, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_F32) write_as(w, MACKO_F64, MACKO_F32, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_U8) write_as(w, MACKO_F64, MACKO_U8, p, count, slot, stride);
+  else write_as(w, w->value_type, to, p, count, slot, stride);
+}
+
+/* ---- reading back ---- */
+
+void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
+                       int64_t count, void *values, int64_t p)
+{
+  for (int64_t i = 0; i < count; i++, slot += stride) {
+    uint64_t bits;
+    if (plan->stored_type == MACKO_U8) bits = bits_at(value_type, v->table, ((const uint8_t *)v->stream)[slot]);
+    else if (plan->stored_type == MACKO_U16) bits = bits_at(value_type, v->table, ((const uint16_t *)v->stream)[slot]);
+    else if (plan->stored_type == value_type) bits = bits_at(value_type, v->stream, slot);
+    else bits = widen(plan->stored_type, value_type, v->stream, slot);
+    put_bits(value_type, values, p + i, bits);
+  }
+}

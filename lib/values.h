@@ -1,0 +1,91 @@
+/* Value codecs: how the stream of values is stored, apart from where its slots are (which the column format decides). */
+#ifndef MACKO_VALUES_H
+#define MACKO_VALUES_H
+
+#include "format.h"
+#include "half.h"
+
+enum { MACKO_DICT_LIMIT = 65536 };
+
+/* One way to store the values of a matrix. */
+typedef struct {
+  macko_values values;
+  macko_type stored_type; /* of the stream: a float type, I8, or U8 and U16 for codes into a table */
+  int lossy;
+  int64_t table; /* entries of the table "dict", of the matrix's own value type; 0 without one */
+} macko_codec;
+
+/* The codecs that options allow for *a, raw first; *count of at most 3. What a stream costs in bytes depends on the format's
+ * slots, so the format compares. Reads every value once (twice where dict is possible).
+ * Errors: UNSUPPORTED if the one asked for cannot hold the values, naming the first that does not fit; OUT_OF_MEMORY. */
+macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+
+/* Copies a codec's choice into the plan. */
+void macko_plan_codec(macko_plan *plan, const macko_codec *codec);
+
+/* Writes values into slots. For dict the writer owns a hash of the table while it lives. */
+typedef struct {
+  macko_codec codec;
+  macko_type value_type;
+  const void *values; /* of the csr */
+  void *stream;
+  void *table; /* section dict, filled as distinct patterns appear */
+  int64_t table_used;
+  uint32_t *hash;
+} macko_value_writer;
+
+/* stream and table are the data of zeroed sections of the codec's types. Errors: OUT_OF_MEMORY. */
+macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
+                               macko_error *err);
+void macko_close_writer(macko_value_writer *w);
+
+/* Entries p, p + 1, ... of the csr into slots slot, slot + stride, ...: count of them. */
+void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride);
+
+/* What a multiply reads: the stream, and the table of a dictionary. */
+typedef struct {
+  const void *stream, *table;
+} macko_value_stream;
+
+/* Value at a slot as double. stored and table types are constants in every caller, so the switch is gone after inlining. */
+static inline __attribute__((always_inline)) double macko_float_at(macko_type type, const void *array, int64_t i)
+{
+  switch (type) {
+  case MACKO_F64: return ((const double *)array)[i];
+  case MACKO_F32: return ((const float *)array)[i];
+  case MACKO_F16: return macko_f16_to_f32(((const uint16_t *)array)[i]);
+  case MACKO_BF16: return macko_bf16_to_f32(((const uint16_t *)array)[i]);
+  default: return ((const int8_t *)array)[i];
+  }
+}
+
+static inline __attribute__((always_inline)) double macko_value_at(macko_type stored, macko_type table_type,
+                                                                   const macko_value_stream *v, int64_t slot)
+{
+  if (stored == MACKO_U8) return macko_float_at(table_type, v->table, ((const uint8_t *)v->stream)[slot]);
+  if (stored == MACKO_U16) return macko_float_at(table_type, v->table, ((const uint16_t *)v->stream)[slot]);
+  return macko_float_at(stored, v->stream, slot);
+}
+
+/* Runs body(stored, table_type) with both as constants. */
+#define MACKO_FOR_STORED(stored_type, value_type, body) \
+  switch (stored_type) { \
+  case MACKO_F64: body(MACKO_F64, MACKO_F64); break; \
+  case MACKO_F32: body(MACKO_F32, MACKO_F32); break; \
+  case MACKO_F16: body(MACKO_F16, MACKO_F16); break; \
+  case MACKO_BF16: body(MACKO_BF16, MACKO_BF16); break; \
+  case MACKO_I8: body(MACKO_I8, MACKO_I8); break; \
+  case MACKO_U8: \
+    if (value_type == MACKO_F64) { body(MACKO_U8, MACKO_F64); } \
+    else { body(MACKO_U8, value_type); } \
+    break; \
+  default: \
+    if (value_type == MACKO_F64) { body(MACKO_U16, MACKO_F64); } \
+    else { body(MACKO_U16, value_type); } \
+  }
+
+/* Slots slot, slot + stride, ... back as entries p, p + 1, ... of the matrix's own value type, bit for bit where not lossy. */
+void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
+                       int64_t count, void *values, int64_t p);
+
+#endif
