@@ -14,6 +14,7 @@ typedef struct {
   macko_values values;             /* codec of the value stream */
   macko_type stored_type;          /* its element type */
   int lossy;
+  int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;

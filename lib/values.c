@@ -187,13 +187,6 @@ macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec c
   return MACKO_OK;
 }
 
-void macko_plan_codec(macko_plan *plan, const macko_codec *codec)
-{
-  plan->values = codec->values;
-  plan->stored_type = codec->stored_type;
-  plan->lossy = codec->lossy;
-}
-
 /* ---- writing ---- */
 
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,

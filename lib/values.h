@@ -20,9 +20,6 @@ typedef struct {
  * Errors: UNSUPPORTED if the one asked for cannot hold the values, naming the first that does not fit; OUT_OF_MEMORY. */
 macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
 
-/* Copies a codec's choice into the plan. */
-void macko_plan_codec(macko_plan *plan, const macko_codec *codec);
-
 /* Writes values into slots. For dict the writer owns a hash of the table while it lives. */
 typedef struct {
   macko_codec codec;

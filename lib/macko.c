@@ -1,0 +1,188 @@
+/* The macko format (Macko & Boza, arXiv 2511.13061): column gaps of a few bits, aligned one to one with the values. This file
+ * chooses layout and value codec by exact bytes; each layout has a file of its own. */
+#include "macko_parts.h"
+#include "product.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const macko_layout_ops *layout_ops(macko_layout layout)
+{
+  return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
+}
+
+static int64_t stream_bytes(const macko_csr *a, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
+{
+  int64_t size = macko_type_bytes(codec->stored_type);
+  return ops->value_slots(a, plan, size) * size + codec->table * macko_type_bytes(a->value_type);
+}
+
+/* Adds to *plan the codec of fewest bytes. */
+static void choose_codec(const macko_csr *a, const macko_layout_ops *ops, const macko_codec *codecs, int count, macko_plan *plan)
+{
+  int best = 0;
+  for (int i = 1; i < count; i++)
+    if (stream_bytes(a, ops, plan, &codecs[i]) < stream_bytes(a, ops, plan, &codecs[best])) best = i;
+  plan->bytes += stream_bytes(a, ops, plan, &codecs[best]);
+  plan->values = codecs[best].values;
+  plan->stored_type = codecs[best].stored_type;
+  plan->lossy = codecs[best].lossy;
+  plan->table = codecs[best].table;
+}
+
+/* The last part of the reason; refresh may choose another codec. */
+static void describe_values(macko_plan *plan)
+{
+  static const char start[] = "; values ";
+  char *end = strstr(plan->reason, start);
+  if (!end) end = plan->reason + strlen(plan->reason);
+  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
+           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+}
+
+static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
+  macko_codec codecs[3];
+  macko_status refused = MACKO_OK;
+  int count, found = 0;
+  int64_t bytes[2] = {-1, -1};
+  if (a->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)a->ncols);
+  macko_status s = macko_codecs(a, options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values, codecs, &count, err);
+  for (int i = 0; !s && i < 2; i++) {
+    macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
+    macko_plan candidate = {0};
+    if (i == 1 && options->layout != MACKO_LAYOUT_AUTO) break;
+    s = layout_ops(layout)->plan_pattern(a, options, &candidate, err);
+    if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
+    else if (!s) {
+      candidate.layout = layout;
+      choose_codec(a, layout_ops(layout), codecs, count, &candidate);
+      if (layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(a, &candidate, err);
+      bytes[i] = candidate.bytes;
+      if (!found || candidate.bytes < plan->bytes) *plan = candidate;
+      found = 1;
+    }
+  }
+  if (s || !found) return s ? s : refused;
+  size_t end = strlen(plan->reason);
+  if (bytes[0] >= 0 && bytes[1] >= 0)
+    snprintf(plan->reason + end, sizeof plan->reason - end, "; slice %lld bytes, row %lld bytes", (long long)bytes[0],
+             (long long)bytes[1]);
+  describe_values(plan);
+  return MACKO_OK;
+}
+
+/* The value stream of m->plan in fresh sections; nothing of m changes. */
+static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_section *values, macko_section *dict,
+                               macko_error *err)
+{
+  const macko_plan *plan = &m->plan;
+  macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
+  macko_value_writer w = {0};
+  int64_t slots = layout_ops(plan->layout)->value_slots(a, plan, macko_type_bytes(plan->stored_type));
+  *dict = (macko_section){0};
+  macko_status s = macko_new_section("values", plan->stored_type, slots, values, err);
+  if (!s && plan->table) s = macko_new_section("dict", m->value_type, plan->table, dict, err);
+  if (!s) s = macko_open_writer(a, &codec, values->data, dict->data, &w, err);
+  if (!s) layout_ops(plan->layout)->write_values(a, m, &w);
+  macko_close_writer(&w);
+  if (s) free(values->data), free(dict->data);
+  return s;
+}
+
+static void put_values(macko_matrix *m, const macko_section *values, const macko_section *dict)
+{
+  macko_put_section(m, values);
+  if (dict->data) macko_put_section(m, dict);
+  else macko_drop_section(m, "dict");
+}
+
+static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_section values = {0}, dict;
+  macko_status s = layout_ops(m->plan.layout)->encode_pattern(a, m, err);
+  if (!s) s = new_values(a, m, &values, &dict, err);
+  if (!s) put_values(m, &values, &dict);
+  return s;
+}
+
+/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  const macko_layout_ops *ops = layout_ops(m->plan.layout);
+  macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_section values = {0}, dict = {0}, starts = {0};
+  macko_matrix next = *m;
+  int count;
+  macko_status s = macko_codecs(a, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
+  if (s) return s;
+  next.plan.bytes -= stream_bytes(a, ops, &m->plan, &old);
+  choose_codec(a, ops, codecs, count, &next.plan);
+  describe_values(&next.plan);
+  if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
+  if (!s && ops->move_values && macko_type_bytes(old.stored_type) != macko_type_bytes(next.plan.stored_type))
+    s = ops->move_values(&next, &starts, err);
+  if (!s) s = new_values(a, &next, &values, &dict, err);
+  if (s) {
+    free(starts.data);
+    return s;
+  }
+  m->plan = next.plan;
+  put_values(m, &values, &dict);
+  if (starts.data) macko_put_section(m, &starts);
+  return MACKO_OK;
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  return layout_ops(m->plan.layout)->decode(m, row_ptr, cols, values, err);
+}
+
+macko_status macko_expect_section(const macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err)
+{
+  const macko_section *s = macko_find_section(m, name);
+  if (!s && count == 0) return MACKO_OK;
+  if (s && s->type == type && s->bytes == count * macko_type_bytes(type)) return MACKO_OK;
+  return macko_fail(err, MACKO_CORRUPT, "section %s should hold %lld elements of %s and has %lld bytes", name, (long long)count,
+                    macko_type_name(type), s ? (long long)s->bytes : 0LL);
+}
+
+/* Every code of a dictionary stream inside the table. */
+static macko_status validate_codes(const macko_matrix *m, macko_error *err)
+{
+  const macko_section *values = macko_find_section(m, "values");
+  macko_status s = macko_expect_section(m, "dict", m->value_type, m->plan.table, err);
+  if (s || (values->type != MACKO_U8 && values->type != MACKO_U16)) return s;
+  int64_t count = values->bytes / macko_type_bytes(values->type);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t code = macko_unsigned_at(values->data, values->type == MACKO_U8 ? 1 : 2, i);
+    if (code >= m->plan.table)
+      return macko_fail(err, MACKO_CORRUPT, "value code %lld at slot %lld is beyond the %lld of the dictionary", (long long)code,
+                        (long long)i, (long long)m->plan.table);
+  }
+  return MACKO_OK;
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
+    return macko_fail(err, MACKO_CORRUPT, "layout %d is none of row, slice and paper", (int)m->plan.layout);
+  if (m->nrows < 0 || m->ncols < 0 || m->ncols > INT32_MAX || m->nnz < 0)
+    return macko_fail(err, MACKO_CORRUPT, "the size %lld x %lld with %lld nonzeros is outside the format's limits",
+                      (long long)m->nrows, (long long)m->ncols, (long long)m->nnz);
+  macko_status s = layout_ops(m->plan.layout)->validate(m, err);
+  return s ? s : validate_codes(m, err);
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  layout_ops(m->plan.layout)->multiply(m, p);
+  return MACKO_OK;
+}
+
+const macko_format_ops macko_macko_ops = {plan, encode, refresh, decode, validate, multiply};

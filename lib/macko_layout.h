@@ -1,0 +1,134 @@
+/* Where the bits of the macko format are: the one decode step that the C multiply, the CUDA kernels and the fuzzer share.
+ *
+ * Layout row. Entry p of the matrix has value p and a gap code of b bits, p b bits into section "gaps" (little-endian). The column
+ * of a row's first entry is its base column and its own code is 0; every other column is the one before plus gap, gap = code + 1.
+ * Code 2^b - 1 is an escape: the gap is the next number of the row's piece of "long_gaps", which starts at "long_ptr"[row]. An
+ * over-long gap thus costs four bytes and no entry (the paper, section 3, bridges it with gap / 2^b padding entries).
+ *
+ * Layout slice. 32 rows make a slice, lane l holds one of them. Section "slices" has four words a slice (macko_slice_at), section
+ * "blocks" what its columns need, equal blocks stored once: [lengths][base offsets][gaps]. Section "values" holds step s of lane l
+ * at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied. */
+#ifndef MACKO_LAYOUT_H
+#define MACKO_LAYOUT_H
+
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __CUDACC__
+#define MACKO_INLINE static __host__ __device__ __forceinline__
+#else
+#define MACKO_INLINE static inline __attribute__((always_inline))
+#endif
+
+enum {
+  MACKO_SLICE_ROWS = 32,
+  MACKO_SLICE_WORDS = 4,         /* words of a slice's header */
+  MACKO_VALUE_UNIT = 128,        /* bytes: 32 lanes of 4 */
+  MACKO_SLICE_MAX_STEPS = 1 << 24,
+  MACKO_SLICE_WINDOW = 4096      /* rows sorted by length together, where that is done */
+};
+
+/* How the base column of a row is stored: reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. */
+enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
+
+/* plan.params */
+enum { MACKO_PARAM_BASE_MODE, MACKO_PARAM_BASE_BIAS, MACKO_PARAM_BASE_BYTES, MACKO_PARAM_LONG_GAPS };     /* row */
+enum { MACKO_PARAM_WINDOW, MACKO_PARAM_BLOCK_WORDS, MACKO_PARAM_VALUE_UNITS };                            /* slice */
+enum { MACKO_PARAM_MARKER, MACKO_PARAM_STORED };                                                         /* paper */
+
+/* Code of b = 1, 2, 4, 8 or 16 bits of entry p. */
+MACKO_INLINE uint32_t macko_gap_code(const uint8_t *gaps, int b, int64_t p)
+{
+  if (b == 16) return (uint32_t)gaps[2 * p] | (uint32_t)gaps[2 * p + 1] << 8;
+  return (uint32_t)gaps[p * b >> 3] >> (p * b & 7) & ((1u << b) - 1);
+}
+
+/* Number i of an array of unsigned numbers of 0, 1, 2 or 4 bytes; memcpy, because such arrays also lie inside words. */
+MACKO_INLINE uint32_t macko_unsigned_at(const void *array, int bytes, int64_t i)
+{
+  uint16_t half;
+  uint32_t word;
+  if (bytes == 0) return 0;
+  if (bytes == 1) return ((const uint8_t *)array)[i];
+  if (bytes == 2) {
+    memcpy(&half, (const char *)array + 2 * i, sizeof half);
+    return half;
+  }
+  memcpy(&word, (const char *)array + 4 * i, sizeof word);
+  return word;
+}
+
+typedef struct {
+  uint32_t values;  /* start of the values in units of MACKO_VALUE_UNIT bytes */
+  uint32_t block;   /* start of the block in words */
+  int32_t base;     /* base column of lane l is base + l + its offset */
+  uint32_t steps;   /* longest row */
+  int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16 or 32 */
+  int offset_bytes; /* of a base offset; 0: consecutive base columns */
+  int length_bytes; /* of a row length; 0: every row has `steps` entries */
+} macko_slice;
+
+MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
+{
+  const uint32_t *h = headers + slice * MACKO_SLICE_WORDS;
+  uint32_t info = h[2];
+  macko_slice s;
+  s.values = h[0];
+  s.block = h[1];
+  s.base = (int32_t)h[3];
+  s.steps = info >> 8;
+  s.gap_bits = (info & 7) ? 2 << (info & 7) : 0;
+  s.offset_bytes = (info >> 3 & 3) ? 1 << ((info >> 3 & 3) - 1) : 0;
+  s.length_bytes = (info >> 5 & 3) ? 1 << ((info >> 5 & 3) - 1) : 0;
+  return s;
+}
+
+/* Words of the gaps of a slice: the first entry of a row needs none. */
+MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
+{
+  if (steps <= 1) return 0;
+  return gap_bits == 0 ? steps - 1 : ((steps - 1) * gap_bits + 31) / 32 * MACKO_SLICE_ROWS;
+}
+
+MACKO_INLINE int64_t macko_slice_block_words(const macko_slice *s)
+{
+  return 8 * (s->length_bytes + s->offset_bytes) + macko_slice_gap_words(s->gap_bits, s->steps);
+}
+
+MACKO_INLINE const uint32_t *macko_slice_lengths(const macko_slice *s, const uint32_t *blocks)
+{
+  return blocks + s->block;
+}
+
+MACKO_INLINE const uint32_t *macko_slice_offsets(const macko_slice *s, const uint32_t *blocks)
+{
+  return blocks + s->block + 8 * s->length_bytes;
+}
+
+MACKO_INLINE const uint32_t *macko_slice_gaps(const macko_slice *s, const uint32_t *blocks)
+{
+  return blocks + s->block + 8 * (s->length_bytes + s->offset_bytes);
+}
+
+/* Gap from step k to step k + 1 of a lane; gap_bits is 4, 8, 16 or 32. */
+MACKO_INLINE uint32_t macko_slice_gap(const uint32_t *gaps, int gap_bits, int64_t k, int lane)
+{
+  uint32_t word = gaps[k * gap_bits / 32 * MACKO_SLICE_ROWS + lane];
+  return (word >> (k * gap_bits % 32) & (0xffffffffu >> (32 - gap_bits))) + 1;
+}
+
+/* Slot, in elements of the value stream, of step s of a lane: elements narrower than a word share the lane's word. */
+MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_t s, int lane)
+{
+  int per = element_bytes < 4 ? 4 / element_bytes : 1;
+  int64_t start = (int64_t)values * (MACKO_VALUE_UNIT / element_bytes);
+  return start + (s / per * MACKO_SLICE_ROWS + lane) * per + s % per;
+}
+
+/* Units of MACKO_VALUE_UNIT that the values of a slice take. */
+MACKO_INLINE int64_t macko_slice_value_units(int element_bytes, int64_t steps)
+{
+  return (steps * element_bytes + 3) / 4;
+}
+
+#endif

@@ -1,0 +1,352 @@
+/* Layout row: row after row, gaps of b bits beside the values (arXiv 2511.13061, section 3), with two departures that matrices
+ * from meshes need: a base column per row, and long gaps in a list of their own, so that one costs four bytes instead of
+ * gap / 2^b padding entries. There is no padding, and row_ptr is CSR's. */
+#include "macko_parts.h"
+#include "product.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTHS = 5 };
+static const int widths[WIDTHS] = {1, 2, 4, 8, 16};
+
+static macko_type row_ptr_type(int64_t nnz)
+{
+  return nnz > INT32_MAX ? MACKO_I64 : MACKO_I32;
+}
+
+/* ---- base columns ---- */
+
+enum { BLOCK_ROWS = 32 };
+
+typedef struct {
+  int mode, bytes;
+  int64_t bias, cost;
+} base_choice;
+
+static int64_t blocks_of(int64_t nrows)
+{
+  return (nrows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+}
+
+/* Smallest first column among the rows of a block; 0 if all are empty. */
+static int64_t block_first(const macko_csr *a, int64_t block)
+{
+  int64_t first = INT64_MAX, end = (block + 1) * BLOCK_ROWS;
+  for (int64_t i = block * BLOCK_ROWS; i < end && i < a->nrows; i++) {
+    int64_t p = macko_csr_row(a, i);
+    if (p < macko_csr_row(a, i + 1) && macko_csr_col(a, p) < first) first = macko_csr_col(a, p);
+  }
+  return first == INT64_MAX ? 0 : first;
+}
+
+static base_choice try_base(const macko_csr *a, int mode)
+{
+  int64_t low = INT64_MAX, high = INT64_MIN, block = 0;
+  for (int64_t i = 0; i < a->nrows; i++) {
+    int64_t p = macko_csr_row(a, i);
+    if (mode == MACKO_BASE_BLOCK && i % BLOCK_ROWS == 0) block = block_first(a, i / BLOCK_ROWS);
+    if (p == macko_csr_row(a, i + 1)) continue;
+    int64_t distance = macko_csr_col(a, p) - (mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? block : 0);
+    if (distance < low) low = distance;
+    if (distance > high) high = distance;
+  }
+  if (low == INT64_MAX) low = high = 0;
+  base_choice c = {mode, macko_unsigned_bytes((uint64_t)(high - low)), low, 0};
+  c.cost = c.bytes * a->nrows + (mode == MACKO_BASE_BLOCK ? 4 * blocks_of(a->nrows) : 0);
+  return c;
+}
+
+static base_choice choose_base(const macko_csr *a)
+{
+  base_choice best = try_base(a, MACKO_BASE_ABSOLUTE);
+  for (int mode = MACKO_BASE_DIAGONAL; mode <= MACKO_BASE_BLOCK; mode++) {
+    base_choice c = try_base(a, mode);
+    if (c.cost < best.cost) best = c;
+  }
+  return best;
+}
+
+/* ---- plan ---- */
+
+/* escapes[w]: gaps that a code of widths[w] bits cannot hold. */
+static void count_escapes(const macko_csr *a, int64_t escapes[WIDTHS])
+{
+  int64_t by_log[33] = {0};
+  for (int64_t i = 0; i < a->nrows; i++) {
+    int64_t end = macko_csr_row(a, i + 1), p = macko_csr_row(a, i);
+    if (p == end) continue;
+    for (int64_t before = macko_csr_col(a, p++); p < end; p++) {
+      int64_t col = macko_csr_col(a, p);
+      by_log[63 - __builtin_clzll((uint64_t)(col - before))]++;
+      before = col;
+    }
+  }
+  /* A code of b bits holds gaps 1 .. 2^b - 1. */
+  for (int w = 0; w < WIDTHS; w++) {
+    escapes[w] = 0;
+    for (int l = widths[w]; l <= 32; l++) escapes[w] += by_log[l];
+  }
+}
+
+static int64_t gap_bytes(int64_t nnz, int b)
+{
+  return (nnz * b + 7) / 8;
+}
+
+static int64_t gap_cost(const macko_csr *a, int b, int64_t escapes)
+{
+  return gap_bytes(macko_csr_nnz(a), b) + (escapes ? 4 * (a->nrows + 1 + escapes) : 0);
+}
+
+static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  int64_t escapes[WIDTHS], nnz = macko_csr_nnz(a);
+  int best = -1;
+  count_escapes(a, escapes);
+  for (int w = 0; w < WIDTHS; w++) {
+    if ((options->delta_bits && options->delta_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
+    if (best < 0 || gap_cost(a, widths[w], escapes[w]) < gap_cost(a, widths[best], escapes[best])) best = w;
+  }
+  if (best < 0)
+    return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
+                      options->delta_bits ? options->delta_bits : 16);
+  base_choice base = choose_base(a);
+  plan->delta_bits = widths[best];
+  plan->params[MACKO_PARAM_BASE_MODE] = base.mode;
+  plan->params[MACKO_PARAM_BASE_BIAS] = base.bias;
+  plan->params[MACKO_PARAM_BASE_BYTES] = base.bytes;
+  plan->params[MACKO_PARAM_LONG_GAPS] = escapes[best];
+  plan->bytes = (a->nrows + 1) * macko_type_bytes(row_ptr_type(nnz)) + base.cost + gap_cost(a, widths[best], escapes[best]);
+  snprintf(plan->reason, sizeof plan->reason, "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes",
+           widths[best], options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
+  return MACKO_OK;
+}
+
+static int64_t value_slots(const macko_csr *a, const macko_plan *plan, int64_t element_bytes)
+{
+  (void)plan, (void)element_bytes;
+  return macko_csr_nnz(a);
+}
+
+/* ---- encode ---- */
+
+static macko_status add_sections(macko_matrix *m, macko_error *err)
+{
+  const int64_t *params = m->plan.params;
+  macko_status s = macko_add_section(m, "row_ptr", row_ptr_type(m->nnz), m->nrows + 1, err);
+  if (!s && params[MACKO_PARAM_BASE_BYTES])
+    s = macko_add_section(m, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows, err);
+  if (!s && params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
+    s = macko_add_section(m, "block_base", MACKO_I32, blocks_of(m->nrows), err);
+  if (!s) s = macko_add_section(m, "gaps", MACKO_U8, gap_bytes(m->nnz, m->plan.delta_bits), err);
+  if (!s && params[MACKO_PARAM_LONG_GAPS]) s = macko_add_section(m, "long_ptr", MACKO_U32, m->nrows + 1, err);
+  if (!s && params[MACKO_PARAM_LONG_GAPS]) s = macko_add_section(m, "long_gaps", MACKO_U32, params[MACKO_PARAM_LONG_GAPS], err);
+  return s;
+}
+
+static void encode_bases(const macko_csr *a, const macko_matrix *m)
+{
+  int64_t mode = m->plan.params[MACKO_PARAM_BASE_MODE], bytes = m->plan.params[MACKO_PARAM_BASE_BYTES];
+  int32_t *block_base = macko_section_data(m, "block_base");
+  void *base = macko_section_data(m, "base");
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t p = macko_csr_row(a, i), reference = mode == MACKO_BASE_DIAGONAL ? i : 0;
+    if (block_base) {
+      if (i % BLOCK_ROWS == 0) block_base[i / BLOCK_ROWS] = (int32_t)block_first(a, i / BLOCK_ROWS);
+      reference = block_base[i / BLOCK_ROWS];
+    }
+    if (!bytes || p == macko_csr_row(a, i + 1)) continue;
+    uint32_t offset = (uint32_t)(macko_csr_col(a, p) - reference - m->plan.params[MACKO_PARAM_BASE_BIAS]);
+    if (bytes == 1) ((uint8_t *)base)[i] = (uint8_t)offset;
+    else if (bytes == 2) ((uint16_t *)base)[i] = (uint16_t)offset;
+    else ((uint32_t *)base)[i] = offset;
+  }
+}
+
+static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
+{
+  if (b == 16) gaps[2 * p] = (uint8_t)code, gaps[2 * p + 1] = (uint8_t)(code >> 8);
+  else gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
+}
+
+static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_status s = add_sections(m, err);
+  if (s) return s;
+  int b = m->plan.delta_bits;
+  uint32_t escape = (1u << b) - 1, count = 0;
+  uint8_t *gaps = macko_section_data(m, "gaps");
+  uint32_t *long_ptr = macko_section_data(m, "long_ptr"), *long_gaps = macko_section_data(m, "long_gaps");
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
+  encode_bases(a, m);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t p = macko_csr_row(a, i), end = macko_csr_row(a, i + 1);
+    if (row_ptr->type == MACKO_I64) ((int64_t *)row_ptr->data)[i + 1] = end;
+    else ((int32_t *)row_ptr->data)[i + 1] = (int32_t)end;
+    for (int64_t q = p + 1; q < end; q++) {
+      uint32_t code = (uint32_t)(macko_csr_col(a, q) - macko_csr_col(a, q - 1) - 1);
+      if (code >= escape) long_gaps[count++] = code + 1, code = escape;
+      put_code(gaps, b, q, code);
+    }
+    if (long_ptr) long_ptr[i + 1] = count;
+  }
+  return MACKO_OK;
+}
+
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+{
+  (void)a;
+  macko_write_values(w, 0, m->nnz, 0, 1);
+}
+
+/* ---- decode ---- */
+
+typedef struct {
+  const macko_section *row_ptr;
+  const void *base;
+  const int32_t *block_base;
+  const uint8_t *gaps;
+  const uint32_t *long_ptr, *long_gaps;
+  int64_t bias;
+  int mode, base_bytes, b;
+} row_reader;
+
+static row_reader open_rows(const macko_matrix *m)
+{
+  return (row_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "base"), macko_section_data(m, "block_base"),
+                      macko_section_data(m, "gaps"), macko_section_data(m, "long_ptr"), macko_section_data(m, "long_gaps"),
+                      m->plan.params[MACKO_PARAM_BASE_BIAS], (int)m->plan.params[MACKO_PARAM_BASE_MODE],
+                      (int)m->plan.params[MACKO_PARAM_BASE_BYTES], m->plan.delta_bits};
+}
+
+static inline int64_t row_start(const row_reader *r, int64_t i)
+{
+  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
+}
+
+static inline int64_t base_column(const row_reader *r, int64_t i)
+{
+  int64_t reference = r->mode == MACKO_BASE_DIAGONAL ? i : r->mode == MACKO_BASE_BLOCK ? r->block_base[i / BLOCK_ROWS] : 0;
+  return reference + r->bias + macko_unsigned_at(r->base, r->base_bytes, i);
+}
+
+/* Gap before entry p; *next_long walks the row's long gaps. */
+static inline __attribute__((always_inline)) int64_t next_gap(const row_reader *r, int b, int64_t p, uint32_t *next_long)
+{
+  uint32_t code = macko_gap_code(r->gaps, b, p);
+  return code == (1u << b) - 1 ? r->long_gaps[(*next_long)++] : code + 1;
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  row_reader r = open_rows(m);
+  macko_value_stream v = macko_stream_of(m);
+  (void)err;
+  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = row_start(&r, i);
+  for (int64_t i = 0; cols && i < m->nrows; i++) {
+    uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
+    int64_t p = row_start(&r, i), end = row_start(&r, i + 1), col = base_column(&r, i);
+    if (p < end) cols[p] = col;
+    for (p++; p < end; p++) cols[p] = col += next_gap(&r, r.b, p, &next_long);
+  }
+  if (values) macko_read_values(&m->plan, m->value_type, &v, 0, 1, m->nnz, values, 0);
+  return MACKO_OK;
+}
+
+/* ---- validate ---- */
+
+static macko_status validate_sections(const macko_matrix *m, macko_error *err)
+{
+  const int64_t *params = m->plan.params;
+  int b = m->plan.delta_bits;
+  int64_t bytes = params[MACKO_PARAM_BASE_BYTES], mode = params[MACKO_PARAM_BASE_MODE], longs = params[MACKO_PARAM_LONG_GAPS];
+  if ((b != 1 && b != 2 && b != 4 && b != 8 && b != 16) || (bytes != 0 && bytes != 1 && bytes != 2 && bytes != 4) ||
+      mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)
+    return macko_fail(err, MACKO_CORRUPT, "layout row: gaps of %d bits, base mode %lld of %lld bytes, %lld long gaps", b,
+                      (long long)mode, (long long)bytes, (long long)longs);
+  macko_status s = macko_expect_section(m, "row_ptr", row_ptr_type(m->nnz), m->nrows + 1, err);
+  if (!s) s = macko_expect_section(m, "base", macko_unsigned_type(bytes), bytes ? m->nrows : 0, err);
+  if (!s) s = macko_expect_section(m, "block_base", MACKO_I32, mode == MACKO_BASE_BLOCK ? blocks_of(m->nrows) : 0, err);
+  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, gap_bytes(m->nnz, b), err);
+  if (!s) s = macko_expect_section(m, "long_ptr", MACKO_U32, longs ? m->nrows + 1 : 0, err);
+  if (!s) s = macko_expect_section(m, "long_gaps", MACKO_U32, longs, err);
+  if (!s) s = macko_expect_section(m, "values", m->plan.stored_type, m->nnz, err);
+  return s;
+}
+
+static macko_status validate_row(const macko_matrix *m, const row_reader *r, int64_t i, macko_error *err)
+{
+  int64_t p = row_start(r, i), end = row_start(r, i + 1), col = base_column(r, i);
+  uint32_t next = r->long_ptr ? r->long_ptr[i] : 0, long_end = r->long_ptr ? r->long_ptr[i + 1] : 0;
+  if (p > end || end > m->nnz || next > long_end || long_end > m->plan.params[MACKO_PARAM_LONG_GAPS])
+    return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld with long gaps %u to %u", (long long)i,
+                      (long long)p, (long long)end, next, long_end);
+  if (p == end) return MACKO_OK;
+  for (p++; col >= 0 && col < m->ncols && p < end; p++) {
+    if (macko_gap_code(r->gaps, r->b, p) == (1u << r->b) - 1 && next == long_end)
+      return macko_fail(err, MACKO_CORRUPT, "row %lld has more long gaps than the %u listed for it", (long long)i,
+                        long_end - r->long_ptr[i]);
+    int64_t gap = next_gap(r, r->b, p, &next);
+    col = gap ? col + gap : -1;
+  }
+  if (col < 0 || col >= m->ncols)
+    return macko_fail(err, MACKO_CORRUPT, "row %lld reaches column %lld, outside 0..%lld", (long long)i, (long long)col,
+                      (long long)m->ncols - 1);
+  return MACKO_OK;
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  macko_status s = validate_sections(m, err);
+  if (s) return s;
+  row_reader r = open_rows(m);
+  if (row_start(&r, 0) != 0 || row_start(&r, m->nrows) != m->nnz || (r.long_ptr && r.long_ptr[0] != 0))
+    return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)m->nnz);
+  for (int64_t i = 0; !s && i < m->nrows; i++) s = validate_row(m, &r, i, err);
+  return s;
+}
+
+/* ---- multiply ---- */
+
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b, macko_type stored,
+                                                              macko_type table, macko_type vector, macko_op op, int group)
+{
+  row_reader r = open_rows(m);
+  macko_value_stream v = macko_stream_of(m);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t begin = row_start(&r, i), end = row_start(&r, i + 1), col = base_column(&r, i);
+    uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
+    double sum[MACKO_GROUP] = {0};
+    if (op == MACKO_OP_T)
+      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
+    for (int64_t p = begin; p < end; p++) {
+      if (p > begin) col += next_gap(&r, b, p, &next_long);
+      double value = macko_value_at(stored, table, &v, p);
+      for (int j = 0; j < group; j++)
+        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
+        else macko_add_y(vector, q, j, col, value * sum[j]);
+    }
+    if (op == MACKO_OP_N)
+      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
+  }
+}
+
+static void multiply(const macko_matrix *m, const macko_product *p)
+{
+  int b = m->plan.delta_bits;
+#define ANY(vector, op, group) multiply_as(m, &q, b, m->plan.stored_type, m->value_type, vector, op, group)
+#define F64(vector, op, group) \
+  switch (b) { \
+  case 4: multiply_as(m, &q, 4, MACKO_F64, MACKO_F64, vector, op, group); break; \
+  case 8: multiply_as(m, &q, 8, MACKO_F64, MACKO_F64, vector, op, group); break; \
+  case 16: multiply_as(m, &q, 16, MACKO_F64, MACKO_F64, vector, op, group); break; \
+  default: multiply_as(m, &q, b, MACKO_F64, MACKO_F64, vector, op, group); \
+  }
+  if (m->plan.stored_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
+  else MACKO_FOR_GROUPS(p, ANY)
+}
+
+const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL,     encode_pattern, write_values,
+                                           NULL,         decode,      validate, multiply};

@@ -1,0 +1,57 @@
+/* Between the two files of layout slice: how its slices are read. */
+#ifndef MACKO_SLICE_H
+#define MACKO_SLICE_H
+
+#include "macko_parts.h"
+
+typedef struct {
+  const uint32_t *headers, *blocks;
+  const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
+  int64_t nrows, window;
+  int element_bytes;
+} slice_reader;
+
+static inline slice_reader macko_open_slices(const macko_matrix *m)
+{
+  return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"), m->nrows,
+                        m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type)};
+}
+
+static inline int64_t macko_slices_of(int64_t nrows)
+{
+  return (nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+}
+
+/* Row that lane l of a slice holds; slice * 32 + l < nrows. */
+static inline int64_t macko_slice_row(const slice_reader *r, int64_t position)
+{
+  return r->order ? position / r->window * r->window + r->order[position] : position;
+}
+
+static inline int macko_slice_lanes(const slice_reader *r, int64_t slice)
+{
+  int64_t rest = r->nrows - slice * MACKO_SLICE_ROWS;
+  return rest < MACKO_SLICE_ROWS ? (int)rest : MACKO_SLICE_ROWS;
+}
+
+static inline int64_t macko_lane_length(const slice_reader *r, const macko_slice *s, int lane)
+{
+  return s->length_bytes ? macko_unsigned_at(macko_slice_lengths(s, r->blocks), s->length_bytes, lane) : s->steps;
+}
+
+static inline int64_t macko_lane_base(const slice_reader *r, const macko_slice *s, int lane)
+{
+  return (int64_t)s->base + lane + macko_unsigned_at(macko_slice_offsets(s, r->blocks), s->offset_bytes, lane);
+}
+
+/* Column of step k, k >= 1, of a lane, given its base column and the column of the step before. */
+static inline int64_t macko_lane_column(const macko_slice *s, const uint32_t *gaps, int64_t base, int64_t before, int64_t k, int lane)
+{
+  return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];
+}
+
+macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+macko_status macko_slice_validate(const macko_matrix *m, macko_error *err);
+void macko_slice_multiply(const macko_matrix *m, const macko_product *p);
+
+#endif

@@ -1,0 +1,285 @@
+/* What is stored takes the bytes that it should, plan's count is exact, and options and errors say what they must. */
+#include "matrices.h"
+
+#include <check.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int64_t rows, cols, *row_ptr;
+  int32_t *col;
+  double *values;
+} plain;
+
+static macko_csr view(const plain *a)
+{
+  return (macko_csr){.nrows = a->rows, .ncols = a->cols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                     .row_ptr = a->row_ptr, .cols = a->col, .values = a->values};
+}
+
+static plain room(int64_t rows, int64_t cols, int64_t nnz)
+{
+  return (plain){rows, cols, calloc((size_t)rows + 1, 8), malloc((size_t)nnz * 4), malloc((size_t)nnz * 8)};
+}
+
+static void release(plain *a)
+{
+  free(a->row_ptr), free(a->col), free(a->values);
+}
+
+static double nonzero(void)
+{
+  return 1 + (double)test_draw();
+}
+
+static plain uniform_random(int64_t rows, int64_t cols, double density)
+{
+  plain a = room(rows, cols, rows * cols);
+  int64_t n = 0;
+  test_seed((uint64_t)(density * 1000));
+  for (int64_t i = 0; i < rows; i++) {
+    for (int64_t j = 0; j < cols; j++)
+      if ((double)test_draw() < density * 2147483648.0) a.col[n] = (int32_t)j, a.values[n++] = nonzero();
+    a.row_ptr[i + 1] = n;
+  }
+  return a;
+}
+
+static plain stencil(int64_t n, int points)
+{
+  plain a = room(n * n * n, n * n * n, n * n * n * points);
+  int64_t count = 0;
+  for (int64_t i = 0; i < a.rows; i++) {
+    for (int64_t d = -n * n - n - 1; d <= n * n + n + 1; d++) {
+      int64_t j = i + d, dx = llabs(j % n - i % n), dy = llabs(j / n % n - i / n % n), dz = llabs(j / n / n - i / n / n);
+      if (j < 0 || j >= a.rows || dx > 1 || dy > 1 || dz > 1 || (points == 7 && dx + dy + dz > 1)) continue;
+      a.col[count] = (int32_t)j, a.values[count++] = nonzero();
+    }
+    a.row_ptr[i + 1] = count;
+  }
+  return a;
+}
+
+static macko_info encode_info(const plain *a, const char *layout, const char *bits, const char *values)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_info info;
+  macko_csr c = view(a);
+  macko_options_init(&o);
+  ck_assert(!macko_options_set(&o, "format", "macko", &err) && !macko_options_set(&o, "layout", layout, &err));
+  ck_assert(!macko_options_set(&o, "delta_bits", bits, &err) && !macko_options_set(&o, "values", values, &err));
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  info.reason = NULL;
+  macko_destroy(&m);
+  return info;
+}
+
+/* arXiv 2511.13061, section 3: a gap beyond 2^b costs one padding entry for each further 2^b columns. With entries at density d, a
+ * row stores 1 / (1 - (1 - d)^(2^b)) entries for each of its own, each of b bits and a value. */
+START_TEST(paper_layout_has_the_papers_effective_density)
+{
+  static const double densities[] = {0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9};
+  static const char *const bits[] = {"1", "2", "4", "8"};
+  double d = densities[_i / 4];
+  int b = 1 << _i % 4;
+  plain a = uniform_random(400, 4000, d);
+  macko_info info = encode_info(&a, "paper", bits[_i % 4], "raw");
+  double nnz = (double)a.row_ptr[a.rows], row_ptr = 4.0 * (double)(a.rows + 1);
+  double expected = d * 400 * 4000 / (1 - pow(1 - d, 1 << b)) * (8 + b / 8.0);
+  ck_assert_msg(fabs((double)info.bytes - row_ptr - expected) <= 0.01 * expected, "density %g, %d bits: %ld bytes, not %g", d, b,
+                (long)info.bytes, expected + row_ptr);
+  ck_assert(nnz == (double)info.nnz);
+  release(&a);
+}
+END_TEST
+
+/* One gap far beyond 2^b adds at most 4 bytes (and the row starts of the list, once), not gap / 2^b entries. */
+START_TEST(a_long_gap_has_a_bounded_cost)
+{
+  plain a = room(100, 2000000, 100 * 50);
+  for (int64_t i = 0, n = 0; i < 100; i++) {
+    for (int64_t k = 0; k < 50; k++, n++) a.col[n] = (int32_t)(k + (k > 25 ? 1900000 : 0)), a.values[n] = nonzero();
+    a.row_ptr[i + 1] = n + 1;
+  }
+  macko_info info = encode_info(&a, "row", "1", "raw");
+  ck_assert_int_eq(info.bytes, 101 * 4 + 5000 * 8 + (5000 + 7) / 8 + 101 * 4 + 100 * 4);
+  ck_assert_int_eq(info.delta_bits, 1);
+  release(&a);
+}
+END_TEST
+
+/* On a mesh numbered in order the columns are nearly free: a few percent above the values alone. */
+START_TEST(slice_layout_stores_a_mesh_in_its_values)
+{
+  plain a = stencil(32, _i);
+  macko_info info = encode_info(&a, "slice", "auto", "raw");
+  double values = 8.0 * (double)info.nnz;
+  ck_assert_msg((double)info.bytes < 1.12 * values, "%d-point: %ld bytes for %g of values", _i, (long)info.bytes, values);
+  release(&a);
+}
+END_TEST
+
+START_TEST(codecs_choose_the_fewest_bytes)
+{
+  plain a = stencil(8, 7);
+  int64_t nnz = a.row_ptr[a.rows];
+  ck_assert_int_eq(encode_info(&a, "row", "auto", "auto").values, MACKO_VALUES_RAW); /* a table of nearly all values pays nothing */
+  for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)(p % 700) / 3;
+  macko_info info = encode_info(&a, "row", "auto", "auto");
+  ck_assert(info.values == MACKO_VALUES_DICT && info.stored_type == MACKO_U16);
+  for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)p;
+  ck_assert_int_eq(encode_info(&a, "row", "auto", "auto").stored_type, MACKO_F32);
+  for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)(p % 9) - 4;
+  ck_assert_int_eq(encode_info(&a, "row", "auto", "auto").stored_type, MACKO_I8);
+  for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)(p % 9) / 3;
+  info = encode_info(&a, "row", "auto", "auto");
+  ck_assert(info.stored_type == MACKO_U8 && info.values == MACKO_VALUES_DICT && !info.lossy);
+  for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)p / 3;
+  info = encode_info(&a, "slice", "auto", "f32");
+  ck_assert(info.stored_type == MACKO_F32 && info.values == MACKO_VALUES_F32 && info.lossy);
+  release(&a);
+}
+END_TEST
+
+/* 1 + 2^-11 + 2^-40 lies just above the middle of two f16 numbers: rounding to f32 on the way would put it on the middle. */
+START_TEST(lossy_values_are_rounded_once)
+{
+  static const double numbers[] = {1.0 / 3, 1 + 0x1p-11 + 0x1p-40, 65519.999, 1e-30, 1e300};
+  static const double f16[] = {0x1.554p-2, 1 + 0x1p-10, 65504, 0, INFINITY};
+  int32_t row_ptr[] = {0, 5}, cols[] = {0, 1, 2, 3, 4};
+  double back[5];
+  macko_csr c = {.nrows = 1, .ncols = 5, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = numbers};
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_options_init(&o);
+  o.values = MACKO_VALUES_F16;
+  ck_assert(!macko_encode(&c, &o, &m, NULL));
+  macko_decode(m, NULL, NULL, back, NULL);
+  for (int i = 0; i < 5; i++) ck_assert_double_eq(back[i], f16[i]);
+  macko_destroy(&m);
+}
+END_TEST
+
+/* ---- options and errors ---- */
+
+START_TEST(options_name_the_nearest)
+{
+  macko_options o;
+  macko_error err;
+  macko_options_init(&o);
+  ck_assert_int_eq(macko_options_set(&o, "layout", "slcie", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "layout \"slcie\" is unknown; the nearest is \"slice\"");
+  ck_assert_int_eq(macko_options_set(&o, "value", "raw", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "option \"value\" is unknown; the nearest is \"values\"");
+  ck_assert_int_eq(macko_options_set(&o, "delta_bits", "3", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert(o.layout == MACKO_LAYOUT_AUTO && o.values == MACKO_VALUES_AUTO && o.delta_bits == 0);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    ck_assert_int_eq(macko_options_set(&o, "format", macko_format_name((macko_format)f), &err), MACKO_OK);
+    ck_assert_int_eq(o.format, f);
+  }
+  ck_assert_ptr_null(macko_format_name((macko_format)(MACKO_FORMAT_AUTO + 1)));
+  o.delta_bits = 3;
+  plain a = stencil(2, 7);
+  macko_csr c = view(&a);
+  macko_matrix *m = NULL;
+  ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "delta_bits 3 is none of 0 (chosen), 1, 2, 4, 8 and 16");
+  ck_assert_ptr_null(m);
+  release(&a);
+}
+END_TEST
+
+START_TEST(bad_matrices_are_named)
+{
+  int64_t row_ptr[] = {0, 1, 2}, cols[] = {0, 7};
+  double values[] = {1, 2};
+  macko_csr c = {.nrows = 2, .ncols = 3, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_error err;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "column 7 at entry 1 of row 1 is outside 0..2");
+  row_ptr[1] = 3;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "row_ptr falls from 3 to 2 at row 1");
+  row_ptr[0] = 1;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "row_ptr[0] is 1 and must be 0");
+  c.value_type = MACKO_I8;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(m);
+}
+END_TEST
+
+START_TEST(bad_products_change_nothing)
+{
+  plain a = stencil(2, 7);
+  macko_csr c = view(&a);
+  macko_matrix *m = NULL;
+  macko_error err;
+  double x[8] = {0}, y[8] = {5};
+  ck_assert(!macko_encode(&c, NULL, &m, NULL));
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 2, 1, x, 8, 0, y, 7, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "ldx 8 and ldy 7 must be at least 8 and 8");
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, -1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_U8, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, (macko_op)5, MACKO_F64, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, NULL, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert(y[0] == 5);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
+/* Beyond 2^31 columns macko refuses with its limit and automatic choice takes csr. */
+START_TEST(a_limit_is_refused_with_its_number)
+{
+  int64_t row_ptr[] = {0, 2}, cols[] = {1, 3000000000};
+  double values[] = {1, 2}, *x = NULL, y = 0;
+  macko_csr c = {.nrows = 1, .ncols = 4000000000, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err;
+  macko_info info;
+  (void)x, (void)y;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO;
+  ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_LIMIT);
+  ck_assert_str_eq(err.text, "format macko holds at most 2147483647 columns, not 4000000000");
+  ck_assert(!macko_encode(&c, NULL, &m, &err));
+  macko_get_info(m, &info);
+  ck_assert_int_eq(info.format, MACKO_FORMAT_CSR);
+  macko_destroy(&m);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("sizes");
+  TCase *t = tcase_create("bytes");
+  tcase_set_timeout(t, 60);
+  tcase_add_loop_test(t, paper_layout_has_the_papers_effective_density, 0, 28);
+  tcase_add_test(t, a_long_gap_has_a_bounded_cost);
+  tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 7, 8);
+  tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 27, 28);
+  tcase_add_test(t, codecs_choose_the_fewest_bytes);
+  tcase_add_test(t, lossy_values_are_rounded_once);
+  suite_add_tcase(suite, t);
+  t = tcase_create("errors");
+  tcase_add_test(t, options_name_the_nearest);
+  tcase_add_test(t, bad_matrices_are_named);
+  tcase_add_test(t, bad_products_change_nothing);
+  tcase_add_test(t, a_limit_is_refused_with_its_number);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
