@@ -91,16 +91,16 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Asked about before its first product, the matrix is encoded now: the answer is what the products will use. */
-static PetscErrorCode EncodeForView(Mat A)
+PetscErrorCode MatMackoEncode(Mat A)
 {
-  PetscBool    mpi;
+  Mat          blocks[2];
+  int          count;
   macko_status status;
   macko_error  err;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
-  if (mpi) PetscCall(MackoUpdateMPI(A));
+  PetscCall(Blocks(A, blocks, &count));
+  if (count == 2) PetscCall(MackoUpdateMPI(A));
   else {
     PetscCall(MackoUpdate(A, &status, &err));
     if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
@@ -123,8 +123,8 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMackoGetInfo(A, &info));
-  if (!info.encoded) {
-    PetscCall(EncodeForView(A));
+  if (!info.encoded) { /* the answer is what the products will use */
+    PetscCall(MatMackoEncode(A));
     PetscCall(MatMackoGetInfo(A, &info));
   }
   PetscCall(Blocks(A, blocks, &count));
