@@ -61,6 +61,8 @@ static void PrintAll(const Problem *p, const Report *r)
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
+  if (r->misled)
+    printf("\nWARNING   only the preconditioned residual converged, the true one did not; -ksp_pc_side right makes a method watch that");
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
@@ -105,6 +107,7 @@ static void WriteAll(FILE *f, const Problem *p, const Report *r)
   fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);
   if (r->ones) JSONNumber(f, "error", (double)r->error, ", ");
   if (r->least_squares) JSONNumber(f, "normal_residual", (double)r->normal_residual, ", ");
+  fprintf(f, "\"misled\": %s, ", r->misled ? "true" : "false");
   JSONNumber(f, "residual", (double)r->residual, "},\n");
   fprintf(f, "  \"seconds\": {");
   JSONNumber(f, "read", p->read_seconds, ", "), JSONNumber(f, "encode", r->encode, ", "), JSONNumber(f, "setup", r->setup, ", ");

@@ -11,11 +11,12 @@ typedef struct {
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;
   PetscBool ones;          /* the right-hand side is A * ones, and error is known */
+  PetscBool misled;        /* converged, but the residual is far above the tolerance */
   PetscBool least_squares; /* the method minimizes, and normal_residual is known */
   MatMackoInfo storage;
-  PetscInt64 bytes;                                /* of the matrix while solving; 0 where it is not known */
-  PetscReal residual, normal_residual, error;      /* all by plain CSR */
-  PetscLogDouble encode, setup, solve, products;   /* seconds of the slowest rank; products are part of solve */
+  PetscInt64 bytes;                                 /* of the matrix while solving; 0 where it is not known */
+  PetscReal rtol, residual, normal_residual, error; /* the last three by plain CSR */
+  PetscLogDouble encode, setup, solve, products;    /* seconds of the slowest rank; products are part of solve */
 } Report;
 
 /* Why the method stopped. */
