@@ -28,13 +28,13 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   return MACKO_OK;
 }
 
-static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t count)
+static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t count, int base)
 {
-  if (to->type == from_type) memcpy(to->data, from, (size_t)to->bytes);
+  if (to->type == from_type && base == 0 && count) memcpy(to->data, from, (size_t)to->bytes);
   else if (to->type == MACKO_I32)
-    for (int64_t i = 0; i < count; i++) ((int32_t *)to->data)[i] = (int32_t)((const int64_t *)from)[i];
+    for (int64_t i = 0; i < count; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
   else
-    for (int64_t i = 0; i < count; i++) ((int64_t *)to->data)[i] = ((const int32_t *)from)[i];
+    for (int64_t i = 0; i < count; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
 }
 
 static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
@@ -43,8 +43,8 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
   if (!s) s = macko_add_section(m, "cols", index_type(m->ncols), m->nnz, err);
   if (!s) s = macko_add_section(m, "values", m->value_type, m->nnz, err);
   if (s) return s;
-  copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1);
-  copy_indices(&m->sections[COLS], a->col_type, a->cols, m->nnz);
+  copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1, a->index_base);
+  copy_indices(&m->sections[COLS], a->col_type, a->cols, m->nnz, a->index_base);
   if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
   return MACKO_OK;
 }

@@ -42,7 +42,8 @@ typedef struct {
   int64_t ldy;
 } macko_product;
 
-/* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range, row_ptr[nrows] == nnz. */
+/* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range. Its indices may count from 1, so
+ * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
   /* Reads pattern and values, allocates nothing big; fills *plan. UNSUPPORTED or LIMIT where the matrix does not fit. */
   macko_status (*plan)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
@@ -92,14 +93,15 @@ static inline int64_t macko_index(macko_type type, const void *array, int64_t i)
   return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
+/* Where row i begins and the column of entry p, counted from 0 whatever the caller's arrays count from. */
 static inline int64_t macko_csr_row(const macko_csr *a, int64_t i)
 {
-  return macko_index(a->row_ptr_type, a->row_ptr, i);
+  return macko_index(a->row_ptr_type, a->row_ptr, i) - a->index_base;
 }
 
 static inline int64_t macko_csr_col(const macko_csr *a, int64_t p)
 {
-  return macko_index(a->col_type, a->cols, p);
+  return macko_index(a->col_type, a->cols, p) - a->index_base;
 }
 
 static inline int64_t macko_csr_nnz(const macko_csr *a)

@@ -2,8 +2,8 @@
  *
  * Conventions. Every function that can fail returns a macko_status and, on failure, fills *err (which may be NULL) with one
  * sentence that names the offending value and place. Nothing is printed, nothing aborts, there is no global state. On failure
- * outputs are unchanged. All pointers are host memory unless a function says otherwise. Indices count from 0. A matrix is
- * immutable between encode and refresh, so any number of threads may multiply with it at once. */
+ * outputs are unchanged. All pointers are host memory unless a function says otherwise. Indices count from 0; input may count
+ * from 1 (index_base). A matrix is immutable between encode and refresh, so any number of threads may multiply with it at once. */
 #ifndef MACKO_H
 #define MACKO_H
 
@@ -65,13 +65,15 @@ const char *macko_status_text(macko_status status);
 /* ---- input ---- */
 
 /* A view of a CSR matrix: nothing is owned or copied by the view itself.
- * row_ptr has nrows + 1 entries, starts at 0 and does not decrease; cols and values have row_ptr[nrows] entries each. */
+ * row_ptr has nrows + 1 entries, starts at index_base and does not decrease; cols and values have row_ptr[nrows] - index_base
+ * entries each. Sentences about such a matrix count rows, columns and entries from index_base too. */
 typedef struct {
   int64_t nrows, ncols;
   macko_type row_ptr_type; /* MACKO_I32 or MACKO_I64 */
   macko_type col_type;     /* MACKO_I32 or MACKO_I64 */
   macko_type value_type;   /* MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16 */
   const void *row_ptr, *cols, *values;
+  int index_base; /* what row_ptr and cols count from: 0 (C) or 1 (Fortran) */
 } macko_csr;
 
 /* ---- options ---- */

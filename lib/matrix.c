@@ -63,7 +63,7 @@ static macko_status same_rows(const macko_matrix *m, const macko_csr *a, macko_e
   macko_status s = m->ops->decode(m, row_ptr, NULL, NULL, err);
   for (int64_t i = 0; !s && i < m->nrows; i++)
     if (row_ptr[i + 1] != macko_csr_row(a, i + 1))
-      s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i,
+      s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + a->index_base,
                      (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)), (long long)(row_ptr[i + 1] - row_ptr[i]));
   free(row_ptr);
   return s;

@@ -1,9 +1,8 @@
 /* Matrix Market files: coordinate and array; real, integer and pattern; general, symmetric and skew-symmetric.
  * Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996. */
-#include "build_csr.h"
-#include "read_numbers.h"
+#include "entries.h"
+#include "number.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -28,12 +27,13 @@ typedef struct {
   int64_t nrows, ncols, entries; /* entries: the number of lines that must follow */
 } header;
 
+static const macko_number_rule c_numbers;
+
 /* A file being read. */
 typedef struct {
   macko_input *in;
   header h;
   macko_entries entries;
-  int triangle; /* of a symmetric file: -1 lower, 1 upper, 0 not known yet */
 } reader;
 
 /* The next word of the banner; *p moves behind it. */
@@ -146,56 +146,12 @@ static inline const char *parse_index(macko_input *in, const char *p, const char
   return NULL;
 }
 
-/* An integer of up to 53 significant bits is itself as a double; any other would be rounded, so it is refused. */
-static const char *parse_integer_value(macko_input *in, const char *p, double *value)
-{
-  char quote[MACKO_QUOTE];
-  int64_t n = 0;
-  const char *end = macko_parse_integer(p, &n);
-  if (!end) return NULL;
-  uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
-  if (size >> 53 && (n == INT64_MIN || size >> __builtin_ctzll(size) >> 53)) {
-    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles", macko_quote(quote, p));
-    return NULL;
-  }
-  *value = (double)n;
-  return end;
-}
-
-static const char *parse_value(macko_input *in, const char *p, int field, double *value)
-{
-  static const macko_number_rule c_numbers;
-  char quote[MACKO_QUOTE];
-  p = macko_skip_blanks(p);
-  const char *end = field == REAL ? macko_parse_real(p, &c_numbers, in->c_locale, value) : parse_integer_value(in, p, value);
-  if (end && (end == in->line_end || macko_is_blank(*end)) && (!isinf(*value) || strpbrk(p, "iI"))) return end;
-  if (p == in->line_end) macko_input_fail(in, MACKO_PARSE, "the line ends before the value");
-  else if (end && isinf(*value))
-    macko_input_fail(in, MACKO_PARSE, "the value %s is beyond the range of double", macko_quote(quote, p));
-  else
-    macko_input_fail(in, MACKO_PARSE, "'%s' is not %s value", macko_quote(quote, p), field == REAL ? "a real" : "an integer");
-  return NULL;
-}
-
 static macko_status end_line(macko_input *in, const char *p)
 {
   char quote[MACKO_QUOTE];
   p = macko_skip_blanks(p);
   if (p == in->line_end) return MACKO_OK;
   return macko_input_fail(in, MACKO_PARSE, "'%s' follows the entry", macko_quote_line(quote, p));
-}
-
-/* A symmetric file holds one triangle; both would count every entry twice. */
-static macko_status check_triangle(reader *r, int64_t row, int64_t col, double value)
-{
-  int triangle = row > col ? -1 : row < col;
-  if (r->h.symmetry == MACKO_SKEW && !triangle && value != 0)
-    return macko_input_fail(r->in, MACKO_PARSE, "%g is on the diagonal of a skew-symmetric matrix", value);
-  if (triangle * r->triangle < 0)
-    return macko_input_fail(r->in, MACKO_PARSE, "entry (%lld, %lld) is in the other triangle than those before; a symmetric file "
-                            "holds one triangle", (long long)row + 1, (long long)col + 1);
-  if (triangle) r->triangle = triangle;
-  return MACKO_OK;
 }
 
 static macko_status read_coordinates(reader *r)
@@ -210,9 +166,8 @@ static macko_status read_coordinates(reader *r)
                               (long long)r->h.entries);
     const char *p = parse_index(in, in->line, "row", r->h.nrows, &row);
     if (p) p = parse_index(in, p, "column", r->h.ncols, &col);
-    if (p && r->h.field != PATTERN) p = parse_value(in, p, r->h.field, &value);
+    if (p && r->h.field != PATTERN) p = macko_parse_value(in, p, r->h.field == INTEGER, &c_numbers, &value);
     if (!p || end_line(in, p)) return in->status;
-    if (r->h.symmetry != MACKO_GENERAL && check_triangle(r, row, col, value)) return in->status;
     if (macko_add_entry(in, &r->entries, row, col, value)) return in->status;
   }
   if (in->status || r->entries.count == r->h.entries) return in->status;
@@ -231,7 +186,7 @@ static macko_status read_array(reader *r)
     if (count == r->h.entries)
       return macko_input_fail(in, MACKO_PARSE, "'%s' is one value more than the %lld of the array",
                               macko_quote_line(quote, in->line), (long long)r->h.entries);
-    const char *p = parse_value(in, in->line, r->h.field, &value);
+    const char *p = macko_parse_value(in, in->line, r->h.field == INTEGER, &c_numbers, &value);
     if (!p || end_line(in, p)) return in->status;
     if (value != 0 && macko_add_entry(in, &r->entries, row, col, value)) return in->status;
     if (++row < r->h.nrows) continue;

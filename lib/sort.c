@@ -14,6 +14,8 @@ static macko_status check_types(const macko_csr *c, macko_error *err)
                       (int)c->col_type);
   if ((unsigned)c->value_type > MACKO_BF16)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "value type %d is none of f64, f32, f16 and bf16", (int)c->value_type);
+  if (c->index_base != 0 && c->index_base != 1)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "index_base is %d and must be 0 or 1", c->index_base);
   if (!c->row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "row_ptr must not be NULL");
   return MACKO_OK;
 }
@@ -21,12 +23,14 @@ static macko_status check_types(const macko_csr *c, macko_error *err)
 static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
 {
   int64_t start = macko_csr_row(c, 0);
-  if (start) return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[0] is %lld and must be 0", (long long)start);
+  int base = c->index_base;
+  if (start)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[%d] is %lld and must be %d", base, (long long)start + base, base);
   for (int64_t i = 0; i < c->nrows; i++) {
     int64_t end = macko_csr_row(c, i + 1);
     if (end < start)
-      return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld", (long long)start, (long long)end,
-                        (long long)i);
+      return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld", (long long)start + base,
+                        (long long)end + base, (long long)i + base);
     start = end;
   }
   if (start && (!c->cols || !c->values))
@@ -41,7 +45,7 @@ static inline __attribute__((always_inline)) int64_t scan_columns(const macko_cs
   for (int64_t i = 0, p = 0; i < c->nrows; i++) {
     int64_t end = macko_csr_row(c, i + 1), before = -1;
     for (; p < end; p++) {
-      int64_t col = macko_index(col_type, c->cols, p);
+      int64_t col = macko_index(col_type, c->cols, p) - c->index_base;
       if ((uint64_t)col >= (uint64_t)c->ncols) return p;
       unsorted |= col <= before;
       before = col;
@@ -54,10 +58,12 @@ static inline __attribute__((always_inline)) int64_t scan_columns(const macko_cs
 static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
 {
   int64_t bad = c->col_type == MACKO_I64 ? scan_columns(c, MACKO_I64, sorted) : scan_columns(c, MACKO_I32, sorted), row = 0;
+  int base = c->index_base;
   if (bad < 0) return MACKO_OK;
   while (macko_csr_row(c, row + 1) <= bad) row++;
-  return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside 0..%lld",
-                    (long long)macko_csr_col(c, bad), (long long)bad, (long long)row, (long long)c->ncols - 1);
+  return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside %d..%lld",
+                    (long long)macko_csr_col(c, bad) + base, (long long)bad + base, (long long)row + base, base,
+                    (long long)c->ncols - 1 + base);
 }
 
 typedef struct {
@@ -144,6 +150,7 @@ macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned,
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sort a matrix of %zu nonzeros", nnz);
   }
   sorted->row_ptr_type = MACKO_I64;
+  sorted->index_base = 0;
   sorted->row_ptr = block, sorted->values = block + rows, sorted->cols = block + rows + values_room;
   sort_rows(c, sorted, row);
   free(row);

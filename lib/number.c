@@ -3,7 +3,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* strtod_l */
 #endif
-#include "read_numbers.h"
+#include "number.h"
 
 #include <float.h>
 #include <math.h>

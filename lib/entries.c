@@ -1,5 +1,5 @@
 /* From the entries of a file to sorted CSR: count, place, sort what is unsorted, add duplicates. */
-#include "build_csr.h"
+#include "entries.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,18 @@ macko_status macko_grow_entries(macko_input *in, macko_entries *e)
   if (e->last) e->last->next = block;
   else e->first = block;
   e->last = block;
+  return MACKO_OK;
+}
+
+macko_status macko_check_triangle(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
+{
+  int triangle = row > col ? -1 : row < col;
+  if (e->symmetry == MACKO_SKEW && !triangle && value != 0)
+    return macko_input_fail(in, MACKO_PARSE, "%g is on the diagonal of a skew-symmetric matrix", value);
+  if (triangle * e->triangle < 0)
+    return macko_input_fail(in, MACKO_PARSE, "entry (%lld, %lld) is in the other triangle than those before; a symmetric file "
+                            "holds one triangle", (long long)row + 1, (long long)col + 1);
+  if (triangle) e->triangle = triangle;
   return MACKO_OK;
 }
 

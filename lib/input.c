@@ -1,6 +1,7 @@
 /* Lines of text from a file, and the sentences about what is wrong in them. */
-#include "read_input.h"
+#include "input.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,6 +83,17 @@ void macko_report(macko_input *in)
     in->progress->report(in->progress->context, in->file_done - (int64_t)(file->end - file->begin), in->file_size);
 }
 
+/* No text holds one, and what follows may take a 0 for the end of a line. */
+static int has_zero_byte(macko_input *in, size_t begin, size_t count)
+{
+  const char *zero = memchr(in->text + begin, 0, count);
+  if (!zero) return 0;
+  in->line_number++;
+  for (const char *p = in->text; p < zero; p++) in->line_number += *p == '\n';
+  macko_input_fail(in, MACKO_PARSE, "a zero byte: this is no text");
+  return 1;
+}
+
 /* More text behind what is left of the current line; 0 at the end and after a failure. */
 static int refill(macko_input *in)
 {
@@ -95,8 +107,9 @@ static int refill(macko_input *in)
   }
   int64_t got = macko_take(in, &in->sources[in->nsources - 1], in->text + left, MACKO_LONGEST_LINE - left);
   macko_report(in);
-  if (got > 0) in->end += (size_t)got;
-  else in->ended = 1;
+  if (got <= 0) in->ended = 1;
+  else if (has_zero_byte(in, left, (size_t)got)) return 0;
+  else in->end += (size_t)got;
   return got > 0;
 }
 
@@ -118,4 +131,33 @@ int macko_next_line(macko_input *in)
   in->begin = (size_t)(newline - in->text) + 1;
   in->line_number++;
   return 1;
+}
+
+/* An integer of up to 53 significant bits is itself as a double; any other would be rounded, so it is refused. */
+static const char *parse_integer_value(macko_input *in, const char *p, double *value)
+{
+  char quote[MACKO_QUOTE];
+  int64_t n = 0;
+  const char *end = macko_parse_integer(p, &n);
+  if (!end) return NULL;
+  uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
+  if (size >> 53 && (n == INT64_MIN || size >> __builtin_ctzll(size) >> 53)) {
+    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles", macko_quote(quote, p));
+    return NULL;
+  }
+  *value = (double)n;
+  return end;
+}
+
+const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value)
+{
+  char quote[MACKO_QUOTE];
+  p = macko_skip_blanks(p);
+  const char *end = integer ? parse_integer_value(in, p, value) : macko_parse_real(p, rule, in->c_locale, value);
+  if (end && (!*end || macko_is_blank(*end)) && (!isinf(*value) || p[strspn(p, "+-")] > '9')) return end;
+  if (!*p) macko_input_fail(in, MACKO_PARSE, "the line ends before the value");
+  else if (end && isinf(*value))
+    macko_input_fail(in, MACKO_PARSE, "the value %s is beyond the range of double", macko_quote(quote, p));
+  else macko_input_fail(in, MACKO_PARSE, "'%s' is not %s value", macko_quote(quote, p), integer ? "an integer" : "a real");
+  return NULL;
 }

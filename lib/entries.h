@@ -1,9 +1,9 @@
 /* Entries of a file in any order, and the CSR matrix made of them. Memory grows with the entries that are there, never with what a
  * file declares. */
-#ifndef MACKO_BUILD_CSR_H
-#define MACKO_BUILD_CSR_H
+#ifndef MACKO_ENTRIES_H
+#define MACKO_ENTRIES_H
 
-#include "read_input.h"
+#include "input.h"
 
 typedef enum { MACKO_GENERAL, MACKO_SYMMETRIC, MACKO_SKEW } macko_symmetry;
 
@@ -21,6 +21,7 @@ typedef struct {
   macko_type row_type, col_type; /* I32 where the size allows */
   int has_values;
   macko_symmetry symmetry; /* other than general: the entries are one triangle */
+  int triangle;            /* -1 lower, 1 upper, 0 not known yet */
   macko_block *first, *last;
 } macko_entries;
 
@@ -40,8 +41,12 @@ static inline void macko_set_index(macko_type type, void *array, int64_t i, int6
   else ((int32_t *)array)[i] = (int32_t)value;
 }
 
+/* A file of a symmetric matrix holds one triangle: both would count every entry twice. The diagonal of a skew one is 0. */
+macko_status macko_check_triangle(macko_input *in, macko_entries *entries, int64_t row, int64_t col, double value);
+
 static inline macko_status macko_add_entry(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
 {
+  if (e->symmetry != MACKO_GENERAL && macko_check_triangle(in, e, row, col, value)) return in->status;
   if ((!e->last || e->last->count == MACKO_BLOCK_ENTRIES) && macko_grow_entries(in, e)) return in->status;
   macko_block *block = e->last;
   macko_set_index(e->row_type, block->rows, block->count, row);

@@ -1,10 +1,9 @@
 /* Text of a matrix file, line by line, through gzip and tar where the file is packed. */
-#ifndef MACKO_READ_INPUT_H
-#define MACKO_READ_INPUT_H
+#ifndef MACKO_INPUT_H
+#define MACKO_INPUT_H
 
 #include "format.h"
-
-#include <locale.h>
+#include "number.h"
 
 typedef struct macko_input macko_input;
 
@@ -59,7 +58,11 @@ const char *macko_quote(char quote[MACKO_QUOTE], const char *text);
 /* The same for the rest of a line, blanks included. */
 const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text);
 
-/* read_bytes.c: makes the source on top of the others. */
+/* Reads a value at p, of an integer matrix only what doubles hold exactly: its end, which is a blank or the end of the text; NULL
+ * after a failure, which is recorded. */
+const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value);
+
+/* unpack.c: makes the source on top of the others. */
 macko_status macko_push_file(macko_input *in);
 macko_status macko_push_unpackers(macko_input *in);
 
@@ -72,7 +75,8 @@ int64_t macko_take(macko_input *in, macko_source *source, void *to, size_t room)
 /* The next source slot, with its buffer; NULL when out of memory (recorded). */
 macko_source *macko_new_source(macko_input *in);
 
-/* The readers; on failure *csr is unchanged. */
+/* The readers, which find the first line in in->line; on failure *csr is unchanged. */
+macko_status macko_read_harwell_boeing(macko_input *in, macko_csr *csr, macko_file_info *info);
 macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_file_info *info);
 
 static inline int macko_is_blank(char c)
