@@ -174,10 +174,13 @@ static macko_status next_index(field_reader *f, const char *what, int64_t least,
 static macko_status next_value(field_reader *f, int integer, double *value)
 {
   const macko_field *field = &f->format->fields[f->next];
+  char quote[MACKO_QUOTE];
   macko_number_rule rule = {1, field->decimals, field->scale};
   const char *text = next_field(f, "value");
   if (!text) return f->in->status;
-  macko_parse_value(f->in, text, integer, &rule, value);
+  const char *end = macko_parse_value(f->in, text, integer, &rule, value);
+  if (end && *macko_skip_blanks(end))
+    return macko_input_fail(f->in, MACKO_PARSE, "'%s' is not a value", macko_quote_line(quote, text));
   return f->in->status;
 }
 
