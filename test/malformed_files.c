@@ -1,5 +1,5 @@
 /* Every malformed file under test/malformed gets the status and the sentence it deserves, quickly and in little memory. */
-#include <macko.h>
+#include "readers.h"
 
 #include <check.h>
 #include <stdio.h>
@@ -53,6 +53,12 @@ static double seconds(void)
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+/* A packed file is refused before it is read where the build lacks the library for it. */
+static int is_refused(const char *name)
+{
+  return (!HAVE_ZLIB && strstr(name, "gz") && strcmp(name, "gzip-not.mtx.gz")) || (!HAVE_LIBARCHIVE && strstr(name, ".tar"));
+}
+
 /* "FILE:LINE: ", or "FILE: " where no line is meant. */
 static void check_place(const char *text, const char *path, const char *line, const char *name)
 {
@@ -79,6 +85,10 @@ START_TEST(gets_a_sentence)
   macko_status s = macko_read(path, NULL, &csr, NULL, &err);
   double taken = seconds() - start;
   getrusage(RUSAGE_SELF, &usage);
+  if (is_refused(cases[_i].name)) {
+    ck_assert_msg(s && strstr(err.text, cases[_i].name), "%s: %s", path, err.text);
+    return;
+  }
   ck_assert_msg(!strcmp(status_name(s), cases[_i].status), "%s: %s, not %s: %s", path, status_name(s), cases[_i].status, err.text);
   ck_assert_int_eq(err.status, s);
   check_place(err.text, path, cases[_i].line, cases[_i].name);

@@ -2,7 +2,18 @@
 #ifndef TEST_READERS_H
 #define TEST_READERS_H
 
+#if HAVE_CONFIG_H
+#include <config.h>
+#endif
+
 #include <macko.h>
+
+#ifndef HAVE_ZLIB
+#define HAVE_ZLIB 0
+#endif
+#ifndef HAVE_LIBARCHIVE
+#define HAVE_LIBARCHIVE 0
+#endif
 
 /* The suite's own folder: made before Check forks a process for each test, removed after the last. */
 void test_make_folder(void);
