@@ -1,0 +1,66 @@
+/* Between the files of the matrix type. */
+#ifndef MATMACKO_H
+#define MATMACKO_H
+
+#include "petscmacko.h"
+#include "compat.h"
+#include "macko.h"
+
+/* In spptr of both the sequential and the parallel matrix. */
+typedef struct {
+  macko_options options;
+  PetscBool     options_read;
+
+  /* The compressed form of a sequential matrix, and what it was made from. owner is this matrix's address: MatHeaderMerge moves
+     this struct to another matrix, whose state counter says nothing about it. */
+  macko_matrix    *compressed;
+  Mat              owner;
+  PetscObjectState state, nonzerostate;
+  PetscInt         ncols;
+
+  PetscInt64     encodes, refreshes;
+  PetscLogDouble encode_seconds, refresh_seconds;
+} Mat_Macko;
+
+/* What AIJ itself does, taken from a fresh matrix. */
+typedef struct {
+  PetscErrorCode (*mult)(Mat, Vec, Vec);
+  PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec);
+  PetscErrorCode (*multtranspose)(Mat, Vec, Vec);
+  PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec);
+  PetscErrorCode (*view)(Mat, PetscViewer);
+  PetscErrorCode (*destroy)(Mat);
+  PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
+  PetscErrorCode (*setfromoptions)(Mat, MackoOptionItems);
+  PetscErrorCode (*retrievevalues)(Mat);
+  PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+} MackoBase;
+
+PETSC_INTERN MackoBase MackoSeqBase, MackoMPIBase;
+PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Mult;
+
+PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);
+PETSC_INTERN PetscErrorCode MatCreate_MPIAIJMacko(Mat);
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat, MatType, MatReuse, Mat *);
+
+/* The struct of A, made if a header merge took it away. */
+PETSC_INTERN PetscErrorCode MackoGet(Mat A, Mat_Macko **m);
+PETSC_INTERN PetscErrorCode MackoFree(Mat A);
+
+/* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
+PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
+
+/* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
+PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
+
+/* Brings the compressed form of a sequential matrix up to date; a refusal of the library comes back in *status and *err, so that
+   the caller can agree with other ranks before raising an error. */
+PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err);
+
+/* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
+PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);
+
+PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
+PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
+
+#endif

@@ -1,0 +1,50 @@
+/* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
+#include "matmacko.h"
+
+#define MACKO_CHOICE(symbol, name, text) #name " (" text "), "
+
+static const struct {
+  const char *option, *name, *help;
+} known[] = {
+  {"-mat_macko_format", "format", "Format: "
+#define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "formats.def"
+#undef MACKO_FORMAT
+   "auto (the fewest bytes)"},
+  {"-mat_macko_layout", "layout", "Layout of format macko: "
+#define MACKO_LAYOUT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_LAYOUT
+   "one of these"},
+  {"-mat_macko_delta_bits", "delta_bits", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
+  {"-mat_macko_values", "values", "How values are stored: "
+#define MACKO_VALUES(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_VALUES
+   "one of these"},
+};
+
+PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
+{
+  Mat_Macko *m;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    char        text[64] = "auto";
+    PetscBool   given    = PETSC_FALSE;
+    macko_error err;
+    if (items) {
+      MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
+      PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
+    } else {
+      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text, sizeof text, &given));
+    }
+    if (given && macko_options_set(&m->options, known[i].name, text, &err))
+      SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
+              ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
+  }
+  m->options_read = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,37 @@
+/* MATAIJMACKO: PETSc's AIJ whose products read a compressed form. Everything that is not a product is AIJ's own.
+ *
+ * Programs that were never rebuilt load it:   ./program -dll_append /path/libpetscmacko.so -mat_type aijmacko
+ * Programs that link it call MatMackoInitializePackage() after PetscInitialize(). */
+#ifndef PETSCMACKO_H
+#define PETSCMACKO_H
+
+#include <petscmat.h>
+
+#define MATAIJMACKO    "aijmacko"
+#define MATSEQAIJMACKO "seqaijmacko"
+#define MATMPIAIJMACKO "mpiaijmacko"
+
+/* Registers the types and log events; may be called any number of times, and again after a PetscFinalize. Not collective.
+ * Errors: PETSC_ERR_SUP where the running PETSc is of another minor version than the one this library was built with. */
+PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
+
+/* Brings the compressed form up to date now instead of in the next product, so that its time and errors show here. Collective.
+ * Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko; PETSC_ERR_MEM or PETSC_ERR_SUP with the library's sentence, on all
+ * ranks. */
+PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
+
+/* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of rank 0's diagonal block and
+ * belong to the matrix until it changes. */
+typedef struct {
+  PetscBool      encoded; /* PETSC_FALSE before the first product: then the rest is zero */
+  const char    *format, *layout, *values, *reason;
+  PetscBool      lossy;
+  PetscInt64     nnz, bytes, csr_bytes; /* csr_bytes: the same as CSR with 32-bit indices where they suffice */
+  PetscInt64     encodes, refreshes;    /* of the rank with most */
+  PetscLogDouble encode_seconds, refresh_seconds; /* of the slowest rank, all encodes and refreshes together */
+} MatMackoInfo;
+
+/* Fills *info. Collective. Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko. */
+PETSC_EXTERN PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info);
+
+#endif

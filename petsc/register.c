@@ -1,0 +1,52 @@
+/* Registration: as a plugin (-dll_append) and for programs that link the library. */
+#include "matmacko.h"
+
+PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Mult;
+
+static PetscBool registered = PETSC_FALSE;
+
+static PetscErrorCode MatMackoFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  registered = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's table of matrix operations moves between minor releases. */
+static PetscErrorCode CheckVersion(void)
+{
+  PetscInt major, minor, subminor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libpetscmacko was built for PETSc %d.%d and cannot work with the running PETSc %d.%d: build it with --with-petsc of that one",
+             PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMackoInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (registered) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CheckVersion());
+  PetscCall(MatInitializePackage());
+  PetscCall(MatRegisterRootName(MATAIJMACKO, MATSEQAIJMACKO, MATMPIAIJMACKO));
+  PetscCall(MatRegister(MATSEQAIJMACKO, MatCreate_SeqAIJMacko));
+  PetscCall(MatRegister(MATMPIAIJMACKO, MatCreate_MPIAIJMacko));
+  PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
+  PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));
+  PetscCall(PetscLogEventRegister("MatMackoRefresh", MAT_CLASSID, &MACKO_Refresh));
+  PetscCall(PetscLogEventRegister("MatMackoMult", MAT_CLASSID, &MACKO_Mult));
+  PetscCall(PetscRegisterFinalize(MatMackoFinalizePackage));
+  registered = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The name is derived by PETSc from the file's name. */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscmacko(void)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMackoInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

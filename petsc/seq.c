@@ -1,0 +1,345 @@
+/* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
+#include "matmacko.h"
+
+MackoBase MackoSeqBase;
+
+/* ---- the struct ---- */
+
+PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
+{
+  PetscFunctionBegin;
+  if (!A->spptr) {
+    PetscCall(PetscNew(m));
+    macko_options_init(&(*m)->options);
+    A->spptr = *m;
+  }
+  *m = (Mat_Macko *)A->spptr;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoFree(Mat A)
+{
+  Mat_Macko *m = (Mat_Macko *)A->spptr;
+
+  PetscFunctionBegin;
+  if (m) macko_destroy(&m->compressed);
+  PetscCall(PetscFree(A->spptr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
+{
+  PetscFunctionBegin;
+  switch (status) {
+  case MACKO_OK:
+    break;
+  case MACKO_OUT_OF_MEMORY:
+    SETERRQ(comm, PETSC_ERR_MEM, "%s", text);
+  case MACKO_UNSUPPORTED:
+  case MACKO_LIMIT:
+    SETERRQ(comm, PETSC_ERR_SUP, "%s", text);
+  default:
+    SETERRQ(comm, PETSC_ERR_LIB, "%s", text);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the compressed form ---- */
+
+static PetscErrorCode CurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, state));
+  PetscCall(MatGetNonzeroState(A, nonzerostate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
+{
+  Mat_Macko       *m = (Mat_Macko *)A->spptr;
+  PetscObjectState state, nonzerostate;
+
+  PetscFunctionBegin;
+  PetscCall(CurrentState(A, &state, &nonzerostate));
+  *fresh = (PetscBool)(m && m->compressed && m->owner == A && m->state == state && m->nonzerostate == nonzerostate &&
+                       m->ncols == A->cmap->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Encode(Mat_Macko *m, const macko_csr *csr, macko_status *status, macko_error *err)
+{
+  macko_matrix  *fresh = NULL;
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MACKO_Encode, 0, 0, 0, 0));
+  PetscCall(PetscTime(&start));
+  *status = macko_encode(csr, &m->options, &fresh, err);
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(MACKO_Encode, 0, 0, 0, 0));
+  if (*status) PetscFunctionReturn(PETSC_SUCCESS);
+  macko_destroy(&m->compressed);
+  m->compressed = fresh;
+  m->encodes++;
+  m->encode_seconds += end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, macko_status *status, macko_error *err)
+{
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MACKO_Refresh, 0, 0, 0, 0));
+  PetscCall(PetscTime(&start));
+  *status = macko_refresh(m->compressed, csr, err);
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
+  if (*status) PetscFunctionReturn(PETSC_SUCCESS);
+  m->refreshes++;
+  m->refresh_seconds += end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
+{
+  Mat_Macko         *m;
+  PetscObjectState   state, nonzerostate;
+  PetscBool          fresh, done;
+  PetscInt           n;
+  const PetscInt    *ia = NULL, *ja = NULL;
+  const PetscScalar *values;
+  macko_type         index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
+
+  PetscFunctionBegin;
+  *status = MACKO_OK;
+  PetscCall(MackoGet(A, &m));
+  PetscCall(MackoIsFresh(A, &fresh));
+  if (fresh) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoReadOptions(A, NULL));
+  PetscCall(CurrentState(A, &state, &nonzerostate));
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the matrix does not give out its rows");
+  PetscCall(MatSeqAIJGetArrayRead(A, &values));
+  macko_csr csr = {.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
+                   .row_ptr = ia, .cols = ja, .values = values};
+  if (m->compressed && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
+    PetscCall(Refresh(m, &csr, status, err));
+  else PetscCall(Encode(m, &csr, status, err));
+  PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  if (*status) PetscFunctionReturn(PETSC_SUCCESS);
+  m->owner = A, m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- products ---- */
+
+/* y = op(A) x + beta y */
+static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
+{
+  Mat_Macko         *m;
+  macko_status       status;
+  macko_error        err;
+  macko_info         info;
+  const PetscScalar *xa;
+  PetscScalar       *ya;
+
+  PetscFunctionBegin;
+  PetscCall(MackoUpdate(A, &status, &err));
+  if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  m = (Mat_Macko *)A->spptr;
+  PetscCall(PetscLogEventBegin(MACKO_Mult, A, x, y, 0));
+  PetscCall(VecGetArrayRead(x, &xa));
+  if (beta == 0) PetscCall(VecGetArrayWrite(y, &ya));
+  else PetscCall(VecGetArray(y, &ya));
+  status = macko_multiply(m->compressed, op, MACKO_F64, 1, 1, xa, 0, beta, ya, 0, &err);
+  if (beta == 0) PetscCall(VecRestoreArrayWrite(y, &ya));
+  else PetscCall(VecRestoreArray(y, &ya));
+  PetscCall(VecRestoreArrayRead(x, &xa));
+  PetscCall(PetscLogEventEnd(MACKO_Mult, A, x, y, 0));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  macko_get_info(m->compressed, &info);
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)info.nnz));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_SeqAIJMacko(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Multiply(A, MACKO_OP_N, x, 0, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  if (y != z) PetscCall(VecCopy(y, z));
+  PetscCall(Multiply(A, MACKO_OP_N, x, 1, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_SeqAIJMacko(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(Multiply(A, MACKO_OP_T, x, 0, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscFunctionBegin;
+  if (y != z) PetscCall(VecCopy(y, z));
+  PetscCall(Multiply(A, MACKO_OP_T, x, 1, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the rest that differs from AIJ ---- */
+
+/* AIJ's own changes the values without a new state. */
+static PetscErrorCode MatRetrieveValues_SeqAIJMacko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*MackoSeqBase.retrievevalues)(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_SeqAIJMacko(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall((*MackoSeqBase.view)(A, viewer));
+  PetscCall(MackoView(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_SeqAIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
+{
+  PetscFunctionBegin;
+  if (MackoSeqBase.setfromoptions) PetscCall((*MackoSeqBase.setfromoptions)(A, PetscOptionsObject));
+  PetscOptionsHeadBegin(PetscOptionsObject, "aijmacko options");
+  PetscCall(MackoReadOptions(A, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ComposeNothing(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijmacko_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijmacko_seqaij_C", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJMacko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoFree(A));
+  PetscCall(ComposeNothing(A));
+  PetscCall((*MackoSeqBase.destroy)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- to and from AIJ ---- */
+
+static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat B = *newmat;
+
+  PetscFunctionBegin;
+  (void)type;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  else if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  B->ops->mult             = MackoSeqBase.mult;
+  B->ops->multadd          = MackoSeqBase.multadd;
+  B->ops->multtranspose    = MackoSeqBase.multtranspose;
+  B->ops->multtransposeadd = MackoSeqBase.multtransposeadd;
+  B->ops->view             = MackoSeqBase.view;
+  B->ops->destroy          = MackoSeqBase.destroy;
+  B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
+  PetscCall(MackoFree(B));
+  PetscCall(ComposeNothing(B));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoSeqBase.retrievevalues));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SaveBase(Mat A)
+{
+  PetscFunctionBegin;
+  MackoSeqBase.mult             = A->ops->mult;
+  MackoSeqBase.multadd          = A->ops->multadd;
+  MackoSeqBase.multtranspose    = A->ops->multtranspose;
+  MackoSeqBase.multtransposeadd = A->ops->multtransposeadd;
+  MackoSeqBase.view             = A->ops->view;
+  MackoSeqBase.destroy          = A->ops->destroy;
+  MackoSeqBase.setfromoptions   = A->ops->setfromoptions;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoSeqBase.retrievevalues));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's functions, from the first matrix that is an AIJ and nothing else; with -mat_seqaij_type seqaijmacko every new AIJ comes
+   here before anyone else sees it, so that B itself must do. */
+static PetscErrorCode FindBase(Mat B)
+{
+  Mat       plain;
+  PetscBool isaij;
+
+  PetscFunctionBegin;
+  if (MackoSeqBase.mult) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(((PetscObject)B)->type_name, MATSEQAIJ, &isaij));
+  if (isaij && !MackoHashActive(B)) {
+    PetscCall(SaveBase(B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
+  PetscCall(MatSetType(plain, MATSEQAIJ));
+  if (!MackoSeqBase.mult) PetscCall(SaveBase(plain));
+  PetscCall(MatDestroy(&plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat        B = *newmat;
+  Mat_Macko *m;
+
+  PetscFunctionBegin;
+  (void)type;
+  PetscCall(FindBase(A));
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  else if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (MackoHashActive(B)) { /* the end of hashing would put AIJ's functions back over ours */
+    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  }
+  B->ops->mult             = MatMult_SeqAIJMacko;
+  B->ops->multadd          = MatMultAdd_SeqAIJMacko;
+  B->ops->multtranspose    = MatMultTranspose_SeqAIJMacko;
+  B->ops->multtransposeadd = MatMultTransposeAdd_SeqAIJMacko;
+  B->ops->view             = MatView_SeqAIJMacko;
+  B->ops->destroy          = MatDestroy_SeqAIJMacko;
+  B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
+  PetscCall(MackoGet(B, &m));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJMacko));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJMACKO));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreate_SeqAIJMacko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatSetType(A, MATSEQAIJ));
+  PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(A, MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
