@@ -255,7 +255,7 @@ contains
 
   ! ---- failures and text ----
 
-  function from_c(chars) result(text)
+  recursive function from_c(chars) result(text)
     character(kind=c_char), intent(in) :: chars(:)
     character(len=:), allocatable :: text
     integer :: i, length
@@ -270,7 +270,7 @@ contains
     end do
   end function from_c
 
-  function from_pointer(string) result(text)
+  recursive function from_pointer(string) result(text)
     type(c_ptr), intent(in) :: string
     character(len=:), allocatable :: text
     character(kind=c_char), pointer :: chars(:)
@@ -280,7 +280,7 @@ contains
     text = from_c(chars)
   end function from_pointer
 
-  function fail(status, sentence, err)
+  recursive function fail(status, sentence, err)
     integer(c_int), intent(in) :: status
     character(len=*), intent(in) :: sentence
     type(macko_error), intent(inout) :: err
@@ -294,7 +294,7 @@ contains
     fail = status
   end function fail
 
-  subroutine report(status, err, stat, errmsg)
+  recursive subroutine report(status, err, stat, errmsg)
     integer(c_int), intent(in) :: status
     type(macko_error), intent(in) :: err
     integer(c_int), optional, intent(out) :: stat
@@ -307,7 +307,7 @@ contains
     error stop 1
   end subroutine report
 
-  function decimal(i)
+  recursive function decimal(i)
     integer(c_int64_t), intent(in) :: i
     character(len=:), allocatable :: decimal
     character(len=20) :: text
@@ -316,32 +316,32 @@ contains
   end function decimal
 
   ! What status means, in general.
-  function macko_status_text(status) result(text)
+  recursive function macko_status_text(status) result(text)
     integer(c_int), intent(in) :: status
     character(len=:), allocatable :: text
     text = from_pointer(macko_status_text_c(status))
   end function macko_status_text
 
   ! Names of the constants, as options accept them; empty for a number that is none.
-  function macko_format_name(format) result(name)
+  recursive function macko_format_name(format) result(name)
     integer(c_int), intent(in) :: format
     character(len=:), allocatable :: name
     name = from_pointer(macko_format_name_c(format))
   end function macko_format_name
 
-  function macko_layout_name(layout) result(name)
+  recursive function macko_layout_name(layout) result(name)
     integer(c_int), intent(in) :: layout
     character(len=:), allocatable :: name
     name = from_pointer(macko_layout_name_c(layout))
   end function macko_layout_name
 
-  function macko_values_name(values) result(name)
+  recursive function macko_values_name(values) result(name)
     integer(c_int), intent(in) :: values
     character(len=:), allocatable :: name
     name = from_pointer(macko_values_name_c(values))
   end function macko_values_name
 
-  function macko_type_name(type) result(name)
+  recursive function macko_type_name(type) result(name)
     integer(c_int), intent(in) :: type
     character(len=:), allocatable :: name
     name = from_pointer(macko_type_name_c(type))
@@ -350,13 +350,13 @@ contains
   ! ---- options ----
 
   ! Sets the defaults; then change fields, or use macko_options_set.
-  subroutine macko_options_init(options)
+  recursive subroutine macko_options_init(options)
     type(macko_options), intent(out) :: options
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
   ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values') from text ('macko', 'slice', '4', 'f32').
-  subroutine macko_options_set(options, name, text, stat, errmsg)
+  recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
     integer(c_int), optional, intent(out) :: stat
@@ -365,7 +365,7 @@ contains
     call report(macko_options_set_c(options, trim(name) // c_null_char, trim(text) // c_null_char, err), err, stat, errmsg)
   end subroutine macko_options_set
 
-  function chosen(options)
+  recursive function chosen(options)
     type(macko_options), optional, intent(in) :: options
     type(macko_options) :: chosen
     call macko_options_init_c(chosen)
@@ -374,7 +374,7 @@ contains
 
   ! ---- the C view of Fortran arrays ----
 
-  function view_i4i4r4(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i4i4r4(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
     real(c_float), intent(in), target, contiguous :: values(:)
@@ -402,7 +402,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i4i4r4
 
-  function view_i4i4r8(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i4i4r8(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
     real(c_double), intent(in), target, contiguous :: values(:)
@@ -430,7 +430,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i4i4r8
 
-  function view_i4i8r4(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i4i8r4(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
     real(c_float), intent(in), target, contiguous :: values(:)
@@ -458,7 +458,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i4i8r4
 
-  function view_i4i8r8(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i4i8r8(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
     real(c_double), intent(in), target, contiguous :: values(:)
@@ -486,7 +486,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i4i8r8
 
-  function view_i8i4r4(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i8i4r4(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
     real(c_float), intent(in), target, contiguous :: values(:)
@@ -514,7 +514,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i8i4r4
 
-  function view_i8i4r8(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i8i4r8(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
     real(c_double), intent(in), target, contiguous :: values(:)
@@ -542,7 +542,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i8i4r8
 
-  function view_i8i8r4(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i8i8r4(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
     real(c_float), intent(in), target, contiguous :: values(:)
@@ -570,7 +570,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i8i8r4
 
-  function view_i8i8r8(row_ptr, cols, values, csr, err, ncols) result(status)
+  recursive function view_i8i8r8(row_ptr, cols, values, csr, err, ncols) result(status)
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
     real(c_double), intent(in), target, contiguous :: values(:)
@@ -598,7 +598,7 @@ contains
                          size(values, kind=c_int64_t), err)
   end function view_i8i8r8
 
-  function check_sizes(nnz, ncols, nvalues, err) result(status)
+  recursive function check_sizes(nnz, ncols, nvalues, err) result(status)
     integer(c_int64_t), intent(in) :: nnz, ncols, nvalues
     type(macko_error), intent(inout) :: err
     integer(c_int) :: status
@@ -607,7 +607,7 @@ contains
       ' and ' // decimal(nvalues) // ' elements and need the ' // decimal(nnz) // ' that row_ptr ends with', err)
   end function check_sizes
 
-  function check_limits(nnz, ncols, row_limit, col_limit, err) result(status)
+  recursive function check_limits(nnz, ncols, row_limit, col_limit, err) result(status)
     integer(c_int64_t), intent(in) :: nnz, ncols, row_limit, col_limit
     type(macko_error), intent(inout) :: err
     integer(c_int) :: status
@@ -649,7 +649,7 @@ module macko_files
 contains
 
   ! Element 1 .. count of a C array of integers counting from 0, counting from 1.
-  subroutine copy_i4(type, array, to)
+  recursive subroutine copy_i4(type, array, to)
     integer(c_int), intent(in) :: type
     type(c_ptr), intent(in) :: array
     integer(c_int32_t), intent(out) :: to(:)
@@ -665,7 +665,7 @@ contains
     end if
   end subroutine copy_i4
 
-  subroutine copy_i8(type, array, to)
+  recursive subroutine copy_i8(type, array, to)
     integer(c_int), intent(in) :: type
     type(c_ptr), intent(in) :: array
     integer(c_int64_t), intent(out) :: to(:)
@@ -681,7 +681,7 @@ contains
     end if
   end subroutine copy_i8
 
-  subroutine read_i4i4(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
+  recursive subroutine read_i4i4(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -714,7 +714,7 @@ contains
     end if
     call report(status, err, stat, errmsg)
   contains
-    function allocate_all(nnz) result(status)
+    recursive function allocate_all(nnz) result(status)
       integer(c_int64_t), intent(in) :: nnz
       integer(c_int) :: status
       integer :: failed
@@ -725,7 +725,7 @@ contains
     end function allocate_all
   end subroutine read_i4i4
 
-  subroutine read_i4i8(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
+  recursive subroutine read_i4i8(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -758,7 +758,7 @@ contains
     end if
     call report(status, err, stat, errmsg)
   contains
-    function allocate_all(nnz) result(status)
+    recursive function allocate_all(nnz) result(status)
       integer(c_int64_t), intent(in) :: nnz
       integer(c_int) :: status
       integer :: failed
@@ -769,7 +769,7 @@ contains
     end function allocate_all
   end subroutine read_i4i8
 
-  subroutine read_i8i4(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
+  recursive subroutine read_i8i4(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -802,7 +802,7 @@ contains
     end if
     call report(status, err, stat, errmsg)
   contains
-    function allocate_all(nnz) result(status)
+    recursive function allocate_all(nnz) result(status)
       integer(c_int64_t), intent(in) :: nnz
       integer(c_int) :: status
       integer :: failed
@@ -813,7 +813,7 @@ contains
     end function allocate_all
   end subroutine read_i8i4
 
-  subroutine read_i8i8(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
+  recursive subroutine read_i8i8(path, row_ptr, cols, values, ncols, symmetric, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -846,7 +846,7 @@ contains
     end if
     call report(status, err, stat, errmsg)
   contains
-    function allocate_all(nnz) result(status)
+    recursive function allocate_all(nnz) result(status)
       integer(c_int64_t), intent(in) :: nnz
       integer(c_int) :: status
       integer :: failed
@@ -857,7 +857,7 @@ contains
     end function allocate_all
   end subroutine read_i8i8
 
-  function file_nnz(csr) result(nnz)
+  recursive function file_nnz(csr) result(nnz)
     type(macko_csr), intent(in) :: csr
     integer(c_int64_t) :: nnz
     integer(c_int32_t), pointer :: narrow(:)
@@ -871,7 +871,7 @@ contains
     end if
   end function file_nnz
 
-  subroutine write_i4i4r4(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i4i4r4(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -887,7 +887,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i4i4r4
 
-  subroutine write_i4i4r8(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i4i4r8(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -903,7 +903,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i4i4r8
 
-  subroutine write_i4i8r4(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i4i8r4(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -919,7 +919,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i4i8r4
 
-  subroutine write_i4i8r8(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i4i8r8(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -935,7 +935,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i4i8r8
 
-  subroutine write_i8i4r4(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i8i4r4(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -951,7 +951,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i8i4r4
 
-  subroutine write_i8i4r8(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i8i4r8(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -967,7 +967,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i8i4r8
 
-  subroutine write_i8i8r4(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i8i8r4(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -983,7 +983,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine write_i8i8r4
 
-  subroutine write_i8i8r8(path, row_ptr, cols, values, ncols, stat, errmsg)
+  recursive subroutine write_i8i8r8(path, row_ptr, cols, values, ncols, stat, errmsg)
     character(len=*), intent(in) :: path
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1010,8 +1010,9 @@ end module macko_files
 ! Whatever can fail takes stat and errmsg as allocate does: stat becomes MACKO_OK or the status, errmsg the sentence (untouched on
 ! success). Without stat, a failure writes the sentence to the error unit and stops the program with error stop.
 !
-! A matrix may be multiplied with by any number of threads at once, as long as none encodes or refreshes it. Its memory is freed
-! when it goes out of scope; assignment makes an independent copy.
+! A matrix may be multiplied with by any number of threads at once, as long as none encodes or refreshes it. (Procedures are
+! recursive because only then does the standard keep the local variables of two calls apart.) Its memory is freed when it goes out
+! of scope; assignment makes an independent copy.
 module macko
   use macko_base
   use macko_files
@@ -1028,7 +1029,8 @@ module macko
 
   type :: macko_matrix
     private
-    type(c_ptr) :: c_matrix = c_null_ptr
+    ! Not a pointer that is null by default: gfortran 13 says of every such variable that its constructor is finalized.
+    type(c_ptr), allocatable :: c_matrix
   contains
     procedure, private :: encode_csr
     procedure, private :: refresh_csr
@@ -1120,7 +1122,7 @@ module macko
 contains
 
 
-  function encode_view(this, csr, err, options) result(status)
+  recursive function encode_view(this, csr, err, options) result(status)
     class(macko_matrix), intent(inout) :: this
     type(macko_csr), intent(in) :: csr
     type(macko_error), intent(inout) :: err
@@ -1130,11 +1132,10 @@ contains
     fresh = c_null_ptr
     status = macko_encode_c(csr, chosen(options), fresh, err)
     if (status /= macko_ok) return
-    call macko_destroy_c(this%c_matrix)
-    this%c_matrix = fresh
+    call replace(this, fresh)
   end function encode_view
 
-  subroutine encode_csr(this, csr, options, stat, errmsg)
+  recursive subroutine encode_csr(this, csr, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     type(macko_csr), intent(in) :: csr
     type(macko_options), optional, intent(in) :: options
@@ -1144,16 +1145,16 @@ contains
     call report(encode_view(this, csr, err, options), err, stat, errmsg)
   end subroutine encode_csr
 
-  subroutine refresh_csr(this, csr, stat, errmsg)
+  recursive subroutine refresh_csr(this, csr, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     type(macko_csr), intent(in) :: csr
     integer(c_int), optional, intent(out) :: stat
     character(len=*), optional, intent(inout) :: errmsg
     type(macko_error) :: err
-    call report(macko_refresh_c(this%c_matrix, csr, err), err, stat, errmsg)
+    call report(macko_refresh_c(this%handle(), csr, err), err, stat, errmsg)
   end subroutine refresh_csr
 
-  subroutine encode_i4i4r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i4i4r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1170,7 +1171,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i4i4r4
 
-  subroutine refresh_i4i4r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i4i4r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1185,12 +1186,12 @@ contains
     if (status == macko_ok) status = view_i4i4r4(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i4i4r4
 
-  subroutine decode_i4i4r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i4i4r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -1221,7 +1222,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i4i4r4
 
-  subroutine encode_i4i4r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i4i4r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1238,7 +1239,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i4i4r8
 
-  subroutine refresh_i4i4r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i4i4r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1253,12 +1254,12 @@ contains
     if (status == macko_ok) status = view_i4i4r8(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i4i4r8
 
-  subroutine decode_i4i4r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i4i4r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -1289,7 +1290,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i4i4r8
 
-  subroutine encode_i4i8r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i4i8r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1306,7 +1307,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i4i8r4
 
-  subroutine refresh_i4i8r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i4i8r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1321,12 +1322,12 @@ contains
     if (status == macko_ok) status = view_i4i8r4(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i4i8r4
 
-  subroutine decode_i4i8r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i4i8r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -1357,7 +1358,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i4i8r4
 
-  subroutine encode_i4i8r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i4i8r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1374,7 +1375,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i4i8r8
 
-  subroutine refresh_i4i8r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i4i8r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1389,12 +1390,12 @@ contains
     if (status == macko_ok) status = view_i4i8r8(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i4i8r8
 
-  subroutine decode_i4i8r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i4i8r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int32_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -1425,7 +1426,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i4i8r8
 
-  subroutine encode_i8i4r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i8i4r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1442,7 +1443,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i8i4r4
 
-  subroutine refresh_i8i4r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i8i4r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1457,12 +1458,12 @@ contains
     if (status == macko_ok) status = view_i8i4r4(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i8i4r4
 
-  subroutine decode_i8i4r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i8i4r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -1493,7 +1494,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i8i4r4
 
-  subroutine encode_i8i4r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i8i4r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1510,7 +1511,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i8i4r8
 
-  subroutine refresh_i8i4r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i8i4r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int32_t), intent(in), target, contiguous :: cols(:)
@@ -1525,12 +1526,12 @@ contains
     if (status == macko_ok) status = view_i8i4r8(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i8i4r8
 
-  subroutine decode_i8i4r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i8i4r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int32_t), allocatable, intent(out) :: cols(:)
@@ -1561,7 +1562,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i8i4r8
 
-  subroutine encode_i8i8r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i8i8r4(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1578,7 +1579,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i8i8r4
 
-  subroutine refresh_i8i8r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i8i8r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1593,12 +1594,12 @@ contains
     if (status == macko_ok) status = view_i8i8r4(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i8i8r4
 
-  subroutine decode_i8i8r4(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i8i8r4(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -1629,7 +1630,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i8i8r4
 
-  subroutine encode_i8i8r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
+  recursive subroutine encode_i8i8r8(this, row_ptr, cols, values, ncols, options, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1646,7 +1647,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine encode_i8i8r8
 
-  subroutine refresh_i8i8r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine refresh_i8i8r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
     integer(c_int64_t), intent(in), target, contiguous :: cols(:)
@@ -1661,12 +1662,12 @@ contains
     if (status == macko_ok) status = view_i8i8r8(row_ptr, cols, values, csr, err)
     if (status == macko_ok) then
       csr%ncols = info%ncols
-      status = macko_refresh_c(this%c_matrix, csr, err)
+      status = macko_refresh_c(this%handle(), csr, err)
     end if
     call report(status, err, stat, errmsg)
   end subroutine refresh_i8i8r8
 
-  subroutine decode_i8i8r8(this, row_ptr, cols, values, stat, errmsg)
+  recursive subroutine decode_i8i8r8(this, row_ptr, cols, values, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int64_t), allocatable, intent(out) :: row_ptr(:)
     integer(c_int64_t), allocatable, intent(out) :: cols(:)
@@ -1697,7 +1698,7 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine decode_i8i8r8
 
-  function decode_wide(this, info, row_ptr, cols, values, err) result(status)
+  recursive function decode_wide(this, info, row_ptr, cols, values, err) result(status)
     class(macko_matrix), intent(in) :: this
     type(macko_info), intent(in) :: info
     integer(c_int64_t), allocatable, target, intent(out) :: row_ptr(:), cols(:)
@@ -1707,13 +1708,13 @@ contains
     integer :: failed
     allocate (row_ptr(info%nrows + 1), cols(max(1_c_int64_t, info%nnz)), stat=failed)
     if (failed == 0) then
-      status = macko_decode_c(this%c_matrix, c_loc(row_ptr), c_loc(cols), values, err)
+      status = macko_decode_c(this%handle(), c_loc(row_ptr), c_loc(cols), values, err)
     else
       status = fail(macko_out_of_memory, 'no memory to decode ' // decimal(info%nnz) // ' nonzeros', err)
     end if
   end function decode_wide
 
-  function check_kinds(info, row_limit, col_limit, value_type, err) result(status)
+  recursive function check_kinds(info, row_limit, col_limit, value_type, err) result(status)
     type(macko_info), intent(in) :: info
     integer(c_int64_t), intent(in) :: row_limit, col_limit
     integer(c_int), intent(in) :: value_type
@@ -1725,7 +1726,7 @@ contains
     if (status == macko_ok) status = check_limits(info%nnz, info%ncols, row_limit, col_limit, err)
   end function check_kinds
 
-  subroutine multiply_r4_1(this, x, y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r4_1(this, x, y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_float), intent(in), target, contiguous :: x(:)
     real(c_float), intent(inout), target, contiguous :: y(:)
@@ -1737,7 +1738,7 @@ contains
                      stat, errmsg)
   end subroutine multiply_r4_1
 
-  subroutine multiply_r4_2(this, x, y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r4_2(this, x, y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_float), intent(in), target, contiguous :: x(:, :)
     real(c_float), intent(inout), target, contiguous :: y(:, :)
@@ -1748,7 +1749,7 @@ contains
     call multiply_r4(this, x, y, shape(x, c_int64_t), shape(y, c_int64_t), op, alpha, beta, stat, errmsg)
   end subroutine multiply_r4_2
 
-  subroutine multiply_r4(this, x, y, shape_x, shape_y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r4(this, x, y, shape_x, shape_y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_float), intent(in), target :: x(*)
     real(c_float), intent(inout), target :: y(*)
@@ -1766,12 +1767,12 @@ contains
     if (present(alpha)) factors(1) = real(alpha, c_double)
     if (present(beta)) factors(2) = real(beta, c_double)
     status = check_shapes(this, op_used, shape_x, shape_y, err)
-    if (status == macko_ok) status = macko_multiply_c(this%c_matrix, op_used, type_r4, shape_x(2), factors(1), c_loc(x), &
+    if (status == macko_ok) status = macko_multiply_c(this%handle(), op_used, type_r4, shape_x(2), factors(1), c_loc(x), &
                                                       shape_x(1), factors(2), c_loc(y), shape_y(1), err)
     call report(status, err, stat, errmsg)
   end subroutine multiply_r4
 
-  subroutine multiply_r8_1(this, x, y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r8_1(this, x, y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_double), intent(in), target, contiguous :: x(:)
     real(c_double), intent(inout), target, contiguous :: y(:)
@@ -1783,7 +1784,7 @@ contains
                      stat, errmsg)
   end subroutine multiply_r8_1
 
-  subroutine multiply_r8_2(this, x, y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r8_2(this, x, y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_double), intent(in), target, contiguous :: x(:, :)
     real(c_double), intent(inout), target, contiguous :: y(:, :)
@@ -1794,7 +1795,7 @@ contains
     call multiply_r8(this, x, y, shape(x, c_int64_t), shape(y, c_int64_t), op, alpha, beta, stat, errmsg)
   end subroutine multiply_r8_2
 
-  subroutine multiply_r8(this, x, y, shape_x, shape_y, op, alpha, beta, stat, errmsg)
+  recursive subroutine multiply_r8(this, x, y, shape_x, shape_y, op, alpha, beta, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     real(c_double), intent(in), target :: x(*)
     real(c_double), intent(inout), target :: y(*)
@@ -1812,12 +1813,12 @@ contains
     if (present(alpha)) factors(1) = real(alpha, c_double)
     if (present(beta)) factors(2) = real(beta, c_double)
     status = check_shapes(this, op_used, shape_x, shape_y, err)
-    if (status == macko_ok) status = macko_multiply_c(this%c_matrix, op_used, type_r8, shape_x(2), factors(1), c_loc(x), &
+    if (status == macko_ok) status = macko_multiply_c(this%handle(), op_used, type_r8, shape_x(2), factors(1), c_loc(x), &
                                                       shape_x(1), factors(2), c_loc(y), shape_y(1), err)
     call report(status, err, stat, errmsg)
   end subroutine multiply_r8
 
-  function check_shapes(this, op, shape_x, shape_y, err) result(status)
+  recursive function check_shapes(this, op, shape_x, shape_y, err) result(status)
     class(macko_matrix), intent(in) :: this
     integer(c_int), intent(in) :: op
     integer(c_int64_t), intent(in) :: shape_x(2), shape_y(2)
@@ -1835,20 +1836,20 @@ contains
       ' vectors and y ' // decimal(shape_y(2)), err)
   end function check_shapes
 
-  function need_info(this, info, err) result(status)
+  recursive function need_info(this, info, err) result(status)
     class(macko_matrix), intent(in) :: this
     type(macko_info), intent(out) :: info
     type(macko_error), intent(inout) :: err
     integer(c_int) :: status
     status = macko_ok
-    if (c_associated(this%c_matrix)) then
-      call macko_get_info_c(this%c_matrix, info)
+    if (c_associated(this%handle())) then
+      call macko_get_info_c(this%handle(), info)
     else
       status = fail(macko_invalid_argument, 'the matrix is empty: nothing has been encoded into it', err)
     end if
   end function need_info
 
-  subroutine get_info(this, info, stat, errmsg)
+  recursive subroutine get_info(this, info, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     type(macko_info), intent(out) :: info
     integer(c_int), optional, intent(out) :: stat
@@ -1857,7 +1858,7 @@ contains
     call report(need_info(this, info, err), err, stat, errmsg)
   end subroutine get_info
 
-  function reason(this)
+  recursive function reason(this)
     class(macko_matrix), intent(in) :: this
     character(len=:), allocatable :: reason
     type(macko_info) :: info
@@ -1866,28 +1867,38 @@ contains
     if (need_info(this, info, err) == macko_ok) reason = from_pointer(info%reason)
   end function reason
 
-  subroutine validate(this, stat, errmsg)
+  recursive subroutine validate(this, stat, errmsg)
     class(macko_matrix), intent(in) :: this
     integer(c_int), optional, intent(out) :: stat
     character(len=*), optional, intent(inout) :: errmsg
     type(macko_error) :: err
-    call report(macko_validate_c(this%c_matrix, err), err, stat, errmsg)
+    call report(macko_validate_c(this%handle(), err), err, stat, errmsg)
   end subroutine validate
 
-  function handle(this)
+  recursive function handle(this)
     class(macko_matrix), intent(in) :: this
     type(c_ptr) :: handle
-    handle = this%c_matrix
+    handle = c_null_ptr
+    if (allocated(this%c_matrix)) handle = this%c_matrix
   end function handle
 
-  subroutine destroy(this)
+  ! The one place where this%c_matrix changes.
+  recursive subroutine replace(this, fresh)
     class(macko_matrix), intent(inout) :: this
-    call macko_destroy_c(this%c_matrix)
+    type(c_ptr), intent(in) :: fresh
+    if (allocated(this%c_matrix)) call macko_destroy_c(this%c_matrix)
+    if (allocated(this%c_matrix)) deallocate (this%c_matrix)
+    if (c_associated(fresh)) allocate (this%c_matrix, source=fresh)
+  end subroutine replace
+
+  recursive subroutine destroy(this)
+    class(macko_matrix), intent(inout) :: this
+    call replace(this, c_null_ptr)
   end subroutine destroy
 
   impure elemental subroutine finish(this)
     type(macko_matrix), intent(inout) :: this
-    call macko_destroy_c(this%c_matrix)
+    call replace(this, c_null_ptr)
   end subroutine finish
 
   impure elemental subroutine copy(to, from)
@@ -1896,14 +1907,13 @@ contains
     type(macko_error) :: err
     type(c_ptr) :: fresh
     fresh = c_null_ptr
-    if (c_associated(from%c_matrix)) call report(macko_copy_c(from%c_matrix, fresh, err), err)
-    call macko_destroy_c(to%c_matrix)
-    to%c_matrix = fresh
+    if (c_associated(from%handle())) call report(macko_copy_c(from%handle(), fresh, err), err)
+    call replace(to, fresh)
   end subroutine copy
 
   ! ---- files ----
 
-  subroutine read_matrix(this, path, options, symmetric, stat, errmsg)
+  recursive subroutine read_matrix(this, path, options, symmetric, stat, errmsg)
     class(macko_matrix), intent(inout) :: this
     character(len=*), intent(in) :: path
     type(macko_options), optional, intent(in) :: options

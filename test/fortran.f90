@@ -256,21 +256,18 @@ contains
 
   ! Memory checkers see what is freed here, and whether twice.
   subroutine lifetimes()
-    type(macko_matrix) :: a, b, empty
-    type(macko_matrix), allocatable :: several(:)
+    type(macko_matrix) :: a, b, empty, several(3)
     call a%encode(row_ptr, cols, values, int(ncols, c_int64_t))
     b = a
     call a%refresh(row_ptr, cols, 2 * values)
     call check_products(a, 2d0, 'the original')
     call check_products(b, 1d0, 'its copy')
-    allocate (several(3))
     several = b
     several(2) = a
     b = b
     call check_products(b, 1d0, 'assigned to itself')
     call check_products(several(2), 2d0, 'an element')
     call check_products(several(3), 1d0, 'another element')
-    deallocate (several)
     b = empty
     call check(.not. c_associated(b%handle()), 'an empty matrix copied')
     call a%destroy()
