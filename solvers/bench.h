@@ -27,7 +27,7 @@ typedef struct {
   int repeats;
   const char *encodings; /* comma-separated, see bench_encoding; NULL: a choice that suits the matrix */
   double copy;           /* ceiling of the machine in bytes a second, filled in by the part that measures */
-  char machine[160];
+  char machine[384];
 } bench_settings;
 
 /* Encoding of a name "auto", "csr", "slice", "row" or "paper", with the value codec after a dot: "slice.raw", "auto.f32".
