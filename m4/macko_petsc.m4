@@ -38,6 +38,8 @@ AS_IF([test x$with_petsc = xno], [petsc_note="no: as asked for"],
     PETSC_LIBS="`$petsc_query --libs $petsc_pc` $MPI_LIBS"
     petsc_version=`$petsc_query --modversion $petsc_pc`
     petsc_libdir=`$petsc_query --variable=libdir $petsc_pc`
+    # A PETSc outside the system's own folders is found at run time too.
+    AS_CASE([$petsc_libdir], [/usr/lib|/usr/lib/*], [], [PETSC_LIBS="-Wl,-rpath,$petsc_libdir $PETSC_LIBS"])
     petsc_note="$petsc_version"
     macko_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $PETSC_CFLAGS"

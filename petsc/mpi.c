@@ -42,7 +42,8 @@ static PetscErrorCode AgreeOnStatus(MPI_Comm comm, macko_status status, const ch
 
 PetscErrorCode MackoUpdateMPI(Mat A)
 {
-  Mat_Macko       *m, *block;
+  Mat_Macko       *m, *block, before;
+  PetscBool        encoded = PETSC_FALSE, refreshed = PETSC_FALSE;
   Mat              blocks[2];
   PetscObjectState state, nonzerostate;
   macko_status     status = MACKO_OK;
@@ -62,8 +63,16 @@ PetscErrorCode MackoUpdateMPI(Mat A)
     PetscCall(MackoGet(blocks[i], &block));
     block->options      = m->options;
     block->options_read = PETSC_TRUE;
+    before              = *block;
     if (!status) PetscCall(MackoUpdate(blocks[i], &status, &err));
+    encoded   = (PetscBool)(encoded || block->encodes > before.encodes);
+    refreshed = (PetscBool)(refreshed || block->refreshes > before.refreshes);
+    m->encode_seconds += block->encode_seconds - before.encode_seconds;
+    m->refresh_seconds += block->refresh_seconds - before.refresh_seconds;
   }
+  /* Kept here, because new off-diagonal nonzeros make AIJ throw that block away. */
+  m->encodes += encoded;
+  m->refreshes += refreshed;
   PetscCall(AgreeOnStatus(PetscObjectComm((PetscObject)A), status, err.text));
   m->owner = A, m->state = state, m->nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);

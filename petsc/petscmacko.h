@@ -15,6 +15,11 @@
  * Errors: PETSC_ERR_SUP where the running PETSc is of another minor version than the one this library was built with. */
 PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
 
+/* Brings the compressed form up to date now instead of in the next product, so that its time and errors show here. Collective.
+ * Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko; PETSC_ERR_MEM or PETSC_ERR_SUP with the library's sentence, on all
+ * ranks. */
+PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
+
 /* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of rank 0's diagonal block and
  * belong to the matrix until it changes. */
 typedef struct {

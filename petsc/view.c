@@ -32,6 +32,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   double     seconds[2] = {0}, slowest[2];
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info first = {0}, one;
+  const Mat_Macko *whole = (const Mat_Macko *)A->spptr;
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
@@ -44,8 +45,10 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
     macko_get_info(m->compressed, &one);
     if (i == 0) first = one;
     sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes;
-    counts[0] = PetscMax(counts[0], m->encodes), counts[1] = PetscMax(counts[1], m->refreshes);
-    seconds[0] += m->encode_seconds, seconds[1] += m->refresh_seconds;
+  }
+  if (whole) {
+    counts[0] = whole->encodes, counts[1] = whole->refreshes;
+    seconds[0] = whole->encode_seconds, seconds[1] = whole->refresh_seconds;
   }
   PetscCallMPI(MPI_Allreduce(&without, &any, 1, MPI_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(sums, total_sums, 3, MPIU_INT64, MPI_SUM, comm));
@@ -91,16 +94,16 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Asked about before its first product, the matrix is encoded now: the answer is what the products will use. */
-static PetscErrorCode EncodeForView(Mat A)
+PetscErrorCode MatMackoEncode(Mat A)
 {
-  PetscBool    mpi;
+  Mat          blocks[2];
+  int          count;
   macko_status status;
   macko_error  err;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
-  if (mpi) PetscCall(MackoUpdateMPI(A));
+  PetscCall(Blocks(A, blocks, &count));
+  if (count == 2) PetscCall(MackoUpdateMPI(A));
   else {
     PetscCall(MackoUpdate(A, &status, &err));
     if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
@@ -123,8 +126,8 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMackoGetInfo(A, &info));
-  if (!info.encoded) {
-    PetscCall(EncodeForView(A));
+  if (!info.encoded) { /* the answer is what the products will use */
+    PetscCall(MatMackoEncode(A));
     PetscCall(MatMackoGetInfo(A, &info));
   }
   PetscCall(Blocks(A, blocks, &count));

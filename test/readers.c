@@ -278,41 +278,6 @@ START_TEST(progress_reaches_the_end)
 }
 END_TEST
 
-/* ---- the catalogue of real matrices, where there is one ---- */
-
-static FILE *open_catalogue(char *folder, size_t size)
-{
-  char path[600];
-  if (getenv("MACKO_MATRICES")) snprintf(folder, size, "%s", getenv("MACKO_MATRICES"));
-  else snprintf(folder, size, "%s/../shared/matrices", getenv("srcdir") ? getenv("srcdir") : ".");
-  snprintf(path, sizeof path, "%s/CATALOGUE.tsv", folder);
-  return fopen(path, "r");
-}
-
-START_TEST(real_matrices)
-{
-  char folder[400], row[4000], name[100], path[600];
-  FILE *catalogue = open_catalogue(folder, sizeof folder);
-  if (!HAVE_ZLIB || !catalogue || !fgets(row, sizeof row, catalogue)) {
-    printf("real_matrices: not run, %s\n", HAVE_ZLIB ? "no CATALOGUE.tsv (set MACKO_MATRICES)" : "no zlib");
-    return;
-  }
-  while (fgets(row, sizeof row, catalogue)) {
-    long long nrows, ncols, stored, nnz;
-    macko_csr c;
-    macko_file_info info;
-    macko_error err = {0};
-    ck_assert(sscanf(row, "%99s %lld %lld %lld %lld", name, &nrows, &ncols, &stored, &nnz) == 5);
-    snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, name);
-    ck_assert_msg(!macko_read(path, NULL, &c, &info, &err), "%s", err.text);
-    test_check_csr(&c);
-    ck_assert_msg(c.nrows == nrows && c.ncols == ncols && info.stored_entries == stored && test_nnz(&c) == nnz, "%s", name);
-    macko_free_csr(&c);
-  }
-  fclose(catalogue);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("readers");
@@ -330,7 +295,6 @@ int main(void)
   tcase_add_test(t, files_that_cannot_be_read);
   tcase_add_test(t, long_paths_keep_the_cause);
   tcase_add_test(t, progress_reaches_the_end);
-  tcase_add_test(t, real_matrices);
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);
   test_make_folder();
