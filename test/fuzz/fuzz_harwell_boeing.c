@@ -1,4 +1,5 @@
 /* The same with a title in front, so that what the fuzzer changes is the header, the formats and the fields. */
+#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
