@@ -1,4 +1,4 @@
-/* Any bytes through macko_read: a sentence or a matrix that the rest of the library accepts. */
+/* Any bytes through macko_read: a sentence, or a matrix whose indices are in order. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -9,18 +9,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static void check_matrix(const macko_csr *csr)
+static int64_t index_at(macko_type type, const void *array, int64_t i)
 {
-  macko_matrix *matrix = NULL;
-  macko_options options;
-  macko_error err = {0};
-  macko_options_init(&options);
-  options.format = MACKO_FORMAT_CSR; /* checks every index; the other formats are not what is tested here */
-  if (macko_encode(csr, &options, &matrix, &err) || macko_validate(matrix, &err)) {
-    fprintf(stderr, "a matrix was read that cannot be encoded: %s\n", err.text);
-    abort();
+  return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+/* Rows that follow one another, columns that rise inside the matrix. */
+static void check_matrix(const macko_csr *c)
+{
+  if (index_at(c->row_ptr_type, c->row_ptr, 0) != 0) abort();
+  for (int64_t i = 0; i < c->nrows; i++) {
+    int64_t begin = index_at(c->row_ptr_type, c->row_ptr, i), end = index_at(c->row_ptr_type, c->row_ptr, i + 1), before = -1;
+    if (end < begin) abort();
+    for (int64_t p = begin; p < end; p++) {
+      int64_t col = index_at(c->col_type, c->cols, p);
+      if (col <= before || col >= c->ncols) abort();
+      before = col;
+    }
   }
-  macko_destroy(&matrix);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -34,8 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
   if (file < 0 || write(file, bytes, size) != (ssize_t)size) abort();
   snprintf(path, sizeof path, "/proc/self/fd/%d", file);
   if (!macko_read(path, NULL, &csr, NULL, &err)) {
-    /* 2^24 rows need no entry and are read as declared; encoding them at every input would be all the fuzzer does. */
-    if (csr.nrows < 100000) check_matrix(&csr);
+    check_matrix(&csr);
     macko_free_csr(&csr);
   } else if (!err.text[0]) abort();
   close(file);
