@@ -186,8 +186,11 @@ typedef struct {
  * .psa .hb), or NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out. Patterns read as ones,
  * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
  * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
- * Errors: IO (with the system's reason), PARSE (file, line and what is wrong), UNSUPPORTED (complex values; a file type this
- * build lacks the library for), LIMIT, OUT_OF_MEMORY. */
+ * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
+ * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^24 need an entry for every 1024.
+ * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
+ * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
+ * an exact double; a file type this build lacks the library for), LIMIT (too many rows), OUT_OF_MEMORY. */
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 
@@ -195,7 +198,10 @@ macko_status macko_read(const char *path, const macko_progress *progress, macko_
 void macko_free_csr(macko_csr *csr);
 
 /* Writes *csr as Matrix Market coordinate real general with enough digits to read the same values back; through zlib if path ends
- * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. Errors: IO. */
+ * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. Rows are written sorted,
+ * with duplicates added; a NaN is written as nan, without sign and payload; inf and -0 come back as they are.
+ * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
+ * for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
 
 #ifdef __cplusplus
