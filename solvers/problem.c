@@ -314,8 +314,8 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
   else PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
   PetscCall(VecGetSize(b, &n));
   PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,
-             "%s: holds %lld x %lld, the right-hand side of this matrix is %lld x 1", path, (long long)facts.nrows,
-             (long long)facts.ncols, (long long)n);
+             "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld", path, (long long)n,
+             (long long)facts.nrows, (long long)facts.ncols);
   if (binary) {
     PetscCheck(head.bytes >= 2 * (int64_t)sizeof(PetscInt) + 8 * (int64_t)n, comm, PETSC_ERR_FILE_READ,
                "%s: cut short: %lld bytes, too few for %lld entries", path, (long long)head.bytes, (long long)n);
