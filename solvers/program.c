@@ -4,6 +4,7 @@
 #include "petscmacko.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
 
 /* ---- errors ---- */
@@ -140,4 +141,32 @@ void JSONNumber(FILE *f, const char *name, double value, const char *end)
 {
   if (PetscIsInfOrNanReal((PetscReal)value)) fprintf(f, "\"%s\": null%s", name, end);
   else fprintf(f, "\"%s\": %.17g%s", name, value, end);
+}
+
+/* 0, or the system's error number. */
+static int WriteFile(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+{
+  char part[PETSC_MAX_PATH_LEN + 8];
+  snprintf(part, sizeof part, "%s.part", path);
+  FILE *f = fopen(part, "w");
+  if (!f) return errno;
+  write(f, context);
+  int bad = ferror(f) ? EIO : 0;
+  if (fclose(f) && !bad) bad = errno;
+  if (!bad && rename(part, path)) bad = errno;
+  if (bad) remove(part);
+  return bad;
+}
+
+PetscErrorCode JSONSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+{
+  PetscMPIInt rank;
+  int bad = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) bad = WriteFile(path, write, context);
+  PetscCallMPI(MPI_Bcast(&bad, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(!bad, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "%s: %s", path, strerror(bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
