@@ -187,7 +187,7 @@ typedef struct {
  * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
  * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
  * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
- * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^24 need an entry for every 1024.
+ * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
  * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
  * an exact double; a file type this build lacks the library for), LIMIT (too many rows), OUT_OF_MEMORY. */
