@@ -1,0 +1,253 @@
+/* CSR-dtANS: which variant, and how many bytes it will take, before a stream is written. Row lengths and histograms give all but one
+ * number exactly: how many words come out of digits. That is counted on all slices of a small matrix and on slices spread evenly over
+ * a big one, and scaled by the bits that all digits carry. */
+#include "dtans.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  SAMPLE = 1 << 15,   /* nonzeros that a forward pass reads for one prediction */
+  FEW_LANES = 1 << 12 /* more rows a lane are not taken below this: about one warp a multiprocessor */
+};
+
+typedef struct {
+  const macko_csr *a;
+  macko_dtans_slice slice;
+  int64_t nnz, longest_row;
+} planner;
+
+static int64_t index_bytes(int64_t largest)
+{
+  return largest > INT32_MAX ? 8 : 4;
+}
+
+static int64_t length_bytes(int64_t longest_row)
+{
+  return longest_row <= UINT8_MAX ? 1 : longest_row <= UINT16_MAX ? 2 : 4;
+}
+
+static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, int64_t value_size)
+{
+  return t->symbols * ((part & MACKO_DTANS_GAPS ? 4 : 0) + (part & MACKO_DTANS_VALUES ? value_size : 0)) + 2 * (t->symbols + 1);
+}
+
+/* ---- one stream ---- */
+
+/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths. */
+static void full_size(const macko_csr *a, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
+{
+  for (int64_t first = 0; first < a->nrows; first += rows * MACKO_DTANS_LANES)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+      int64_t count = 0, segments;
+      for (int64_t q = 0, row = first + l; q < rows && row < a->nrows; q++, row += MACKO_DTANS_LANES)
+        count += macko_csr_row(a, row + 1) - macko_csr_row(a, row);
+      segments = macko_dtans_segments(c, count);
+      if (!segments) continue;
+      size->full += MACKO_DTANS_WORDS * (segments - 1) + macko_dtans_words(c, count, segments - 1);
+      size->returned += MACKO_DTANS_SEGMENT * (segments - 1);
+    }
+}
+
+/* Bytes of the stream with its tables and slice starts. */
+static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *bytes, macko_error *err)
+{
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->a->nrows, rows), words, sampled = slices, symbols = 0;
+  macko_dtans_size sample = {0}, all = {0};
+  macko_status s = MACKO_OK;
+  if (p->nnz > SAMPLE) sampled = (int64_t)((double)slices * SAMPLE / (double)p->nnz);
+  if (sampled < 8) sampled = slices < 8 ? slices : 8;
+  for (int64_t i = 0; i < sampled && !s; i++) {
+    s = macko_dtans_gather(p->a, rows, (int)params[MACKO_DTANS_RELATIVE], i * slices / sampled, &p->slice, err);
+    if (!s) s = macko_dtans_measure(c, &p->slice, &sample, err);
+    symbols += p->slice.nonzeros * c->coding.domains;
+  }
+  if (s) return s;
+  words = macko_dtans_size_words(&sample);
+  if (sampled < slices) {
+    double log2_sum = 0, extracted = 0;
+    for (int k = 0; k < c->coding.domains; k++) {
+      const macko_dtans_table *t = c->table[k];
+      all.raw += t->escaped * (c->coding.gap_words[k] + c->coding.value_words[k]);
+      log2_sum += 12 * (double)t->total - t->bits;
+    }
+    full_size(p->a, &c->coding, rows, &all);
+    if (sample.returned && sample.log2_sum > 0)
+      extracted = (double)sample.extracted / (double)sample.returned * (double)all.returned * (log2_sum / sample.log2_sum) *
+                  ((double)symbols / ((double)p->nnz * c->coding.domains));
+    words = all.full + all.raw - (int64_t)extracted;
+  }
+  *bytes = 4 * words + (slices + 1) * index_bytes(words);
+  for (int k = 0; k < c->coding.domains; k++)
+    *bytes += table_bytes(c->table[k], c->part[k], macko_type_bytes(p->a->value_type));
+  return MACKO_OK;
+}
+
+/* ---- values of SPLIT ---- */
+
+static int64_t beside_bytes(const planner *p, const macko_codec *codec, int64_t rows)
+{
+  return p->nnz * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(p->a->value_type) +
+         (macko_dtans_slices(p->a->nrows, rows) + 1) * index_bytes(p->nnz);
+}
+
+static int one_value(const macko_csr *a, int64_t nnz)
+{
+  for (int64_t p = 1; p < nnz; p++)
+    if (macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, 0)) return 0;
+  return nnz > 0;
+}
+
+/* Completes a SPLIT plan, of which params say M and rows, with the values' side. coder codes the values, NULL: not allowed. */
+static macko_status add_values(planner *p, const macko_codec *codecs, int count, macko_dtans_coder *coder, macko_plan *plan,
+                               macko_error *err)
+{
+  int64_t rows = plan->params[MACKO_DTANS_ROWS], best = INT64_MAX, bytes;
+  macko_status s = MACKO_OK;
+  plan->params[MACKO_DTANS_ONE_VALUE] = 0;
+  for (int i = 0; i < count; i++) {
+    bytes = beside_bytes(p, &codecs[i], rows);
+    if (bytes >= best) continue;
+    best = bytes;
+    plan->values = codecs[i].values, plan->stored_type = codecs[i].stored_type;
+    plan->lossy = codecs[i].lossy, plan->table = codecs[i].table;
+  }
+  if (coder) {
+    int single = one_value(p->a, p->nnz);
+    if (single) bytes = macko_type_bytes(p->a->value_type);
+    else s = predict(p, plan->params, coder, &bytes, err);
+    if (!s && bytes < best) {
+      best = bytes;
+      plan->values = MACKO_VALUES_CODED, plan->stored_type = p->a->value_type, plan->lossy = 0, plan->table = 0;
+      plan->params[MACKO_DTANS_ONE_VALUE] = single;
+    }
+  }
+  plan->params[MACKO_DTANS_VALUE_BYTES] = best;
+  plan->bytes += best;
+  return s;
+}
+
+/* The codecs that may stand beside coded gaps, none where values must be coded; *coded: whether they may be coded. */
+static macko_status value_choices(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, int *coded,
+                                  macko_error *err)
+{
+  *coded = wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_CODED;
+  *count = 0;
+  return wanted == MACKO_VALUES_CODED ? MACKO_OK : macko_codecs(a, wanted, codecs, count, err);
+}
+
+/* ---- variants ---- */
+
+static void describe(macko_plan *plan)
+{
+  const int64_t *q = plan->params;
+  snprintf(plan->reason, sizeof plan->reason, "dtans %s, multiplicity %lld, %lld rows a lane, first gap %s, values %s%s",
+           macko_variant_name((macko_variant)q[MACKO_DTANS_VARIANT]), (long long)q[MACKO_DTANS_MULTIPLICITY],
+           (long long)q[MACKO_DTANS_ROWS], q[MACKO_DTANS_RELATIVE] ? "from the diagonal" : "absolute",
+           q[MACKO_DTANS_ONE_VALUE] ? "all the same" : macko_values_name(plan->values),
+           plan->lossy ? " (lossy, as asked for)" : "");
+}
+
+/* Bytes of the row lengths and, by the coders, of the streams; plan->params are given. */
+static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const macko_codec *codecs, int count, int coded,
+                              macko_plan *plan, macko_error *err)
+{
+  int64_t bytes;
+  macko_status s = predict(p, plan->params, &streams[0], &bytes, err);
+  if (s) return s;
+  plan->bytes = bytes + p->a->nrows * length_bytes(p->longest_row);
+  plan->values = MACKO_VALUES_CODED, plan->stored_type = p->a->value_type;
+  if (plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT)
+    s = add_values(p, codecs, count, coded ? &streams[1] : NULL, plan, err);
+  return s;
+}
+
+/* The fewest bytes of a variant with multiplicity M. A doubling of the rows a lane halves the parallelism: it must save 2 %. */
+static macko_status plan_variant(planner *p, macko_variant variant, int multiplicity, const macko_codec *codecs, int count, int coded,
+                                 macko_plan *best, macko_error *err)
+{
+  macko_dtans_coder streams[2];
+  macko_plan plan = {0};
+  int64_t wide = 1LL << 31;
+  memset(streams, 0, sizeof streams);
+  plan.params[MACKO_DTANS_VARIANT] = variant;
+  plan.params[MACKO_DTANS_MULTIPLICITY] = multiplicity;
+  plan.params[MACKO_DTANS_RELATIVE] = variant != MACKO_VARIANT_PAPER && p->a->nrows <= wide && p->a->ncols <= wide;
+  macko_status s = macko_dtans_open_coder(p->a, plan.params, 0, &streams[0], err);
+  if (!s && variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(p->a, plan.params, 1, &streams[1], err);
+  best->bytes = 0;
+  for (int64_t rows = 1; !s && rows <= MACKO_DTANS_MAX_ROWS; rows *= 2) {
+    if (rows > 1 && (variant == MACKO_VARIANT_PAPER || p->a->nrows / rows < FEW_LANES)) break;
+    plan.params[MACKO_DTANS_ROWS] = rows;
+    s = plan_rows(p, streams, codecs, count, coded, &plan, err);
+    if (!s && (rows == 1 || (double)plan.bytes < 0.98 * (double)best->bytes)) *best = plan;
+    else break;
+  }
+  macko_dtans_close_coder(&streams[0]), macko_dtans_close_coder(&streams[1]);
+  return s;
+}
+
+static macko_status check(const macko_csr *a, const macko_options *options, macko_error *err)
+{
+  if (a->ncols > UINT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "format dtans holds at most %lld columns, not %lld", (long long)UINT32_MAX,
+                      (long long)a->ncols);
+  if (options->variant > MACKO_VARIANT_SPLIT && options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_CODED)
+    return macko_fail(err, MACKO_UNSUPPORTED, "variant %s codes values with the gaps and cannot store them as %s",
+                      macko_variant_name(options->variant), macko_values_name(options->values));
+  return MACKO_OK;
+}
+
+static void open_planner(planner *p, const macko_csr *a)
+{
+  *p = (planner){.a = a, .nnz = macko_csr_nnz(a)};
+  for (int64_t i = 0; i < a->nrows; i++)
+    if (macko_csr_row(a, i + 1) - macko_csr_row(a, i) > p->longest_row)
+      p->longest_row = macko_csr_row(a, i + 1) - macko_csr_row(a, i);
+}
+
+macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  static const macko_variant variants[] = {MACKO_VARIANT_JOINT, MACKO_VARIANT_SPLIT, MACKO_VARIANT_PAPER};
+  macko_codec codecs[3];
+  int count, coded, found = 0;
+  planner p;
+  macko_status s = check(a, options, err);
+  if (!s) s = value_choices(a, options->values, codecs, &count, &coded, err);
+  if (s) return s;
+  open_planner(&p, a);
+  for (int v = 0; v < 3 && !s; v++) {
+    if (options->variant == MACKO_VARIANT_AUTO ? variants[v] == MACKO_VARIANT_PAPER : variants[v] != options->variant) continue;
+    if (variants[v] == MACKO_VARIANT_JOINT && !coded) continue;
+    /* Fewer checks a segment are worth one per cent. */
+    for (int m = 256; m <= (variants[v] == MACKO_VARIANT_PAPER ? 256 : 1024) && !s; m *= 4) {
+      macko_plan candidate;
+      s = plan_variant(&p, variants[v], m, codecs, count, coded, &candidate, err);
+      if (!s && (!found || (double)candidate.bytes < (m > 256 ? 0.99 : 1) * (double)plan->bytes)) *plan = candidate;
+      found = 1;
+    }
+  }
+  free(p.slice.symbols);
+  describe(plan);
+  return s;
+}
+
+macko_status macko_dtans_plan_values(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  macko_codec codecs[3];
+  macko_dtans_coder coder;
+  int count, coded;
+  planner p;
+  memset(&coder, 0, sizeof coder);
+  macko_status s = value_choices(a, options->values, codecs, &count, &coded, err);
+  if (!s && coded) s = macko_dtans_open_coder(a, plan->params, 1, &coder, err);
+  if (s) return s;
+  open_planner(&p, a);
+  plan->bytes -= plan->params[MACKO_DTANS_VALUE_BYTES];
+  s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);
+  macko_dtans_close_coder(&coder);
+  free(p.slice.symbols);
+  describe(plan);
+  return s;
+}
