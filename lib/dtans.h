@@ -43,24 +43,32 @@ typedef struct {
   int64_t count;
 } macko_dtans_count;
 
-/* Symbols of one domain by how often they occur. Memory is bounded: when more than DISTINCT symbols have been seen the rarest are
- * forgotten, which a table of 4096 slots never notices; their number stays in total. */
+/* Symbols of one domain by how often they occur. Memory is bounded: when more than 2^15 different symbols have been seen the rarest
+ * are forgotten, which a table of 4096 slots hardly notices; total still counts them. */
 typedef struct {
   macko_dtans_part part;
   int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
   int64_t forgotten;         /* symbols up to this count may be missing or too low until they are counted again */
-  macko_dtans_count *slots;  /* count 0: free */
+  macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into */
 } macko_dtans_histogram;
 
-/* Counts the symbols of *a. relative: as MACKO_DTANS_RELATIVE. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_count_symbols(const macko_csr *a, macko_dtans_part part, int relative, macko_dtans_histogram *h,
-                                       macko_error *err);
-void macko_dtans_close_histogram(macko_dtans_histogram *h);
+/* The histograms of a matrix, each counted when it is first asked for. */
+typedef struct {
+  const macko_csr *a;
+  int relative; /* as MACKO_DTANS_RELATIVE */
+  macko_dtans_histogram part[MACKO_DTANS_PAIRS + 1];
+} macko_dtans_histograms;
 
+/* Sets *h to the histogram of that part. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **h,
+                                       macko_error *err);
+void macko_dtans_close_histograms(macko_dtans_histograms *all);
+
+/* 24 bits. The upper half of a value is folded in first, because that of a round number is all there is to it. */
 static inline int64_t macko_dtans_hash(macko_dtans_symbol s)
 {
-  uint64_t h = (s.value ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u) * 0x9e3779b97f4a7c15u;
-  return (int64_t)((h ^ h >> 32) & INT64_MAX);
+  uint64_t x = s.value ^ s.value >> 32 ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u;
+  return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
 }
 
 /* ---- tables ---- */
@@ -80,9 +88,10 @@ typedef struct {
   uint16_t first[MACKO_DTANS_SLOTS + 1];
 } macko_dtans_table;
 
-/* The table of fewest bits, raw_bits for every escape; freed with macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, macko_dtans_table **table,
-                                    macko_error *err);
+/* The table of fewest bits, where an escape takes raw_bits and a symbol that is kept symbol_bits in the table; freed with
+ * macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, int symbol_bits,
+                                    macko_dtans_table **table, macko_error *err);
 void macko_dtans_close_table(macko_dtans_table **table);
 
 static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtans_symbol s)
@@ -91,14 +100,6 @@ static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtan
     if (macko_dtans_same(t->index[i].symbol, s)) return (unsigned)t->index[i].count - 1;
   return (unsigned)t->escape;
 }
-
-/* m slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of count * log2(K / m)
- * is smallest; n of 1 .. MACKO_DTANS_SLOTS. heap is room for 4 * MACKO_DTANS_SLOTS gains. */
-typedef struct {
-  double key;
-  int place;
-} macko_dtans_gain;
-void macko_dtans_allocate(const int64_t *counts, int n, int multiplicity, int *m, macko_dtans_gain *heap);
 
 /* ---- one slice: 32 lanes of `rows` rows; lane l holds rows l, l + 32, l + 64 ... of the slice, one after the other ---- */
 
@@ -147,8 +148,9 @@ macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *
 /* The backward pass over the slice just measured: writes its words. */
 void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, uint32_t *out, int64_t words);
 
-/* Opens the coder of stream i (0: gaps or pairs, 1: values) of a plan: its histograms and tables. */
-macko_status macko_dtans_open_coder(const macko_csr *a, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err);
+/* Opens the coder of stream i (0: gaps or pairs, 1: values) of a plan: its tables. */
+macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *params, int stream, macko_dtans_coder *c,
+                                    macko_error *err);
 void macko_dtans_close_coder(macko_dtans_coder *c);
 
 /* How that stream is coded, and what the symbols of its domains are made of. */

@@ -251,18 +251,20 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
   return coding;
 }
 
-macko_status macko_dtans_open_coder(const macko_csr *a, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err)
+macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *params, int stream, macko_dtans_coder *c,
+                                    macko_error *err)
 {
   macko_status s = MACKO_OK;
   memset(c, 0, sizeof *c);
-  c->coding = macko_dtans_stream_coding(params, a->value_type, stream, c->part);
+  c->coding = macko_dtans_stream_coding(params, all->a->value_type, stream, c->part);
   for (int k = 0; k < c->coding.domains && !s; k++) {
-    macko_dtans_histogram h;
-    s = macko_dtans_count_symbols(a, c->part[k], (int)params[MACKO_DTANS_RELATIVE], &h, err);
-    if (s) break;
-    s = macko_dtans_open_table(&h, (int)params[MACKO_DTANS_MULTIPLICITY], 32 * (c->coding.gap_words[k] + c->coding.value_words[k]),
-                               &c->table[k], err);
-    macko_dtans_close_histogram(&h);
+    const macko_dtans_histogram *h;
+    int words = c->coding.gap_words[k] + c->coding.value_words[k];
+    /* The paper's tables have one size, whatever is in them. */
+    int symbol_bits = params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 0 : 16 + 32 * words;
+    s = macko_dtans_count_symbols(all, c->part[k], &h, err);
+    if (!s)
+      s = macko_dtans_open_table(h, (int)params[MACKO_DTANS_MULTIPLICITY], 32 * words, symbol_bits, &c->table[k], err);
   }
   if (s) macko_dtans_close_coder(c);
   return s;

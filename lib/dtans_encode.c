@@ -100,9 +100,11 @@ static macko_status add_stream(const macko_csr *a, int64_t *params, int stream, 
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
   int64_t slices = macko_dtans_slices(a->nrows, params[MACKO_DTANS_ROWS]);
+  macko_dtans_histograms histograms = {.a = a, .relative = (int)params[MACKO_DTANS_RELATIVE]};
   macko_dtans_coder c;
   word_list w = {.starts = calloc((size_t)slices + 1, sizeof *w.starts)};
-  macko_status s = macko_dtans_open_coder(a, params, stream, &c, err);
+  macko_status s = macko_dtans_open_coder(&histograms, params, stream, &c, err);
+  macko_dtans_close_histograms(&histograms);
   if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
   if (!s) s = write_slices(a, params, &c, &w, err);
   for (int k = 0; k < c.coding.domains && !s; k++) {

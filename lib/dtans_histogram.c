@@ -2,8 +2,9 @@
 #include "dtans.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { DISTINCT = 1 << 16, FIRST_ROOM = 1 << 10 };
+enum { DISTINCT = 1 << 15, FIRST_ROOM = 1 << 10 };
 
 static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
@@ -16,31 +17,34 @@ static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbo
 static macko_status rehash(macko_dtans_histogram *h, int64_t room, macko_error *err)
 {
   macko_dtans_histogram old = *h;
-  h->slots = calloc((size_t)room, sizeof *h->slots);
-  if (!h->slots) {
-    h->slots = old.slots;
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a histogram of %lld symbols", (long long)room);
+  if (room > old.room || !h->spare) {
+    free(h->spare);
+    h->spare = malloc((size_t)room * sizeof *h->spare);
+    if (!h->spare) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a histogram of %lld symbols", (long long)room);
   }
+  h->slots = memset(h->spare, 0, (size_t)room * sizeof *h->spare);
+  h->spare = room > old.room ? NULL : old.slots;
   h->room = room, h->used = 0;
   for (int64_t i = 0; i < old.room; i++)
     if (old.slots[i].count > h->forgotten) {
       *find(h, old.slots[i].symbol) = old.slots[i];
       h->used++;
     }
-  free(old.slots);
+  if (!h->spare) free(old.slots);
   return MACKO_OK;
 }
 
 /* Room for one more symbol: a table twice as big, or, at its limit, the rarest symbols forgotten until half of it is free. */
 static macko_status grow(macko_dtans_histogram *h, macko_error *err)
 {
-  macko_status s = MACKO_OK;
+  int64_t left = h->used;
   if (h->used < DISTINCT) return rehash(h, 2 * h->room, err);
-  while (!s && h->used > DISTINCT / 2) {
+  while (left > DISTINCT / 2) {
     h->forgotten++;
-    s = rehash(h, h->room, err);
+    left = 0;
+    for (int64_t i = 0; i < h->room; i++) left += h->slots[i].count > h->forgotten;
   }
-  return s;
+  return rehash(h, h->room, err);
 }
 
 /* Counts what row i adds. A second pass (again) counts only symbols that are held already. */
@@ -79,19 +83,30 @@ static macko_status count_again(const macko_csr *a, int relative, macko_dtans_hi
   return s;
 }
 
-macko_status macko_dtans_count_symbols(const macko_csr *a, macko_dtans_part part, int relative, macko_dtans_histogram *h,
-                                       macko_error *err)
+static macko_status count_all(const macko_csr *a, int relative, macko_dtans_histogram *h, macko_error *err)
 {
-  *h = (macko_dtans_histogram){.part = part, .total = macko_csr_nnz(a)};
   macko_status s = rehash(h, FIRST_ROOM, err);
   for (int64_t i = 0; i < a->nrows && !s; i++) s = count_row(a, i, relative, 0, h, err);
   if (!s && h->forgotten) s = count_again(a, relative, h, err);
-  if (s) macko_dtans_close_histogram(h);
+  free(h->spare);
+  h->spare = NULL;
   return s;
 }
 
-void macko_dtans_close_histogram(macko_dtans_histogram *h)
+macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **out,
+                                       macko_error *err)
 {
-  free(h->slots);
-  h->slots = NULL;
+  macko_dtans_histogram *h = &all->part[part];
+  macko_status s = MACKO_OK;
+  if (!h->part) {
+    *h = (macko_dtans_histogram){.part = part, .total = macko_csr_nnz(all->a)};
+    s = count_all(all->a, all->relative, h, err);
+  }
+  *out = h;
+  return s;
+}
+
+void macko_dtans_close_histograms(macko_dtans_histograms *all)
+{
+  for (int part = MACKO_DTANS_GAPS; part <= MACKO_DTANS_PAIRS; part++) free(all->part[part].slots);
 }

@@ -8,14 +8,16 @@
 #include <string.h>
 
 enum {
-  SAMPLE = 1 << 15,   /* nonzeros that a forward pass reads for one prediction */
+  SAMPLE = 1 << 16,   /* nonzeros that a forward pass reads for one prediction */
   FEW_LANES = 1 << 12 /* more rows a lane are not taken below this: about one warp a multiprocessor */
 };
 
 typedef struct {
   const macko_csr *a;
+  macko_dtans_histograms histograms;
   macko_dtans_slice slice;
   int64_t nnz, longest_row;
+  int64_t escaped; /* the larger number of escapes, of gaps or of values, that SPLIT would have */
 } planner;
 
 static int64_t index_bytes(int64_t largest)
@@ -59,7 +61,9 @@ static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder
   if (p->nnz > SAMPLE) sampled = (int64_t)((double)slices * SAMPLE / (double)p->nnz);
   if (sampled < 8) sampled = slices < 8 ? slices : 8;
   for (int64_t i = 0; i < sampled && !s; i++) {
-    s = macko_dtans_gather(p->a, rows, (int)params[MACKO_DTANS_RELATIVE], i * slices / sampled, &p->slice, err);
+    /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
+    int64_t part = slices / sampled, place = i * slices / sampled + (part > 1 ? (int64_t)(i * 0x9e3779b97f4a7c15u >> 40) % part : 0);
+    s = macko_dtans_gather(p->a, rows, (int)params[MACKO_DTANS_RELATIVE], place, &p->slice, err);
     if (!s) s = macko_dtans_measure(c, &p->slice, &sample, err);
     symbols += p->slice.nonzeros * c->coding.domains;
   }
@@ -169,13 +173,14 @@ static macko_status plan_variant(planner *p, macko_variant variant, int multipli
 {
   macko_dtans_coder streams[2];
   macko_plan plan = {0};
-  int64_t wide = 1LL << 31;
   memset(streams, 0, sizeof streams);
   plan.params[MACKO_DTANS_VARIANT] = variant;
   plan.params[MACKO_DTANS_MULTIPLICITY] = multiplicity;
-  plan.params[MACKO_DTANS_RELATIVE] = variant != MACKO_VARIANT_PAPER && p->a->nrows <= wide && p->a->ncols <= wide;
-  macko_status s = macko_dtans_open_coder(p->a, plan.params, 0, &streams[0], err);
-  if (!s && variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(p->a, plan.params, 1, &streams[1], err);
+  plan.params[MACKO_DTANS_RELATIVE] = p->histograms.relative;
+  macko_status s = macko_dtans_open_coder(&p->histograms, plan.params, 0, &streams[0], err);
+  if (!s && variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
+  for (int i = 0; i < 2; i++)
+    if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
   best->bytes = 0;
   for (int64_t rows = 1; !s && rows <= MACKO_DTANS_MAX_ROWS; rows *= 2) {
     if (rows > 1 && (variant == MACKO_VARIANT_PAPER || p->a->nrows / rows < FEW_LANES)) break;
@@ -199,36 +204,48 @@ static macko_status check(const macko_csr *a, const macko_options *options, mack
   return MACKO_OK;
 }
 
-static void open_planner(planner *p, const macko_csr *a)
+static void open_planner(planner *p, const macko_csr *a, int relative)
 {
-  *p = (planner){.a = a, .nnz = macko_csr_nnz(a)};
+  memset(p, 0, sizeof *p);
+  p->a = p->histograms.a = a;
+  p->nnz = macko_csr_nnz(a);
+  p->histograms.relative = relative;
   for (int64_t i = 0; i < a->nrows; i++)
     if (macko_csr_row(a, i + 1) - macko_csr_row(a, i) > p->longest_row)
       p->longest_row = macko_csr_row(a, i + 1) - macko_csr_row(a, i);
 }
 
+static void close_planner(planner *p)
+{
+  macko_dtans_close_histograms(&p->histograms);
+  free(p->slice.symbols);
+}
+
 macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  static const macko_variant variants[] = {MACKO_VARIANT_JOINT, MACKO_VARIANT_SPLIT, MACKO_VARIANT_PAPER};
+  int64_t wide = 1LL << 31;
   macko_codec codecs[3];
-  int count, coded, found = 0;
+  macko_plan fewer;
+  int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
   planner p;
   macko_status s = check(a, options, err);
   if (!s) s = value_choices(a, options->values, codecs, &count, &coded, err);
   if (s) return s;
-  open_planner(&p, a);
-  for (int v = 0; v < 3 && !s; v++) {
-    if (options->variant == MACKO_VARIANT_AUTO ? variants[v] == MACKO_VARIANT_PAPER : variants[v] != options->variant) continue;
-    if (variants[v] == MACKO_VARIANT_JOINT && !coded) continue;
-    /* Fewer checks a segment are worth one per cent. */
-    for (int m = 256; m <= (variants[v] == MACKO_VARIANT_PAPER ? 256 : 1024) && !s; m *= 4) {
-      macko_plan candidate;
-      s = plan_variant(&p, variants[v], m, codecs, count, coded, &candidate, err);
-      if (!s && (!found || (double)candidate.bytes < (m > 256 ? 0.99 : 1) * (double)plan->bytes)) *plan = candidate;
-      found = 1;
-    }
+  open_planner(&p, a, !paper && a->nrows <= wide && a->ncols <= wide);
+  s = plan_variant(&p, options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, codecs, count, coded, plan, err);
+  /* A pair is at least as rare as its rarer part, so JOINT has as many escapes or more, of a gap and a value each: often that is
+   * enough to know that it loses. */
+  int64_t escape_bytes = 4 + (macko_type_bytes(a->value_type) > 4 ? 8 : 4);
+  if (!s && options->variant == MACKO_VARIANT_AUTO && coded && p.escaped * escape_bytes < plan->bytes) {
+    macko_plan joint;
+    s = plan_variant(&p, MACKO_VARIANT_JOINT, 1024, codecs, count, coded, &joint, err);
+    if (!s && joint.bytes < plan->bytes) *plan = joint;
   }
-  free(p.slice.symbols);
+  if (!s && !paper) { /* two checks a segment instead of three are worth one per cent */
+    s = plan_variant(&p, (macko_variant)plan->params[MACKO_DTANS_VARIANT], 256, codecs, count, coded, &fewer, err);
+    if (!s && (double)fewer.bytes < 1.01 * (double)plan->bytes) *plan = fewer;
+  }
+  close_planner(&p);
   describe(plan);
   return s;
 }
@@ -236,18 +253,17 @@ macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, 
 macko_status macko_dtans_plan_values(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3];
-  macko_dtans_coder coder;
+  macko_dtans_coder coder = {.flags = NULL};
   int count, coded;
   planner p;
-  memset(&coder, 0, sizeof coder);
   macko_status s = value_choices(a, options->values, codecs, &count, &coded, err);
-  if (!s && coded) s = macko_dtans_open_coder(a, plan->params, 1, &coder, err);
   if (s) return s;
-  open_planner(&p, a);
+  open_planner(&p, a, (int)plan->params[MACKO_DTANS_RELATIVE]);
+  if (coded) s = macko_dtans_open_coder(&p.histograms, plan->params, 1, &coder, err);
   plan->bytes -= plan->params[MACKO_DTANS_VALUE_BYTES];
-  s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);
+  if (!s) s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);
   macko_dtans_close_coder(&coder);
-  free(p.slice.symbols);
+  close_planner(&p);
   describe(plan);
   return s;
 }
