@@ -8,7 +8,8 @@
 #include <string.h>
 
 enum {
-  SAMPLE = 1 << 16,   /* nonzeros that a forward pass reads for one prediction */
+  SAMPLE = 1 << 17,   /* nonzeros that a forward pass reads for one prediction */
+  LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
   FEW_LANES = 1 << 12 /* more rows a lane are not taken below this: about one warp a multiprocessor */
 };
 
@@ -52,37 +53,78 @@ static void full_size(const macko_csr *a, const macko_dtans_coding *c, int64_t r
     }
 }
 
-/* Bytes of the stream with its tables and slice starts. */
+static int64_t slice_nonzeros(const macko_csr *a, int64_t rows, int64_t slice)
+{
+  int64_t first = slice * rows * MACKO_DTANS_LANES, past = first + rows * MACKO_DTANS_LANES;
+  return macko_csr_row(a, past < a->nrows ? past : a->nrows) - macko_csr_row(a, first);
+}
+
+/* What has been measured, and how many nonzeros that were. */
+typedef struct {
+  macko_dtans_size size;
+  int64_t nonzeros;
+} measured;
+
+static macko_status measure(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t slice, measured *m, macko_error *err)
+{
+  macko_status s = macko_dtans_gather(p->a, params[MACKO_DTANS_ROWS], (int)params[MACKO_DTANS_RELATIVE], slice, &p->slice, err);
+  m->nonzeros += p->slice.nonzeros;
+  return s ? s : macko_dtans_measure(c, &p->slice, &m->size, err);
+}
+
+/* What row lengths and histograms say of all slices. */
+static measured known_size(const planner *p, const macko_dtans_coder *c, int64_t rows)
+{
+  measured all = {.nonzeros = p->nnz};
+  full_size(p->a, &c->coding, rows, &all.size);
+  for (int k = 0; k < c->coding.domains; k++) {
+    const macko_dtans_table *t = c->table[k];
+    all.size.raw += t->escaped * (c->coding.gap_words[k] + c->coding.value_words[k]);
+    all.size.log2_sum += 12 * (double)t->total - t->bits;
+  }
+  return all;
+}
+
+/* Words of all slices but those in *exact, by a sample of them: what digits give is taken to be in proportion to the number of
+ * symbols whose digits are returned and to the bits of a digit. */
+static int64_t estimate(const measured *all, const measured *exact, const measured *sample)
+{
+  double bits = (all->size.log2_sum - exact->size.log2_sum) / (double)(all->nonzeros - exact->nonzeros);
+  double sample_bits = sample->size.log2_sum / (double)sample->nonzeros, extracted = 0;
+  if (sample->size.returned && sample_bits > 0)
+    extracted = (double)sample->size.extracted / (double)sample->size.returned *
+                (double)(all->size.returned - exact->size.returned) * bits / sample_bits;
+  return all->size.full - exact->size.full + all->size.raw - exact->size.raw - (int64_t)extracted;
+}
+
+/* Words of a stream: exact for a small matrix; else the slices that hold a large part of it exactly, the others by a sample. */
+static macko_status predict_words(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *words, macko_error *err)
+{
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->a->nrows, rows), part = p->nnz / SAMPLE;
+  measured exact = {.nonzeros = 0}, sample = {.nonzeros = 0}, all;
+  macko_status s = MACKO_OK;
+  for (int64_t i = 0; i < slices && !s; i++)
+    if (part <= 1 || slice_nonzeros(p->a, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, &exact, err);
+  for (int64_t i = 0; part > 1 && i < slices && !s; i += part) {
+    /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
+    int64_t place = i + (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 40) % part;
+    if (place >= slices) place = i;
+    if (slice_nonzeros(p->a, rows, place) <= p->nnz / LARGE) s = measure(p, params, c, place, &sample, err);
+  }
+  *words = macko_dtans_size_words(&exact.size);
+  if (s || !sample.nonzeros) return s;
+  all = known_size(p, c, rows);
+  *words += estimate(&all, &exact, &sample);
+  return MACKO_OK;
+}
+
+/* Bytes of a stream with its tables and slice starts. */
 static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *bytes, macko_error *err)
 {
-  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->a->nrows, rows), words, sampled = slices, symbols = 0;
-  macko_dtans_size sample = {0}, all = {0};
-  macko_status s = MACKO_OK;
-  if (p->nnz > SAMPLE) sampled = (int64_t)((double)slices * SAMPLE / (double)p->nnz);
-  if (sampled < 8) sampled = slices < 8 ? slices : 8;
-  for (int64_t i = 0; i < sampled && !s; i++) {
-    /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
-    int64_t part = slices / sampled, place = i * slices / sampled + (part > 1 ? (int64_t)(i * 0x9e3779b97f4a7c15u >> 40) % part : 0);
-    s = macko_dtans_gather(p->a, rows, (int)params[MACKO_DTANS_RELATIVE], place, &p->slice, err);
-    if (!s) s = macko_dtans_measure(c, &p->slice, &sample, err);
-    symbols += p->slice.nonzeros * c->coding.domains;
-  }
+  int64_t words;
+  macko_status s = predict_words(p, params, c, &words, err);
   if (s) return s;
-  words = macko_dtans_size_words(&sample);
-  if (sampled < slices) {
-    double log2_sum = 0, extracted = 0;
-    for (int k = 0; k < c->coding.domains; k++) {
-      const macko_dtans_table *t = c->table[k];
-      all.raw += t->escaped * (c->coding.gap_words[k] + c->coding.value_words[k]);
-      log2_sum += 12 * (double)t->total - t->bits;
-    }
-    full_size(p->a, &c->coding, rows, &all);
-    if (sample.returned && sample.log2_sum > 0)
-      extracted = (double)sample.extracted / (double)sample.returned * (double)all.returned * (log2_sum / sample.log2_sum) *
-                  ((double)symbols / ((double)p->nnz * c->coding.domains));
-    words = all.full + all.raw - (int64_t)extracted;
-  }
-  *bytes = 4 * words + (slices + 1) * index_bytes(words);
+  *bytes = 4 * words + (macko_dtans_slices(p->a->nrows, params[MACKO_DTANS_ROWS]) + 1) * index_bytes(words);
   for (int k = 0; k < c->coding.domains; k++)
     *bytes += table_bytes(c->table[k], c->part[k], macko_type_bytes(p->a->value_type));
   return MACKO_OK;
