@@ -1,239 +1,163 @@
-/* Files, gzip files (zlib) and the .tar.gz archives of the SuiteSparse collection (libarchive) as one stream of lines. */
+/* Lines of text from a file, and the sentences about what is wrong in them. */
 #include "input.h"
 
-#ifdef HAVE_CONFIG_H
-#include "config.h"
-#endif
-#include <errno.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#ifdef HAVE_ZLIB
-#include <zlib.h>
-#endif
-#ifdef HAVE_LIBARCHIVE
-#include <archive.h>
-#include <archive_entry.h>
-#endif
+#include <unistd.h>
 
-/* ---- plain files ---- */
-
-static int64_t plain_read(void *handle, void *buffer, int64_t size)
+macko_status macko_input_fail(macko_input *in, macko_status status, const char *sentence, ...)
 {
-  size_t count = fread(buffer, 1, (size_t)size, handle);
-  return count == 0 && ferror((FILE *)handle) ? -1 : (int64_t)count;
+  char text[400];
+  va_list args;
+  if (in->status) return in->status;
+  va_start(args, sentence);
+  vsnprintf(text, sizeof text, sentence, args);
+  va_end(args);
+  in->status = status;
+  if (in->line_number) return macko_fail(in->err, status, "%s:%lld: %s", in->name, (long long)in->line_number, text);
+  return macko_fail(in->err, status, "%s: %s", in->name, text);
 }
 
-static void plain_close(void *handle)
+static const char *quote_until(char quote[MACKO_QUOTE], const char *text, int stop_at_blank)
 {
-  fclose(handle);
+  int n = 0;
+  text = macko_skip_blanks(text);
+  for (; *text && *text != '\n' && n < MACKO_QUOTE - 4 && !(stop_at_blank && macko_is_blank(*text)); text++)
+    quote[n++] = *text < ' ' || *text > '~' ? '?' : *text;
+  strcpy(quote + n, n == MACKO_QUOTE - 4 ? "..." : "");
+  return quote;
 }
 
-static void plain_explain(void *handle, char *text, size_t size)
+const char *macko_quote(char quote[MACKO_QUOTE], const char *text)
 {
-  (void)handle;
-  snprintf(text, size, "%s", strerror(errno));
+  return quote_until(quote, text, 1);
 }
 
-static int64_t plain_position(void *handle)
+const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text)
 {
-  return ftell(handle);
+  return quote_until(quote, text, 0);
 }
 
-static macko_status open_plain(macko_input *in, macko_error *err)
+/* A sentence of 511 bytes must keep its end, so a long path loses its beginning. */
+static void name_input(macko_input *in, const char *path)
 {
-  in->handle = fopen(in->path, "rb");
-  if (!in->handle) return macko_fail(err, MACKO_IO, "%s: %s", in->path, strerror(errno));
-  in->read = plain_read, in->close = plain_close, in->explain = plain_explain, in->position = plain_position;
-  return MACKO_OK;
+  enum { LONGEST = 160 };
+  size_t length = strlen(path);
+  if (length <= LONGEST) strcpy(in->name, path);
+  else snprintf(in->name, sizeof in->name, "...%s", path + length - LONGEST);
 }
 
-/* ---- gzip ---- */
-
-#ifdef HAVE_ZLIB
-static int64_t gzip_read(void *handle, void *buffer, int64_t size)
+macko_status macko_open_input(macko_input *in, const char *path, const macko_progress *progress, macko_error *err)
 {
-  int count = gzread(handle, buffer, (unsigned)size), code;
-  if (count > 0) return count;
-  gzerror(handle, &code); /* a file cut short reads as 0 bytes with an error */
-  return code == Z_OK || code == Z_STREAM_END ? count : -1;
-}
-
-static void gzip_close(void *handle)
-{
-  gzclose(handle);
-}
-
-static void gzip_explain(void *handle, char *text, size_t size)
-{
-  int code;
-  snprintf(text, size, "damaged gzip data: %s", gzerror(handle, &code));
-}
-
-static int64_t gzip_position(void *handle)
-{
-  return gzoffset(handle);
-}
-#endif
-
-static macko_status open_gzip(macko_input *in, macko_error *err)
-{
-#ifdef HAVE_ZLIB
-  errno = 0;
-  in->handle = gzopen(in->path, "rb");
-  if (!in->handle) return macko_fail(err, MACKO_IO, "%s: %s", in->path, errno ? strerror(errno) : "no memory");
-  gzbuffer(in->handle, 1 << 17);
-  in->read = gzip_read, in->close = gzip_close, in->explain = gzip_explain, in->position = gzip_position;
-  return MACKO_OK;
-#else
-  return macko_fail(err, MACKO_UNSUPPORTED, "%s: this build cannot unpack gzip (it was made without zlib)", in->path);
-#endif
-}
-
-/* ---- archives ---- */
-
-#ifdef HAVE_LIBARCHIVE
-static int64_t archive_text_read(void *handle, void *buffer, int64_t size)
-{
-  return archive_read_data(handle, buffer, (size_t)size);
-}
-
-static void archive_close(void *handle)
-{
-  archive_read_free(handle);
-}
-
-static void archive_explain(void *handle, char *text, size_t size)
-{
-  const char *why = archive_error_string(handle);
-  snprintf(text, size, "damaged archive: %s", why ? why : "unknown reason");
-}
-
-static int64_t archive_position(void *handle)
-{
-  return archive_filter_bytes(handle, -1);
-}
-
-/* NAME/NAME.mtx or NAME/NAME.rb: other members of the archive are right-hand sides, coordinates and the like. */
-static int is_the_matrix(const char *member)
-{
-  const char *slash = strrchr(member, '/'), *base = slash ? slash + 1 : member, *dot = strrchr(base, '.');
-  if (!slash || !dot || (strcmp(dot, ".mtx") && strcmp(dot, ".rb"))) return 0;
-  size_t length = (size_t)(dot - base);
-  return (size_t)(slash - member) >= length && !strncmp(slash - length, base, length) &&
-         (slash - length == member || slash[-(long)length - 1] == '/');
-}
-
-static macko_status find_member(macko_input *in, macko_error *err)
-{
-  struct archive_entry *entry;
-  int code;
-  while ((code = archive_read_next_header(in->handle, &entry)) == ARCHIVE_OK || code == ARCHIVE_WARN)
-    if (archive_entry_pathname(entry) && is_the_matrix(archive_entry_pathname(entry))) return MACKO_OK;
-  if (code == ARCHIVE_EOF) return macko_fail(err, MACKO_PARSE, "%s: the archive has no NAME/NAME.mtx or NAME/NAME.rb", in->path);
-  return macko_fail(err, MACKO_IO, "%s: damaged archive: %s", in->path, archive_error_string(in->handle));
-}
-#endif
-
-static macko_status open_archive(macko_input *in, macko_error *err)
-{
-#ifdef HAVE_LIBARCHIVE
-  in->handle = archive_read_new();
-  if (!in->handle) return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory to unpack", in->path);
-  in->read = archive_text_read, in->close = archive_close, in->explain = archive_explain, in->position = archive_position;
-  archive_read_support_filter_all(in->handle);
-  archive_read_support_format_tar(in->handle);
-  if (archive_read_open_filename(in->handle, in->path, 1 << 17) != ARCHIVE_OK)
-    return macko_fail(err, MACKO_IO, "%s: %s", in->path, archive_error_string(in->handle));
-  return find_member(in, err);
-#else
-  return macko_fail(err, MACKO_UNSUPPORTED, "%s: this build cannot unpack tar archives (it was made without libarchive)", in->path);
-#endif
-}
-
-/* ---- lines ---- */
-
-static int ends_with(const char *path, const char *end)
-{
-  size_t n = strlen(path), m = strlen(end);
-  return n >= m && !strcmp(path + n - m, end);
-}
-
-macko_status macko_open_input(const char *path, const macko_progress *progress, macko_input *in, macko_error *err)
-{
-  struct stat facts;
-  *in = (macko_input){.path = path, .progress = progress};
-  if (stat(path, &facts)) return macko_fail(err, MACKO_IO, "%s: %s", path, strerror(errno));
-  if (S_ISDIR(facts.st_mode)) return macko_fail(err, MACKO_IO, "%s: is a directory", path);
-  in->total = facts.st_size;
-  macko_status s = ends_with(path, ".tar.gz") || ends_with(path, ".tgz") || ends_with(path, ".tar") ? open_archive(in, err)
-                   : ends_with(path, ".gz") ? open_gzip(in, err) : open_plain(in, err);
-  if (!s) {
-    in->buffer = malloc(MACKO_INPUT_BUFFER + 1);
-    if (!in->buffer) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory for a buffer", path);
-  }
-  if (s) macko_close_input(in);
-  return s;
+  memset(in, 0, sizeof *in);
+  in->path = path, in->file = -1, in->progress = progress, in->err = err;
+  name_input(in, path);
+  in->text = malloc(MACKO_LONGEST_LINE + 1);
+  in->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!in->text || !in->c_locale) macko_input_fail(in, MACKO_OUT_OF_MEMORY, "no memory for a buffer to read through");
+  if (!in->status) macko_push_file(in);
+  if (!in->status) macko_push_unpackers(in);
+  if (in->status) macko_close_input(in);
+  return in->status;
 }
 
 void macko_close_input(macko_input *in)
 {
-  if (in->handle) in->close(in->handle);
-  free(in->buffer);
-  in->handle = NULL, in->buffer = NULL;
-}
-
-macko_status macko_fail_line(const macko_input *in, macko_error *err, const char *sentence, ...)
-{
-  char text[300];
-  va_list args;
-  va_start(args, sentence);
-  vsnprintf(text, sizeof text, sentence, args);
-  va_end(args);
-  return macko_fail(err, MACKO_PARSE, "%s:%lld: %s", in->path, (long long)in->line, text);
-}
-
-static macko_status refill(macko_input *in, macko_error *err)
-{
-  char why[200];
-  memmove(in->buffer, in->buffer + in->begin, (size_t)(in->end - in->begin));
-  in->end -= in->begin, in->begin = 0;
-  int64_t count = in->read(in->handle, in->buffer + in->end, MACKO_INPUT_BUFFER - in->end);
-  if (count < 0) {
-    in->explain(in->handle, why, sizeof why);
-    return macko_fail(err, MACKO_IO, "%s:%lld: %s", in->path, (long long)in->line + 1, why);
+  while (in->nsources) {
+    macko_source *source = &in->sources[--in->nsources];
+    if (source->close) source->close(source);
+    free(source->ahead);
   }
-  if (count == 0) in->at_end = 1;
-  in->end += count;
-  if (in->progress && in->progress->report) in->progress->report(in->progress->context, in->position(in->handle), in->total);
-  return MACKO_OK;
+  if (in->file >= 0) close(in->file);
+  if (in->c_locale) freelocale(in->c_locale);
+  free(in->text);
 }
 
-macko_status macko_next_line(macko_input *in, char **line, macko_error *err)
+void macko_report(macko_input *in)
 {
-  char *end;
-  int64_t looked = 0;
+  const macko_source *file = &in->sources[0];
+  if (in->progress && in->progress->report)
+    in->progress->report(in->progress->context, in->file_done - (int64_t)(file->end - file->begin), in->file_size);
+}
+
+/* No text holds one, and what follows may take a 0 for the end of a line. */
+static int has_zero_byte(macko_input *in, size_t begin, size_t count)
+{
+  const char *zero = memchr(in->text + begin, 0, count);
+  if (!zero) return 0;
+  in->line_number++;
+  for (const char *p = in->text; p < zero; p++) in->line_number += *p == '\n';
+  macko_input_fail(in, MACKO_PARSE, "a zero byte: this is no text");
+  return 1;
+}
+
+/* More text behind what is left of the current line; 0 at the end and after a failure. */
+static int refill(macko_input *in)
+{
+  size_t left = in->end - in->begin;
+  memmove(in->text, in->text + in->begin, left);
+  in->begin = 0, in->end = left;
+  if (left == MACKO_LONGEST_LINE) {
+    in->line_number++;
+    macko_input_fail(in, MACKO_PARSE, "a line of more than %d bytes is no line of a matrix file", MACKO_LONGEST_LINE);
+    return 0;
+  }
+  int64_t got = macko_take(in, &in->sources[in->nsources - 1], in->text + left, MACKO_LONGEST_LINE - left);
+  macko_report(in);
+  if (got <= 0) in->ended = 1;
+  else if (has_zero_byte(in, left, (size_t)got)) return 0;
+  else in->end += (size_t)got;
+  return got > 0;
+}
+
+int macko_next_line(macko_input *in)
+{
+  size_t seen = 0;
+  char *newline = NULL;
+  if (in->status) return 0;
   for (;;) {
-    end = memchr(in->buffer + in->begin + looked, '\n', (size_t)(in->end - in->begin - looked));
-    if (end || in->at_end) break;
-    looked = in->end - in->begin;
-    if (looked == MACKO_INPUT_BUFFER) {
-      in->line++;
-      return macko_fail_line(in, err, "the line is longer than %d bytes", MACKO_INPUT_BUFFER);
-    }
-    macko_status s = refill(in, err);
-    if (s) return s;
+    newline = memchr(in->text + in->begin + seen, '\n', in->end - in->begin - seen);
+    seen = in->end - in->begin;
+    if (newline || in->ended) break;
+    if (!refill(in) && in->status) return 0;
   }
-  *line = NULL;
-  if (!end && in->begin == in->end) return MACKO_OK;
-  if (!end) end = in->buffer + in->end;
-  *line = in->buffer + in->begin;
-  in->begin = end - in->buffer < in->end ? end - in->buffer + 1 : in->end;
-  in->line++;
-  *end = 0;
-  if (memchr(*line, 0, (size_t)(end - *line))) return macko_fail_line(in, err, "a zero byte: this is no text file");
-  if (end > *line && end[-1] == '\r') end[-1] = 0;
-  return MACKO_OK;
+  if (!newline && !seen) return 0;
+  if (!newline) newline = in->text + in->end++; /* the last line may lack its newline */
+  *newline = 0;
+  in->line = in->text + in->begin, in->line_end = newline;
+  in->begin = (size_t)(newline - in->text) + 1;
+  in->line_number++;
+  return 1;
+}
+
+/* An integer of up to 53 significant bits is itself as a double; any other would be rounded, so it is refused. */
+static const char *parse_integer_value(macko_input *in, const char *p, double *value)
+{
+  char quote[MACKO_QUOTE];
+  int64_t n = 0;
+  const char *end = macko_parse_integer(p, &n);
+  if (!end) return NULL;
+  uint64_t size = n < 0 ? -(uint64_t)n : (uint64_t)n;
+  if (size >> 53 && (n == INT64_MIN || size >> __builtin_ctzll(size) >> 53)) {
+    macko_input_fail(in, MACKO_UNSUPPORTED, "the integer %s has no exact value among doubles", macko_quote(quote, p));
+    return NULL;
+  }
+  *value = (double)n;
+  return end;
+}
+
+const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value)
+{
+  char quote[MACKO_QUOTE];
+  p = macko_skip_blanks(p);
+  const char *end = integer ? parse_integer_value(in, p, value) : macko_parse_real(p, rule, in->c_locale, value);
+  if (end && (!*end || macko_is_blank(*end)) && (!isinf(*value) || p[strspn(p, "+-")] > '9')) return end;
+  if (!*p) macko_input_fail(in, MACKO_PARSE, "the line ends before the value");
+  else if (end && isinf(*value))
+    macko_input_fail(in, MACKO_PARSE, "the value %s is beyond the range of double", macko_quote(quote, p));
+  else macko_input_fail(in, MACKO_PARSE, "'%s' is not %s value", macko_quote(quote, p), integer ? "an integer" : "a real");
+  return NULL;
 }

@@ -130,6 +130,9 @@ macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type 
  * Errors: CORRUPT, naming the section and place. */
 macko_status macko_validate(const macko_matrix *matrix, macko_error *err);
 
+/* *copy becomes a matrix of the same contents that shares nothing with the first. Errors: OUT_OF_MEMORY. */
+macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_error *err);
+
 /* Frees the matrix and sets *matrix to NULL; NULL is allowed. */
 void macko_destroy(macko_matrix **matrix);
 

@@ -142,6 +142,23 @@ void macko_get_info(const macko_matrix *m, macko_info *info)
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }
 
+macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_error *err)
+{
+  if (!matrix || !copy) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and copy must not be NULL");
+  macko_matrix *m = malloc(sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  *m = *matrix;
+  m->nsections = 0;
+  for (int i = 0; i < matrix->nsections; i++) {
+    const macko_section *from = &matrix->sections[i];
+    macko_status s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    if (s) return macko_destroy(&m), s;
+    memcpy(m->sections[i].data, from->data, (size_t)from->bytes);
+  }
+  *copy = m;
+  return MACKO_OK;
+}
+
 void macko_destroy(macko_matrix **matrix)
 {
   if (!matrix || !*matrix) return;

@@ -1,156 +1,172 @@
-/* Numbers in text: correctly rounded, fast for what files hold, independent of the locale. */
-#include "input.h"
+/* Text to double, correctly rounded. Nearly all numbers of matrix files have at most 19 digits and a small exponent: for them
+ * 128-bit integers are exact; strtod does the rest. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* strtod_l */
+#endif
+#include "number.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static inline int is_digit(char c)
-{
-  return c >= '0' && c <= '9';
-}
-
-int macko_parse_integer(const char **at, int64_t *value)
-{
-  const char *s = macko_skip_blanks(*at);
-  int negative = *s == '-', overflow = 0;
-  uint64_t v = 0;
-  if (*s == '-' || *s == '+') s++;
-  if (!is_digit(*s)) return 0;
-  for (; is_digit(*s); s++) {
-    if (v > (INT64_MAX - 9) / 10) overflow = 1;
-    else v = v * 10 + (uint64_t)(*s - '0');
-  }
-  *at = s;
-  *value = negative ? -(int64_t)v : (int64_t)v;
-  return overflow ? -1 : 1;
-}
-
+/* A number as read: digits times 10^exponent, the first 19 digits in mantissa. */
 typedef struct {
+  const char *digits, *digits_end;
   uint64_t mantissa;
-  int exponent, digits, negative, exact; /* exact: no nonzero digit was left out */
+  int exponent, negative, inexact; /* inexact: nonzero digits beyond the first 19 */
 } decimal;
 
-/* Sign, digits and exponent of a number; NULL if there is none. */
-static const char *scan(const char *s, decimal *d)
+enum { EXPONENT_LIMIT = 100000 };
+
+static int is_digit(char c)
 {
-  int any = 0, point = 0, sign = 0, exponent = 0;
-  *d = (decimal){.exact = 1};
-  d->negative = *s == '-';
-  if (*s == '-' || *s == '+') s++;
-  for (; is_digit(*s) || (*s == '.' && !point); s++) {
-    if (*s == '.') {
-      point = 1;
-      continue;
-    }
-    any = 1;
-    if (d->digits < 19) d->mantissa = d->mantissa * 10 + (uint64_t)(*s - '0'), d->digits += d->mantissa != 0, d->exponent -= point;
-    else d->exponent += !point, d->exact &= *s == '0';
-  }
-  if (!any) return NULL;
-  /* Fortran writes D for E, and leaves the letter out where the exponent takes three digits. */
-  const char *e = s + (*s == 'e' || *s == 'E' || *s == 'd' || *s == 'D');
-  if (*e == '+' || *e == '-') sign = *e++ == '-' ? -1 : 1;
-  if ((e == s) || !is_digit(*e)) return s;
-  for (; is_digit(*e); e++)
-    if (exponent < 100000) exponent = exponent * 10 + (*e - '0');
-  d->exponent += sign < 0 ? -exponent : exponent;
-  return e;
+  return (unsigned)(c - '0') <= 9;
 }
 
-/* Mantissa and power of ten both exact in a wider type: one rounding there, one here. The two are one unless the wider result lies
- * in the middle of two doubles, which is left to the caller. */
-static int by_wider_type(const decimal *d, double *value)
+/* Exponents add up from the places of digits and the text behind them; beyond the limit a double cannot follow anyway. */
+static int clamp(int64_t exponent)
 {
-#if LDBL_MANT_DIG == 64
-  static const long double powers[] = {1e0L,  1e1L,  1e2L,  1e3L,  1e4L,  1e5L,  1e6L,  1e7L,  1e8L,  1e9L,  1e10L, 1e11L, 1e12L, 1e13L,
-                                       1e14L, 1e15L, 1e16L, 1e17L, 1e18L, 1e19L, 1e20L, 1e21L, 1e22L, 1e23L, 1e24L, 1e25L, 1e26L, 1e27L};
-  if (!d->exact || d->exponent < -27 || d->exponent > 27) return 0;
-  long double wide = d->exponent < 0 ? (long double)d->mantissa / powers[-d->exponent] : (long double)d->mantissa * powers[d->exponent];
-  uint64_t bits;
-  memcpy(&bits, &wide, sizeof bits);
-  if ((bits & 0x7ff) >= 0x3ff && (bits & 0x7ff) <= 0x401) return 0;
-  *value = d->negative ? -(double)wide : (double)wide;
-  return 1;
-#else
-  (void)d, (void)value;
-  return 0;
-#endif
+  return exponent > EXPONENT_LIMIT ? EXPONENT_LIMIT : exponent < -EXPONENT_LIMIT ? -EXPONENT_LIMIT : (int)exponent;
 }
 
-static int by_double(const decimal *d, double *value)
+static const char *parse_exponent(const char *p, int64_t *exponent)
 {
-  static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
-                                  1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
-  if (!d->exact || d->mantissa >> 53 || d->exponent < -22 || d->exponent > 22) return 0;
-  double v = d->exponent < 0 ? (double)d->mantissa / powers[-d->exponent] : (double)d->mantissa * powers[d->exponent];
-  *value = d->negative ? -v : v;
-  return 1;
+  int negative = *p == '-';
+  int64_t n = 0;
+  if (*p == '-' || *p == '+') p++;
+  if (!is_digit(*p)) return NULL;
+  for (; is_digit(*p); p++)
+    if (n < EXPONENT_LIMIT) n = n * 10 + (*p - '0');
+  *exponent = negative ? -n : n;
+  return p;
 }
 
-/* strtod on a copy without the decimal point, which a locale may spell otherwise: digits and one exponent. */
-static int by_strtod(const char *s, const char *end, double *value)
+static const char *parse_decimal(const char *p, const macko_number_rule *rule, decimal *d)
 {
-  char copy[800];
-  int n = 0, fraction = 0, point = 0;
-  long exponent = 0;
-  for (; s < end && n < 700; s++) {
-    if (*s == '.') point = 1;
-    else if (is_digit(*s) || (n == 0 && (*s == '-' || *s == '+'))) copy[n++] = *s, fraction += point;
+  const char *point = NULL, *begin = p;
+  int64_t dropped = 0, exponent = 0;
+  int digits = 0;
+  d->mantissa = 0, d->inexact = 0, d->digits = p;
+  for (;; p++) {
+    if (is_digit(*p)) {
+      if (digits < 19) d->mantissa = d->mantissa * 10 + (unsigned)(*p - '0'), digits += d->mantissa != 0;
+      else dropped++, d->inexact |= *p != '0';
+    } else if (*p == '.' && !point) point = p;
     else break;
   }
-  while (s < end && is_digit(*s)) s++, fraction -= !point; /* beyond 700 digits nothing changes */
-  if (s < end) {
-    s += *s == 'e' || *s == 'E' || *s == 'd' || *s == 'D';
-    exponent = strtol(s, NULL, 10);
+  if (p == begin + (point != NULL)) return NULL;
+  d->digits_end = p;
+  int letter = *p == 'e' || *p == 'E' || *p == 'd' || *p == 'D';
+  if (letter || (rule->fortran && (*p == '+' || *p == '-'))) {
+    p = parse_exponent(p + letter, &exponent);
+    if (!p) return NULL;
+  } else exponent -= rule->scale;
+  d->exponent = clamp(exponent + dropped - (point ? d->digits_end - point - 1 : rule->decimals));
+  return p;
+}
+
+#if defined __SIZEOF_INT128__ && FLT_EVAL_METHOD == 0
+__extension__ typedef unsigned __int128 wide;
+
+/* n * 2^exponent, or a bit more where sticky is set, to the nearest double; n has at least 64 bits unless it is exact. */
+static double round_wide(wide n, int exponent, int sticky)
+{
+  uint64_t high = (uint64_t)(n >> 64);
+  int bits = high ? 128 - __builtin_clzll(high) : 64 - __builtin_clzll((uint64_t)n), shift = bits - 53;
+  if (shift > 0) {
+    wide tail = n & (((wide)1 << shift) - 1), half = (wide)1 << (shift - 1);
+    uint64_t kept = (uint64_t)(n >> shift);
+    if (tail > half || (tail == half && (sticky || (kept & 1)))) kept++;
+    return ldexp((double)kept, exponent + shift);
   }
-  if (exponent > 100000) exponent = 100000;
-  if (exponent < -100000) exponent = -100000;
-  copy[n++] = 'e';
-  exponent -= fraction;
-  int negative = exponent < 0;
-  unsigned long rest = (unsigned long)(negative ? -exponent : exponent);
-  char digits[24];
-  int count = 0;
-  do digits[count++] = (char)('0' + rest % 10), rest /= 10;
-  while (rest);
-  copy[n++] = negative ? '-' : '+';
-  while (count) copy[n++] = digits[--count];
-  copy[n] = 0;
-  *value = strtod(copy, NULL);
-  return 1;
+  return ldexp((double)(uint64_t)n, exponent);
 }
 
-static int is_word(const char *s, const char *word)
-{
-  for (; *word; s++, word++)
-    if ((*s | 32) != *word) return 0;
-  return 1;
-}
+static const uint64_t powers_of_5[28] = {1u, 5u, 25u, 125u, 625u, 3125u, 15625u, 78125u, 390625u, 1953125u, 9765625u, 48828125u,
+  244140625u, 1220703125u, 6103515625u, 30517578125u, 152587890625u, 762939453125u, 3814697265625u, 19073486328125u,
+  95367431640625u, 476837158203125u, 2384185791015625u, 11920928955078125u, 59604644775390625u, 298023223876953125u,
+  1490116119384765625u, 7450580596923828125u};
 
-static int by_name(const char **at, const char *s, double *value)
+/* 1 and the value where the mantissa and a power of ten up to 10^27 decide it exactly. 10^e is 5^e 2^e. */
+static int convert_exactly(const decimal *d, double *value)
 {
-  int negative = *s == '-';
-  if (*s == '-' || *s == '+') s++;
-  if (is_word(s, "nan")) *value = NAN, s += 3;
-  else if (is_word(s, "inf")) *value = INFINITY, s += is_word(s, "infinity") ? 8 : 3;
-  else return 0;
-  if (negative) *value = -*value;
-  *at = s;
-  return 1;
-}
-
-int macko_parse_double(const char **at, double *value)
-{
-  const char *s = macko_skip_blanks(*at);
-  decimal d;
-  const char *end = scan(s, &d);
-  if (!end) return by_name(at, s, value);
-  *at = end;
-  if (d.mantissa == 0 && d.exact) {
-    *value = d.negative ? -0.0 : 0.0;
+  static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+                                1e18, 1e19, 1e20, 1e21, 1e22};
+  int e = d->exponent;
+  if (d->inexact || e < -27 || e > 27) return 0;
+  if (d->mantissa >> 53 == 0 && e >= -22 && e <= 22) { /* both exact: one rounding */
+    *value = e < 0 ? (double)d->mantissa / tens[-e] : (double)d->mantissa * tens[e];
     return 1;
   }
-  return by_double(&d, value) || by_wider_type(&d, value) || by_strtod(s, end, value);
+  if (e >= 0) {
+    *value = round_wide((wide)d->mantissa * powers_of_5[e], e, 0);
+    return 1;
+  }
+  int shift = __builtin_clzll(d->mantissa);
+  wide n = (wide)(d->mantissa << shift) << 64, quotient = n / powers_of_5[-e];
+  *value = round_wide(quotient, e - shift - 64, quotient * powers_of_5[-e] != n);
+  return 1;
+}
+#else
+static int convert_exactly(const decimal *d, double *value)
+{
+  (void)d, (void)value;
+  return 0;
+}
+#endif
+
+/* Digits beyond the 800th cannot change the nearest double except by being there at all, which one more digit stands for. */
+static double convert_by_strtod(const decimal *d, locale_t c_locale)
+{
+  enum { DIGITS = 800 };
+  char text[DIGITS + 32];
+  int n = 0, more = 0;
+  int64_t exponent = d->exponent, places = 0;
+  for (const char *p = d->digits; p < d->digits_end; p++) {
+    if (*p == '.' || (!n && *p == '0')) continue;
+    if (n < DIGITS) text[n++] = *p;
+    else more |= *p != '0';
+    places++;
+  }
+  /* d->exponent counts from the end of the first 19 digits; here it counts from the end of those kept. */
+  exponent += (places < 19 ? places : 19) - n;
+  if (more) text[n++] = '1', exponent--;
+  snprintf(text + n, sizeof text - (size_t)n, "e%d", clamp(exponent));
+  return strtod_l(text, NULL, c_locale);
+}
+
+/* p behind the name, which is in small letters; NULL where the text differs. The C library's comparison depends on the locale. */
+static const char *skip_name(const char *p, const char *name)
+{
+  for (; *name; p++, name++)
+    if ((*p | 32) != *name) return NULL;
+  return p;
+}
+
+static const char *parse_name(const char *p, double *value)
+{
+  static const struct {
+    const char *name;
+    double value;
+  } names[] = {{"infinity", INFINITY}, {"inf", INFINITY}, {"nan", NAN}};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (skip_name(p, names[i].name)) {
+      *value = names[i].value;
+      return skip_name(p, names[i].name);
+    }
+  return NULL;
+}
+
+const char *macko_parse_real(const char *p, const macko_number_rule *rule, locale_t c_locale, double *value)
+{
+  decimal d;
+  int negative = *p == '-';
+  if (*p == '-' || *p == '+') p++;
+  const char *end = parse_decimal(p, rule, &d);
+  if (!end) end = parse_name(p, value);
+  else if (!d.mantissa) *value = 0;
+  else if (!convert_exactly(&d, value)) *value = convert_by_strtod(&d, c_locale);
+  if (end && negative) *value = -*value;
+  return end;
 }

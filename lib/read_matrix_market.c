@@ -1,180 +1,220 @@
-/* Matrix Market files (R. F. Boisvert, R. Pozo, K. A. Remington: The Matrix Market Exchange Formats, NISTIR 5935): coordinate and
- * array; real, integer and pattern; general, symmetric and skew-symmetric. */
+/* Matrix Market files: coordinate and array; real, integer and pattern; general, symmetric and skew-symmetric.
+ * Boisvert, Pozo, Remington: The Matrix Market exchange formats, NISTIR 5935, 1996. */
 #include "entries.h"
+#include "number.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
+
+typedef enum { COORDINATE, ARRAY } layout_kind;
+typedef enum { REAL, INTEGER, PATTERN, COMPLEX } field_kind;
+enum { HERMITIAN = MACKO_SKEW + 1 };
 
 typedef struct {
-  int array, pattern, integer;
-  macko_symmetry symmetry;
-} banner_facts;
+  const char *word;
+  int kind;
+} word_kind;
 
-static const char *word_of(char **at, char word[32])
-{
-  int n = 0;
-  *at = (char *)macko_skip_blanks(*at);
-  while (**at && **at != ' ' && **at != '\t' && n < 31) word[n++] = *(*at)++;
-  word[n] = 0;
-  return word;
-}
+static const word_kind objects[] = {{"matrix", 0}, {NULL, 0}};
+static const word_kind layouts[] = {{"coordinate", COORDINATE}, {"array", ARRAY}, {NULL, 0}};
+static const word_kind fields[] = {{"real", REAL}, {"double", REAL}, {"integer", INTEGER}, {"pattern", PATTERN},
+                                   {"complex", COMPLEX}, {NULL, 0}};
+static const word_kind symmetries[] = {{"general", MACKO_GENERAL}, {"symmetric", MACKO_SYMMETRIC},
+                                       {"skew-symmetric", MACKO_SKEW}, {"hermitian", HERMITIAN}, {NULL, 0}};
 
-static macko_status parse_banner(const macko_input *in, char *line, banner_facts *b, macko_file_info *info, macko_error *err)
-{
-  char start[32], object[32], format[32], field[32], symmetry[32];
-  *b = (banner_facts){0};
-  word_of(&line, start), word_of(&line, object), word_of(&line, format), word_of(&line, field), word_of(&line, symmetry);
-  if (strcasecmp(object, "matrix")) return macko_fail_line(in, err, "the object is \"%s\", not \"matrix\"", object);
-  b->array = !strcasecmp(format, "array");
-  if (!b->array && strcasecmp(format, "coordinate"))
-    return macko_fail_line(in, err, "the format is \"%s\", neither \"coordinate\" nor \"array\"", format);
-  b->pattern = !strcasecmp(field, "pattern"), b->integer = !strcasecmp(field, "integer");
-  if (!strcasecmp(field, "complex") || !strcasecmp(symmetry, "hermitian"))
-    return macko_fail(err, MACKO_UNSUPPORTED, "%s:1: complex matrices are not supported", in->path);
-  if (!b->pattern && !b->integer && strcasecmp(field, "real") && strcasecmp(field, "double"))
-    return macko_fail_line(in, err, "the field is \"%s\", none of \"real\", \"integer\" and \"pattern\"", field);
-  if (b->array && b->pattern) return macko_fail_line(in, err, "an array cannot be a pattern");
-  if (!strcasecmp(symmetry, "symmetric")) b->symmetry = MACKO_SYMMETRIC;
-  else if (!strcasecmp(symmetry, "skew-symmetric")) b->symmetry = MACKO_SKEW;
-  else if (strcasecmp(symmetry, "general"))
-    return macko_fail_line(in, err, "the symmetry is \"%s\", none of \"general\", \"symmetric\" and \"skew-symmetric\"", symmetry);
-  snprintf(info->kind, sizeof info->kind, "Matrix Market %s %s %s", b->array ? "array" : "coordinate",
-           b->pattern ? "pattern" : b->integer ? "integer" : "real",
-           b->symmetry == MACKO_SYMMETRIC ? "symmetric" : b->symmetry == MACKO_SKEW ? "skew-symmetric" : "general");
-  info->symmetric = b->symmetry == MACKO_SYMMETRIC;
-  return MACKO_OK;
-}
+typedef struct {
+  int layout, field, symmetry;
+  int64_t nrows, ncols, entries; /* entries: the number of lines that must follow */
+} header;
 
-/* The next line that is neither blank nor a comment. */
-static macko_status next_content(macko_input *in, char **line, macko_error *err)
-{
-  macko_status s;
-  do s = macko_next_line(in, line, err);
-  while (!s && *line && (**line == '%' || !*macko_skip_blanks(*line)));
-  return s;
-}
+static const macko_number_rule c_numbers;
 
-static macko_status parse_count(const macko_input *in, const char **at, const char *what, int64_t *count, macko_error *err)
-{
-  int found = macko_parse_integer(at, count);
-  if (found == 0) return macko_fail_line(in, err, "the number of %s is missing at \"%.40s\"", what, macko_skip_blanks(*at));
-  if (found < 0) return macko_fail_line(in, err, "the number of %s does not fit 64 bits", what);
-  if (*count < 0) return macko_fail_line(in, err, "the number of %s is %lld", what, (long long)*count);
-  return MACKO_OK;
-}
+/* A file being read. */
+typedef struct {
+  macko_input *in;
+  header h;
+  macko_entries entries;
+} reader;
 
-static macko_status parse_end(const macko_input *in, const char *at, macko_error *err)
+/* The next word of the banner; *p moves behind it. */
+static macko_status banner_word(macko_input *in, const char **p, const word_kind *words, const char *what, int *kind)
 {
-  at = macko_skip_blanks(at);
-  return *at && *at != '%' ? macko_fail_line(in, err, "\"%.40s\" follows the last number expected here", at) : MACKO_OK;
-}
-
-static macko_status parse_sizes(macko_input *in, const banner_facts *b, int64_t sizes[3], macko_error *err)
-{
-  static const char *const names[] = {"rows", "columns", "entries"};
-  char *line;
-  macko_status s = next_content(in, &line, err);
-  if (s) return s;
-  if (!line) return macko_fail_line(in, err, "the file ends before the line of sizes");
-  const char *at = line;
-  for (int i = 0; !s && i < (b->array ? 2 : 3); i++) s = parse_count(in, &at, names[i], &sizes[i], err);
-  if (!s) s = parse_end(in, at, err);
-  if (s) return s;
-  if (b->symmetry != MACKO_GENERAL && sizes[0] != sizes[1])
-    return macko_fail_line(in, err, "a symmetric matrix cannot be %lld x %lld", (long long)sizes[0], (long long)sizes[1]);
-  /* rows * columns is at least the count: catches both swapped and damaged numbers before a long read. */
-  if (!b->array && (double)sizes[2] > (double)sizes[0] * (double)sizes[1])
-    return macko_fail_line(in, err, "%lld entries do not fit a matrix of %lld x %lld", (long long)sizes[2], (long long)sizes[0],
-                           (long long)sizes[1]);
-  return MACKO_OK;
-}
-
-static macko_status parse_value(const macko_input *in, const banner_facts *b, const char **at, double *value, macko_error *err)
-{
-  int64_t whole;
-  if (b->pattern) {
-    *value = 1;
-    return MACKO_OK;
-  }
-  const char *start = macko_skip_blanks(*at);
-  if (!b->integer) return macko_parse_double(at, value) ? MACKO_OK : macko_fail_line(in, err, "no value at \"%.40s\"", start);
-  int found = macko_parse_integer(at, &whole);
-  if (!found) return macko_fail_line(in, err, "no value at \"%.40s\"", start);
-  *value = (double)whole;
-  if (found < 0 || *value >= 0x1p63 || (int64_t)*value != whole)
-    return macko_fail_line(in, err, "the integer %.40s has no exact double", start);
-  return MACKO_OK;
-}
-
-static macko_status parse_index(const macko_input *in, const char **at, const char *what, int64_t size, int64_t *index, macko_error *err)
-{
-  const char *start = macko_skip_blanks(*at);
-  int found = macko_parse_integer(at, index);
-  if (!found) return macko_fail_line(in, err, "no %s number at \"%.40s\"", what, start);
-  if (found < 0 || *index < 1 || *index > size)
-    return macko_fail_line(in, err, "%s %.*s is outside 1..%lld", what, (int)(*at - start), start, (long long)size);
-  --*index;
-  return MACKO_OK;
-}
-
-static macko_status read_coordinates(macko_input *in, const banner_facts *b, macko_entries *e, int64_t declared, macko_error *err)
-{
-  char *line;
-  int64_t row, col;
-  double value;
-  while (e->count < declared) {
-    macko_status s = next_content(in, &line, err);
-    if (s) return s;
-    if (!line)
-      return macko_fail_line(in, err, "the file ends after %lld of %lld entries", (long long)e->count, (long long)declared);
-    const char *at = line;
-    s = parse_index(in, &at, "row", e->nrows, &row, err);
-    if (!s) s = parse_index(in, &at, "column", e->ncols, &col, err);
-    if (!s) s = parse_value(in, b, &at, &value, err);
-    if (!s && *at) s = parse_end(in, at, err);
-    if (!s && b->symmetry == MACKO_SKEW && row == col && value != 0)
-      s = macko_fail_line(in, err, "a skew-symmetric matrix has %g on its diagonal", value);
-    if (!s) s = macko_add_entry(e, row, col, value, err);
-    if (s) return s;
-  }
-  return MACKO_OK;
-}
-
-/* Column by column, of a symmetric matrix the lower triangle, of a skew one without the diagonal. Zeros are not entries. */
-static macko_status read_array(macko_input *in, const banner_facts *b, macko_entries *e, macko_error *err)
-{
-  char *line;
-  double value;
-  for (int64_t col = 0; col < e->ncols; col++)
-    for (int64_t row = b->symmetry == MACKO_GENERAL ? 0 : col + (b->symmetry == MACKO_SKEW); row < e->nrows; row++) {
-      macko_status s = next_content(in, &line, err);
-      if (s) return s;
-      if (!line) return macko_fail_line(in, err, "the file ends before row %lld of column %lld", (long long)row + 1, (long long)col + 1);
-      const char *at = line;
-      s = parse_value(in, b, &at, &value, err);
-      if (!s) s = parse_end(in, at, err);
-      if (!s && value != 0) s = macko_add_entry(e, row, col, value, err);
-      if (s) return s;
+  char quote[MACKO_QUOTE], list[120] = "";
+  *p = macko_skip_blanks(*p);
+  size_t length = strcspn(*p, " \t\r\f\v");
+  for (const word_kind *w = words; w->word; w++) {
+    size_t n = 0;
+    while (n < length && w->word[n] && ((*p)[n] | 32) == (w->word[n] | 32)) n++;
+    if (n == length && !w->word[n]) {
+      *p += length, *kind = w->kind;
+      return MACKO_OK;
     }
+    snprintf(list + strlen(list), sizeof list - strlen(list), "%s%s", list[0] ? ", " : "", w->word);
+  }
+  if (!length) return macko_input_fail(in, MACKO_PARSE, "the banner ends before the %s (%s)", what, list);
+  return macko_input_fail(in, MACKO_PARSE, "the banner's %s is '%s', none of %s", what, macko_quote(quote, *p), list);
+}
+
+static macko_status parse_banner(macko_input *in, header *h)
+{
+  char quote[MACKO_QUOTE];
+  const char *p = in->line + strcspn(in->line, " \t\r\f\v");
+  int object;
+  if (banner_word(in, &p, objects, "object", &object) || banner_word(in, &p, layouts, "format", &h->layout) ||
+      banner_word(in, &p, fields, "field", &h->field) || banner_word(in, &p, symmetries, "symmetry", &h->symmetry))
+    return in->status;
+  if (*macko_skip_blanks(p))
+    return macko_input_fail(in, MACKO_PARSE, "'%s' follows the banner's symmetry", macko_quote_line(quote, p));
+  if (h->field == COMPLEX || h->symmetry == HERMITIAN)
+    return macko_input_fail(in, MACKO_UNSUPPORTED, "the values are complex; macko stores real matrices");
+  if (h->field == PATTERN && (h->layout == ARRAY || h->symmetry == MACKO_SKEW))
+    return macko_input_fail(in, MACKO_PARSE, "a pattern can be neither an array nor skew-symmetric");
   return MACKO_OK;
 }
 
-macko_status macko_read_matrix_market(macko_input *in, char *banner, macko_csr *csr, macko_file_info *info, macko_error *err)
+/* The next line that is neither blank nor a comment; 0 at the end. */
+static int next_data_line(macko_input *in)
 {
-  banner_facts b;
-  macko_entries e;
-  char *line;
-  int64_t sizes[3] = {0};
-  macko_status s = parse_banner(in, banner, &b, info, err);
-  if (!s) s = parse_sizes(in, &b, sizes, err);
-  if (s) return s;
-  macko_open_entries(&e, sizes[0], sizes[1], b.symmetry);
-  s = b.array ? read_array(in, &b, &e, err) : read_coordinates(in, &b, &e, sizes[2], err);
-  if (!s) s = next_content(in, &line, err);
-  if (!s && line) s = macko_fail_line(in, err, "\"%.40s\" follows the last entry", line);
-  info->stored_entries = e.count;
-  if (!s) s = macko_entries_to_csr(&e, in->path, csr, err);
-  macko_close_entries(&e);
-  return s;
+  while (macko_next_line(in)) {
+    const char *p = macko_skip_blanks(in->line);
+    if (p != in->line_end && *p != '%') return 1;
+  }
+  return 0;
+}
+
+static const char *parse_size(macko_input *in, const char *p, const char *what, int64_t *size)
+{
+  char quote[MACKO_QUOTE];
+  p = macko_skip_blanks(p);
+  const char *end = macko_parse_integer(p, size);
+  if (p == in->line_end) macko_input_fail(in, MACKO_PARSE, "the size line ends before the number of %s", what);
+  else if (!end || (end != in->line_end && !macko_is_blank(*end)))
+    macko_input_fail(in, MACKO_PARSE, "'%s' is not a number of %s", macko_quote(quote, p), what);
+  else if (*size < 0) macko_input_fail(in, MACKO_PARSE, "%s %s are fewer than none", macko_quote(quote, p), what);
+  else if (*size == INT64_MAX) macko_input_fail(in, MACKO_PARSE, "%s %s are beyond 64 bits", macko_quote(quote, p), what);
+  return in->status ? NULL : end;
+}
+
+/* The number of values in an array file: a whole matrix or one triangle of it, with or without the diagonal. */
+static macko_status count_array(macko_input *in, header *h)
+{
+  int64_t n = h->ncols, columns = n;
+  int beyond;
+  if (h->symmetry == MACKO_GENERAL) beyond = __builtin_mul_overflow(h->nrows, n, &h->entries);
+  else {
+    int64_t other = h->symmetry == MACKO_SYMMETRIC ? n + 1 : n - 1;
+    if (columns % 2 == 0) columns /= 2;
+    else other /= 2;
+    beyond = __builtin_mul_overflow(columns, other, &h->entries);
+  }
+  if (!beyond) return MACKO_OK;
+  return macko_input_fail(in, MACKO_LIMIT, "an array of %lld x %lld values is beyond 64 bits", (long long)h->nrows,
+                          (long long)h->ncols);
+}
+
+static macko_status parse_sizes(macko_input *in, header *h)
+{
+  char quote[MACKO_QUOTE];
+  if (!next_data_line(in)) return macko_input_fail(in, MACKO_PARSE, "the file ends before the size line");
+  const char *p = parse_size(in, in->line, "rows", &h->nrows);
+  if (p) p = parse_size(in, p, "columns", &h->ncols);
+  if (p && h->layout == COORDINATE) p = parse_size(in, p, "entries", &h->entries);
+  if (!p) return in->status;
+  p = macko_skip_blanks(p);
+  if (p != in->line_end)
+    return macko_input_fail(in, MACKO_PARSE, "'%s' follows the sizes of the matrix", macko_quote_line(quote, p));
+  if (h->symmetry != MACKO_GENERAL && h->nrows != h->ncols)
+    return macko_input_fail(in, MACKO_PARSE, "%lld x %lld is not square, so the matrix cannot be symmetric", (long long)h->nrows,
+                            (long long)h->ncols);
+  return h->layout == ARRAY ? count_array(in, h) : MACKO_OK;
+}
+
+/* A row or column index, made to count from 0; NULL after a failure. */
+static inline const char *parse_index(macko_input *in, const char *p, const char *what, int64_t size, int64_t *index)
+{
+  char quote[MACKO_QUOTE];
+  p = macko_skip_blanks(p);
+  const char *end = macko_parse_integer(p, index);
+  if (end && (macko_is_blank(*end) || end == in->line_end) && *index >= 1 && *index <= size) {
+    --*index;
+    return end;
+  }
+  if (p == in->line_end) macko_input_fail(in, MACKO_PARSE, "the line ends before the %s index", what);
+  else if (!end || (end != in->line_end && !macko_is_blank(*end)))
+    macko_input_fail(in, MACKO_PARSE, "'%s' is not a %s index", macko_quote(quote, p), what);
+  else macko_input_fail(in, MACKO_PARSE, "%s %s is outside 1..%lld", what, macko_quote(quote, p), (long long)size);
+  return NULL;
+}
+
+static macko_status end_line(macko_input *in, const char *p)
+{
+  char quote[MACKO_QUOTE];
+  p = macko_skip_blanks(p);
+  if (p == in->line_end) return MACKO_OK;
+  return macko_input_fail(in, MACKO_PARSE, "'%s' follows the entry", macko_quote_line(quote, p));
+}
+
+static macko_status read_coordinates(reader *r)
+{
+  macko_input *in = r->in;
+  while (next_data_line(in)) {
+    char quote[MACKO_QUOTE];
+    int64_t row, col;
+    double value = 1;
+    if (r->entries.count == r->h.entries)
+      return macko_input_fail(in, MACKO_PARSE, "'%s' is one entry more than the %lld declared", macko_quote_line(quote, in->line),
+                              (long long)r->h.entries);
+    const char *p = parse_index(in, in->line, "row", r->h.nrows, &row);
+    if (p) p = parse_index(in, p, "column", r->h.ncols, &col);
+    if (p && r->h.field != PATTERN) p = macko_parse_value(in, p, r->h.field == INTEGER, &c_numbers, &value);
+    if (!p || end_line(in, p)) return in->status;
+    if (macko_add_entry(in, &r->entries, row, col, value)) return in->status;
+  }
+  if (in->status || r->entries.count == r->h.entries) return in->status;
+  return macko_input_fail(in, MACKO_PARSE, "the file ends after %lld of %lld entries", (long long)r->entries.count,
+                          (long long)r->h.entries);
+}
+
+/* Values by columns, one a line; of a symmetric matrix the lower triangle. Zeros are no entries. */
+static macko_status read_array(reader *r)
+{
+  macko_input *in = r->in;
+  int64_t count = 0, row = r->h.symmetry == MACKO_SKEW, col = 0;
+  for (; next_data_line(in); count++) {
+    char quote[MACKO_QUOTE];
+    double value;
+    if (count == r->h.entries)
+      return macko_input_fail(in, MACKO_PARSE, "'%s' is one value more than the %lld of the array",
+                              macko_quote_line(quote, in->line), (long long)r->h.entries);
+    const char *p = macko_parse_value(in, in->line, r->h.field == INTEGER, &c_numbers, &value);
+    if (!p || end_line(in, p)) return in->status;
+    if (value != 0 && macko_add_entry(in, &r->entries, row, col, value)) return in->status;
+    if (++row < r->h.nrows) continue;
+    col++;
+    row = r->h.symmetry == MACKO_GENERAL ? 0 : col + (r->h.symmetry == MACKO_SKEW);
+  }
+  if (in->status || count == r->h.entries) return in->status;
+  return macko_input_fail(in, MACKO_PARSE, "the file ends after %lld of %lld values", (long long)count, (long long)r->h.entries);
+}
+
+static void describe(const header *h, int64_t stored, macko_file_info *info)
+{
+  static const char *const field_names[] = {"real", "integer", "pattern"};
+  snprintf(info->kind, sizeof info->kind, "Matrix Market %s %s %s", layouts[h->layout].word, field_names[h->field],
+           symmetries[h->symmetry].word);
+  info->symmetric = h->symmetry == MACKO_SYMMETRIC;
+  info->stored_entries = stored;
+}
+
+macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_file_info *info)
+{
+  reader r = {.in = in};
+  if (parse_banner(in, &r.h) || parse_sizes(in, &r.h)) return in->status;
+  macko_open_entries(&r.entries, r.h.nrows, r.h.ncols, r.h.field != PATTERN, (macko_symmetry)r.h.symmetry);
+  if (r.h.layout == ARRAY ? read_array(&r) : read_coordinates(&r)) {
+    macko_free_entries(&r.entries);
+    return in->status;
+  }
+  describe(&r.h, r.h.entries, info);
+  return macko_build_csr(in, &r.entries, csr);
 }

@@ -32,6 +32,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   double     seconds[2] = {0}, slowest[2];
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info first = {0}, one;
+  const Mat_Macko *whole = (const Mat_Macko *)A->spptr;
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
@@ -44,8 +45,10 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
     macko_get_info(m->compressed, &one);
     if (i == 0) first = one;
     sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes;
-    counts[0] = PetscMax(counts[0], m->encodes), counts[1] = PetscMax(counts[1], m->refreshes);
-    seconds[0] += m->encode_seconds, seconds[1] += m->refresh_seconds;
+  }
+  if (whole) {
+    counts[0] = whole->encodes, counts[1] = whole->refreshes;
+    seconds[0] = whole->encode_seconds, seconds[1] = whole->refresh_seconds;
   }
   PetscCallMPI(MPI_Allreduce(&without, &any, 1, MPI_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(sums, total_sums, 3, MPIU_INT64, MPI_SUM, comm));

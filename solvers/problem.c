@@ -42,9 +42,14 @@ typedef struct {
 
 enum { PIECE = 1 << 24 };
 
+static int64_t Entry(macko_type type, const void *array, int64_t i)
+{
+  return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
 static PetscInt IndexAt(macko_type type, const void *array, int64_t i)
 {
-  return (PetscInt)(type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i]);
+  return (PetscInt)Entry(type, array, i);
 }
 
 /* Entries [begin, end) to rank `to`, or into rows when that is this rank. */
@@ -125,9 +130,10 @@ static PetscErrorCode Distribute(Mat A, const macko_csr *csr, LocalRows *rows)
 /* Everything that rank 0 knows about the file and the others need. */
 typedef struct {
   int64_t status, nrows, ncols, nnz, symmetric;
-  char kind[96];
+  char kind[96], text[512];
 } FileFacts;
 
+/* Collective; a refused file is an error on every rank. */
 static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr *csr, FileFacts *facts)
 {
   PetscMPIInt rank;
@@ -142,23 +148,25 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr 
   if (rank == 0) {
     facts->status = macko_read(path, &progress, csr, &info, &err);
     EndReport(&clock);
-    if (facts->status) fprintf(stderr, "%s\n", err.text);
+    if (facts->status) memcpy(facts->text, err.text, sizeof facts->text);
     else {
       facts->nrows = csr->nrows, facts->ncols = csr->ncols, facts->symmetric = info.symmetric;
-      facts->nnz = csr->row_ptr_type == MACKO_I64 ? ((const int64_t *)csr->row_ptr)[csr->nrows] : ((const int32_t *)csr->row_ptr)[csr->nrows];
+      facts->nnz = Entry(csr->row_ptr_type, csr->row_ptr, csr->nrows);
       memcpy(facts->kind, info.kind, sizeof facts->kind);
       if (sizeof(PetscInt) == 4 && (facts->nrows > PETSC_MAX_INT || facts->ncols > PETSC_MAX_INT || facts->nnz > PETSC_MAX_INT)) {
-        fprintf(stderr, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices\n", path, (long long)facts->nrows,
-                (long long)facts->ncols, (long long)facts->nnz);
+        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices", path,
+                 (long long)facts->nrows, (long long)facts->ncols, (long long)facts->nnz);
+        macko_free_csr(csr);
         facts->status = MACKO_LIMIT;
       }
     }
   }
   PetscCallMPI(MPI_Bcast(facts, sizeof *facts, MPI_BYTE, 0, comm));
+  PetscCheck(!facts->status, comm, PETSC_ERR_FILE_READ, "%s", facts->text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p, PetscBool *failed)
+static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p)
 {
   macko_csr csr = {0};
   FileFacts facts;
@@ -166,22 +174,15 @@ static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p, Pets
 
   PetscFunctionBegin;
   PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
-  *failed = (PetscBool)(facts.status != 0);
-  if (*failed) {
-    macko_free_csr(&csr);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(MatCreate(comm, &p->A));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
-  PetscCall(MatSetType(p->A, MATAIJMACKO));
-  PetscCall(MatSetFromOptions(p->A));
+  PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(Distribute(p->A, &csr, &rows));
   macko_free_csr(&csr);
   PetscCall(MatSeqAIJSetPreallocationCSR(p->A, rows.ia, rows.ja, rows.values));
   PetscCall(MatMPIAIJSetPreallocationCSR(p->A, rows.ia, rows.ja, rows.values));
   PetscCall(PetscFree(rows.ia));
   PetscCall(PetscFree2(rows.ja, rows.values));
-  if (facts.symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE));
   p->symmetric = (PetscBool)facts.symmetric;
   PetscCall(PetscStrncpy(p->kind, facts.kind, sizeof p->kind));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -189,57 +190,91 @@ static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p, Pets
 
 /* ---- PETSc's own files ---- */
 
-/* The class id that begins a binary file, 0 for any other. */
-static PetscErrorCode BinaryClass(MPI_Comm comm, const char *path, int *class_id)
+/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows, columns, nonzeros of a matrix
+   (-1: dense) or the length of a vector. class_id is 0 for any other file. */
+typedef struct {
+  int64_t class_id, sizes[3], bytes;
+} BinaryHead;
+
+static int64_t BigEndian(const unsigned char *byte, int count)
 {
+  uint64_t value = byte[0] & 0x80 ? UINT64_MAX : 0;
+  for (int i = 0; i < count; i++) value = value << 8 | byte[i];
+  return (int64_t)value;
+}
+
+static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead *head)
+{
+  const int width = (int)sizeof(PetscInt);
+  unsigned char bytes[4 * sizeof(PetscInt)];
   PetscMPIInt rank;
-  unsigned char head[4] = {0};
 
   PetscFunctionBegin;
+  memset(head, 0, sizeof *head);
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) {
     FILE *f = fopen(path, "rb");
-    if (f && fread(head, 1, 4, f) != 4) memset(head, 0, sizeof head);
+    int read = f ? (int)fread(bytes, 1, sizeof bytes, f) : 0;
+    if (read >= width) head->class_id = BigEndian(bytes, width);
+    for (int i = 0; i < 3 && read >= (i + 2) * width; i++) head->sizes[i] = BigEndian(bytes + (i + 1) * width, width);
+    if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
   }
-  PetscCallMPI(MPI_Bcast(head, 4, MPI_BYTE, 0, comm));
-  *class_id = head[0] << 24 | head[1] << 16 | head[2] << 8 | head[3];
+  PetscCallMPI(MPI_Bcast(head, sizeof *head, MPI_BYTE, 0, comm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoadBinary(MPI_Comm comm, const char *path, Problem *p)
+static PetscErrorCode LoadBinary(MPI_Comm comm, const char *path, const BinaryHead *head, Problem *p)
 {
+  const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
   PetscViewer viewer;
 
   PetscFunctionBegin;
+  PetscCheck(nonzeros != -1, comm, PETSC_ERR_FILE_READ, "%s: a dense matrix; only sparse ones can be solved with", path);
+  PetscCheck(rows >= 0 && head->sizes[1] >= 0 && nonzeros >= 0, comm, PETSC_ERR_FILE_READ,
+             "%s: a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be", path, (long long)rows,
+             (long long)head->sizes[1], (long long)nonzeros);
+  PetscCheck(head->bytes / (width + 8) >= nonzeros && head->bytes >= 4 * width + rows * width + nonzeros * (width + 8), comm,
+             PETSC_ERR_FILE_READ, "%s: cut short: %lld bytes, too few for %lld rows with %lld nonzeros", path,
+             (long long)head->bytes, (long long)rows, (long long)nonzeros);
   PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
-  PetscCall(MatSetType(p->A, MATAIJMACKO));
-  PetscCall(MatSetFromOptions(p->A));
+  PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(MatLoad(p->A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PetscStrncpy(p->kind, "PETSc binary", sizeof p->kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p, PetscBool *failed)
+PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p)
 {
-  int class_id;
+  BinaryHead head;
   MatInfo info;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
-  *failed = PETSC_FALSE;
   PetscCall(PetscTime(&start));
-  PetscCall(BinaryClass(comm, path, &class_id));
-  if (class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, path, p));
-  else PetscCall(LoadText(comm, path, p, failed));
-  if (*failed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ReadBinaryHead(comm, path, &head));
+  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, path, &head, p));
+  else PetscCall(LoadText(comm, path, p));
   PetscCall(MatGetInfo(p->A, MAT_GLOBAL_SUM, &info));
   p->nnz = (PetscInt64)info.nz_used;
   PetscCall(PetscTime(&end));
   p->read_seconds = end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemConvert(Problem *p)
+{
+  char type[64] = MATAIJMACKO;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof type, NULL));
+  if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* sbaij asks for it */
+  PetscCall(MatConvert(p->A, type, MAT_INPLACE_MATRIX, &p->A));
+  PetscCall(MatSetFromOptions(p->A));
+  if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* a conversion forgets it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -261,54 +296,39 @@ static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b, PetscBool *failed)
+PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)p->A);
-  int class_id;
+  BinaryHead head;
   macko_csr csr = {0};
-  FileFacts facts;
+  FileFacts facts = {.ncols = 1};
   PetscInt n;
   PetscMPIInt rank;
   PetscViewer viewer;
+  PetscBool binary;
 
   PetscFunctionBegin;
-  *failed = PETSC_FALSE;
-  PetscCall(BinaryClass(comm, path, &class_id));
-  if (class_id == VEC_FILE_CLASSID) {
+  PetscCall(ReadBinaryHead(comm, path, &head));
+  binary = (PetscBool)(head.class_id == VEC_FILE_CLASSID);
+  if (binary) facts.nrows = head.sizes[0];
+  else PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
+  PetscCall(VecGetSize(b, &n));
+  PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,
+             "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld", path, (long long)n,
+             (long long)facts.nrows, (long long)facts.ncols);
+  if (binary) {
+    PetscCheck(head.bytes >= 2 * (int64_t)sizeof(PetscInt) + 8 * (int64_t)n, comm, PETSC_ERR_FILE_READ,
+               "%s: cut short: %lld bytes, too few for %lld entries", path, (long long)head.bytes, (long long)n);
     PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
     PetscCall(VecLoad(b, viewer));
     PetscCall(PetscViewerDestroy(&viewer));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(VecGetSize(b, &n));
-  PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
-  *failed = (PetscBool)(facts.status != 0);
-  if (!*failed && (facts.ncols != 1 || facts.nrows != n)) {
-    if (rank == 0)
-      fprintf(stderr, "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld\n", path, (long long)n,
-              (long long)facts.nrows, (long long)facts.ncols);
-    *failed = PETSC_TRUE;
-  }
-  if (!*failed) {
+  } else {
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
     PetscCall(VecZeroEntries(b));
     if (rank == 0) PetscCall(FillVector(&csr, b));
     PetscCall(VecAssemblyBegin(b));
     PetscCall(VecAssemblyEnd(b));
+    macko_free_csr(&csr);
   }
-  macko_free_csr(&csr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode JSONString(FILE *f, const char *text)
-{
-  PetscFunctionBegin;
-  fputc('"', f);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
-    else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else fputc(*text, f);
-  }
-  fputc('"', f);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

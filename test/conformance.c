@@ -136,6 +136,29 @@ START_TEST(refresh_refuses_another_pattern_and_keeps_the_old_values)
 }
 END_TEST
 
+/* A copy stays what it was when the first takes new values and goes. */
+START_TEST(copies_are_independent)
+{
+  test_matrix a = test_make(_i, 0, MACKO_F64), b = test_make(_i, 0, MACKO_F64);
+  macko_options o;
+  macko_csr c = test_view(&a);
+  macko_options_init(&o);
+  test_seed(5), test_fill(&b, 1);
+  macko_csr other = test_view(&b);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_matrix *m = NULL, *copy = NULL;
+    o.format = (macko_format)f;
+    ck_assert(!macko_encode(&c, &o, &m, NULL) && !macko_copy(m, &copy, NULL) && !macko_refresh(m, &other, NULL));
+    test_check_decode(&b, m, "refreshed");
+    macko_destroy(&m);
+    test_check_decode(&a, copy, "copied before");
+    check_info(copy, &a, "copied before");
+    macko_destroy(&copy);
+  }
+  test_free(&a), test_free(&b);
+}
+END_TEST
+
 START_TEST(duplicates_are_added_and_rows_sorted)
 {
   int32_t row_ptr[] = {0, 4, 5}, cols[] = {2, 0, 2, 1, 0};
@@ -183,6 +206,7 @@ int main(void)
   tcase_add_loop_test(t, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
+  tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);
   tcase_add_test(t, duplicates_are_added_and_rows_sorted);
   tcase_add_test(t, bit_patterns_survive);
   suite_add_tcase(suite, t);

@@ -1,8 +1,6 @@
 #!/bin/sh
 # Runs an MPI test under 1, 2 and 3 ranks, each within a time limit: a deadlock is a failure, not a wait. PETSc lists at the end
 # what of its memory was not freed.
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
-export OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_hwloc_base_binding_policy=none
 export PETSC_OPTIONS="-malloc_dump $PETSC_OPTIONS" OMP_NUM_THREADS=1
 log=`mktemp`
 trap 'rm -f "$log"' EXIT

@@ -563,6 +563,9 @@ START_TEST(products_follow)
   int  o = _i / (WAYS * TYPES), how = _i / TYPES % WAYS, type = _i % TYPES;
   Mat  A, P, before;
   if (type == PARALLEL_TYPE && ranks() > 1) return; /* is the root type there */
+#if PETSC_VERSION_LT(3, 19, 0) /* frees arrays that COO assembly made as one, also of plain matrices */
+  if (operations[o].run == new_nonzeros && how == COO && ranks() > 1) return;
+#endif
   snprintf(when, sizeof when, "%s, %s, %s", operations[o].name, way_names[how], our_type(type));
   OK(make_matrix(how, our_type(type), N, N, 1, &A));
   OK(make_matrix(how, plain_type(type), N, N, 1, &P));

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Writes the Fortran modules to standard output, from the C header and its lists:
+
+    fortran/generate.py lib fortran > fortran/macko.f90
+
+Module macko_c is the header as it is: constants, structures, interfaces. The other modules are the files *.template, where a
+block between "!@each NAME ..." and "!@end" appears once for every combination of the kinds below, @NAME standing for the kind's
+short name and @NAME: for its declaration. Line "!@constants" stands for the names of all constants."""
+import itertools
+import re
+import sys
+
+LIB, FORTRAN = sys.argv[1:3]
+KINDS = {
+    "ROW": {"i4": "integer(c_int32_t)", "i8": "integer(c_int64_t)"},
+    "COL": {"i4": "integer(c_int32_t)", "i8": "integer(c_int64_t)"},
+    "REAL": {"r4": "real(c_float)", "r8": "real(c_double)"},
+    "RANK": {"1": "", "2": ""},
+}
+SCALARS = {"int64_t": "integer(c_int64_t)", "int": "integer(c_int)", "double": "real(c_double)", "size_t": "integer(c_size_t)"}
+
+
+def read(path):
+    with open(path, encoding="ascii") as file:
+        return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+
+
+def wrap(line, indent="    "):
+    """Breaks a statement after commas so that no line is longer than 132 columns."""
+    lines, current = [], ""
+    for part in re.split(r"(?<=,) ", line):
+        if len(current) + len(part) > 125:
+            lines.append(current + " &")
+            current = indent + "  " + part
+        else:
+            current += (" " if current.strip() else "") + part
+    return "\n".join(lines + [current])
+
+
+def enum_names(body):
+    """The enumerators: those written out, and those that an X-macro makes from each line of an included list."""
+    names, macros = [], {}
+    for line in body.splitlines():
+        if define := re.match(r"\s*#define (\w+)\((\w+)[^)]*\) (\w+)##\w+,", line):
+            macros[define[1]] = define[3]
+        elif include := re.match(r'\s*#include "(.+)"', line):
+            for macro, symbol in re.findall(r"^(\w+)\((\w+)", read(f"{LIB}/{include[1]}"), flags=re.M):
+                if macro in macros:
+                    names.append(macros[macro] + symbol)
+        elif "=" in line:
+            sys.exit(f"an enumerator with a value of its own is not understood: {line.strip()}")
+        elif not line.lstrip().startswith("#"):
+            names += re.findall(r"\w+", line)
+    return names
+
+
+class Header:
+    def __init__(self, text):
+        typedef = r"typedef %s\s*\{(.*?)\}\s*(\w+)\s*;"
+        self.enums = {name: enum_names(body) for body, name in re.findall(typedef % "enum", text, flags=re.S)}
+        self.structs = {name: body for body, name in re.findall(typedef % "struct", text, flags=re.S)}
+        self.version = re.search(r'VERSION_STRING "(.*)"', text)[1]
+        code = re.sub(r"^\s*#.*$", "", re.sub(typedef % r"\w+", "", text, flags=re.S), flags=re.M)
+        self.functions = re.findall(r"^([\w ]+?[ *]+)(macko_\w+)\(([^;]*?)\);", code, flags=re.M)
+
+    def scalar(self, ctype):
+        return "integer(c_int)" if ctype in self.enums else SCALARS[ctype]
+
+    def by_reference(self, ctype):
+        """Structures travel by reference, except those that hold a callback: these may be left out, so they are c_ptr."""
+        return ctype in self.structs and "(*" not in self.structs[ctype]
+
+    def component(self, declaration):
+        if callback := re.match(r"void \(\*(\w+)\)", declaration):
+            return f"type(c_funptr) :: {callback[1]}"
+        ctype, names = re.match(r"(?:const )?(\w+) (.*)", declaration).groups()
+        if "*" in names:
+            return f"type(c_ptr) :: {names.replace('*', '')}"
+        if text := re.match(r"(\w+)\[(\d+)\]", names):
+            return f"character(kind=c_char) :: {text[1]}({text[2]})"
+        return f"{self.scalar(ctype)} :: {names}"
+
+    def argument(self, declaration):
+        const, ctype, stars, name = re.match(r"(const )?(\w+) (\**)(\w+)$", declaration).groups()
+        if not stars:
+            return name, f"{self.scalar(ctype)}, value :: {name}"
+        if stars == "**":
+            return name, f"type(c_ptr), intent(inout) :: {name}"
+        if ctype == "char":
+            return name, f"character(kind=c_char), intent(in) :: {name}(*)"
+        if self.by_reference(ctype):
+            return name, f"type({ctype}), intent({'in' if const else 'inout'}) :: {name}"
+        return name, f"type(c_ptr), value :: {name}"
+
+    def interface(self, result, name, arguments):
+        result = result.replace("const ", "").strip()
+        split = [self.argument(" ".join(a.split())) for a in arguments.split(",")]
+        head = f'{name}_c({", ".join(n for n, _ in split)}) bind(c, name="{name}")'
+        kind = "subroutine" if result == "void" else "function"
+        result = None if result == "void" else "type(c_ptr)" if "*" in result else self.scalar(result)
+        lines = [wrap(f"    {kind} {head}", "    "), "      import"] + [f"      {d}" for _, d in split]
+        return "\n".join(lines + ([f"      {result} :: {name}_c"] if result else []) + [f"    end {kind} {name}_c"])
+
+    def module(self):
+        out = ["! The C interface as it is, for what module macko does not cover. macko.h says what each function does; names of",
+               "! functions end in _c here. Pointers are c_ptr, text ends with c_null_char, indices count from 0.",
+               "module macko_c", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", "",
+               f'  character(len=*), parameter :: macko_version_string = "{self.version}"']
+        for name, values in self.enums.items():
+            out += ["", f"  ! {name}"] + [f"  integer(c_int), parameter :: {v.lower()} = {i}" for i, v in enumerate(values)]
+        for name, body in self.structs.items():
+            declarations = [" ".join(d.split()) for d in body.split(";") if d.strip()]
+            out += ["", f"  type, bind(c) :: {name}"]
+            out += [f"    {self.component(d)}" for d in declarations] + [f"  end type {name}"]
+        out += ["", "  interface"] + [self.interface(*f) for f in self.functions] + ["  end interface", "end module macko_c", ""]
+        return "\n".join(out)
+
+    def constants(self):
+        names = [v.lower() for values in self.enums.values() for v in values]
+        return wrap("  public :: " + ", ".join(names), "  ")
+
+
+def expand(block, names):
+    for kinds in itertools.product(*(KINDS[n].items() for n in names)):
+        text = block
+        for name, (short, declaration) in zip(names, kinds):
+            text = text.replace(f"@{name}:", declaration).replace(f"@{name}", short)
+        yield text
+
+
+def fill_template(text, header):
+    text = text.replace("!@constants", header.constants())
+    return re.sub(r"^ *!@each ([\w ]+)\n(.*?)^ *!@end\n", lambda m: "".join(expand(m[2], m[1].split())), text, flags=re.S | re.M)
+
+
+header = Header(read(f"{LIB}/macko.h"))
+parts = [header.module()]
+for template in ["base", "files", "macko"]:
+    with open(f"{FORTRAN}/{template}.template", encoding="ascii") as file:
+        parts.append(fill_template(file.read(), header))
+print("! Generated by fortran/generate.py from lib/macko.h and fortran/*.template: change those.")
+print("\n".join(parts), end="")

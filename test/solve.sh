@@ -1,0 +1,82 @@
+#!/bin/bash
+# macko-solve as its user sees it: file types, right-hand sides, JSON, exit statuses, one and three ranks.
+src=${srcdir:-.}
+solve=solvers/macko-solve
+[ -x $solve ] || { echo "SKIP: macko-solve is not built (no PETSc)"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; cat "$dir/text" 2>/dev/null; exit 1; }
+json() { sed -n "s/.*\"$2\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$1" | head -1; }
+expect() { # STATUS ARGUMENTS...: runs, and compares the exit status
+  local want=$1 got=0
+  shift
+  "$@" >"$dir/text" 2>&1 || got=$?
+  [ "$got" = "$want" ] || fail "exit status $got, not $want: $*"
+}
+small() { # FILE VALUE: is the number below 1e-4?
+  awk -v v="$2" 'BEGIN { exit !(v != "" && v + 0 < 1e-4) }' || fail "$1 is '$2'"
+}
+T=$src/examples/tridiagonal.mtx
+
+# One rank and three, compressed and plain: the same iterations, a small true residual.
+for type in aijmacko aij; do
+  for ranks in 1 3; do
+    expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$T" -mat_type $type -ksp_rtol 1e-8 -ksp_gmres_restart 50 -json "$dir/$type.$ranks.json"
+    small residual "$(json "$dir/$type.$ranks.json" residual)"
+    small error "$(json "$dir/$type.$ranks.json" error)"
+  done
+done
+for ranks in 1 3; do
+  [ "$(json "$dir/aij.$ranks.json" iterations)" = "$(json "$dir/aijmacko.$ranks.json" iterations)" ] || fail "iterations differ on $ranks ranks"
+done
+[ "$(json "$dir/aijmacko.1.json" format)" = macko ] || fail "format is $(json "$dir/aijmacko.1.json" format)"
+if command -v python3 >/dev/null; then
+  python3 -m json.tool "$dir/aijmacko.3.json" >/dev/null || fail "the JSON does not parse"
+fi
+
+# Packed, Harwell-Boeing, archive.
+gzip -c "$T" >"$dir/t.mtx.gz"
+expect 0 $solve "$dir/t.mtx.gz" -ksp_gmres_restart 50
+mkdir "$dir/tri" && cp "$T" "$dir/tri/tri.mtx" && tar -C "$dir" -czf "$dir/tri.tar.gz" tri
+expect 0 $solve "$dir/tri.tar.gz" -ksp_gmres_restart 50
+printf '%-72s%-8s\n%14d%14d%14d%14d%14d\n%-14s%14d%14d%14d%14d\n%-16s%-16s%-20s%-20s\n' "two by two" KEY 3 1 1 1 0 RUA 2 2 3 0 \
+  "(16I5)" "(16I5)" "(5E16.8)" "" >"$dir/two.rua"
+printf '%5d%5d%5d\n%5d%5d%5d\n%16.8E%16.8E%16.8E\n' 1 3 4 1 2 2 2 -1 4 >>"$dir/two.rua"
+expect 0 $solve "$dir/two.rua" -json "$dir/two.json"
+[ "$(json "$dir/two.json" nonzeros)" = 3 ] || fail "nonzeros of the Harwell-Boeing file"
+expect 0 $solve "$T" -ksp_view_mat binary:"$dir/t.bin" -ksp_gmres_restart 50 -ksp_view_rhs binary:"$dir/b.bin"
+expect 0 ${MPIEXEC:-mpiexec} -n 3 $solve "$dir/t.bin" -rhs "$dir/b.bin" -ksp_gmres_restart 50 -json "$dir/bin.json"
+[ "$(json "$dir/bin.json" nonzeros)" = "$(json "$dir/aij.1.json" nonzeros)" ] || fail "nonzeros of the binary file"
+
+# Right-hand sides.
+{ echo '%%MatrixMarket matrix array real general'; echo '2 1'; echo 1; echo 4; } >"$dir/b.mtx"
+expect 0 ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/two.rua" -rhs "$dir/b.mtx" -json "$dir/rhs.json"
+small residual "$(json "$dir/rhs.json" residual)"
+expect 1 $solve "$T" -rhs "$dir/b.mtx"
+grep -q "a right-hand side of 40 x 1 is needed, the file holds 2 x 1" "$dir/text" || fail "sentence on a wrong right-hand side"
+
+# Not square: least squares.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 2\n3 1 1\n' >"$dir/tall.mtx"
+expect 0 $solve "$dir/tall.mtx" -json "$dir/tall.json"
+[ "$(json "$dir/tall.json" ksp)" = lsqr ] || fail "no least squares for a matrix that is not square"
+
+# Lossy only when asked for, and named.
+expect 0 $solve "$T" -mat_macko_values f16 -ksp_gmres_restart 50
+expect 0 $solve "$dir/two.rua" -mat_macko_layout paper
+grep -q "layout paper" "$dir/text" || fail "the layout is not told"
+
+# Failures: one sentence and status 1; not converged: status 2 and the reason in words.
+expect 1 $solve "$dir/absent.mtx"
+grep -q "absent.mtx: .*No such file" "$dir/text" || fail "sentence on an absent file"
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n5 2 1\n' >"$dir/bad.mtx"
+expect 1 ${MPIEXEC:-mpiexec} -n 3 $solve "$dir/bad.mtx"
+[ "$(grep -c "bad.mtx:4: row 5 is outside 1..2" "$dir/text")" = 1 ] || fail "sentence on a bad file"
+expect 2 $solve "$T" -ksp_max_it 2
+grep -q "NOT CONVERGED after 2 iterations: the limit of iterations" "$dir/text" || fail "the reason in words"
+expect 1 $solve "$T" -mat_macko_layout slcie
+grep -q 'mat_macko_layout: layout "slcie" is unknown; the nearest is "slice"' "$dir/text" || fail "sentence on an unknown choice"
+expect 1 $solve "$T" -json /nonexistent/x.json
+expect 1 $solve
+expect 0 $solve -help
+grep -q "usage: macko-solve MATRIX" "$dir/text" || fail "-help"
+exit 0

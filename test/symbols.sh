@@ -1,0 +1,19 @@
+#!/bin/sh
+# The libraries export what their headers document, and nothing else.
+src=${srcdir:-.}
+bad=0
+command -v nm >/dev/null || { echo "SKIP: no nm"; exit 77; }
+compare() { # LIBRARY HEADER PREFIX [EXTRA]
+  [ -e "$1" ] || { echo "SKIP: $1 is not built as a shared library"; return 0; }
+  nm -D --defined-only "$1" | awk '{print $3}' | sed 's/@.*//' | grep -vE '^(_init|_fini|_edata|_end|__bss_start|[A-Z_0-9.]*)$' | sort -u >symbols.have
+  { grep -oE "\b$3[A-Za-z0-9_]+ ?\(" "$src/$2" | tr -d ' (' ; [ -z "$4" ] || echo "$4"; } | sort -u >symbols.want
+  if ! diff symbols.want symbols.have >symbols.diff; then
+    echo "$1 and $2 differ (< declared only, > exported only):"
+    cat symbols.diff
+    bad=1
+  fi
+  rm -f symbols.have symbols.want symbols.diff
+}
+compare .libs/libmacko.so lib/macko.h macko_
+compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko
+exit $bad
