@@ -1,37 +1,61 @@
 /* GMRES through PETSc on a compressed matrix: reads a file, solves A x = A * ones, prints iterations and error.
- * usage: gmres MATRIX [PETSc options]; one process */
+ * usage: [mpiexec -n N] gmres MATRIX [PETSc options] */
 #include <petscksp.h>
 #include <macko.h>
 #include <petscmacko.h>
 
-int main(int argc, char **argv)
+/* The arrays of a macko_csr hold 32- or 64-bit integers. */
+static PetscInt At(macko_type type, const void *array, int64_t i)
+{
+  return (PetscInt)(type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i]);
+}
+
+/* Every rank reads the file and keeps its own rows. */
+static PetscErrorCode Load(const char *path, Mat *A)
 {
   macko_csr   csr;
   macko_error err;
-  Mat         A;
-  Vec         x, b;
-  KSP         ksp;
-  PetscInt    iterations;
-  PetscReal   error;
+  PetscLayout layout;
+  PetscInt    first, last, begin, *rows, *cols;
+
+  PetscFunctionBegin;
+  PetscCheck(!macko_read(path, NULL, &csr, NULL, &err), PETSC_COMM_WORLD, PETSC_ERR_FILE_READ, "%s", err.text);
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)csr.nrows, (PetscInt)csr.ncols));
+  PetscCall(MatSetType(*A, MATAIJMACKO)); /* the only line that differs from a plain AIJ program */
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatGetLayouts(*A, &layout, NULL));
+  PetscCall(PetscLayoutSetUp(layout));
+  PetscCall(PetscLayoutGetRange(layout, &first, &last));
+  begin = At(csr.row_ptr_type, csr.row_ptr, first);
+  PetscInt count = At(csr.row_ptr_type, csr.row_ptr, last) - begin;
+  PetscCall(PetscMalloc2(count, &rows, count, &cols));
+  for (PetscInt i = first, k = 0; i < last; i++)
+    for (; k < At(csr.row_ptr_type, csr.row_ptr, i + 1) - begin; k++) rows[k] = i, cols[k] = At(csr.col_type, csr.cols, begin + k);
+  PetscCall(MatSetPreallocationCOO(*A, count, rows, cols));
+  PetscCall(MatSetValuesCOO(*A, (const double *)csr.values + begin, INSERT_VALUES));
+  PetscCall(PetscFree2(rows, cols));
+  macko_free_csr(&csr);
+  PetscFunctionReturn(0);
+}
+
+int main(int argc, char **argv)
+{
+  Mat       A;
+  Vec       x, b;
+  KSP       ksp;
+  PetscInt  iterations;
+  PetscReal error;
 
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(MatMackoInitializePackage());
-  PetscCheck(argc > 1, PETSC_COMM_SELF, PETSC_ERR_USER, "usage: gmres MATRIX [PETSc options]");
-  PetscCheck(!macko_read(argv[1], NULL, &csr, NULL, &err), PETSC_COMM_SELF, PETSC_ERR_FILE_READ, "%s", err.text);
-  PetscCheck(csr.row_ptr_type == MACKO_I32 && sizeof(PetscInt) == 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "32-bit indices only");
-
-  PetscCall(MatCreate(PETSC_COMM_SELF, &A));
-  PetscCall(MatSetSizes(A, (PetscInt)csr.nrows, (PetscInt)csr.ncols, (PetscInt)csr.nrows, (PetscInt)csr.ncols));
-  PetscCall(MatSetType(A, MATAIJMACKO)); /* the only line that differs from a plain AIJ program */
-  PetscCall(MatSetFromOptions(A));
-  PetscCall(MatSeqAIJSetPreallocationCSR(A, csr.row_ptr, csr.cols, csr.values));
-  macko_free_csr(&csr);
-
+  PetscCheck(argc > 1, PETSC_COMM_WORLD, PETSC_ERR_USER, "usage: gmres MATRIX [PETSc options]");
+  PetscCall(Load(argv[1], &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(x, 1));
   PetscCall(MatMult(A, x, b)); /* the first product compresses the matrix */
   PetscCall(VecSet(x, 0));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPGMRES));
   PetscCall(KSPSetFromOptions(ksp));
@@ -40,7 +64,7 @@ int main(int argc, char **argv)
   PetscCall(KSPGetIterationNumber(ksp, &iterations));
   PetscCall(VecShift(x, -1));
   PetscCall(VecNorm(x, NORM_INFINITY, &error));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%d iterations, largest error %.2g\n", (int)iterations, (double)error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%d iterations, largest error %.2g\n", (int)iterations, (double)error));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

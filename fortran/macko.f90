@@ -18,6 +18,7 @@ module macko_c
   integer(c_int), parameter :: macko_corrupt = 6
   integer(c_int), parameter :: macko_io = 7
   integer(c_int), parameter :: macko_parse = 8
+  integer(c_int), parameter :: macko_device = 9
 
   ! macko_type
   integer(c_int), parameter :: macko_f64 = 0
@@ -1019,8 +1020,8 @@ module macko
   implicit none
   private
   public :: macko_ok, macko_invalid_argument, macko_invalid_matrix, macko_out_of_memory, macko_unsupported, macko_limit, &
-    macko_corrupt, macko_io, macko_parse, macko_f64, macko_f32, macko_f16, macko_bf16, macko_i8, macko_i32, macko_i64, &
-    macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_auto, macko_layout_auto, &
+    macko_corrupt, macko_io, macko_parse, macko_device, macko_f64, macko_f32, macko_f16, macko_bf16, macko_i8, macko_i32, &
+    macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_auto, macko_layout_auto, &
     macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, macko_values_narrow, &
     macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix

@@ -1,9 +1,7 @@
 /* macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]: solves A x = b with A stored compressed, and says what it did. */
 #include "report.h"
 
-#include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] = "Solves a sparse linear system A x = b whose matrix is stored compressed.\n"
   "usage: macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]\n"
@@ -19,33 +17,6 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values   of aijmacko (default: fewest bytes)\n"
   "  MATRIX -help    lists every option of PETSc too\n"
   "exit status: 0 converged, 2 not converged, 1 bad input or another error\n";
-
-/* ---- progress ---- */
-
-static void SayEncoding(int signal)
-{
-  static const char text[] = "\rencoding ... ";
-  (void)signal;
-  if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
-}
-
-/* Encoding reports nothing on its way, so an alarm speaks for it after a second, on a terminal. */
-static PetscErrorCode Encode(Mat A)
-{
-  struct sigaction speak, before;
-  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO);
-
-  PetscFunctionBegin;
-  memset(&speak, 0, sizeof speak);
-  speak.sa_handler = SayEncoding, speak.sa_flags = SA_RESTART;
-  if (terminal) sigaction(SIGALRM, &speak, &before), alarm(1);
-  PetscCall(MatMackoEncode(A));
-  if (terminal) {
-    if (alarm(0) == 0) fprintf(stderr, "\r             \r");
-    sigaction(SIGALRM, &before, NULL);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* ---- the right-hand side ---- */
 
@@ -69,24 +40,6 @@ static PetscErrorCode RightHandSide(const Problem *p, Vec b, PetscBool *ones)
 }
 
 /* ---- the solve ---- */
-
-/* Time in products with the matrix so far. */
-static PetscErrorCode ProductSeconds(PetscLogDouble *seconds)
-{
-  static const char *const names[] = {"MatMult", "MatMultAdd", "MatMultTranspose", "MatMultTrAdd"};
-  PetscLogEvent event;
-  PetscEventPerfInfo info;
-
-  PetscFunctionBegin;
-  *seconds = 0;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    PetscCall(PetscLogEventGetId(names[i], &event));
-    if (event < 0) continue;
-    PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
-    *seconds += info.time;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* GMRES(30) with Jacobi; for a matrix that is not square, or with a method for least squares, no preconditioner: one of A would
    not fit the normal equations. */
@@ -134,52 +87,28 @@ static PetscErrorCode Collect(KSP ksp, Report *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Storage(const Problem *p, Report *r)
-{
-  PetscBool macko, aij;
-  MatType type;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetType(p->A, &type));
-  PetscCall(PetscStrncpy(r->type, type, sizeof r->type));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
-  if (macko) {
-    PetscCall(MatMackoGetInfo(p->A, &r->storage));
-    PetscCall(PetscStrncpy(r->storage_reason, r->storage.reason ? r->storage.reason : "", sizeof r->storage_reason));
-    r->bytes = r->storage.bytes;
-  } else if (aij) {
-    r->bytes = p->nnz * (PetscInt64)(sizeof(PetscInt) + sizeof(PetscScalar)) +
-               (PetscInt64)(r->rows + r->ranks) * (PetscInt64)sizeof(PetscInt);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
 {
   KSP ksp;
-  PetscLogDouble clock[5], before, after;
-  PetscBool macko;
+  PetscLogDouble clock[4], encode, before, after;
 
   PetscFunctionBegin;
   PetscCall(MakeSolver(p, r, &ksp));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
+  PetscCall(StorageEncode(p->A, &encode));
   PetscCall(PetscTime(&clock[0]));
-  if (macko) PetscCall(Encode(p->A));
-  PetscCall(PetscTime(&clock[1]));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetUpOnBlocks(ksp));
+  PetscCall(PetscTime(&clock[1]));
+  PetscCall(StorageProductSeconds(&before));
   PetscCall(PetscTime(&clock[2]));
-  PetscCall(ProductSeconds(&before));
-  PetscCall(PetscTime(&clock[3]));
   PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(PetscTime(&clock[4]));
-  PetscCall(ProductSeconds(&after));
-  PetscLogDouble mine[] = {macko ? clock[1] - clock[0] : 0, clock[2] - clock[1], clock[4] - clock[3], after - before}, slowest[4];
+  PetscCall(PetscTime(&clock[3]));
+  PetscCall(StorageProductSeconds(&after));
+  PetscLogDouble mine[] = {encode, clock[1] - clock[0], clock[3] - clock[2], after - before}, slowest[4];
   PetscCallMPI(MPI_Allreduce(mine, slowest, 4, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   r->encode = slowest[0], r->setup = slowest[1], r->solve = slowest[2], r->products = slowest[3];
   PetscCall(Collect(ksp, r));
-  PetscCall(Storage(p, r));
+  PetscCall(StorageCollect(p, &r->storage));
   PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

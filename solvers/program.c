@@ -4,7 +4,9 @@
 #include "petscmacko.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- errors ---- */
 
@@ -17,14 +19,17 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
                                     PetscErrorType type, const char *text, void *context)
 {
   Failure *failure = (Failure *)context;
-  int rank = 0, size = 1, all = 1;
+  int rank = 0, size = 1, all = 1, world_rank = 0;
   (void)line, (void)function, (void)file;
   if (type != PETSC_ERROR_INITIAL) return code;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   MPI_Comm_size(PETSC_COMM_WORLD, &all);
+  MPI_Comm_rank(PETSC_COMM_WORLD, &world_rank);
   failure->everywhere = (PetscBool)(size == all);
   if (rank) return code;
+  /* PETSc raises some errors of all ranks on each for itself: the first rank's abort comes before the others have spoken. */
+  if (world_rank && size == 1) sleep(1);
   fprintf(stderr, "%s: ", failure->name);
   if (!text || !*text) fprintf(stderr, "PETSc error %d", (int)code);
   for (; text && *text && !(*text == '\n' && !text[1]); text++) fputc(*text == '\n' ? ' ' : *text, stderr);
@@ -140,4 +145,32 @@ void JSONNumber(FILE *f, const char *name, double value, const char *end)
 {
   if (PetscIsInfOrNanReal((PetscReal)value)) fprintf(f, "\"%s\": null%s", name, end);
   else fprintf(f, "\"%s\": %.17g%s", name, value, end);
+}
+
+/* 0, or the system's error number. */
+static int WriteFile(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+{
+  char part[PETSC_MAX_PATH_LEN + 8];
+  snprintf(part, sizeof part, "%s.part", path);
+  FILE *f = fopen(part, "w");
+  if (!f) return errno;
+  write(f, context);
+  int bad = ferror(f) ? EIO : 0;
+  if (fclose(f) && !bad) bad = errno;
+  if (!bad && rename(part, path)) bad = errno;
+  if (bad) remove(part);
+  return bad;
+}
+
+PetscErrorCode JSONSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+{
+  PetscMPIInt rank;
+  int bad = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) bad = WriteFile(path, write, context);
+  PetscCallMPI(MPI_Bcast(&bad, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(!bad, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "%s: %s", path, strerror(bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

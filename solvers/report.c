@@ -1,7 +1,6 @@
 /* The summary of macko-solve. */
 #include "report.h"
 
-#include <errno.h>
 #include <string.h>
 
 static const struct {
@@ -32,29 +31,11 @@ void ReportReason(KSPConvergedReason reason, char *words, size_t size)
   snprintf(words, size, "%s (%s)", found, KSPConvergedReasons[reason]);
 }
 
-static double Ratio(const Report *r)
-{
-  return r->storage.bytes ? (double)r->storage.csr_bytes / (double)r->storage.bytes : 1;
-}
-
-static void PrintStorage(const Problem *p, const Report *r)
-{
-  printf("storage   %s", r->type);
-  if (r->storage.encoded) printf(": format %s", r->storage.format);
-  if (r->bytes)
-    printf("%s %lld bytes, %.2f a nonzero", r->storage.encoded ? "," : ":", (long long)r->bytes,
-           p->nnz ? (double)r->bytes / (double)p->nnz : 0.);
-  if (r->storage.encoded)
-    printf("; CSR takes %.2f times as many%s\n          %s", Ratio(r), r->storage.lossy ? "; LOSSY values" : "",
-           r->storage_reason);
-  printf("\n");
-}
-
 static void PrintAll(const Problem *p, const Report *r)
 {
   printf("matrix    %s: %lld x %lld, %lld nonzeros, %s\n", r->path, (long long)r->rows, (long long)r->cols,
          (long long)p->nnz, p->kind);
-  PrintStorage(p, r);
+  StoragePrint(&r->storage);
   printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
   printf("result    %s after %lld iterations: %s\n", r->reason > 0 ? "converged" : "NOT CONVERGED", (long long)r->iterations,
          r->reason_words);
@@ -79,27 +60,22 @@ PetscErrorCode ReportPrint(const Problem *p, const Report *r)
 
 /* ---- JSON ---- */
 
-static void WriteStorage(FILE *f, const Report *r)
-{
-  fprintf(f, "  \"storage\": {\"type\": \"%s\"", r->type);
-  if (r->bytes) fprintf(f, ", \"bytes\": %lld", (long long)r->bytes);
-  if (r->storage.encoded) {
-    fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"values\": \"%s\", \"lossy\": %s, \"reason\": ",
-            (long long)r->storage.csr_bytes, r->storage.format, r->storage.layout, r->storage.values,
-            r->storage.lossy ? "true" : "false");
-    JSONString(f, r->storage_reason);
-    fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld", (long long)r->storage.encodes, (long long)r->storage.refreshes);
-  }
-  fprintf(f, "},\n");
-}
+typedef struct {
+  const Problem *p;
+  const Report *r;
+} Summary;
 
-static void WriteAll(FILE *f, const Problem *p, const Report *r)
+static void WriteAll(FILE *f, const void *summary)
 {
+  const Problem *p = ((const Summary *)summary)->p;
+  const Report *r = ((const Summary *)summary)->r;
   fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
   JSONString(f, r->path);
   fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n", p->kind, (long long)r->rows,
           (long long)r->cols, (long long)p->nnz);
-  WriteStorage(f, r);
+  fprintf(f, "  \"storage\": ");
+  StorageWrite(f, &r->storage);
+  fprintf(f, ",\n");
   fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
   fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 ? "true" : "false",
           KSPConvergedReasons[r->reason]);
@@ -114,30 +90,11 @@ static void WriteAll(FILE *f, const Problem *p, const Report *r)
   JSONNumber(f, "solve", r->solve, ", "), JSONNumber(f, "products", r->products, "}\n}\n");
 }
 
-/* 0, or the system's error number. */
-static int WriteFile(const Problem *p, const Report *r, const char *path)
-{
-  char part[PETSC_MAX_PATH_LEN + 8];
-  snprintf(part, sizeof part, "%s.part", path);
-  FILE *f = fopen(part, "w");
-  if (!f) return errno;
-  WriteAll(f, p, r);
-  int bad = ferror(f) ? EIO : 0;
-  if (fclose(f) && !bad) bad = errno;
-  if (!bad && rename(part, path)) bad = errno;
-  if (bad) remove(part);
-  return bad;
-}
-
 PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)
 {
-  PetscMPIInt rank;
-  int bad = 0;
+  const Summary summary = {p, r};
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) bad = WriteFile(p, r, path);
-  PetscCallMPI(MPI_Bcast(&bad, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  PetscCheck(!bad, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "%s: %s", path, strerror(bad));
+  PetscCall(JSONSave(path, WriteAll, &summary));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,19 +2,18 @@
 #ifndef REPORT_H
 #define REPORT_H
 
-#include "problem.h"
+#include "storage.h"
 
 typedef struct {
   const char *path;
-  char ksp[64], pc[64], type[64], reason_words[160], storage_reason[256];
+  char ksp[64], pc[64], reason_words[160];
   PetscMPIInt ranks;
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;
   PetscBool ones;          /* the right-hand side is A * ones, and error is known */
   PetscBool misled;        /* converged, but the residual is far above the tolerance */
   PetscBool least_squares; /* the method minimizes, and normal_residual is known */
-  MatMackoInfo storage;
-  PetscInt64 bytes;                                 /* of the matrix while solving; 0 where it is not known */
+  Storage storage;
   PetscReal rtol, residual, normal_residual, error; /* the last three by plain CSR */
   PetscLogDouble encode, setup, solve, products;    /* seconds of the slowest rank; products are part of solve */
 } Report;

@@ -5,7 +5,14 @@ fail() { echo "FAIL: $*"; exit 1; }
 text=$(examples/spmv "$src/examples/tridiagonal.mtx") || fail "spmv: $text"
 echo "$text" | grep -q "^sum of all entries: 3$" || fail "spmv: $text"
 examples/spmv /nonexistent.mtx 2>/dev/null && fail "spmv accepts a file that is not there"
+# The tridiagonal matrix has the eigenvalues 2 - 2 cos(2 k pi / 81), k = 1 .. 40.
+text=$(examples/lanczos "$src/examples/tridiagonal.mtx") || fail "lanczos: $text"
+echo "$text" | awk '{ pi = atan2(0, -1); d = $4 - 2 + 2 * cos(2 * pi / 81); e = $6 - 2 + 2 * cos(80 * pi / 81)
+  exit !(NF == 6 && d * d + e * e < 1e-20) }' || fail "lanczos: $text"
 [ -x examples/gmres ] || { echo "gmres is not built (no PETSc)"; exit 0; }
-text=$(examples/gmres "$src/examples/tridiagonal.mtx" -ksp_rtol 1e-12 -pc_type jacobi -ksp_gmres_restart 50) || fail "gmres: $text"
-echo "$text" | awk '{ exit !($1 > 0 && $NF < 1e-9) }' || fail "gmres: $text"
+for ranks in 1 3; do
+  text=$(${MPIEXEC:-mpiexec} -n $ranks examples/gmres "$src/examples/tridiagonal.mtx" -ksp_rtol 1e-12 -pc_type jacobi -ksp_gmres_restart 50) ||
+    fail "gmres on $ranks ranks: $text"
+  echo "$text" | awk '{ exit !($1 > 0 && $NF < 1e-9) }' || fail "gmres on $ranks ranks: $text"
+done
 exit 0

@@ -303,18 +303,28 @@ static void compare(const test_products *t, const product *p, const void *y, con
     }
 }
 
-void test_check_products(const test_products *t, const macko_matrix *m, const char *what)
+void test_check_products_by(const test_products *t, test_multiply multiply, const void *matrix, const char *what)
 {
   for (int i = 0; i < PRODUCTS; i++) {
     const product *p = &t->all[i];
     size_t bytes = (size_t)((p->ny + PAD) * p->k * macko_type_bytes(p->type));
     void *y = memcpy(malloc(bytes + 8), p->y0, bytes), *again = memcpy(malloc(bytes + 8), p->y0, bytes);
+    test_product q = {p->op, p->type, p->k, p->alpha, p->beta, p->x, p->nx + PAD, y, p->ny + PAD};
     macko_error err = {0};
-    for (int run = 0; run < 2; run++)
-      if (macko_multiply(m, p->op, p->type, p->k, p->alpha, p->x, p->nx + PAD, p->beta, run ? again : y, p->ny + PAD, &err))
-        ck_abort_msg("%s, %s: %s", t->name, what, err.text);
+    for (int run = 0; run < 2; run++, q.y = again)
+      if (multiply(matrix, &q, &err)) ck_abort_msg("%s, %s: %s", t->name, what, err.text);
     if (memcmp(y, again, bytes)) ck_abort_msg("%s, %s: a second run gives other bits", t->name, what);
     compare(t, p, y, what);
     free(y), free(again);
   }
+}
+
+static macko_status multiply_on_host(const void *matrix, const test_product *q, macko_error *err)
+{
+  return macko_multiply(matrix, q->op, q->type, q->k, q->alpha, q->x, q->ldx, q->beta, q->y, q->ldy, err);
+}
+
+void test_check_products(const test_products *t, const macko_matrix *m, const char *what)
+{
+  test_check_products_by(t, multiply_on_host, m, what);
 }

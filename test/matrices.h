@@ -28,6 +28,18 @@ uint64_t test_draw(void);
 /* Fails the running Check test unless m gives back *a bit for bit. */
 void test_check_decode(const test_matrix *a, const macko_matrix *m, const char *what);
 
+/* The arguments of a multiply. */
+typedef struct {
+  macko_op op;
+  macko_type type;
+  int64_t k;
+  double alpha, beta;
+  const void *x;
+  int64_t ldx;
+  void *y;
+  int64_t ldy;
+} test_product;
+
 /* Products prepared once a matrix: op N and T, f64 and f32, one and several vectors, beta 0 (y full of NaN), Inf and NaN in x. */
 typedef struct test_products test_products;
 test_products *test_products_make(const test_matrix *a);
@@ -35,5 +47,9 @@ void test_products_free(test_products *p);
 
 /* Fails unless every product with m is within the bound of plain CSR's error, and bit for bit the same when run again. */
 void test_check_products(const test_products *p, const macko_matrix *m, const char *what);
+
+/* The same for another multiply with the same vectors in host memory; matrix is its first argument. */
+typedef macko_status (*test_multiply)(const void *matrix, const test_product *product, macko_error *err);
+void test_check_products_by(const test_products *p, test_multiply multiply, const void *matrix, const char *what);
 
 #endif

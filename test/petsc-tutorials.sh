@@ -41,7 +41,7 @@ compare() { # TYPE_OPTION PROGRAM ARGUMENTS...
 for pc in jacobi bjacobi asm gamg; do
   compare -mat_type "$dir/ex2" -m 40 -n 37 -pc_type $pc
   compare -mat_type "$dir/ex5" -m 20 -pc_type $pc
-  compare -mat_type "$dir/ex10" -f0 "$dir/m.bin" -rhs 0 -pc_type $pc -ksp_gmres_restart 60
+  compare -mat_type "$dir/ex10" -f0 "$dir/m.bin" -rhs one -pc_type $pc -ksp_gmres_restart 60
   compare -mat_type "$dir/ex23" -n 60 -pc_type $pc
   compare -dm_mat_type "$dir/ex45" -da_grid_x 13 -da_grid_y 13 -da_grid_z 13 -pc_type $pc
   compare -dm_mat_type "$dir/ex50" -da_grid_x 33 -da_grid_y 33 -pc_type $pc

@@ -1,0 +1,60 @@
+/* macko on NVIDIA GPUs: a compressed matrix is uploaded once and multiplies vectors that stay on the device.
+ *
+ * The conventions of macko.h hold. A stream is CUDA's (cudaStream_t is struct CUstream_st *; NULL is the default stream); work is
+ * queued on it and the host does not wait, unless a function says otherwise. CUDA's own failures are MACKO_DEVICE with CUDA's words. A
+ * device matrix belongs to the device that was current when it was made. */
+#ifndef MACKO_CUDA_H
+#define MACKO_CUDA_H
+
+#include "macko.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct CUstream_st;
+
+typedef struct macko_device_matrix macko_device_matrix;
+
+/* Number of GPUs that can be used; 0 without a GPU or driver, with the reason in *err (may be NULL). */
+int macko_cuda_devices(macko_error *err);
+
+/* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go before
+ * the stream has passed the copies. *device is new and freed with macko_device_destroy.
+ * Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a format without a kernel), DEVICE. */
+macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
+                             macko_error *err);
+
+/* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix is the
+ * matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
+ * Errors: as macko_to_device and macko_encode. */
+macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
+                                        macko_error *err);
+
+/* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on the
+ * same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which happens
+ * when the value codec changed; *moved (may be NULL) says so. Errors: as macko_to_device; the old values stay then. */
+macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
+                                  macko_error *err);
+
+/* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64,
+ * MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y, alpha = 0 does not
+ * read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a CUDA graph can capture
+ * it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
+ * Any number of streams may multiply with one device matrix at once, but for format csr, whose cuSPARSE work space needs its
+ * multiplies in order.
+ * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */
+macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k, double alpha,
+                                   const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
+                                   macko_error *err);
+
+/* Device memory in bytes, transpose and work space included. */
+int64_t macko_device_bytes(const macko_device_matrix *device);
+
+/* Frees the matrix and sets *device to NULL; NULL is allowed. Waits for the device. */
+void macko_device_destroy(macko_device_matrix **device);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

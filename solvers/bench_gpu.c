@@ -1,0 +1,273 @@
+/* macko-bench on a GPU. Times are medians of single multiplies between two events: "flushed" with the L2 cache overwritten before
+ * each, "warm" one after the other. */
+#include "bench_gpu.h"
+#include "half.h"
+#include "macko_cuda.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WARM_UP = 5 };
+#define FLUSH_BYTES ((size_t)512 << 20)
+
+static double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* ---- timing ---- */
+
+typedef struct {
+  cudaEvent_t from, to;
+  void *flush;
+  float *times;
+} stopwatch;
+
+static macko_status open_stopwatch(stopwatch *w, int repeats, macko_error *err)
+{
+  *w = (stopwatch){.times = malloc((size_t)repeats * sizeof *w->times)};
+  macko_status s = bench_cuda(cudaEventCreate(&w->from), "an event", err);
+  if (!s) s = bench_cuda(cudaEventCreate(&w->to), "an event", err);
+  if (!s) s = bench_cuda(cudaMalloc(&w->flush, FLUSH_BYTES), "memory to flush the cache", err);
+  return s;
+}
+
+static void close_stopwatch(stopwatch *w)
+{
+  cudaEventDestroy(w->from), cudaEventDestroy(w->to);
+  cudaFree(w->flush);
+  free(w->times);
+}
+
+static macko_status median(stopwatch *w, const bench_contender *c, int repeats, int flush, double *us, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = -WARM_UP; !s && i < repeats; i++) {
+    if (flush) s = bench_cuda(cudaMemsetAsync(w->flush, i & 0xff, FLUSH_BYTES, NULL), "flushing the cache", err);
+    cudaEventRecord(w->from, NULL);
+    if (!s) s = c->run(c, NULL, err);
+    cudaEventRecord(w->to, NULL);
+    if (!s) s = bench_cuda(cudaEventSynchronize(w->to), c->name, err);
+    if (i >= 0) cudaEventElapsedTime(&w->times[i], w->from, w->to);
+  }
+  qsort(w->times, (size_t)repeats, sizeof *w->times, compare_times);
+  *us = 1e3 * w->times[repeats / 2];
+  return s;
+}
+
+/* ---- vectors ---- */
+
+static void put(macko_type type, void *v, int64_t i, double value)
+{
+  if (type == MACKO_F64) ((double *)v)[i] = value;
+  else if (type == MACKO_F32) ((float *)v)[i] = (float)value;
+  else ((uint16_t *)v)[i] = type == MACKO_F16 ? macko_f32_to_f16((float)value) : macko_f32_to_bf16((float)value);
+}
+
+static double get(macko_type type, const void *v, int64_t i)
+{
+  if (type == MACKO_F64) return ((const double *)v)[i];
+  if (type == MACKO_F32) return ((const float *)v)[i];
+  return type == MACKO_F16 ? macko_f16_to_f32(((const uint16_t *)v)[i]) : macko_bf16_to_f32(((const uint16_t *)v)[i]);
+}
+
+typedef struct {
+  macko_type type;
+  int64_t nrows, ncols;
+  void *x, *y;         /* device */
+  char *host, *first;  /* y of the contender at hand, and of the first one */
+} vectors;
+
+static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
+{
+  size_t size = (size_t)macko_type_bytes(BENCH_VECTOR(a)), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
+  *v = (vectors){.type = BENCH_VECTOR(a), .nrows = a->nrows, .ncols = a->ncols, .host = malloc(most), .first = calloc(most, 1)};
+  uint64_t state = 1;
+  for (int64_t j = 0; v->host && j < a->ncols; j++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    put(v->type, v->host, j, (double)(state >> 40) * 0x1p-23 - 1);
+  }
+  macko_status s = bench_cuda(cudaMalloc(&v->x, most + 256), "memory for x", err);
+  if (!s) s = bench_cuda(cudaMalloc(&v->y, most + 256), "memory for y", err);
+  if (!s) s = bench_cuda(cudaMemcpy(v->x, v->host, (size_t)a->ncols * size, cudaMemcpyHostToDevice), "copying x", err);
+  return s;
+}
+
+static void close_vectors(vectors *v)
+{
+  cudaFree(v->x), cudaFree(v->y);
+  free(v->host), free(v->first);
+}
+
+/* Poison y, multiply, compare with what the first contender gave. */
+static macko_status check(const bench_contender *c, vectors *v, int first, double *difference, macko_error *err)
+{
+  size_t bytes = (size_t)(v->nrows * macko_type_bytes(v->type));
+  double apart = 0, size = 0;
+  macko_status s = bench_cuda(cudaMemset(v->y, 0xff, bytes), "poisoning y", err);
+  if (!s) s = c->run(c, NULL, err);
+  if (!s) s = bench_cuda(cudaMemcpy(v->host, v->y, bytes, cudaMemcpyDeviceToHost), c->name, err);
+  if (first) memcpy(v->first, v->host, bytes);
+  for (int64_t i = 0; i < v->nrows; i++) {
+    double y = get(v->type, v->host, i), reference = get(v->type, v->first, i);
+    apart += (y - reference) * (y - reference), size += reference * reference;
+  }
+  *difference = size > 0 ? sqrt(apart / size) : sqrt(apart);
+  return s;
+}
+
+/* ---- ours ---- */
+
+typedef struct {
+  macko_device_matrix *d;
+  macko_type type;
+  int64_t nrows, ncols;
+} ours;
+
+static macko_status run_ours(const bench_contender *c, cudaStream_t stream, macko_error *err)
+{
+  const ours *o = c->own;
+  return macko_device_multiply(o->d, MACKO_OP_N, o->type, 1, 1, c->x, o->ncols, 0, c->y, o->nrows, stream, err);
+}
+
+static void close_ours(bench_contender *c)
+{
+  ours *o = c->own;
+  macko_device_destroy(&o->d);
+  free(o);
+}
+
+static macko_status open_ours(const char *name, const macko_csr *a, const vectors *v, bench_contender *c, bench_result *r, macko_error *err)
+{
+  macko_options options;
+  macko_matrix *m = NULL;
+  macko_info info;
+  ours *o = calloc(1, sizeof *o);
+  *c = (bench_contender){.close = close_ours, .own = o, .x = v->x, .y = v->y};
+  snprintf(c->name, sizeof c->name, "%s", name);
+  *o = (ours){.type = v->type, .nrows = a->nrows, .ncols = a->ncols};
+  double start = now();
+  macko_status s = bench_encoding(name, &options, err);
+  if (!s) s = macko_encode(a, &options, &m, err);
+  if (s) return s;
+  r->encode = now() - start;
+  macko_get_info(m, &info);
+  c->bytes = info.bytes;
+  snprintf(c->detail, sizeof c->detail, "%s", info.reason);
+  start = now();
+  s = macko_to_device(m, NULL, &o->d, err);
+  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "upload", err);
+  r->upload = now() - start;
+  if (!s) c->run = run_ours;
+  macko_destroy(&m);
+  return s;
+}
+
+/* ---- one matrix ---- */
+
+static macko_status measure(const char *matrix, const macko_csr *a, const bench_contender *c, vectors *v, stopwatch *w, int repeats,
+                            bench_table *table, bench_result *r, macko_error *err)
+{
+  snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
+  snprintf(r->name, sizeof r->name, "%s", c->name);
+  snprintf(r->detail, sizeof r->detail, "%s", c->detail);
+  r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+  r->bytes = c->bytes;
+  r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(v->type);
+  macko_status s = check(c, v, table->count == 0 || strcmp(table->all[table->count - 1].matrix, matrix), &r->difference, err);
+  if (!s) s = median(w, c, repeats, 1, &r->flushed, err);
+  if (!s) s = median(w, c, repeats, 0, &r->warm, err);
+  bench_result *room = s ? NULL : bench_add(table);
+  if (room) *room = *r;
+  return s;
+}
+
+static macko_status bench_peers(const char *matrix, const macko_csr *a, vectors *v, stopwatch *w, int repeats, bench_table *table,
+                                macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < BENCH_PEERS; i++) {
+    bench_contender c;
+    bench_result r = {.peer = 1};
+    s = bench_open_peer(i, a, v->x, v->y, &c, err);
+    if (!s && c.run) s = measure(matrix, a, &c, v, w, repeats, table, &r, err);
+    else fprintf(stderr, "%s: %s left out: %s\n", matrix, c.name, s ? err->text : c.detail);
+    c.close(&c);
+    if (s) cudaGetLastError(), s = MACKO_OK; /* a peer that fails is no reason to stop */
+  }
+  return s;
+}
+
+macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
+{
+  char names[512], *save = NULL;
+  vectors v;
+  stopwatch w;
+  snprintf(names, sizeof names, "%s", settings->encodings);
+  macko_status s = open_stopwatch(&w, settings->repeats, err), first;
+  first = open_vectors(a, &v, err);
+  if (!s) s = first;
+  if (!s) s = bench_peers(matrix, a, &v, &w, settings->repeats, table, err);
+  for (char *name = strtok_r(names, ",", &save); !s && name; name = strtok_r(NULL, ",", &save)) {
+    bench_contender c;
+    bench_result r = {0};
+    macko_status refused = open_ours(name, a, &v, &c, &r, err);
+    if (!refused) s = measure(matrix, a, &c, &v, &w, settings->repeats, table, &r, err);
+    else fprintf(stderr, "%s: %s left out: %s\n", matrix, name, err->text);
+    c.close(&c);
+  }
+  close_vectors(&v);
+  close_stopwatch(&w);
+  return s;
+}
+
+/* The ceiling: a copy from device to device, bytes read and bytes written. */
+static macko_status copy_ceiling(double *rate, macko_error *err)
+{
+  enum { TIMES = 11 };
+  size_t bytes = (size_t)2 << 30;
+  void *from = NULL, *to = NULL;
+  float times[TIMES] = {0};
+  cudaEvent_t start, stop;
+  macko_status s = bench_cuda(cudaMalloc(&from, bytes), "memory to copy", err);
+  if (!s) s = bench_cuda(cudaMalloc(&to, bytes), "memory to copy", err);
+  if (!s) s = bench_cuda(cudaMemset(from, 0x5a, bytes), "memory to copy", err);
+  cudaEventCreate(&start), cudaEventCreate(&stop);
+  for (int i = -2; !s && i < TIMES; i++) {
+    cudaEventRecord(start, NULL);
+    s = bench_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), "copying", err);
+    cudaEventRecord(stop, NULL);
+    cudaEventSynchronize(stop);
+    if (i >= 0) cudaEventElapsedTime(&times[i], start, stop);
+  }
+  qsort(times, TIMES, sizeof *times, compare_times);
+  *rate = 2 * (double)bytes / (1e-3 * times[TIMES / 2]);
+  cudaEventDestroy(start), cudaEventDestroy(stop);
+  cudaFree(from), cudaFree(to);
+  return s;
+}
+
+macko_status bench_gpu_open(bench_settings *settings, macko_error *err)
+{
+  struct cudaDeviceProp p;
+  int driver = 0, device = 0;
+  if (!macko_cuda_devices(err)) return MACKO_UNSUPPORTED;
+  macko_status s = bench_cuda(cudaGetDevice(&device), "the current GPU", err);
+  if (!s) s = bench_cuda(cudaGetDeviceProperties(&p, device), "the current GPU", err);
+  if (s) return s;
+  cudaDriverGetVersion(&driver);
+  snprintf(settings->machine, sizeof settings->machine, "%s, %d multiprocessors, %d MB L2, CUDA driver %d.%d", p.name,
+           p.multiProcessorCount, p.l2CacheSize >> 20, driver / 1000, driver % 1000 / 10);
+  return copy_ceiling(&settings->copy, err);
+}

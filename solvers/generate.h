@@ -1,0 +1,23 @@
+/* Matrices made from a name, for benchmarks. */
+#ifndef GENERATE_H
+#define GENERATE_H
+
+#include "macko.h"
+
+/* Makes the matrix that spec names: KIND:SIZE[:OPTION]... The arrays of *csr are new and freed with macko_free_csr.
+ *   5-point:N 9-point:N          grid of N x N, Dirichlet boundary, constant coefficients
+ *   7-point:N 27-point:N         grid of N x N x N
+ *   elasticity:N                 27-point grid of N x N x N nodes with blocks of 3 x 3, random values
+ *   banded:NxW                   N rows, W random columns each within 4 W of the diagonal, random values
+ *   rmat:S                       power-law graph of 2^S nodes, 32 edges a node before duplicates go, values 1
+ *   erdos:NxD                    N rows of D random columns, random values
+ *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16
+ *   pattern:RxC:N                R x C with 2N-2 of every 2N columns kept at random, f16
+ * Options: random (random values), f64, f32, f16, bf16 (the type of the values).
+ * The same spec gives the same matrix everywhere. Errors: INVALID_ARGUMENT (what is not understood), OUT_OF_MEMORY. */
+macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err);
+
+/* The list above as help text. */
+extern const char generate_help[];
+
+#endif

@@ -1,0 +1,220 @@
+/* Every format, layout, gap width, value codec and vector type on the GPU, within the error bound of plain CSR. */
+#include "macko_cuda.h"
+#include "matrices.h"
+
+#include <check.h>
+#include <cuda_runtime_api.h>
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const int widths[] = {0, 1, 2, 4, 8, 16};
+
+/* Device memory for the vectors of one multiply; grows. Everything is poisoned, so that what is not written shows. */
+static struct {
+  char *memory;
+  size_t bytes;
+} scratch;
+
+static char *room_for(size_t bytes)
+{
+  if (bytes > scratch.bytes) {
+    cudaFree(scratch.memory);
+    ck_assert_int_eq(cudaMalloc((void **)&scratch.memory, bytes), cudaSuccess);
+    scratch.bytes = bytes;
+  }
+  return scratch.memory;
+}
+
+typedef struct {
+  const macko_device_matrix *d;
+  int64_t nrows, ncols;
+} on_device;
+
+/* A test_multiply: vectors to the device, the multiply, y back. */
+static macko_status multiply_on_device(const void *matrix, const test_product *q, macko_error *err)
+{
+  const on_device *a = matrix;
+  int64_t nx = q->op == MACKO_OP_N ? a->ncols : a->nrows, ny = q->op == MACKO_OP_N ? a->nrows : a->ncols;
+  size_t bytes = (size_t)macko_type_bytes(q->type), x_bytes = bytes * (size_t)((q->k - 1) * q->ldx + nx);
+  size_t y_bytes = bytes * (size_t)((q->k - 1) * q->ldy + ny), y_at = (x_bytes + 255) / 256 * 256;
+  char *x = room_for(y_at + y_bytes + 256), *y = x + y_at;
+  ck_assert_int_eq(cudaMemcpy(x, q->x, x_bytes, cudaMemcpyHostToDevice), cudaSuccess);
+  ck_assert_int_eq(cudaMemcpy(y, q->y, y_bytes, cudaMemcpyHostToDevice), cudaSuccess);
+  macko_status s = macko_device_multiply(a->d, q->op, q->type, q->k, q->alpha, x, q->ldx, q->beta, y, q->ldy, NULL, err);
+  if (!s) ck_assert_msg(cudaMemcpy(q->y, y, y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()));
+  return s;
+}
+
+/* ---- 16-bit vectors: inputs that are exact, the result within one rounding more ---- */
+
+static double from_16_bits(macko_type type, uint16_t bits)
+{
+  int exponent_bits = type == MACKO_F16 ? 5 : 8, fraction_bits = 15 - exponent_bits, bias = (1 << (exponent_bits - 1)) - 1;
+  int exponent = bits >> fraction_bits & ((1 << exponent_bits) - 1), fraction = bits & ((1 << fraction_bits) - 1);
+  double size = exponent ? ldexp((1 << fraction_bits) + fraction, exponent - bias - fraction_bits)
+                         : ldexp(fraction, 1 - bias - fraction_bits);
+  if (exponent == (1 << exponent_bits) - 1) size = fraction ? NAN : INFINITY;
+  return bits >> 15 ? -size : size;
+}
+
+/* 1.0 to 2.0 in steps of the type, both signs. */
+static uint16_t draw_16_bits(macko_type type)
+{
+  uint64_t r = test_draw();
+  return (uint16_t)((type == MACKO_F16 ? 0x3c00 | (r & 0x3ff) : 0x3f80 | (r & 0x7f)) | (r & 0x1000 ? 0x8000 : 0));
+}
+
+static void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, double beta, const char *what)
+{
+  uint16_t *x = malloc((size_t)a->ncols * 2 + 2), *y = malloc((size_t)a->nrows * 2 + 2), *y0 = malloc((size_t)a->nrows * 2 + 2);
+  long double largest = type == MACKO_F16 ? 65504 : FLT_MAX, unit = type == MACKO_F16 ? 0x1p-11L : 0x1p-8L;
+  long double tiny = type == MACKO_F16 ? 0x1p-24L : 0x1p-133L;
+  macko_error err = {0};
+  for (int64_t j = 0; j < a->ncols; j++) x[j] = draw_16_bits(type);
+  for (int64_t i = 0; i < a->nrows; i++) y[i] = y0[i] = beta == 0 ? 0x7fff : draw_16_bits(type);
+  test_product q = {MACKO_OP_N, type, 1, 0.75, beta, x, a->ncols, y, a->nrows};
+  on_device on = {d, a->nrows, a->ncols};
+  ck_assert_msg(!multiply_on_device(&on, &q, &err), "%s, %s: %s", a->name, what, err.text);
+  for (int64_t i = 0; i < a->nrows; i++) {
+    long double ref = beta == 0 ? 0 : beta * from_16_bits(type, y0[i]), size = fabsl(ref);
+    for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
+      long double t = 0.75L * a->exact[p] * from_16_bits(type, x[a->cols[p]]);
+      ref += t, size += fabsl(t);
+    }
+    long double nu = (long double)(a->row_ptr[i + 1] - a->row_ptr[i] + 3) * (FLT_EPSILON / 2);
+    long double bound = nu / (1 - nu) * size * (1 + unit) + unit * fabsl(ref) + tiny;
+    double got = from_16_bits(type, y[i]);
+    /* Beyond the type's range the result is Inf. */
+    if (fabsl(ref) + bound > largest ? isnan(got) : !(fabsl(got - ref) <= bound))
+      ck_abort_msg("%s, %s, %s vectors: element %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type), (long)i, got, ref);
+  }
+  free(x), free(y), free(y0);
+}
+
+/* ---- all of them ---- */
+
+static void check_device(const test_matrix *a, const test_products *p, const macko_matrix *m, macko_device_matrix *d, const char *what)
+{
+  macko_error err = {0};
+  ck_assert_msg(!macko_device_add_transpose(d, m, NULL, &err), "%s, %s: %s", a->name, what, err.text);
+  on_device on = {d, a->nrows, a->ncols};
+  test_check_products_by(p, multiply_on_device, &on, what);
+}
+
+static void with_options(const test_matrix *a, const test_products *p, const macko_options *o)
+{
+  macko_csr c = test_view(a);
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_error err = {0};
+  char what[200];
+  if (macko_encode(&c, o, &m, NULL)) return; /* the host's suite knows which combinations do not exist */
+  macko_info info;
+  macko_get_info(m, &info);
+  snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s", macko_format_name(info.format), macko_layout_name(info.layout),
+           info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type));
+  macko_status s = macko_to_device(m, NULL, &d, &err);
+  ck_assert_msg(s == MACKO_OK || s == MACKO_UNSUPPORTED, "%s, %s: %s", a->name, what, err.text);
+  if (s == MACKO_UNSUPPORTED) ck_assert_msg(strstr(err.text, "no GPU kernel") != NULL, "%s", err.text);
+  if (!s) check_device(a, p, m, d, what);
+  if (!s)
+    for (int type = MACKO_F16; type <= MACKO_BF16; type++)
+      check_16_bits(a, d, (macko_type)type, 0, what), check_16_bits(a, d, (macko_type)type, 0.5, what);
+  macko_device_destroy(&d);
+  macko_destroy(&m);
+}
+
+static const struct {
+  int values;
+  macko_type type;
+} values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}};
+enum { KINDS = sizeof values_of / sizeof *values_of };
+
+static void check_matrix(int pattern, int kind, int all_widths)
+{
+  macko_options o;
+  test_matrix a = test_make(pattern, values_of[kind].values, values_of[kind].type);
+  test_products *p = test_products_make(&a);
+  macko_options_init(&o);
+  for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
+      for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
+        for (int w = 0; w < (all_widths ? (int)(sizeof widths / sizeof *widths) : 1); w++) {
+          if (f != MACKO_FORMAT_MACKO && (layout || w)) continue;
+          o.format = (macko_format)f, o.values = (macko_values)values, o.layout = (macko_layout)layout, o.delta_bits = widths[w];
+          with_options(&a, p, &o);
+        }
+  test_products_free(p);
+  test_free(&a);
+}
+
+START_TEST(formats_agree_with_csr)
+{
+  check_matrix(_i % TEST_PATTERNS, _i / TEST_PATTERNS, 1);
+}
+END_TEST
+
+/* What a memory checker can get through: every kernel once, on matrices that have every kind of slice and row. */
+START_TEST(a_few)
+{
+  static const int patterns[] = {5, 8, 11, 13};
+  check_matrix(patterns[_i % 4], _i / 4 == 0 ? 0 : _i / 4 == 1 ? 1 : 4, 0);
+}
+END_TEST
+
+START_TEST(refresh_takes_new_values)
+{
+  macko_options o;
+  test_matrix a = test_make(_i, 0, MACKO_F64);
+  macko_options_init(&o);
+  for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+      macko_matrix *m = NULL;
+      macko_device_matrix *d = NULL;
+      macko_error err = {0};
+      macko_csr c = test_view(&a);
+      if (f != MACKO_FORMAT_MACKO && layout) continue;
+      o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      if (macko_encode(&c, &o, &m, NULL)) continue;
+      if (macko_to_device(m, NULL, &d, &err)) {
+        macko_destroy(&m);
+        continue;
+      }
+      for (int kind = TEST_VALUES - 1; kind >= 0; kind--) {
+        test_seed((uint64_t)kind), test_fill(&a, kind);
+        test_products *p = test_products_make(&a);
+        ck_assert_msg(!macko_refresh(m, &c, &err), "%s: %s", a.name, err.text);
+        ck_assert_msg(!macko_device_refresh(d, m, NULL, NULL, &err), "%s: %s", a.name, err.text);
+        check_device(&a, p, m, d, "refreshed");
+        test_products_free(p);
+      }
+      macko_device_destroy(&d);
+      macko_destroy(&m);
+    }
+  test_free(&a);
+}
+END_TEST
+
+int main(void)
+{
+  macko_error err = {0};
+  if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
+  Suite *suite = suite_create("cuda_conformance");
+  TCase *all = tcase_create("all"), *few = tcase_create("few");
+  tcase_set_timeout(all, 600), tcase_set_timeout(few, 600);
+  tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
+  tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
+  tcase_add_loop_test(few, a_few, 0, 12);
+  suite_add_tcase(suite, all), suite_add_tcase(suite, few);
+  SRunner *runner = srunner_create(suite);
+  srunner_set_fork_status(runner, CK_NOFORK);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  cudaFree(scratch.memory);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}

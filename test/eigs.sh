@@ -1,0 +1,123 @@
+#!/bin/bash
+# macko-eigs as its user sees it: values known in closed form, vectors, JSON, exit statuses; real matrices against plain aij.
+src=${srcdir:-.}
+eigs=solvers/macko-eigs
+[ -x $eigs ] || { echo "SKIP: macko-eigs is not built (no SLEPc)"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; cat "$dir/text" 2>/dev/null; exit 1; }
+expect() { # STATUS ARGUMENTS...: runs, and compares the exit status
+  local want=$1 got=0
+  shift
+  "$@" >"$dir/text" 2>&1 || got=$?
+  [ "$got" = "$want" ] || fail "exit status $got, not $want: $*"
+}
+values() { # FILE: "real imaginary" or "value" a line
+  sed -n -e 's/.*"real": \([^,]*\), "imaginary": \([^,]*\),.*/\1 \2/p' -e 's/.*{"value": \([^,]*\),.*/\1/p' "$1"
+}
+field() { sed -n "s/.*\"$2\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$1" | head -1; }
+on_ranks() { # STATUS ARGUMENTS...: runs on 1 and 3 ranks, JSON in 1.json and 3.json
+  local n status=$1
+  shift
+  for n in 1 3; do expect "$status" ${MPIEXEC:-mpiexec} -n $n $eigs "$@" -json "$dir/$n.json"; done
+}
+known() { # FORMULA of k and n: compares the first values of both runs to it within 2e-8 of the largest
+  local n
+  for n in 1 3; do
+    values "$dir/$n.json" | awk -v n=50 "BEGIN { pi = atan2(0, -1) } { k = NR; x = $1; d = \$1 - x; m = x * x > m ? x * x : m
+      if (d * d > 4e-16 * m || \$2 * \$2 > 4e-16 * m) { print k, \$1, \$2, x; exit bad = 1 } } NR == 3 { exit } END { exit bad || NR < 3 }" ||
+      fail "values on $n ranks are not $1"
+    [ "$(awk '/"relative"/ { match($0, /"backward": [^}]*/); if (substr($0, RSTART + 12, RLENGTH - 12) + 0 > 1e-7) b = 1 } END { print b + 0 }' \
+      "$dir/$n.json")" = 0 ] || fail "residuals by plain CSR"
+  done
+}
+band() { # ROWS COLS BELOW DIAGONAL ABOVE: a tridiagonal matrix
+  awk -v r="$1" -v c="$2" -v l="$3" -v d="$4" -v u="$5" 'BEGIN {
+    for (pass = 0; pass < 2; pass++) {
+      if (pass) printf "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", r, c, count
+      for (i = 1; i <= r; i++) for (j = i - 1; j <= i + 1; j++) {
+        v = j < i ? l : j > i ? u : d
+        if (j < 1 || j > c || v == 0) continue
+        count++
+        if (pass) print i, j, v
+      } } }'
+}
+
+band 50 50 -1 2 -1 >"$dir/laplace.mtx"
+on_ranks 0 "$dir/laplace.mtx" -eps_nev 3
+known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
+[ "$(field "$dir/3.json" problem)" = "symmetric eigenvalues" ] || fail "symmetry not seen"
+grep -q "Lanczos with thick restart" "$dir/text" || fail "no Lanczos for a symmetric matrix"
+on_ranks 0 "$dir/laplace.mtx" -eps_nev 3 -eps_smallest_real -eps_ncv 40
+known "2 - 2 * cos(k * pi / (n + 1))"
+on_ranks 0 "$dir/laplace.mtx" -eps_nev 3 -eps_target -0.001
+known "2 - 2 * cos(k * pi / (n + 1))"
+grep -q "nearest the target -0.001" "$dir/text" && grep -q "transformation sinvert" "$dir/text" || fail "the target is not told"
+on_ranks 0 "$dir/laplace.mtx" -eps_nev 3 -eps_type lanczos
+known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
+
+band 50 50 -1.1 3 -0.9 >"$dir/wind.mtx" # similar to a symmetric matrix
+on_ranks 0 "$dir/wind.mtx" -eps_nev 3 -eps_ncv 50
+known "3 - 2 * sqrt(0.99) * cos((n + 1 - k) * pi / (n + 1))"
+[ "$(field "$dir/3.json" problem)" = "nonsymmetric eigenvalues" ] || fail "taken for symmetric"
+band 50 50 -1 0 1 >"$dir/turn.mtx" # imaginary eigenvalues 2 i cos, in pairs
+expect 0 $eigs "$dir/turn.mtx" -eps_nev 2 -eps_ncv 50 -json "$dir/1.json" -vectors "$dir/v.mtx"
+values "$dir/1.json" | awk 'NR <= 2 { x = 2 * cos(atan2(0, -1) / 51); if ($1 * $1 > 1e-16 || ($2 * $2 - x * x)^2 > 1e-15) exit bad = 1 }
+  END { exit bad || NR < 2 }' || fail "imaginary eigenvalues"
+
+band 50 50 1 4 1 >"$dir/mass.mtx"
+on_ranks 0 "$dir/laplace.mtx" -b "$dir/mass.mtx" -eps_nev 3 -st_pc_type redundant
+known "(1 - cos((n + 1 - k) * pi / (n + 1))) / (2 + cos((n + 1 - k) * pi / (n + 1)))"
+[ "$(field "$dir/3.json" problem)" = "generalized symmetric eigenvalues" ] || fail "not generalized"
+
+band 51 50 -1 1 0 >"$dir/difference.mtx"
+on_ranks 0 "$dir/difference.mtx" -svd_nsv 3 -vectors "$dir/v.mtx" -left_vectors "$dir/u.mtx"
+known "2 * sin((n + 1 - k) * pi / (2 * (n + 1)))"
+[ "$(sed -n 2p "$dir/v.mtx" | cut -d' ' -f1)/$(sed -n 2p "$dir/u.mtx" | cut -d' ' -f1)" = 50/51 ] || fail "sizes of the vectors"
+on_ranks 0 "$dir/laplace.mtx" -singular -svd_nsv 3
+known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
+
+# Vectors: sines, whatever their sign and length.
+expect 0 ${MPIEXEC:-mpiexec} -n 3 $eigs "$dir/laplace.mtx" -eps_ncv 40 -vectors "$dir/v.mtx"
+awk 'NR > 2 && NR <= 52 { x[NR - 2] = $1 } END { pi = atan2(0, -1)
+  for (i = 1; i <= 50; i++) { s = sin(50 * i * pi / 51); dot += s * x[i]; ss += s * s; xx += x[i] * x[i] }
+  exit !(ss * xx > 0 && 1 - dot * dot / (ss * xx) < 1e-13) }' "$dir/v.mtx" || fail "the eigenvector is no sine"
+expect 0 $eigs "$dir/laplace.mtx" -vectors "$dir/v.bin"
+od -An -tx1 -N8 "$dir/v.bin" | tr -d ' ' | grep -q 00127b4e || fail "no PETSc binary vector"
+if command -v python3 >/dev/null; then
+  python3 -m json.tool "$dir/3.json" >/dev/null || fail "the JSON does not parse"
+fi
+
+# Failures.
+expect 2 $eigs "$dir/laplace.mtx" -eps_nev 6 -eps_max_it 1 -eps_ncv 8
+grep -q "NOT CONVERGED.*the limit of iterations was reached" "$dir/text" || fail "the reason in words"
+expect 1 $eigs "$dir/absent.mtx"
+grep -q "absent.mtx" "$dir/text" || fail "sentence on an absent file"
+expect 1 $eigs "$dir/laplace.mtx" -b "$dir/difference.mtx"
+grep -q "both matrices of A x = k B x must be square and of one size" "$dir/text" || fail "sentence on sizes"
+expect 1 ${MPIEXEC:-mpiexec} -n 3 $eigs "$dir/laplace.mtx" -json /nonexistent/x.json
+expect 1 $eigs "$dir/laplace.mtx" -vectors /nonexistent/v.mtx
+expect 1 $eigs
+expect 0 $eigs -help
+grep -q "usage: macko-eigs MATRIX" "$dir/text" || fail "-help"
+rm "$dir/text"
+
+# Real matrices: symmetric, nonsymmetric, rectangular, singular.
+real=${MACKO_MATRICES:-$src/../shared/matrices}
+compared=0
+for m in 494_bus bcsstk13 jagmesh7 bcspwr10 west0479 arc130 rajat19 mbeacxc sherman5 ash219 lp_share1b n3c4-b4 Franz6; do
+  [ -e "$real/$m.mtx.gz" ] || continue
+  for n in 1 3; do
+    for type in aij aijmacko; do
+      expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$real/$m.mtx.gz" -mat_type $type -eps_nev 4 -svd_nsv 4 -json "$dir/$type.json"
+    done
+    paste -d' ' <(values "$dir/aij.json") <(values "$dir/aijmacko.json") | awk '
+      NR > 4 { exit }
+      { re = NF == 4 ? $1 - $3 : $1 - $2; im = NF == 4 ? $2 - $4 : 0; size = NF == 4 ? $1 * $1 + $2 * $2 : $1 * $1
+        if (re * re + im * im > 4e-16 * size) { print; exit bad = 1 } }
+      END { exit bad || NR < 3 }' || fail "$m on $n ranks: other values than aij"
+    compared=$((compared + 1))
+  done
+done
+echo "$compared runs on real matrices compared with aij (folder $real)"
+exit 0
