@@ -1,5 +1,5 @@
-/* Entries of a file in any order, and the CSR matrix made of them. Memory grows with the entries that are there, never with what a
- * file declares. */
+/* Entries of a file in any order, and the CSR matrix made of them. Memory grows with the entries that are there, never with
+ * what a file declares. */
 #ifndef MACKO_ENTRIES_H
 #define MACKO_ENTRIES_H
 

@@ -219,7 +219,8 @@ static macko_status find_member(macko_input *in, struct archive *archive)
     if (member && !quote[0]) macko_quote_line(quote, member);
   }
   if (code != ARCHIVE_EOF) archive_fails(in, archive);
-  return macko_input_fail(in, MACKO_PARSE, "the archive has no NAME/NAME.mtx and no NAME/NAME.rb; its first member is '%s'", quote);
+  return macko_input_fail(in, MACKO_PARSE, "the archive has no NAME/NAME.mtx and no NAME/NAME.rb; its first member is '%s'",
+                          quote);
 }
 
 static macko_status push_tar(macko_input *in)

@@ -132,8 +132,8 @@ static int print_value(const output *o, double value, char *text, size_t size)
 static int write_matrix(output *o, const macko_csr *a)
 {
   char line[128];
-  int length = snprintf(line, sizeof line, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n", (long long)a->nrows,
-                        (long long)a->ncols, (long long)macko_csr_nnz(a));
+  int length = snprintf(line, sizeof line, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
+                        (long long)a->nrows, (long long)a->ncols, (long long)macko_csr_nnz(a));
   if (!put(o, line, length)) return 0;
   for (int64_t i = 0; i < a->nrows; i++)
     for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {

@@ -10,6 +10,9 @@ AC_DEFUN([MACKO_PETSC_HAS], [AS_IF([test x$have_petsc = xyes],
 #endif
 ]])], [$2], [$3])])])
 
+# Programs find a library outside the system's folders without LD_LIBRARY_PATH.
+AC_DEFUN([MACKO_RPATH], [AS_CASE([$2], [/usr/lib*|/lib*], [], [AS_VAR_APPEND([$1], [" -Wl,-rpath,$2"])])])
+
 AC_DEFUN([MACKO_WITH_PETSC], [
 AC_ARG_WITH([petsc], [AS_HELP_STRING([--with-petsc=DIR], [PETSC_DIR or prefix of PETSc; "no" builds without (default: what pkg-config finds)])],
   [], [with_petsc=auto])
@@ -38,8 +41,7 @@ AS_IF([test x$with_petsc = xno], [petsc_note="no: as asked for"],
     PETSC_LIBS="`$petsc_query --libs $petsc_pc` $MPI_LIBS"
     petsc_version=`$petsc_query --modversion $petsc_pc`
     petsc_libdir=`$petsc_query --variable=libdir $petsc_pc`
-    # A PETSc outside the system's own folders is found at run time too.
-    AS_CASE([$petsc_libdir], [/usr/lib|/usr/lib/*], [], [PETSC_LIBS="-Wl,-rpath,$petsc_libdir $PETSC_LIBS"])
+    MACKO_RPATH([PETSC_LIBS], [$petsc_libdir])
     petsc_note="$petsc_version"
     macko_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $PETSC_CFLAGS"
@@ -64,7 +66,9 @@ AS_IF([test x$with_slepc = xno], [slepc_note="no: as asked for"],
     AS_IF([test "`echo $slepc_version | cut -d. -f1,2`" = "`echo $petsc_version | cut -d. -f1,2`"], [
       have_slepc=yes
       SLEPC_CFLAGS=`$petsc_query --cflags $slepc_pc`
-      SLEPC_LIBS=`$petsc_query --libs $slepc_pc`],
+      SLEPC_LIBS=`$petsc_query --libs $slepc_pc`
+      slepc_libdir=`$petsc_query --variable=libdir $slepc_pc`
+      MACKO_RPATH([SLEPC_LIBS], [$slepc_libdir])],
       [slepc_note="no: SLEPc $slepc_version does not belong to PETSc $petsc_version (--with-slepc=DIR)"])])])
 AS_IF([test x$have_slepc = xno], [
   AS_CASE([$with_slepc], [no|auto], [], [AC_MSG_ERROR([--with-slepc=$with_slepc: $slepc_note])])])

@@ -24,13 +24,25 @@ static const struct {
    "one of these"},
 };
 
+void MackoSetOptions(Mat_Macko *m, const macko_options *options)
+{
+  const macko_options *old = &m->options;
+  if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
+      old->values != options->values)
+    m->owner = NULL;
+  m->options      = *options;
+  m->options_read = PETSC_TRUE;
+}
+
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
-  Mat_Macko *m;
+  Mat_Macko    *m;
+  macko_options options;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  options = m->options;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char        text[64] = "auto";
     PetscBool   given    = PETSC_FALSE;
@@ -41,10 +53,10 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
     } else {
       PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text, sizeof text, &given));
     }
-    if (given && macko_options_set(&m->options, known[i].name, text, &err))
+    if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
   }
-  m->options_read = PETSC_TRUE;
+  MackoSetOptions(m, &options);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

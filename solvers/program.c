@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- errors ---- */
 
@@ -18,14 +19,17 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
                                     PetscErrorType type, const char *text, void *context)
 {
   Failure *failure = (Failure *)context;
-  int rank = 0, size = 1, all = 1;
+  int rank = 0, size = 1, all = 1, world_rank = 0;
   (void)line, (void)function, (void)file;
   if (type != PETSC_ERROR_INITIAL) return code;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
   MPI_Comm_size(PETSC_COMM_WORLD, &all);
+  MPI_Comm_rank(PETSC_COMM_WORLD, &world_rank);
   failure->everywhere = (PetscBool)(size == all);
   if (rank) return code;
+  /* PETSc raises some errors of all ranks on each for itself: the first rank's abort comes before the others have spoken. */
+  if (world_rank && size == 1) sleep(1);
   fprintf(stderr, "%s: ", failure->name);
   if (!text || !*text) fprintf(stderr, "PETSc error %d", (int)code);
   for (; text && *text && !(*text == '\n' && !text[1]); text++) fputc(*text == '\n' ? ' ' : *text, stderr);

@@ -15,7 +15,8 @@ static const struct {
 } files[] = {
   {"a.rua", "             3             1             1             1             0", "RUA",
    "(16I5)          (16I5)          (4E20.12)",
-   "    1    3    3    5\n    1    2    1    2\n  1.000000000000E+00  2.500000000000E+00 -3.000000000000E+00  4.000000000000E+00\n",
+   "    1    3    3    5\n    1    2    1    2\n"
+   "  1.000000000000E+00  2.500000000000E+00 -3.000000000000E+00  4.000000000000E+00\n",
    "Harwell-Boeing real unsymmetric"},
   {"fields-without-blanks.rb", "3 1 1 1", "rra", "(4I1)           (2I1)           (4E10.3)",
    "1335\n12\n12\n 1.000E+00 2.500E+00-3.000E+00 4.000E+00\n", "Rutherford-Boeing real rectangular"},
@@ -30,7 +31,8 @@ static const struct {
   {"scale-without-exponent.hb", "3 1 1 1 0", "RUA", "(16I5)          (16I5)          (2P,4F7.1)          ",
    "    1    3    3    5\n    1    2    1    2\n  100.0  2.5E0 -300.0   4000\n", "Harwell-Boeing real unsymmetric"},
   {"exponent-without-letter.hb", "3 1 1 1 0", "RUA", "(16I5)          (16I5)          (4G13.3)            ",
-   "    1    3    3    5\n    1    2    1    2\n   0.1000+001    250.0-002    -0.3E+001          4.0\n", "Harwell-Boeing real unsymmetric"},
+   "    1    3    3    5\n    1    2    1    2\n   0.1000+001    250.0-002    -0.3E+001          4.0\n",
+   "Harwell-Boeing real unsymmetric"},
   {"skips-and-groups.hb", "3 1 1 1 0", "RUA", "(2(1X,2I3))     (1X,4(I2,1X))   (2(E9.2,2X))        ",
    "   1  3   3  5\n  1  2  1  2\n 1.00E+00   2.50E+00\n-3.00E+00   4.00E+00\n", "Harwell-Boeing real unsymmetric"},
   {"integers.rb", "3 1 1 1", "iua", "(16I5)          (16I5)          (10I8)              ",
@@ -50,8 +52,8 @@ START_TEST(real_files)
   macko_file_info info;
   macko_error err = {0};
   int whole = !strcmp(files[_i].name, "integers.rb");
-  snprintf(text, sizeof text, "A small matrix\n%s\n%s           %14d%14d%14d%14d\n%s\n%s", files[_i].counts, files[_i].type, 2, 3, 4,
-           0, files[_i].formats, files[_i].data);
+  snprintf(text, sizeof text, "A small matrix\n%s\n%s           %14d%14d%14d%14d\n%s\n%s", files[_i].counts,
+           files[_i].type, 2, 3, 4, 0, files[_i].formats, files[_i].data);
   ck_assert_msg(!macko_read(test_write(files[_i].name, text, strlen(text)), NULL, &c, &info, &err), "%s", err.text);
   test_check_csr(&c);
   ck_assert_str_eq(info.kind, files[_i].kind);

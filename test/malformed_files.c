@@ -89,7 +89,8 @@ START_TEST(gets_a_sentence)
     ck_assert_msg(s && strstr(err.text, cases[_i].name), "%s: %s", path, err.text);
     return;
   }
-  ck_assert_msg(!strcmp(status_name(s), cases[_i].status), "%s: %s, not %s: %s", path, status_name(s), cases[_i].status, err.text);
+  ck_assert_msg(!strcmp(status_name(s), cases[_i].status), "%s: %s, not %s: %s", path, status_name(s),
+                cases[_i].status, err.text);
   ck_assert_int_eq(err.status, s);
   check_place(err.text, path, cases[_i].line, cases[_i].name);
   ck_assert_msg(strstr(err.text, cases[_i].words) != NULL, "%s: no \"%s\" in: %s", path, cases[_i].words, err.text);

@@ -21,8 +21,8 @@ static void check_file(const char *path, int64_t nrows, int64_t ncols, int64_t e
   ck_assert_int_eq(test_nnz(&c), entries);
   for (int64_t i = 0; i < nrows; i++)
     for (int64_t j = 0; j < ncols; j++)
-      ck_assert_msg(test_entry(&c, i, j) == dense[i * ncols + j], "%s: entry (%lld, %lld) is %g", path, (long long)i, (long long)j,
-                    test_entry(&c, i, j));
+      ck_assert_msg(test_entry(&c, i, j) == dense[i * ncols + j], "%s: entry (%lld, %lld) is %g", path, (long long)i,
+                    (long long)j, test_entry(&c, i, j));
   macko_free_csr(&c);
   ck_assert_ptr_null(c.values);
 }
@@ -43,8 +43,8 @@ static macko_csr read_text(const char *name, const char *text)
 
 START_TEST(coordinate_files)
 {
-  check_text("%%MatrixMarket matrix coordinate real general\n% a comment\n\n2 3 3\n2 3 -1.5\n1 1 2e0\n% another\n2 1 +.25\n", 2, 3,
-             3, (double[]){2, 0, 0, .25, 0, -1.5}, "Matrix Market coordinate real general");
+  check_text("%%MatrixMarket matrix coordinate real general\n% a comment\n\n2 3 3\n2 3 -1.5\n1 1 2e0\n% another\n2 1 +.25\n", 2,
+             3, 3, (double[]){2, 0, 0, .25, 0, -1.5}, "Matrix Market coordinate real general");
   check_text("%%matrixmarket MATRIX Coordinate INTEGER symmetric\r\n2 2 2\r\n1 1 7\r\n\r\n 2\t1   -3  \r\n", 2, 2, 3,
              (double[]){7, -3, -3, 0}, "Matrix Market coordinate integer symmetric");
   check_text("%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 3\n2 2", 3, 3, 3,
@@ -109,7 +109,8 @@ END_TEST
 
 START_TEST(wide_columns_take_64_bits)
 {
-  macko_csr c = read_text("a.mtx", "%%MatrixMarket matrix coordinate real general\n2 3000000000000 2\n2 3000000000000 7\n2 1 8\n");
+  macko_csr c = read_text("a.mtx", "%%MatrixMarket matrix coordinate real general\n"
+                         "2 3000000000000 2\n2 3000000000000 7\n2 1 8\n");
   ck_assert_int_eq(c.col_type, MACKO_I64);
   ck_assert_int_eq(c.row_ptr_type, MACKO_I32);
   ck_assert(((const int64_t *)c.cols)[1] == 2999999999999 && ((const double *)c.values)[1] == 7);
@@ -157,15 +158,16 @@ static void print_number(char *text, size_t size)
 {
   uint64_t bits = next_random();
   double value;
+  unsigned long long whole = bits, other = next_random();
   switch (next_random() % 5) {
   case 0:
     do memcpy(&value, &bits, sizeof value), bits = next_random();
     while (!isfinite(value));
     snprintf(text, size, "%.*e", (int)(next_random() % 25) + 2, value);
     break;
-  case 1: snprintf(text, size, "%llu.%llue%d", (unsigned long long)bits, (unsigned long long)next_random(), (int)(bits % 61) - 30); break;
-  case 2: snprintf(text, size, "-%lluE%d", (unsigned long long)(bits >> bits % 64), (int)(next_random() % 57) - 28); break;
-  case 3: snprintf(text, size, "%llu.5%s", (unsigned long long)(bits >> 11 | 1ull << 52), bits & 1 ? "" : "0000000000000000000001"); break;
+  case 1: snprintf(text, size, "%llu.%llue%d", whole, other, (int)(bits % 61) - 30); break;
+  case 2: snprintf(text, size, "-%lluE%d", whole >> bits % 64, (int)(next_random() % 57) - 28); break;
+  case 3: snprintf(text, size, "%llu.5%s", whole >> 11 | 1ull << 52, bits & 1 ? "" : "0000000000000000000001"); break;
   default: snprintf(text, size, "%.*f", (int)(bits % 60), ldexp((double)(bits >> 11), (int)(next_random() % 60) - 60));
   }
 }
@@ -276,41 +278,6 @@ START_TEST(progress_reaches_the_end)
 }
 END_TEST
 
-/* ---- the catalogue of real matrices, where there is one ---- */
-
-static FILE *open_catalogue(char *folder, size_t size)
-{
-  char path[600];
-  if (getenv("MACKO_MATRICES")) snprintf(folder, size, "%s", getenv("MACKO_MATRICES"));
-  else snprintf(folder, size, "%s/../shared/matrices", getenv("srcdir") ? getenv("srcdir") : ".");
-  snprintf(path, sizeof path, "%s/CATALOGUE.tsv", folder);
-  return fopen(path, "r");
-}
-
-START_TEST(real_matrices)
-{
-  char folder[400], row[4000], name[100], path[600];
-  FILE *catalogue = open_catalogue(folder, sizeof folder);
-  if (!HAVE_ZLIB || !catalogue || !fgets(row, sizeof row, catalogue)) {
-    printf("real_matrices: not run, %s\n", HAVE_ZLIB ? "no CATALOGUE.tsv (set MACKO_MATRICES)" : "no zlib");
-    return;
-  }
-  while (fgets(row, sizeof row, catalogue)) {
-    long long nrows, ncols, stored, nnz;
-    macko_csr c;
-    macko_file_info info;
-    macko_error err = {0};
-    ck_assert(sscanf(row, "%99s %lld %lld %lld %lld", name, &nrows, &ncols, &stored, &nnz) == 5);
-    snprintf(path, sizeof path, "%s/%s.mtx.gz", folder, name);
-    ck_assert_msg(!macko_read(path, NULL, &c, &info, &err), "%s", err.text);
-    test_check_csr(&c);
-    ck_assert_msg(c.nrows == nrows && c.ncols == ncols && info.stored_entries == stored && test_nnz(&c) == nnz, "%s", name);
-    macko_free_csr(&c);
-  }
-  fclose(catalogue);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("readers");
@@ -328,7 +295,6 @@ int main(void)
   tcase_add_test(t, files_that_cannot_be_read);
   tcase_add_test(t, long_paths_keep_the_cause);
   tcase_add_test(t, progress_reaches_the_end);
-  tcase_add_test(t, real_matrices);
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);
   test_make_folder();

@@ -65,7 +65,8 @@ START_TEST(values_come_back)
   ck_assert_int_eq(test_nnz(&back), N);
   for (int i = 0; i < N; i++) {
     double expected = value_at(type, bits, i), got = ((const double *)back.values)[i];
-    ck_assert_msg(isnan(expected) ? isnan(got) : !memcmp(&expected, &got, sizeof got), "%d: %a came back as %a", i, expected, got);
+    ck_assert_msg(isnan(expected) ? isnan(got) : !memcmp(&expected, &got, sizeof got), "%d: %a came back as %a",
+                  i, expected, got);
   }
   macko_free_csr(&back);
 }

@@ -1,0 +1,86 @@
+#!/bin/bash
+# Every command of README.md works: those that use macko run here one after another, against a copy installed into a temporary
+# folder; those that build it are checked for the scripts and options they name (.ci/run runs them).
+src=$(cd "${srcdir:-.}" && pwd)
+readme=$src/README.md
+[ -x solvers/macko-solve ] || { echo "SKIP: README's commands need macko-solve, which is not built (no PETSc)"; exit 77; }
+for tool in curl python3 pkg-config; do
+  command -v $tool >/dev/null || { echo "SKIP: README's commands need $tool"; exit 77; }
+done
+dir=$(mktemp -d) || exit 1
+server=
+trap '[ -z "$server" ] || kill $server; rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; exit 1; }
+
+# The installed copy, found through PATH, the loader and pkg-config as the real one would be.
+MAKEFLAGS='' make install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 || { cat "$dir/install.log"; fail "make install"; }
+prefix=$(sed -n 's/^prefix = //p' Makefile)
+root=$dir/root$prefix
+mkdir "$dir/bin" "$dir/work"
+printf '#!/bin/sh\nexec %s --define-prefix "$@"\n' "$(command -v pkg-config)" >"$dir/bin/pkg-config"
+chmod +x "$dir/bin/pkg-config"
+export PATH=$dir/bin:$root/bin:$PATH LD_LIBRARY_PATH=$root/lib:$LD_LIBRARY_PATH PKG_CONFIG_PATH=$root/lib/pkgconfig
+
+# What its reader has: a PETSc program that knows nothing of macko, a matrix, and a collection to fetch from.
+cat >"$dir/program.c" <<'C'
+#include <petscksp.h>
+
+int main(int argc, char **argv)
+{
+  Mat A; Vec x, b; KSP ksp; PetscInt first, last, n = 50; KSPConvergedReason reason;
+  if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
+  MatCreate(PETSC_COMM_WORLD, &A); MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, n, n); MatSetFromOptions(A); MatSetUp(A);
+  MatGetOwnershipRange(A, &first, &last);
+  for (PetscInt i = first; i < last; i++)
+    for (PetscInt j = i - (i > 0); j <= i + 1 && j < n; j++) MatSetValue(A, i, j, i == j ? 3 : -1, INSERT_VALUES);
+  MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY); MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY);
+  MatCreateVecs(A, &x, &b); VecSet(b, 1);
+  KSPCreate(PETSC_COMM_WORLD, &ksp); KSPSetOperators(ksp, A, A); KSPSetFromOptions(ksp); KSPSolve(ksp, b, x);
+  KSPGetConvergedReason(ksp, &reason);
+  MatType type; MatGetType(A, &type); PetscPrintf(PETSC_COMM_WORLD, "type %s\n", type);
+  KSPDestroy(&ksp); VecDestroy(&x); VecDestroy(&b); MatDestroy(&A);
+  PetscFinalize();
+  return reason < 0;
+}
+C
+# shellcheck disable=SC2086
+${MPICC:-mpicc} -w $PETSC_CFLAGS "$dir/program.c" -o "$dir/work/program" $PETSC_LIBS -lm || fail "the PETSc program does not compile"
+cp "$src/examples/spmv.c" "$dir/work" && cp "$src/examples/tridiagonal.mtx" "$dir/work/matrix.mtx" || exit 1
+mkdir -p "$dir/site/MM/HB" "$dir/bcsstk24"
+cp "$src/examples/tridiagonal.mtx" "$dir/bcsstk24/bcsstk24.mtx"
+tar -C "$dir" -czf "$dir/site/MM/HB/bcsstk24.tar.gz" bcsstk24
+python3 -u -m http.server --bind 127.0.0.1 --directory "$dir/site" 0 >"$dir/log" 2>&1 &
+server=$!
+for _ in $(seq 30); do
+  port=$(sed -n 's/.*port \([0-9]*\).*/\1/p' "$dir/log" | head -1)
+  [ -z "$port" ] || break
+  sleep 0.2
+done
+[ -n "$port" ] || fail "the server did not start"
+export MACKO_GET_URL=http://127.0.0.1:$port
+
+build_command() { # LINE: are its script and its options there?
+  # shellcheck disable=SC2086
+  set -- $1
+  case $1 in
+    ./*|petsc/*) [ -x "$src/$1" ] || fail "README runs $1, which is not there" ;;
+  esac
+  [ "$1" != ./configure ] || for option in "${@:2}"; do
+    "$src/configure" --help | grep -q -e "^ *${option%%=*}[= ]" || fail "README gives configure $option, which it does not know"
+  done
+}
+
+ran=0 built=0
+while IFS= read -r line; do
+  case $line in
+    ./quickstart*|autoreconf*|./configure*|make|make\ *) build_command "$line"; built=$((built + 1)) ;;
+    *)
+      (cd "$dir/work" && bash -c "${line//\/usr\/local/$root}") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }
+      case $line in
+        *./program*) grep -qE 'type (seq|mpi)aijmacko' "$dir/text" || { cat "$dir/text"; fail "$line: not of type aijmacko"; } ;;
+      esac
+      ran=$((ran + 1)) ;;
+  esac
+done < <(awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$readme")
+echo "$ran commands of README.md run, $built that build it checked"
+[ "$ran" -ge 10 ] && [ "$built" -ge 4 ] || fail "README.md has lost its commands"

@@ -1,0 +1,98 @@
+#!/bin/bash
+# macko-solve on what goes wrong: arguments, options nobody knows, damaged PETSc files, answers that only look converged; and what it
+# shows on a terminal.
+src=${srcdir:-.}
+solve=solvers/macko-solve
+[ -x $solve ] || { echo "SKIP: macko-solve is not built (no PETSc)"; exit 77; }
+command -v python3 >/dev/null || { echo "SKIP: no python3 to make binary files and read JSON"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; cat "$dir/text" 2>/dev/null; exit 1; }
+refused() { # STATUS SENTENCE ARGUMENTS...: this status and one line of standard error that holds the sentence
+  local want=$1 sentence=$2 got=0
+  shift 2
+  "$@" >"$dir/out" 2>"$dir/text" || got=$?
+  [ "$got" = "$want" ] || fail "exit status $got, not $want: $*"
+  [ "$(grep -c '^macko-solve: ' "$dir/text")" = 1 ] || fail "not one sentence: $*"
+  grep -qF -e "$sentence" "$dir/text" || fail "the sentence is not '$sentence'"
+}
+T=$src/examples/tridiagonal.mtx
+mpi="${MPIEXEC:-mpiexec} -n 3"
+
+# Arguments.
+refused 1 "no matrix" $solve
+refused 1 "no matrix" $solve -ksp_type cg
+refused 1 "2 matrices (the first is 'a')" $solve a b
+refused 0 "nothing used the option -ksp_rtoll" $solve "$T" -ksp_rtoll 1e-9 -ksp_gmres_restart 50
+refused 1 "Unable to find requested KSP type nonsense" $solve "$T" -ksp_type nonsense
+refused 1 "Unknown Mat type given: nonsense" $mpi $solve "$T" -mat_type nonsense
+refused 2 "has not converged" $solve "$T" -ksp_max_it 2 -ksp_error_if_not_converged
+$solve -ksp_gmres_restart 50 "$T" >"$dir/text" 2>&1 || fail "the matrix after an option"
+$solve -version 2>&1 | grep -q '^macko-solve [0-9]' || fail "-version"
+
+# Other storage than aijmacko solves too.
+for type in baij sbaij dense; do
+  $mpi $solve "$T" -mat_type $type -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "-mat_type $type on 3 ranks"
+  $solve "$T" -mat_type $type -ksp_gmres_restart 50 >"$dir/text" 2>&1 || fail "-mat_type $type"
+done
+
+# Sizes that cannot be solved.
+printf '%%%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 1\n2 2 2\n3 1 1\n' >"$dir/tall.mtx"
+refused 1 "3 x 2 is not square, which -ksp_type gmres cannot solve" $solve "$dir/tall.mtx" -ksp_type gmres
+printf '%%%%MatrixMarket matrix coordinate real general\n0 0 0\n' >"$dir/empty.mtx"
+refused 1 "0 x 0: there is nothing to solve" $solve "$dir/empty.mtx"
+# More ranks than rows.
+$mpi $solve "$dir/tall.mtx" >"$dir/text" 2>&1 || fail "three rows on three ranks"
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 4\n' >"$dir/one.mtx"
+$mpi $solve "$dir/one.mtx" >"$dir/text" 2>&1 || fail "one row on three ranks"
+
+# A singular matrix with a right-hand side in its range is solved; one outside it is not, and says so.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1\n1 2 1\n2 1 1\n2 2 1\n' >"$dir/singular.mtx"
+$solve "$dir/singular.mtx" >"$dir/text" 2>&1 || fail "a singular matrix, consistent"
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n-1\n' >"$dir/outside.mtx"
+$solve "$dir/singular.mtx" -rhs "$dir/outside.mtx" >"$dir/text" 2>&1
+[ $? = 2 ] || grep -q '^WARNING' "$dir/text" || fail "a singular matrix, inconsistent, passes for solved"
+
+# PETSc's files: damaged in the head, cut short, dense, vectors of the wrong length.
+width=$(grep -q 'define PETSC_USE_64BIT_INDICES' $(for flag in $PETSC_CFLAGS; do case $flag in /*) echo "$flag/petscconf.h" ;; -I*) echo "${flag#-I}/petscconf.h" ;; esac; done) 2>/dev/null && echo 8 || echo 4)
+$solve "$T" -ksp_view_mat binary:"$dir/t.bin" -ksp_view_rhs binary:"$dir/b.bin" -ksp_gmres_restart 50 >"$dir/text" 2>&1 ||
+  fail "cannot write PETSc's files"
+python3 - "$dir" "$width" <<'P' || fail "python3"
+import sys
+folder, width = sys.argv[1], int(sys.argv[2])
+whole = open(folder + '/t.bin', 'rb').read()
+put = lambda data, at, value: data[:at * width] + value.to_bytes(width, 'big', signed=True) + data[(at + 1) * width:]
+open(folder + '/cut.bin', 'wb').write(whole[:-9])
+open(folder + '/head.bin', 'wb').write(whole[:3 * width])
+open(folder + '/huge.bin', 'wb').write(put(whole, 3, 2**31 - 2))
+open(folder + '/negative.bin', 'wb').write(put(whole, 1, -5))
+open(folder + '/dense.bin', 'wb').write(put(whole, 3, -1))
+b = open(folder + '/b.bin', 'rb').read()
+open(folder + '/b.cut.bin', 'wb').write(b[:-9])
+open(folder + '/b.long.bin', 'wb').write(put(b, 1, 41))
+P
+refused 1 "cut short" $solve "$dir/cut.bin"
+refused 1 "cut short" $mpi $solve "$dir/huge.bin"
+refused 1 "-5 x 40" $solve "$dir/negative.bin"
+refused 1 "a dense matrix" $solve "$dir/dense.bin"
+refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
+refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
+refused 1 "b.bin" $solve "$dir/b.bin"
+
+# What looks converged and is not: the residual of the preconditioned system falls to zero, the true one stays.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 1e-12\n' >"$dir/skewed.mtx"
+printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n1\n' >"$dir/b.mtx"
+$solve "$dir/skewed.mtx" -rhs "$dir/b.mtx" -ksp_norm_type preconditioned -ksp_type richardson -pc_type mat -ksp_max_it 1 \
+  -json "$dir/one.json" >"$dir/text" 2>&1
+grep -q '^WARNING   only the preconditioned residual converged' "$dir/text" || fail "a misleading convergence is not named"
+grep -q '"misled": true' "$dir/one.json" || fail "a misleading convergence is not named in the JSON"
+# A NaN is no JSON number.
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n' >"$dir/nan.mtx"
+$solve "$dir/nan.mtx" -json "$dir/nan.json" >"$dir/text" 2>&1
+[ $? = 2 ] || fail "NaN in the matrix: exit status"
+for file in one nan; do
+  python3 -c 'import json, sys; json.load(open(sys.argv[1]), parse_constant=lambda c: sys.exit("no JSON: " + c))' "$dir/$file.json" ||
+    fail "$file.json"
+done
+[ -z "$(ls "$dir"/*.part 2>/dev/null)" ] || fail "a temporary file is left"
+exit 0
