@@ -36,7 +36,8 @@ module macko_c
   ! macko_format
   integer(c_int), parameter :: macko_format_csr = 0
   integer(c_int), parameter :: macko_format_macko = 1
-  integer(c_int), parameter :: macko_format_auto = 2
+  integer(c_int), parameter :: macko_format_dtans = 2
+  integer(c_int), parameter :: macko_format_auto = 3
 
   ! macko_layout
   integer(c_int), parameter :: macko_layout_auto = 0
@@ -52,6 +53,13 @@ module macko_c
   integer(c_int), parameter :: macko_values_f32 = 4
   integer(c_int), parameter :: macko_values_f16 = 5
   integer(c_int), parameter :: macko_values_bf16 = 6
+  integer(c_int), parameter :: macko_values_coded = 7
+
+  ! macko_variant
+  integer(c_int), parameter :: macko_variant_auto = 0
+  integer(c_int), parameter :: macko_variant_split = 1
+  integer(c_int), parameter :: macko_variant_joint = 2
+  integer(c_int), parameter :: macko_variant_paper = 3
 
   ! macko_op
   integer(c_int), parameter :: macko_op_n = 0
@@ -76,6 +84,7 @@ module macko_c
     integer(c_int) :: layout
     integer(c_int) :: delta_bits
     integer(c_int) :: values
+    integer(c_int) :: variant
   end type macko_options
 
   type, bind(c) :: macko_info
@@ -143,6 +152,11 @@ module macko_c
       integer(c_int), value :: values
       type(c_ptr) :: macko_values_name_c
     end function macko_values_name_c
+    function macko_variant_name_c(variant) bind(c, name="macko_variant_name")
+      import
+      integer(c_int), value :: variant
+      type(c_ptr) :: macko_variant_name_c
+    end function macko_variant_name_c
     function macko_type_name_c(type) bind(c, name="macko_type_name")
       import
       integer(c_int), value :: type
@@ -1022,9 +1036,10 @@ module macko
   private
   public :: macko_ok, macko_invalid_argument, macko_invalid_matrix, macko_out_of_memory, macko_unsupported, macko_limit, &
     macko_corrupt, macko_io, macko_parse, macko_device, macko_f64, macko_f32, macko_f16, macko_bf16, macko_i8, macko_i32, &
-    macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_auto, macko_layout_auto, &
-    macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, macko_values_narrow, &
-    macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_op_n, macko_op_t
+    macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_dtans, macko_format_auto, &
+    macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
+    macko_values_narrow, macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
+    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_type_name
