@@ -1,27 +1,27 @@
 /* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
 #include "matmacko.h"
 
-#define MACKO_CHOICE(symbol, name, text) #name " (" text "), "
+#define MACKO_CHOICE(symbol, name, text) "; " #name " (" text ")"
 
 static const struct {
   const char *option, *name, *help;
 } known[] = {
-  {"-mat_macko_format", "format", "Format: "
+  {"-mat_macko_format", "format", "Format: auto (the fewest bytes)"
 #define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "formats.def"
 #undef MACKO_FORMAT
-   "auto (the fewest bytes)"},
-  {"-mat_macko_layout", "layout", "Layout of format macko: "
+  },
+  {"-mat_macko_layout", "layout", "Layout of format macko"
 #define MACKO_LAYOUT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_LAYOUT
-   "one of these"},
+  },
   {"-mat_macko_delta_bits", "delta_bits", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
-  {"-mat_macko_values", "values", "How values are stored: "
+  {"-mat_macko_values", "values", "How values are stored"
 #define MACKO_VALUES(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_VALUES
-   "one of these"},
+  },
 };
 
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)

@@ -574,8 +574,8 @@ START_TEST(products_follow)
   OK((*operations[o].run)(&A));
   OK((*operations[o].run)(&P));
   ck_assert_msg(differs(before, P), "%s changes nothing", when);
-  assert_same_products(A, P, when);
   if (operations[o].run != permute) assert_ours(A, when); /* PETSc permutes into a new matrix of its own type */
+  assert_same_products(A, P, when);
   OK(MatScale(A, -2)); /* and the form made after the operation goes stale in its turn */
   OK(MatScale(P, -2));
   assert_same_products(A, P, when);
