@@ -22,13 +22,18 @@ static const struct {
 #include "choices.def"
 #undef MACKO_VALUES
   },
+  {"-mat_macko_variant", "variant", "Variant of format dtans"
+#define MACKO_VARIANT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_VARIANT
+  },
 };
 
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   const macko_options *old = &m->options;
   if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
-      old->values != options->values)
+      old->values != options->values || old->variant != options->variant)
     m->owner = NULL;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
