@@ -74,6 +74,10 @@ ran=0 built=0
 while IFS= read -r line; do
   case $line in
     ./quickstart*|autoreconf*|./configure*|make|make\ *) build_command "$line"; built=$((built + 1)) ;;
+    macko-eigs*)
+      [ -x solvers/macko-eigs ] || { echo "not run, no SLEPc: $line"; continue; }
+      (cd "$dir/work" && bash -c "$line") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }
+      ran=$((ran + 1)) ;;
     *)
       (cd "$dir/work" && bash -c "${line//\/usr\/local/$root}") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }
       case $line in
