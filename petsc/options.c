@@ -56,7 +56,8 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
     } else {
-      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text, sizeof text, &given));
+      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
+                                      sizeof text, &given));
     }
     if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
