@@ -36,4 +36,5 @@ program threads
   end do
   print '(2(i0, a))', vectors, ' products by ', used, ' threads'
   if (any(transfer(together, [0]) /= transfer(alone, [0]))) error stop 'threads give other bits'
+  deallocate (x, together, alone)
 end program threads

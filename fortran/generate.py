@@ -1,16 +1,19 @@
 #!/usr/bin/env python3
-"""Writes the Fortran modules to standard output, from the C header and its lists:
+"""Writes Fortran modules to standard output, from a C header and its lists:
 
-    fortran/generate.py lib fortran > fortran/macko.f90
+    fortran/generate.py . macko > fortran/macko.f90
+    fortran/generate.py . macko_cuda > fortran/macko_cuda.f90
 
-Module macko_c is the header as it is: constants, structures, interfaces. The other modules are the files *.template, where a
+The module whose name ends in _c is the header as it is: constants, structures, interfaces. The others are *.template, where a
 block between "!@each NAME ..." and "!@end" appears once for every combination of the kinds below, @NAME standing for the kind's
 short name and @NAME: for its declaration. Line "!@constants" stands for the names of all constants."""
 import itertools
 import re
 import sys
 
-LIB, FORTRAN = sys.argv[1:3]
+SOURCES, TARGET = sys.argv[1:3]
+HEADERS = {"macko": ["lib/macko.h"], "macko_cuda": ["lib/macko.h", "cuda/macko_cuda.h"]}  # the last one is made a module of
+TEMPLATES = {"macko": ["base", "files", "macko"], "macko_cuda": ["cuda"]}
 KINDS = {
     "ROW": {"i4": "integer(c_int32_t)", "i8": "integer(c_int64_t)"},
     "COL": {"i4": "integer(c_int32_t)", "i8": "integer(c_int64_t)"},
@@ -21,8 +24,12 @@ SCALARS = {"int64_t": "integer(c_int64_t)", "int": "integer(c_int)", "double": "
 
 
 def read(path):
-    with open(path, encoding="ascii") as file:
-        return re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+    with open(f"{SOURCES}/{path}", encoding="ascii") as file:
+        return file.read()
+
+
+def read_code(path):
+    return re.sub(r"/\*.*?\*/", "", read(path), flags=re.S)
 
 
 def wrap(line, indent="    "):
@@ -44,7 +51,7 @@ def enum_names(body):
         if define := re.match(r"\s*#define (\w+)\((\w+)[^)]*\) (\w+)##\w+,", line):
             macros[define[1]] = define[3]
         elif include := re.match(r'\s*#include "(.+)"', line):
-            for macro, symbol in re.findall(r"^(\w+)\((\w+)", read(f"{LIB}/{include[1]}"), flags=re.M):
+            for macro, symbol in re.findall(r"^(\w+)\((\w+)", read_code(f"lib/{include[1]}"), flags=re.M):
                 if macro in macros:
                     names.append(macros[macro] + symbol)
         elif "=" in line:
@@ -55,20 +62,25 @@ def enum_names(body):
 
 
 class Header:
-    def __init__(self, text):
+    """What a header declares, and the types of those that it includes."""
+
+    def __init__(self, text, included):
         typedef = r"typedef %s\s*\{(.*?)\}\s*(\w+)\s*;"
+        self.known_enums = {name for header in included for name in header.enums}
+        self.known_structs = {name: body for header in included for name, body in header.structs.items()}
         self.enums = {name: enum_names(body) for body, name in re.findall(typedef % "enum", text, flags=re.S)}
         self.structs = {name: body for body, name in re.findall(typedef % "struct", text, flags=re.S)}
-        self.version = re.search(r'VERSION_STRING "(.*)"', text)[1]
+        self.version = re.search(r'VERSION_STRING "(.*)"', text)
         code = re.sub(r"^\s*#.*$", "", re.sub(typedef % r"\w+", "", text, flags=re.S), flags=re.M)
         self.functions = re.findall(r"^([\w ]+?[ *]+)(macko_\w+)\(([^;]*?)\);", code, flags=re.M)
 
     def scalar(self, ctype):
-        return "integer(c_int)" if ctype in self.enums else SCALARS[ctype]
+        return "integer(c_int)" if ctype in self.enums or ctype in self.known_enums else SCALARS[ctype]
 
     def by_reference(self, ctype):
         """Structures travel by reference, except those that hold a callback: these may be left out, so they are c_ptr."""
-        return ctype in self.structs and "(*" not in self.structs[ctype]
+        body = (self.known_structs | self.structs).get(ctype)
+        return body is not None and "(*" not in body
 
     def component(self, declaration):
         if callback := re.match(r"void \(\*(\w+)\)", declaration):
@@ -81,7 +93,7 @@ class Header:
         return f"{self.scalar(ctype)} :: {names}"
 
     def argument(self, declaration):
-        const, ctype, stars, name = re.match(r"(const )?(\w+) (\**)(\w+)$", declaration).groups()
+        const, ctype, stars, name = re.match(r"(const )?(?:struct )?(\w+) (\**)(\w+)$", declaration).groups()
         if not stars:
             return name, f"{self.scalar(ctype)}, value :: {name}"
         if stars == "**":
@@ -102,17 +114,21 @@ class Header:
         return "\n".join(lines + ([f"      {result} :: {name}_c"] if result else []) + [f"    end {kind} {name}_c"])
 
     def module(self):
-        out = ["! The C interface as it is, for what module macko does not cover. macko.h says what each function does; names of",
-               "! functions end in _c here. Pointers are c_ptr, text ends with c_null_char, indices count from 0.",
-               "module macko_c", "  use, intrinsic :: iso_c_binding", "  implicit none", "  public", "",
-               f'  character(len=*), parameter :: macko_version_string = "{self.version}"']
+        out = [f"! The C interface as it is, for what module {TARGET} does not cover. {HEADERS[TARGET][-1]} says what each",
+               "! function does; their names end in _c here. Pointers are c_ptr, text ends with c_null_char, and indices count",
+               "! from 0.",
+               f"module {TARGET}_c"] + (["  use macko_c"] if self.known_structs else ["  use, intrinsic :: iso_c_binding"])
+        out += ["  implicit none", "  public"]
+        if self.version:
+            out += ["", f'  character(len=*), parameter :: macko_version_string = "{self.version[1]}"']
         for name, values in self.enums.items():
             out += ["", f"  ! {name}"] + [f"  integer(c_int), parameter :: {v.lower()} = {i}" for i, v in enumerate(values)]
         for name, body in self.structs.items():
             declarations = [" ".join(d.split()) for d in body.split(";") if d.strip()]
             out += ["", f"  type, bind(c) :: {name}"]
             out += [f"    {self.component(d)}" for d in declarations] + [f"  end type {name}"]
-        out += ["", "  interface"] + [self.interface(*f) for f in self.functions] + ["  end interface", "end module macko_c", ""]
+        out += ["", "  interface"] + [self.interface(*f) for f in self.functions] + ["  end interface"]
+        out += [f"end module {TARGET}_c", ""]
         return "\n".join(out)
 
     def constants(self):
@@ -133,10 +149,10 @@ def fill_template(text, header):
     return re.sub(r"^ *!@each ([\w ]+)\n(.*?)^ *!@end\n", lambda m: "".join(expand(m[2], m[1].split())), text, flags=re.S | re.M)
 
 
-header = Header(read(f"{LIB}/macko.h"))
-parts = [header.module()]
-for template in ["base", "files", "macko"]:
-    with open(f"{FORTRAN}/{template}.template", encoding="ascii") as file:
-        parts.append(fill_template(file.read(), header))
-print("! Generated by fortran/generate.py from lib/macko.h and fortran/*.template: change those.")
+headers = []
+for path in HEADERS[TARGET]:
+    headers.append(Header(read_code(path), headers))
+parts = [headers[-1].module()]
+parts += [fill_template(read(f"fortran/{template}.template"), headers[-1]) for template in TEMPLATES[TARGET]]
+print(f"! Generated by fortran/generate.py from {HEADERS[TARGET][-1]} and fortran/*.template: change those.")
 print("\n".join(parts), end="")

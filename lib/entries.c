@@ -58,7 +58,7 @@ macko_status macko_check_triangle(macko_input *in, macko_entries *e, int64_t row
 /* Row pointers may not be out of all proportion to the entries: a few bytes of text must not claim gigabytes. */
 static macko_status check_proportion(macko_input *in, const macko_entries *e)
 {
-  enum { FREE_ROWS = 1 << 24, ROWS_AN_ENTRY = 1024 };
+  enum { FREE_ROWS = 1 << 22, ROWS_AN_ENTRY = 1024 };
   if (e->nrows <= FREE_ROWS || (e->nrows - FREE_ROWS) / ROWS_AN_ENTRY <= e->count) return MACKO_OK;
   in->line_number = 0;
   return macko_input_fail(in, MACKO_LIMIT, "%lld rows for %lld entries are out of proportion (up to %d rows and %d more an entry "

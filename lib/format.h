@@ -8,7 +8,7 @@ enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 8, MACKO_REASON_LENGTH = 256 
 
 /* What plan decided: everything encode needs besides the matrix, and everything info reports. */
 typedef struct {
-  int64_t bytes;                   /* exact size of the encoding, all sections */
+  int64_t bytes;                   /* size of the encoding, all sections: exact, but for dtans predicted within 1 % */
   macko_layout layout;             /* AUTO where the format has none */
   int delta_bits;                  /* 0 where the format has none or the width varies */
   macko_values values;             /* codec of the value stream */
@@ -56,6 +56,8 @@ typedef struct macko_format_ops {
   /* Every index and length checked; run on whatever comes from a file before a multiply sees it. */
   macko_status (*validate)(const macko_matrix *m, macko_error *err);
   macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
+  /* Why automatic choice passes over the format, which it then need not plan; NULL if it does not. */
+  const char *why_not_automatic;
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;

@@ -49,6 +49,12 @@ typedef enum { /* MACKO_VALUES_AUTO, MACKO_VALUES_RAW, ... */
 #undef MACKO_VALUES
 } macko_values;
 
+typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
+#define MACKO_VARIANT(symbol, name, text) MACKO_VARIANT_##symbol,
+#include "choices.def"
+#undef MACKO_VARIANT
+} macko_variant;
+
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
@@ -80,15 +86,16 @@ typedef struct {
 
 /* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats */
+  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats that multiply fast on a CPU */
   macko_layout layout; /* default MACKO_LAYOUT_AUTO */
   int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
+  macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
 } macko_options;
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values") from text ("macko", "slice", "4", "f32").
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant") from text ("macko", "slice", "4", "f32").
  * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -96,6 +103,7 @@ macko_status macko_options_set(macko_options *options, const char *name, const c
 const char *macko_format_name(macko_format format);
 const char *macko_layout_name(macko_layout layout);
 const char *macko_values_name(macko_values values);
+const char *macko_variant_name(macko_variant variant);
 const char *macko_type_name(macko_type type);
 int64_t macko_type_bytes(macko_type type);
 
@@ -144,7 +152,7 @@ typedef struct {
   macko_format format;
   macko_type value_type;  /* of the matrix that was encoded */
   macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict */
-  macko_values values;    /* the codec in use: RAW, NARROW, DICT, or the lossy type that was asked for */
+  macko_values values;    /* the codec in use: RAW, NARROW, DICT, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
   int delta_bits;         /* 0 where the width varies or the format has none */
   int lossy;              /* 1 if decode does not return every value bit for bit */
@@ -187,7 +195,7 @@ typedef struct {
  * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
  * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
  * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
- * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^24 need an entry for every 1024.
+ * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
  * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
  * an exact double; a file type this build lacks the library for), LIMIT (too many rows), OUT_OF_MEMORY. */

@@ -162,12 +162,13 @@ static void close_set(block_set *set)
 static macko_status fill_buffer(const macko_csr *a, const csr_slice *c, block_set *set, int64_t *words, macko_error *err)
 {
   *words = macko_slice_block_words(&c->s);
+  if (*words == 0) return MACKO_OK;
   if (*words > set->room) {
     uint32_t *larger = realloc(set->buffer, (size_t)(2 * *words) * sizeof *larger);
     if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)*words);
     set->buffer = larger, set->room = 2 * *words;
   }
-  if (*words) memset(set->buffer, 0, (size_t)*words * sizeof *set->buffer);
+  memset(set->buffer, 0, (size_t)*words * sizeof *set->buffer);
   write_block(a, c, set->buffer);
   return MACKO_OK;
 }

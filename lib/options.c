@@ -21,6 +21,12 @@ static const char *const values_names[] = {
 #undef MACKO_VALUES
 };
 
+static const char *const variant_names[] = {
+#define MACKO_VARIANT(symbol, name, text) #name,
+#include "choices.def"
+#undef MACKO_VARIANT
+};
+
 static const char *const delta_names[] = {"auto", "1", "2", "4", "8", "16"};
 static const int delta_widths[] = {0, 1, 2, 4, 8, 16};
 
@@ -37,6 +43,7 @@ enum {
   FORMATS = sizeof format_names / sizeof *format_names,
   LAYOUTS = sizeof layout_names / sizeof *layout_names,
   VALUES = sizeof values_names / sizeof *values_names,
+  VARIANTS = sizeof variant_names / sizeof *variant_names,
   DELTAS = sizeof delta_names / sizeof *delta_names,
   TYPES = sizeof types / sizeof *types
 };
@@ -54,6 +61,11 @@ const char *macko_layout_name(macko_layout layout)
 const char *macko_values_name(macko_values values)
 {
   return (unsigned)values < VALUES ? values_names[values] : NULL;
+}
+
+const char *macko_variant_name(macko_variant variant)
+{
+  return (unsigned)variant < VARIANTS ? variant_names[variant] : NULL;
 }
 
 const char *macko_type_name(macko_type type)
@@ -101,10 +113,10 @@ static macko_status look_up(const char *option, const char *text, const char *co
 
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err)
 {
-  static const char *const option_names[] = {"format", "layout", "delta_bits", "values"};
+  static const char *const option_names[] = {"format", "layout", "delta_bits", "values", "variant"};
   int option = 0, i = 0;
   if (!options || !name || !text) return macko_fail(err, MACKO_INVALID_ARGUMENT, "options, name and text must not be NULL");
-  macko_status s = look_up("option", name, option_names, 4, &option, err);
+  macko_status s = look_up("option", name, option_names, 5, &option, err);
   if (s) return s;
   switch (option) {
   case 0:
@@ -119,9 +131,13 @@ macko_status macko_options_set(macko_options *options, const char *name, const c
     s = look_up(name, text, delta_names, DELTAS, &i, err);
     if (!s) options->delta_bits = delta_widths[i];
     break;
-  default:
+  case 3:
     s = look_up(name, text, values_names, VALUES, &i, err);
     if (!s) options->values = (macko_values)i;
+    break;
+  default:
+    s = look_up(name, text, variant_names, VARIANTS, &i, err);
+    if (!s) options->variant = (macko_variant)i;
   }
   return s;
 }
@@ -133,6 +149,7 @@ macko_status macko_check_options(const macko_options *o, macko_error *err)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "format %d is not one of the %d formats", (int)o->format, MACKO_FORMAT_AUTO);
   if ((unsigned)o->layout >= LAYOUTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "layout %d is unknown", (int)o->layout);
   if ((unsigned)o->values >= VALUES) return macko_fail(err, MACKO_INVALID_ARGUMENT, "values %d is unknown", (int)o->values);
+  if ((unsigned)o->variant >= VARIANTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "variant %d is unknown", (int)o->variant);
   for (int i = 0; i < DELTAS; i++) known |= o->delta_bits == delta_widths[i];
   if (!known)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "delta_bits %d is none of 0 (chosen), 1, 2, 4, 8 and 16", o->delta_bits);

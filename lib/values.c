@@ -7,25 +7,6 @@
 
 /* ---- one value, as bits ---- */
 
-static inline uint64_t bits_at(macko_type type, const void *array, int64_t i)
-{
-  uint64_t bits;
-  switch (type) {
-  case MACKO_F64: memcpy(&bits, (const double *)array + i, 8); return bits;
-  case MACKO_F32: return ((const uint32_t *)array)[i];
-  default: return ((const uint16_t *)array)[i];
-  }
-}
-
-static inline void put_bits(macko_type type, void *array, int64_t i, uint64_t bits)
-{
-  switch (type) {
-  case MACKO_F64: memcpy((double *)array + i, &bits, 8); break;
-  case MACKO_F32: ((uint32_t *)array)[i] = (uint32_t)bits; break;
-  default: ((uint16_t *)array)[i] = (uint16_t)bits;
-  }
-}
-
 /* Rounds to odd: a second rounding to 16 bits then gives what one rounding of the double would. */
 static float double_to_float_odd(double v)
 {
@@ -70,7 +51,7 @@ static inline __attribute__((always_inline)) int fits(macko_type from, macko_typ
   uint32_t single = convert(from, to, array, i);
   uint16_t half = (uint16_t)single;
   uint8_t byte = (uint8_t)single;
-  uint64_t bits = bits_at(from, array, i);
+  uint64_t bits = macko_bits_at(from, array, i);
   if (to == MACKO_F32) return widen(to, from, &single, 0) == bits;
   if (to == MACKO_I8) return widen(to, from, &byte, 0) == bits;
   return widen(to, from, &half, 0) == bits;
@@ -121,11 +102,11 @@ static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64
 {
   uint64_t at = (bits * 0x9e3779b97f4a7c15u) >> 46;
   while (hash[at]) {
-    if (bits_at(type, table, hash[at] - 1) == bits) return hash[at] - 1;
+    if (macko_bits_at(type, table, hash[at] - 1) == bits) return hash[at] - 1;
     at = (at + 1) % HASH_SLOTS;
   }
   if (*used == MACKO_DICT_LIMIT) return -1;
-  put_bits(type, table, *used, bits);
+  macko_put_bits(type, table, *used, bits);
   hash[at] = (uint32_t)++*used;
   return *used - 1;
 }
@@ -141,7 +122,7 @@ static macko_status count_distinct(const macko_csr *a, int64_t *distinct, macko_
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
   }
   for (int64_t p = 0; p < nnz && used >= 0; p++)
-    if (code_of(bits_at(a->value_type, a->values, p), a->value_type, table, &used, hash) < 0) used = -1;
+    if (code_of(macko_bits_at(a->value_type, a->values, p), a->value_type, table, &used, hash) < 0) used = -1;
   free(hash), free(table);
   *distinct = used;
   return MACKO_OK;
@@ -168,6 +149,7 @@ macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec c
 {
   int64_t distinct = -1;
   *count = 1;
+  if (wanted == MACKO_VALUES_CODED) return macko_fail(err, MACKO_UNSUPPORTED, "values coded: only format dtans codes values");
   if (wanted >= MACKO_VALUES_F32) return float_codec(a, wanted, &codecs[0], err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, a->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
@@ -210,13 +192,13 @@ static inline __attribute__((always_inline)) void write_as(macko_value_writer *w
 {
   for (int64_t i = 0; i < count; i++, slot += stride) switch (to) {
     case MACKO_U8: ((uint8_t *)w->stream)[slot] =
-        (uint8_t)code_of(bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+        (uint8_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
     case MACKO_U16: ((uint16_t *)w->stream)[slot] =
-        (uint16_t)code_of(bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+        (uint16_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
     case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)convert(from, to, w->values, p + i); break;
     default:
-      if (from == to) put_bits(to, w->stream, slot, bits_at(from, w->values, p + i));
-      else put_bits(to, w->stream, slot, convert(from, to, w->values, p + i));
+      if (from == to) macko_put_bits(to, w->stream, slot, macko_bits_at(from, w->values, p + i));
+      else macko_put_bits(to, w->stream, slot, convert(from, to, w->values, p + i));
     }
 }
 
@@ -236,10 +218,10 @@ void macko_read_values(const macko_plan *plan, macko_type value_type, const mack
 {
   for (int64_t i = 0; i < count; i++, slot += stride) {
     uint64_t bits;
-    if (plan->stored_type == MACKO_U8) bits = bits_at(value_type, v->table, ((const uint8_t *)v->stream)[slot]);
-    else if (plan->stored_type == MACKO_U16) bits = bits_at(value_type, v->table, ((const uint16_t *)v->stream)[slot]);
-    else if (plan->stored_type == value_type) bits = bits_at(value_type, v->stream, slot);
+    if (plan->stored_type == MACKO_U8) bits = macko_bits_at(value_type, v->table, ((const uint8_t *)v->stream)[slot]);
+    else if (plan->stored_type == MACKO_U16) bits = macko_bits_at(value_type, v->table, ((const uint16_t *)v->stream)[slot]);
+    else if (plan->stored_type == value_type) bits = macko_bits_at(value_type, v->stream, slot);
     else bits = widen(plan->stored_type, value_type, v->stream, slot);
-    put_bits(value_type, values, p + i, bits);
+    macko_put_bits(value_type, values, p + i, bits);
   }
 }

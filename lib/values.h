@@ -44,6 +44,26 @@ typedef struct {
   const void *stream, *table;
 } macko_value_stream;
 
+/* Element i of an array of floats, as bits. */
+static inline uint64_t macko_bits_at(macko_type type, const void *array, int64_t i)
+{
+  uint64_t bits;
+  switch (type) {
+  case MACKO_F64: memcpy(&bits, (const double *)array + i, 8); return bits;
+  case MACKO_F32: return ((const uint32_t *)array)[i];
+  default: return ((const uint16_t *)array)[i];
+  }
+}
+
+static inline void macko_put_bits(macko_type type, void *array, int64_t i, uint64_t bits)
+{
+  switch (type) {
+  case MACKO_F64: memcpy((double *)array + i, &bits, 8); break;
+  case MACKO_F32: ((uint32_t *)array)[i] = (uint32_t)bits; break;
+  default: ((uint16_t *)array)[i] = (uint16_t)bits;
+  }
+}
+
 /* Value at a slot as double. stored and table types are constants in every caller, so the switch is gone after inlining. */
 static inline __attribute__((always_inline)) double macko_float_at(macko_type type, const void *array, int64_t i)
 {

@@ -10,14 +10,23 @@ AC_DEFUN([MACKO_PETSC_HAS], [AS_IF([test x$have_petsc = xyes],
 #endif
 ]])], [$2], [$3])])])
 
+# Programs find a library outside the system's folders without LD_LIBRARY_PATH.
+AC_DEFUN([MACKO_RPATH], [AS_CASE([$2], [/usr/lib*|/lib*], [], [AS_VAR_APPEND([$1], [" -Wl,-rpath,$2"])])])
+
+# A folder that was named and does not hold the library is an error: pkg-config would go on to the system's own.
+AC_DEFUN([MACKO_PREFIX], [AS_CASE([$with_$1], [no|yes|auto], [], [
+  AS_IF([test -e "$with_$1/lib/pkgconfig/$2.pc" || test -e "$with_$1/lib/pkgconfig/$1.pc"], [],
+    [AC_MSG_ERROR([--with-$1=$with_$1: neither $2.pc nor $1.pc is in $with_$1/lib/pkgconfig])])
+  petsc_path="$with_$1/lib/pkgconfig:$petsc_path"])])
+
 AC_DEFUN([MACKO_WITH_PETSC], [
 AC_ARG_WITH([petsc], [AS_HELP_STRING([--with-petsc=DIR], [PETSC_DIR or prefix of PETSc; "no" builds without (default: what pkg-config finds)])],
   [], [with_petsc=auto])
 AC_ARG_WITH([slepc], [AS_HELP_STRING([--with-slepc=DIR], [SLEPC_DIR or prefix of SLEPc; "no" builds without (default: beside PETSc)])],
   [], [with_slepc=auto])
 petsc_path=$PKG_CONFIG_PATH
-AS_CASE([$with_petsc], [no|yes|auto], [], [petsc_path="$with_petsc/lib/pkgconfig:$petsc_path"])
-AS_CASE([$with_slepc], [no|yes|auto], [], [petsc_path="$with_slepc/lib/pkgconfig:$petsc_path"])
+MACKO_PREFIX([petsc], [PETSc])
+MACKO_PREFIX([slepc], [SLEPc])
 AC_SUBST([petsc_path])
 AC_CHECK_PROG([MPICC], [mpicc], [mpicc])
 AC_CHECK_PROG([MPIEXEC], [mpiexec], [mpiexec])
@@ -38,9 +47,8 @@ AS_IF([test x$with_petsc = xno], [petsc_note="no: as asked for"],
     PETSC_LIBS="`$petsc_query --libs $petsc_pc` $MPI_LIBS"
     petsc_version=`$petsc_query --modversion $petsc_pc`
     petsc_libdir=`$petsc_query --variable=libdir $petsc_pc`
-    # A PETSc outside the system's own folders is found at run time too.
-    AS_CASE([$petsc_libdir], [/usr/lib|/usr/lib/*], [], [PETSC_LIBS="-Wl,-rpath,$petsc_libdir $PETSC_LIBS"])
-    petsc_note="$petsc_version"
+    MACKO_RPATH([PETSC_LIBS], [$petsc_libdir])
+    petsc_note="$petsc_version in $petsc_libdir"
     macko_save_CPPFLAGS=$CPPFLAGS
     CPPFLAGS="$CPPFLAGS $PETSC_CFLAGS"
     MACKO_PETSC_HAS([!defined(PETSC_USE_COMPLEX)], [],
@@ -59,13 +67,20 @@ AS_IF([test x$with_slepc = xno], [slepc_note="no: as asked for"],
   slepc_pc=`for pc in SLEPc slepc; do $petsc_query --exists $pc && echo $pc && break; done`
   AS_IF([test x$slepc_pc = x], [slepc_note="no: no eigenvalues (Debian package: slepc-dev)"], [
     slepc_version=`$petsc_query --modversion $slepc_pc`
-    slepc_note=$slepc_version
-    # Debian installs several; the one beside another PETSc would bring that PETSc into the same program.
-    AS_IF([test "`echo $slepc_version | cut -d. -f1,2`" = "`echo $petsc_version | cut -d. -f1,2`"], [
-      have_slepc=yes
-      SLEPC_CFLAGS=`$petsc_query --cflags $slepc_pc`
-      SLEPC_LIBS=`$petsc_query --libs $slepc_pc`],
-      [slepc_note="no: SLEPc $slepc_version does not belong to PETSc $petsc_version (--with-slepc=DIR)"])])])
+    slepc_note="$slepc_version"
+    SLEPC_CFLAGS=`$petsc_query --cflags $slepc_pc`
+    SLEPC_LIBS=`$petsc_query --libs $slepc_pc`
+    slepc_libdir=`$petsc_query --variable=libdir $slepc_pc`
+    MACKO_RPATH([SLEPC_LIBS], [$slepc_libdir])
+    # Debian installs several; one built for another PETSc would bring that PETSc into the same program.
+    macko_save_CPPFLAGS=$CPPFLAGS macko_save_LIBS=$LIBS
+    CPPFLAGS="$CPPFLAGS $SLEPC_CFLAGS $PETSC_CFLAGS"
+    LIBS="$SLEPC_LIBS $PETSC_LIBS $LIBS"
+    AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <slepceps.h>]], [[EPS eps; return EPSCreate(PETSC_COMM_WORLD, &eps) != 0;]])],
+      [AS_IF([test `ldd conftest$EXEEXT 2>/dev/null | grep -c libpetsc` -le 1], [have_slepc=yes])])
+    CPPFLAGS=$macko_save_CPPFLAGS LIBS=$macko_save_LIBS
+    AS_IF([test x$have_slepc = xno],
+      [slepc_note="no: SLEPc $slepc_version in $slepc_libdir does not belong to the PETSc in $petsc_libdir (--with-slepc=DIR)"])])])
 AS_IF([test x$have_slepc = xno], [
   AS_CASE([$with_slepc], [no|auto], [], [AC_MSG_ERROR([--with-slepc=$with_slepc: $slepc_note])])])
 AC_SUBST([PETSC_CFLAGS]) AC_SUBST([PETSC_LIBS]) AC_SUBST([SLEPC_CFLAGS]) AC_SUBST([SLEPC_LIBS])

@@ -16,7 +16,7 @@ typedef struct {
   macko_matrix    *compressed;
   Mat              owner;
   PetscObjectState state, nonzerostate;
-  PetscInt         ncols;
+  PetscInt         ncols, nonempty_rows;
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
@@ -49,6 +49,9 @@ PETSC_INTERN PetscErrorCode MackoFree(Mat A);
 
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
+
+/* What is encoded from now on; the present form is stale if it was made with other options. */
+PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
 
 /* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
 PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);

@@ -5,18 +5,23 @@ MackoBase MackoMPIBase;
 
 /* ---- blocks ---- */
 
-/* Converts in place the blocks that are not ours yet (MatSetType would empty a preallocated one). */
+/* Converts in place the blocks that are not ours yet (MatSetType would empty a preallocated one), and hands them the options: a
+   preconditioner may use a block before the matrix itself is used. */
 static PetscErrorCode EnsureBlocks(Mat A)
 {
-  Mat       blocks[2];
-  PetscBool ours;
+  Mat        blocks[2];
+  PetscBool  ours;
+  Mat_Macko *m, *block;
 
   PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
     PetscCall(PetscObjectTypeCompare((PetscObject)blocks[i], MATSEQAIJMACKO, &ours));
     if (!ours) PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(blocks[i], MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &blocks[i]));
+    PetscCall(MackoGet(blocks[i], &block));
+    if (m->options_read) MackoSetOptions(block, &m->options);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -61,9 +66,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     PetscCall(MackoGet(blocks[i], &block));
-    block->options      = m->options;
-    block->options_read = PETSC_TRUE;
-    before              = *block;
+    before = *block;
     if (!status) PetscCall(MackoUpdate(blocks[i], &status, &err));
     encoded   = (PetscBool)(encoded || block->encodes > before.encodes);
     refreshed = (PetscBool)(refreshed || block->refreshes > before.refreshes);
@@ -131,6 +134,15 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's own changes the values without a new state. */
+static PetscErrorCode MatRetrieveValues_MPIAIJMacko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall((*MackoMPIBase.retrievevalues)(A));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatView_MPIAIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -191,6 +203,7 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MackoMPIBase.setpreallocation));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoMPIBase.retrievevalues));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
   PetscCall(MatMPIAIJGetSeqAIJ(B, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
@@ -216,6 +229,7 @@ static PetscErrorCode SaveBase(Mat A)
   MackoMPIBase.assemblyend      = A->ops->assemblyend;
   MackoMPIBase.setfromoptions   = A->ops->setfromoptions;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &MackoMPIBase.setpreallocation));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoMPIBase.retrievevalues));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -248,6 +262,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_MPIAIJMacko));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJMACKO));
   PetscCall(EnsureBlocks(B));
   *newmat = B;

@@ -1,36 +1,53 @@
 /* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
 #include "matmacko.h"
 
-#define MACKO_CHOICE(symbol, name, text) #name " (" text "), "
+#define MACKO_CHOICE(symbol, name, text) "; " #name " (" text ")"
 
 static const struct {
   const char *option, *name, *help;
 } known[] = {
-  {"-mat_macko_format", "format", "Format: "
+  {"-mat_macko_format", "format", "Format: auto (the fewest bytes)"
 #define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "formats.def"
 #undef MACKO_FORMAT
-   "auto (the fewest bytes)"},
-  {"-mat_macko_layout", "layout", "Layout of format macko: "
+  },
+  {"-mat_macko_layout", "layout", "Layout of format macko"
 #define MACKO_LAYOUT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_LAYOUT
-   "one of these"},
+  },
   {"-mat_macko_delta_bits", "delta_bits", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
-  {"-mat_macko_values", "values", "How values are stored: "
+  {"-mat_macko_values", "values", "How values are stored"
 #define MACKO_VALUES(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_VALUES
-   "one of these"},
+  },
+  {"-mat_macko_variant", "variant", "Variant of format dtans"
+#define MACKO_VARIANT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_VARIANT
+  },
 };
+
+void MackoSetOptions(Mat_Macko *m, const macko_options *options)
+{
+  const macko_options *old = &m->options;
+  if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
+      old->values != options->values || old->variant != options->variant)
+    m->owner = NULL;
+  m->options      = *options;
+  m->options_read = PETSC_TRUE;
+}
 
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
-  Mat_Macko *m;
+  Mat_Macko    *m;
+  macko_options options;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  options = m->options;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char        text[64] = "auto";
     PetscBool   given    = PETSC_FALSE;
@@ -39,12 +56,13 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
     } else {
-      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text, sizeof text, &given));
+      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
+                                      sizeof text, &given));
     }
-    if (given && macko_options_set(&m->options, known[i].name, text, &err))
+    if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
   }
-  m->options_read = PETSC_TRUE;
+  MackoSetOptions(m, &options);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

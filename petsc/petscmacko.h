@@ -20,12 +20,12 @@ PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
  * ranks. */
 PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
 
-/* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of rank 0's diagonal block and
- * belong to the matrix until it changes. */
+/* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of this rank's diagonal block
+ * and belong to the matrix until it changes. */
 typedef struct {
   PetscBool      encoded; /* PETSC_FALSE before the first product: then the rest is zero */
   const char    *format, *layout, *values, *reason;
-  PetscBool      lossy;
+  PetscBool      lossy; /* PETSC_TRUE if any block of any rank is */
   PetscInt64     nnz, bytes, csr_bytes; /* csr_bytes: the same as CSR with 32-bit indices where they suffice */
   PetscInt64     encodes, refreshes;    /* of the rank with most */
   PetscLogDouble encode_seconds, refresh_seconds; /* of the slowest rank, all encodes and refreshes together */

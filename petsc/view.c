@@ -1,6 +1,9 @@
 /* What is stored and why: for programs (MatMackoGetInfo) and for people (-mat_view ::ascii_info). */
 #include "matmacko.h"
 
+#include <stdio.h>
+#include <string.h>
+
 /* The sequential matrices of this rank: the matrix itself, or its two blocks. */
 static PetscErrorCode Blocks(Mat A, Mat blocks[2], int *count)
 {
@@ -27,7 +30,7 @@ static const macko_matrix *Compressed(Mat block)
 PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
 {
   Mat        blocks[2];
-  int        count, without = 0, any;
+  int        count, mine[2] = {0}, any[2]; /* a block without a compressed form; a lossy one */
   PetscInt64 sums[3] = {0}, counts[2] = {0}, total_sums[3], total_counts[2];
   double     seconds[2] = {0}, slowest[2];
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
@@ -38,59 +41,86 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   PetscCall(Blocks(A, blocks, &count));
   for (int i = 0; i < count; i++) {
     if (!Compressed(blocks[i])) {
-      without = 1;
+      mine[0] = 1;
       continue;
     }
     const Mat_Macko *m = (const Mat_Macko *)blocks[i]->spptr;
     macko_get_info(m->compressed, &one);
     if (i == 0) first = one;
+    mine[1] |= one.lossy;
     sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes;
   }
   if (whole) {
     counts[0] = whole->encodes, counts[1] = whole->refreshes;
     seconds[0] = whole->encode_seconds, seconds[1] = whole->refresh_seconds;
   }
-  PetscCallMPI(MPI_Allreduce(&without, &any, 1, MPI_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(sums, total_sums, 3, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(counts, total_counts, 2, MPIU_INT64, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(seconds, slowest, 2, MPI_DOUBLE, MPI_MAX, comm));
   PetscCall(PetscMemzero(info, sizeof *info));
-  if (any) PetscFunctionReturn(PETSC_SUCCESS);
+  if (any[0]) PetscFunctionReturn(PETSC_SUCCESS);
   info->encoded = PETSC_TRUE;
   info->format = macko_format_name(first.format), info->layout = macko_layout_name(first.layout);
   info->values = macko_values_name(first.values), info->reason = first.reason;
-  info->lossy = (PetscBool)first.lossy;
+  info->lossy = (PetscBool)any[1];
   info->nnz = total_sums[0], info->bytes = total_sums[1], info->csr_bytes = total_sums[2];
   info->encodes = total_counts[0], info->refreshes = total_counts[1];
   info->encode_seconds = slowest[0], info->refresh_seconds = slowest[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One line about one kind of block: smallest and largest over the ranks. */
+/* Smallest and largest value over the ranks, as "a" where they are one and "a/b" else. */
+static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, char *text, size_t length)
+{
+  double ends[2] = {-value, value}, all[2];
+  char   low[32], high[32];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(ends, all, 2, MPI_DOUBLE, MPI_MAX, comm));
+  snprintf(low, sizeof low, format, -all[0]);
+  snprintf(high, sizeof high, format, all[1]);
+  if (strcmp(low, high)) snprintf(text, length, "%s/%s", low, high);
+  else snprintf(text, length, "%s", low);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One kind of block: what rank 0 has and why, sizes of all ranks. */
 static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer viewer)
 {
-  MPI_Comm    comm = PetscObjectComm((PetscObject)A);
-  macko_info  info;
-  PetscMPIInt size;
-  PetscReal   mine[2] = {0, 0}, low[2], high[2];
+  MPI_Comm   comm = PetscObjectComm((PetscObject)A);
+  macko_info info;
+  char       bytes[80], each[80], ratio[80], gaps[32] = "";
+  int        lossy;
 
   PetscFunctionBegin;
   macko_get_info(Compressed(block), &info);
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  mine[0] = (PetscReal)info.bytes;
-  mine[1] = info.bytes ? (PetscReal)info.csr_bytes / (PetscReal)info.bytes : 0;
-  PetscCallMPI(MPI_Allreduce(mine, low, 2, MPIU_REAL, MPIU_MIN, comm));
-  PetscCallMPI(MPI_Allreduce(mine, high, 2, MPIU_REAL, MPIU_MAX, comm));
-  if (size == 1)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s: %lld bytes (%.2f a nonzero), CSR/this %.2f%s\n", name,
-                                     macko_format_name(info.format), (long long)info.bytes,
-                                     info.nnz ? (double)info.bytes / (double)info.nnz : 0., (double)mine[1],
-                                     info.lossy ? ", LOSSY values" : ""));
-  else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s on rank 0: min/max over ranks bytes %.0f/%.0f, CSR/this %.2f/%.2f%s\n", name,
-                                     macko_format_name(info.format), (double)low[0], (double)high[0], (double)low[1],
-                                     (double)high[1], info.lossy ? ", LOSSY values" : ""));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  %s\n", name, info.reason));
+  PetscCallMPI(MPI_Allreduce(&info.lossy, &lossy, 1, MPI_INT, MPI_MAX, comm));
+  PetscCall(Range(comm, (double)info.bytes, "%.0f", bytes, sizeof bytes));
+  PetscCall(Range(comm, info.nnz ? (double)info.bytes / (double)info.nnz : 0, "%.2f", each, sizeof each));
+  PetscCall(Range(comm, info.bytes ? (double)info.csr_bytes / (double)info.bytes : 0, "%.2f", ratio, sizeof ratio));
+  if (info.delta_bits) snprintf(gaps, sizeof gaps, ", %d bits a gap", info.delta_bits);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s%s, values %s as %s%s\n", name, macko_format_name(info.format),
+                                   info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout), gaps,
+                                   macko_values_name(info.values), macko_type_name(info.stored_type), lossy ? ", LOSSY" : ""));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  because: %s\n", name, info.reason));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  bytes %s, a nonzero %s, CSR/this %s\n", name, bytes, each, ratio));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
+{
+  const Mat_Macko *m    = (const Mat_Macko *)A->spptr;
+  MPI_Comm         comm = PetscObjectComm((PetscObject)A);
+  char             encodes[80], refreshes[80], encode_seconds[80], refresh_seconds[80];
+
+  PetscFunctionBegin;
+  PetscCall(Range(comm, (double)m->encodes, "%.0f", encodes, sizeof encodes));
+  PetscCall(Range(comm, (double)m->refreshes, "%.0f", refreshes, sizeof refreshes));
+  PetscCall(Range(comm, m->encode_seconds, "%.3g", encode_seconds, sizeof encode_seconds));
+  PetscCall(Range(comm, m->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes,
+                                   encode_seconds, refreshes, refresh_seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,8 +133,12 @@ PetscErrorCode MatMackoEncode(Mat A)
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
-  if (count == 2) PetscCall(MackoUpdateMPI(A));
-  else {
+  if (count == 2) {
+    Mat_Macko *m;
+    PetscCall(MackoGet(A, &m));
+    m->owner = NULL; /* look at the blocks themselves: one may have been changed behind the matrix's back */
+    PetscCall(MackoUpdateMPI(A));
+  } else {
     PetscCall(MackoUpdate(A, &status, &err));
     if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   }
@@ -126,13 +160,9 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMackoGetInfo(A, &info));
-  if (!info.encoded) { /* the answer is what the products will use */
-    PetscCall(MatMackoEncode(A));
-    PetscCall(MatMackoGetInfo(A, &info));
-  }
+  if (!info.encoded) PetscCall(MatMackoEncode(A)); /* the answer is what the products will use */
   PetscCall(Blocks(A, blocks, &count));
   for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %lld times in %.3g s, values refreshed %lld times in %.3g s\n",
-                                   (long long)info.encodes, info.encode_seconds, (long long)info.refreshes, info.refresh_seconds));
+  PetscCall(ViewCounts(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

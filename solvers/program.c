@@ -125,6 +125,7 @@ int ProgramMain(const Program *program, int argc, char **argv)
   if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
   error = Run(program, matrix, argc, argv, &status);
   if (error) return EndAfterError(error, &failure);
+  if (PetscPopErrorHandler()) return STATUS_BAD_INPUT;
   return PetscFinalize() ? STATUS_BAD_INPUT : status;
 }
 

@@ -14,6 +14,8 @@ static macko_status expected(const macko_options *o)
 {
   int packed = o->values == MACKO_VALUES_NARROW || o->values == MACKO_VALUES_DICT;
   if (o->format == MACKO_FORMAT_CSR) return packed ? MACKO_UNSUPPORTED : MACKO_OK;
+  if (o->format == MACKO_FORMAT_DTANS && o->variant > MACKO_VARIANT_SPLIT && o->values != MACKO_VALUES_AUTO)
+    return MACKO_UNSUPPORTED;
   if (o->format != MACKO_FORMAT_MACKO) return MACKO_OK;
   if (o->layout == MACKO_LAYOUT_SLICE && o->delta_bits) return MACKO_UNSUPPORTED;
   if (o->layout == MACKO_LAYOUT_PAPER && (packed || o->delta_bits == 16)) return MACKO_UNSUPPORTED;
@@ -47,8 +49,8 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   macko_matrix *m = NULL;
   macko_error err = {0};
   char what[200];
-  snprintf(what, sizeof what, "%s %s, %d bits, values %s, %s", macko_format_name(o->format), macko_layout_name(o->layout),
-           o->delta_bits, macko_values_name(o->values), macko_type_name(a->type));
+  snprintf(what, sizeof what, "%s %s %s, %d bits, values %s, %s", macko_format_name(o->format), macko_layout_name(o->layout),
+           macko_variant_name(o->variant), o->delta_bits, macko_values_name(o->values), macko_type_name(a->type));
   macko_status s = macko_encode(&c, o, &m, &err);
   ck_assert_msg(s == expected(o), "%s, %s: status %d, %s", a->name, what, (int)s, err.text);
   if (s) return;
@@ -75,6 +77,11 @@ START_TEST(formats_agree_with_csr)
     for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_DICT; values++) {
       o.format = (macko_format)f, o.values = (macko_values)values, o.layout = MACKO_LAYOUT_AUTO, o.delta_bits = 0;
       with_options(&a, p, &o);
+      for (int v = MACKO_VARIANT_SPLIT; f == MACKO_FORMAT_DTANS && v <= MACKO_VARIANT_PAPER; v++) {
+        o.variant = (macko_variant)v;
+        with_options(&a, p, &o);
+      }
+      o.variant = MACKO_VARIANT_AUTO;
       if (f != MACKO_FORMAT_MACKO) continue;
       for (int layout = MACKO_LAYOUT_ROW; layout <= MACKO_LAYOUT_PAPER; layout++)
         for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++) {

@@ -1,9 +1,14 @@
 #!/bin/bash
 # PETSc's own tutorials, compiled against PETSc alone and unchanged, must give aij's iteration counts with -mat_type aijmacko.
-# MACKO_PETSC_EXAMPLES names the folder of src/ksp/ksp/tutorials; default: Debian's libpetsc3.18-dev-examples.
+# MACKO_PETSC_EXAMPLES names the folder of src/ksp/ksp/tutorials; default: the one PETSc installs beside itself, then that of
+# Debian's libpetsc3.18-dev-examples.
 plugin=$PWD/.libs/libpetscmacko.so
 [ -e "$plugin" ] || { echo "SKIP: the plugin is not built (no PETSc)"; exit 77; }
-from=${MACKO_PETSC_EXAMPLES:-$(ls -d /usr/share/petsc/*/share/petsc/examples/src/ksp/ksp/tutorials 2>/dev/null | tail -1)}
+from=$MACKO_PETSC_EXAMPLES
+for share in "$petsc_libdir/.." /usr/share/petsc/*; do
+  folder=$share/share/petsc/examples/src/ksp/ksp/tutorials
+  [ -z "$from" ] && [ -e "$folder/ex2.c" ] && from=$folder
+done
 [ -e "$from/ex2.c" ] || { echo "SKIP: no PETSc tutorials (Debian package libpetsc3.18-dev-examples, or MACKO_PETSC_EXAMPLES)"; exit 77; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

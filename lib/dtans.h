@@ -1,0 +1,184 @@
+/* CSR-dtANS (Schaetzle, Pegolotti, Pueschel, arXiv 2603.01915): what its parts share. The format is described in
+ * doc/formats/dtans.md. */
+#ifndef MACKO_DTANS_H
+#define MACKO_DTANS_H
+
+#include "dtans_step.h"
+#include "values.h"
+
+/* macko_plan.params of a dtans matrix. */
+enum {
+  MACKO_DTANS_VARIANT,      /* macko_variant: PAPER, SPLIT or JOINT */
+  MACKO_DTANS_MULTIPLICITY, /* M: 256 or 1024 */
+  MACKO_DTANS_ROWS,         /* rows a lane: 1, 2, 4 .. MACKO_DTANS_MAX_ROWS */
+  MACKO_DTANS_RELATIVE,     /* 1: the first gap of a row counts from the diagonal */
+  MACKO_DTANS_GAP_ESCAPE,   /* 1: the last symbol of the gap (or joint) table is the escape */
+  MACKO_DTANS_VALUE_ESCAPE, /* the same of the value table */
+  MACKO_DTANS_ONE_VALUE,    /* 1: all values are value symbol 0 and have no stream */
+  MACKO_DTANS_VALUE_BYTES   /* the part of plan.bytes that refresh writes anew */
+};
+
+/* What a table codes: a gap, a value's bits, or both. The part that a table does not code is 0. */
+typedef struct {
+  uint64_t value;
+  uint32_t gap;
+} macko_dtans_symbol;
+
+static inline int macko_dtans_same(macko_dtans_symbol a, macko_dtans_symbol b)
+{
+  return a.value == b.value && a.gap == b.gap;
+}
+
+/* What the symbols of a domain are made of. */
+typedef enum { MACKO_DTANS_GAPS = 1, MACKO_DTANS_VALUES = 2, MACKO_DTANS_PAIRS = 3 } macko_dtans_part;
+
+static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dtans_part part)
+{
+  return (macko_dtans_symbol){part & MACKO_DTANS_VALUES ? s.value : 0, part & MACKO_DTANS_GAPS ? s.gap : 0};
+}
+
+/* ---- histogram ---- */
+
+typedef struct {
+  macko_dtans_symbol symbol;
+  int64_t count;
+} macko_dtans_count;
+
+/* Symbols of one domain by how often they occur. Memory is bounded: when more than 2^15 different symbols have been seen the
+ * rarest are forgotten, which a table of 4096 slots hardly notices; total still counts them. */
+typedef struct {
+  macko_dtans_part part;
+  int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
+  int64_t forgotten;         /* symbols up to this count may be missing or too low until they are counted again */
+  macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into */
+} macko_dtans_histogram;
+
+/* The histograms of a matrix, each counted when it is first asked for. */
+typedef struct {
+  const macko_csr *a;
+  int relative; /* as MACKO_DTANS_RELATIVE */
+  macko_dtans_histogram part[MACKO_DTANS_PAIRS + 1];
+} macko_dtans_histograms;
+
+/* Sets *h to the histogram of that part. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **h,
+                                       macko_error *err);
+void macko_dtans_close_histograms(macko_dtans_histograms *all);
+
+/* 24 bits. The upper half of a value is folded in first, because that of a round number is all there is to it. */
+static inline int64_t macko_dtans_hash(macko_dtans_symbol s)
+{
+  uint64_t x = s.value ^ s.value >> 32 ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u;
+  return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
+}
+
+/* ---- tables ---- */
+
+/* Which symbols have slots, and which: symbol i has slots first[i] .. first[i + 1] - 1, and a slot's digit is its distance from
+ * first[i]. Sorted by falling count; the escape, which stands for all other symbols, is last. */
+typedef struct {
+  int symbols;      /* the escape among them */
+  int escape;       /* its number, -1 if there is none */
+  int64_t escaped;  /* occurrences that it stands for */
+  int64_t total;    /* occurrences of all symbols */
+  double bits;      /* the sum over all occurrences of log2(K / multiplicity), without raw words */
+  float log2[MACKO_DTANS_SLOTS]; /* of the multiplicities */
+  int index_mask;
+  macko_dtans_count *index; /* hash table: symbol to count = number + 1; 0 is free */
+  macko_dtans_symbol symbol[MACKO_DTANS_SLOTS];
+  uint16_t first[MACKO_DTANS_SLOTS + 1];
+} macko_dtans_table;
+
+/* The table of fewest bits, where an escape takes raw_bits and a symbol that is kept symbol_bits in the table; freed with
+ * macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, int symbol_bits,
+                                    macko_dtans_table **table, macko_error *err);
+void macko_dtans_close_table(macko_dtans_table **table);
+
+static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtans_symbol s)
+{
+  for (int64_t i = macko_dtans_hash(s) & t->index_mask; t->index[i].count; i = (i + 1) & t->index_mask)
+    if (macko_dtans_same(t->index[i].symbol, s)) return (unsigned)t->index[i].count - 1;
+  return (unsigned)t->escape;
+}
+
+/* ---- one slice: 32 lanes of `rows` rows; lane l holds rows l, l + 32, l + 64 ... of the slice, one after the other ---- */
+
+static inline int64_t macko_dtans_slices(int64_t nrows, int64_t rows)
+{
+  return (nrows + MACKO_DTANS_LANES * rows - 1) / (MACKO_DTANS_LANES * rows);
+}
+
+/* Gaps and values of a slice, lane after lane. */
+typedef struct {
+  int64_t count[MACKO_DTANS_LANES], start[MACKO_DTANS_LANES], longest, nonzeros;
+  int64_t room;
+  macko_dtans_symbol *symbols;
+} macko_dtans_slice;
+
+macko_status macko_dtans_gather(const macko_csr *a, int64_t rows, int relative, int64_t slice, macko_dtans_slice *out,
+                                macko_error *err);
+
+/* Codes the slices of one stream. */
+typedef struct {
+  macko_dtans_coding coding;
+  macko_dtans_part part[MACKO_DTANS_DOMAINS];
+  macko_dtans_table *table[MACKO_DTANS_DOMAINS];
+  int64_t room, flags_room;
+  uint16_t *numbers; /* symbol numbers of a slice, lane after lane, the domains of a nonzero beside each other */
+  uint8_t *flags;    /* bit g: word g of the next segment is extracted; lane after lane, segment after segment */
+} macko_dtans_coder;
+
+/* What a slice takes: full + raw - extracted words. */
+typedef struct {
+  int64_t full;      /* words of all segments */
+  int64_t raw;       /* words of escapes */
+  int64_t extracted; /* words of segments that come out of digits */
+  int64_t returned;  /* symbols whose digits are returned: those of all segments but each lane's last */
+  double log2_sum;   /* over all symbols, of their multiplicity */
+} macko_dtans_size;
+
+static inline int64_t macko_dtans_size_words(const macko_dtans_size *s)
+{
+  return s->full + s->raw - s->extracted;
+}
+
+/* Numbers the symbols of a slice and runs the forward pass; adds to *size. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size, macko_error *err);
+
+/* The backward pass over the slice just measured: writes its words. */
+void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, uint32_t *out, int64_t words);
+
+/* Opens the coder of stream i (0: gaps or pairs, 1: values) of a plan: its tables. */
+macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *params, int stream, macko_dtans_coder *c,
+                                    macko_error *err);
+void macko_dtans_close_coder(macko_dtans_coder *c);
+
+/* How that stream is coded, and what the symbols of its domains are made of. */
+macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type type, int stream,
+                                             macko_dtans_part part[MACKO_DTANS_DOMAINS]);
+
+/* ---- plan ---- */
+
+macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+
+/* New plan for the values of a SPLIT matrix whose gaps stay; *plan is the old one and becomes the new one. */
+macko_status macko_dtans_plan_values(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+
+static inline int macko_dtans_has_value_stream(const macko_plan *plan)
+{
+  return plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT && plan->values == MACKO_VALUES_CODED &&
+         !plan->params[MACKO_DTANS_ONE_VALUE];
+}
+
+/* ---- the rest of the format ---- */
+
+macko_status macko_dtans_encode(const macko_csr *a, macko_matrix *m, macko_error *err);
+
+/* Values of a SPLIT matrix by m->plan, put into m only when all has gone well. */
+macko_status macko_dtans_encode_values(const macko_csr *a, macko_matrix *m, macko_error *err);
+macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err);
+macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
+
+#endif

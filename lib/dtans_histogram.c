@@ -1,0 +1,112 @@
+/* CSR-dtANS: how often each symbol occurs, in bounded memory and linear time. */
+#include "dtans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DISTINCT = 1 << 15, FIRST_ROOM = 1 << 10 };
+
+static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbol s)
+{
+  int64_t i = macko_dtans_hash(s) & (h->room - 1);
+  while (h->slots[i].count && !macko_dtans_same(h->slots[i].symbol, s)) i = (i + 1) & (h->room - 1);
+  return &h->slots[i];
+}
+
+/* Moves what occurs more than `forgotten` times to a table of `room` slots. */
+static macko_status rehash(macko_dtans_histogram *h, int64_t room, macko_error *err)
+{
+  macko_dtans_histogram old = *h;
+  if (room > old.room || !h->spare) {
+    free(h->spare);
+    h->spare = malloc((size_t)room * sizeof *h->spare);
+    if (!h->spare) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a histogram of %lld symbols", (long long)room);
+  }
+  h->slots = memset(h->spare, 0, (size_t)room * sizeof *h->spare);
+  h->spare = room > old.room ? NULL : old.slots;
+  h->room = room, h->used = 0;
+  for (int64_t i = 0; i < old.room; i++)
+    if (old.slots[i].count > h->forgotten) {
+      *find(h, old.slots[i].symbol) = old.slots[i];
+      h->used++;
+    }
+  if (!h->spare) free(old.slots);
+  return MACKO_OK;
+}
+
+/* Room for one more symbol: a table twice as big, or, at its limit, the rarest symbols forgotten until half of it is free. */
+static macko_status grow(macko_dtans_histogram *h, macko_error *err)
+{
+  int64_t left = h->used;
+  if (h->used < DISTINCT) return rehash(h, 2 * h->room, err);
+  while (left > DISTINCT / 2) {
+    h->forgotten++;
+    left = 0;
+    for (int64_t i = 0; i < h->room; i++) left += h->slots[i].count > h->forgotten;
+  }
+  return rehash(h, h->room, err);
+}
+
+/* Counts what row i adds. A second pass (again) counts only symbols that are held already. */
+static macko_status count_row(const macko_csr *a, int64_t i, int relative, int again, macko_dtans_histogram *h, macko_error *err)
+{
+  int64_t end = macko_csr_row(a, i + 1), before = 0;
+  macko_status s = MACKO_OK;
+  for (int64_t p = macko_csr_row(a, i), first = p; p < end && !s; p++) {
+    macko_dtans_symbol symbol = {0};
+    if (h->part & MACKO_DTANS_GAPS) {
+      int64_t col = macko_csr_col(a, p);
+      symbol.gap = p == first && relative ? macko_dtans_zigzag(col - i) : (uint32_t)(col - before);
+      before = col;
+    }
+    if (h->part & MACKO_DTANS_VALUES) symbol.value = macko_bits_at(a->value_type, a->values, p);
+    macko_dtans_count *slot = find(h, symbol);
+    if (!slot->count && again) continue;
+    if (!slot->count) {
+      slot->symbol = symbol;
+      slot->count = again ? 0 : h->forgotten;
+      h->used++;
+    }
+    slot->count++;
+    if (2 * h->used >= h->room) s = grow(h, err);
+  }
+  return s;
+}
+
+/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. */
+static macko_status count_again(const macko_csr *a, int relative, macko_dtans_histogram *h, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int64_t i = 0; i < h->room; i++) h->slots[i].count = h->slots[i].count > 0;
+  for (int64_t i = 0; i < a->nrows && !s; i++) s = count_row(a, i, relative, 1, h, err);
+  for (int64_t i = 0; i < h->room; i++) h->slots[i].count -= h->slots[i].count > 0;
+  return s;
+}
+
+static macko_status count_all(const macko_csr *a, int relative, macko_dtans_histogram *h, macko_error *err)
+{
+  macko_status s = rehash(h, FIRST_ROOM, err);
+  for (int64_t i = 0; i < a->nrows && !s; i++) s = count_row(a, i, relative, 0, h, err);
+  if (!s && h->forgotten) s = count_again(a, relative, h, err);
+  free(h->spare);
+  h->spare = NULL;
+  return s;
+}
+
+macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **out,
+                                       macko_error *err)
+{
+  macko_dtans_histogram *h = &all->part[part];
+  macko_status s = MACKO_OK;
+  if (!h->part) {
+    *h = (macko_dtans_histogram){.part = part, .total = macko_csr_nnz(all->a)};
+    s = count_all(all->a, all->relative, h, err);
+  }
+  *out = h;
+  return s;
+}
+
+void macko_dtans_close_histograms(macko_dtans_histograms *all)
+{
+  for (int part = MACKO_DTANS_GAPS; part <= MACKO_DTANS_PAIRS; part++) free(all->part[part].slots);
+}

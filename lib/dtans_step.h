@@ -1,0 +1,91 @@
+/* One step of CSR-dtANS decoding (arXiv 2603.01915, section IV): plain arithmetic on one lane, shared by every decoder. */
+#ifndef MACKO_DTANS_STEP_H
+#define MACKO_DTANS_STEP_H
+
+#include <stdint.h>
+
+#if defined(__CUDACC__)
+#define MACKO_DTANS_INLINE static __host__ __device__ __forceinline__
+#else
+#define MACKO_DTANS_INLINE static inline __attribute__((always_inline))
+#endif
+
+enum {
+  MACKO_DTANS_SLOTS = 4096,  /* K: slots of a table; a slot number takes 12 bits */
+  MACKO_DTANS_SEGMENT = 8,   /* slots that are unpacked together */
+  MACKO_DTANS_WORDS = 3,     /* 32-bit words that hold them */
+  MACKO_DTANS_LANES = 32,    /* lanes of a slice, decoded in lockstep */
+  MACKO_DTANS_MAX_ROWS = 32, /* rows a lane */
+  MACKO_DTANS_DOMAINS = 2
+};
+
+/* How one stream is coded. */
+typedef struct {
+  int domains;       /* symbols a nonzero: 2 (gap, then value) in the paper's variant, else 1 */
+  int groups;        /* f: words of a segment that may come from digits: 2 (M = 256) or 3 (M = 1024) */
+  int short_tail;    /* the last segment of a lane takes only the words that its nonzeros need */
+  int gap_words[2];  /* raw words of an escape, by domain: those of the gap come first */
+  int value_words[2];
+} macko_dtans_coding;
+
+/* Decoder state of a lane: three words of packed slots and the number d < r that returned digits have built up. */
+typedef struct {
+  uint32_t words[MACKO_DTANS_WORDS], d, r;
+} macko_dtans_lane;
+
+/* Slot k of a segment: slot 0 is in the lowest bits. */
+MACKO_DTANS_INLINE unsigned macko_dtans_slot(const uint32_t words[MACKO_DTANS_WORDS], int k)
+{
+  int word = 12 * k >> 5, shift = 12 * k & 31;
+  uint32_t bits = words[word] >> shift;
+  if (shift > 20) bits |= words[word + 1] << (32 - shift);
+  return bits & (MACKO_DTANS_SLOTS - 1);
+}
+
+/* One past the last slot whose digits are returned before check g. */
+MACKO_DTANS_INLINE int macko_dtans_group_end(int groups, int g)
+{
+  return g + 1 == groups ? MACKO_DTANS_SEGMENT : groups == 2 ? 4 * (g + 1) : 3 * (g + 1);
+}
+
+MACKO_DTANS_INLINE int macko_dtans_per_segment(const macko_dtans_coding *c)
+{
+  return MACKO_DTANS_SEGMENT / c->domains;
+}
+
+MACKO_DTANS_INLINE int64_t macko_dtans_segments(const macko_dtans_coding *c, int64_t nonzeros)
+{
+  return (nonzeros + macko_dtans_per_segment(c) - 1) / macko_dtans_per_segment(c);
+}
+
+/* Words of segment j of a lane with that many nonzeros; 0 past its end. */
+MACKO_DTANS_INLINE int macko_dtans_words(const macko_dtans_coding *c, int64_t nonzeros, int64_t j)
+{
+  int64_t left = nonzeros - j * macko_dtans_per_segment(c);
+  if (left <= 0) return 0;
+  if (!c->short_tail || left >= macko_dtans_per_segment(c)) return MACKO_DTANS_WORDS;
+  return (12 * c->domains * (int)left + 31) / 32;
+}
+
+/* Returns a group's digits, D < B, to the lane. 1: *word has been extracted from them; 0: it must be loaded. */
+MACKO_DTANS_INLINE int macko_dtans_return(macko_dtans_lane *lane, uint64_t D, uint64_t B, uint32_t *word)
+{
+  uint64_t d = lane->d * B + D, r = lane->r * B;
+  int extracted = r >> 32 != 0;
+  if (extracted) *word = (uint32_t)d, d >>= 32, r >>= 32;
+  lane->d = (uint32_t)d, lane->r = (uint32_t)r;
+  return extracted;
+}
+
+/* The first gap of a row may be taken from the diagonal; its sign goes to the lowest bit. */
+MACKO_DTANS_INLINE uint32_t macko_dtans_zigzag(int64_t offset)
+{
+  return (uint32_t)(offset >= 0 ? offset << 1 : -offset * 2 - 1);
+}
+
+MACKO_DTANS_INLINE int64_t macko_dtans_unzigzag(uint32_t gap)
+{
+  return gap & 1 ? -(int64_t)(gap >> 1) - 1 : (int64_t)(gap >> 1);
+}
+
+#endif

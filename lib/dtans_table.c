@@ -1,0 +1,234 @@
+/* CSR-dtANS: which symbols get slots, and how many (arXiv 2603.01915, section IV-B). */
+#include "dtans.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- a heap of gains: the smallest key, of equal keys the smallest place, is on top ---- */
+
+typedef struct {
+  double key;
+  int place;
+} gain;
+
+typedef struct {
+  gain *gains;
+  int size;
+} heap;
+
+static int before(gain a, gain b)
+{
+  return a.key < b.key || (a.key == b.key && a.place < b.place);
+}
+
+static void push(heap *h, double key, int place)
+{
+  gain new = {key, place};
+  int i = h->size++;
+  for (; i > 0 && before(new, h->gains[(i - 1) / 2]); i = (i - 1) / 2) h->gains[i] = h->gains[(i - 1) / 2];
+  h->gains[i] = new;
+}
+
+static gain pop(heap *h)
+{
+  gain top = h->gains[0], last = h->gains[--h->size];
+  int i = 0;
+  for (int child = 1; child < h->size; child = 2 * i + 1) {
+    if (child + 1 < h->size && before(h->gains[child + 1], h->gains[child])) child++;
+    if (!before(h->gains[child], last)) break;
+    h->gains[i] = h->gains[child];
+    i = child;
+  }
+  h->gains[i] = last;
+  return top;
+}
+
+/* ---- allocation ---- */
+
+enum { MOST = 1024 }; /* the largest multiplicity */
+
+typedef struct {
+  const macko_dtans_count *sorted; /* by falling count */
+  const int64_t *sums;             /* sums[k]: occurrences of the first k */
+  int64_t total;
+  int multiplicity, raw_bits, symbol_bits;
+  double step[MOST + 1], log2[MOST + 1]; /* step[m] = log2((m + 1) / m) */
+  int64_t counts[MACKO_DTANS_SLOTS + 1];
+  int m[MACKO_DTANS_SLOTS + 1];
+  gain gains[3 * MACKO_DTANS_SLOTS], losses[MACKO_DTANS_SLOTS];
+} search;
+
+/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs. */
+static void push_gain(heap *h, const search *s, int place)
+{
+  push(h, -(double)s->counts[place] * s->step[s->m[place]], place);
+}
+
+static void push_loss(heap *h, const search *s, int place)
+{
+  push(h, (double)s->counts[place] * s->step[s->m[place] - 1], place);
+}
+
+/* A share in proportion to the count, less one: close to the optimum, so that few slots are left to give one by one. */
+static int give_shares(search *s, int n)
+{
+  int left = MACKO_DTANS_SLOTS - n;
+  double sum = 0;
+  for (int i = 0; i < n; i++) sum += (double)s->counts[i];
+  for (int i = 0; i < n; i++) {
+    int share = (int)((double)s->counts[i] / sum * MACKO_DTANS_SLOTS) - 1;
+    if (share < 1) share = 1;
+    if (share > s->multiplicity) share = s->multiplicity;
+    if (share > 1 + left) share = 1 + left;
+    s->m[i] = share;
+    left -= share - 1;
+  }
+  return left;
+}
+
+/* s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
+ * counts[i] * log2(K / m[i]) is smallest: the next slot always goes where it saves most. */
+static void allocate(search *s, int n)
+{
+  heap gains = {s->gains, 0}, losses = {s->losses, 0};
+  int left = give_shares(s, n), *m = s->m;
+  for (int i = 0; i < n; i++)
+    if (m[i] < s->multiplicity) push_gain(&gains, s, i);
+  for (; left > 0 && gains.size; left--) {
+    int i = pop(&gains).place;
+    if (++m[i] < s->multiplicity) push_gain(&gains, s, i);
+  }
+  for (int i = 0; i < n; i++)
+    if (m[i] > 1) push_loss(&losses, s, i);
+  /* The shares may have given someone too much: slots move while that pays. */
+  while (gains.size && gains.size < 3 * MACKO_DTANS_SLOTS && losses.size &&
+         -gains.gains[0].key > losses.gains[0].key * (1 + 1e-12)) {
+    int i = pop(&gains).place, j = pop(&losses).place;
+    if (m[i] >= s->multiplicity || m[j] <= 1 || i == j) continue;
+    m[i]++, m[j]--;
+    if (m[i] < s->multiplicity) push_gain(&gains, s, i);
+    if (m[j] > 1) push_loss(&losses, s, j);
+  }
+}
+
+/* ---- how many symbols to keep ---- */
+
+/* Bits of all occurrences if the k most frequent symbols are kept; s->m holds their slots, the escape's last. */
+static double cost_of(search *s, int k, double *bits)
+{
+  int n = k;
+  int64_t escaped = s->total - s->sums[k];
+  for (int i = 0; i < k; i++) s->counts[i] = s->sorted[i].count;
+  if (escaped) s->counts[n++] = escaped;
+  if (n > MACKO_DTANS_SLOTS || n == 0) return INFINITY;
+  allocate(s, n);
+  *bits = 0;
+  for (int i = 0; i < n; i++) *bits += (double)s->counts[i] * (12 - s->log2[s->m[i]]);
+  return *bits + (double)escaped * s->raw_bits + (double)k * s->symbol_bits;
+}
+
+/* The cost falls, is flat around its minimum and rises again: a geometric scan, then steps that halve. */
+static int best_count(search *s, int most)
+{
+  double bits, best_cost = cost_of(s, 0, &bits), cost;
+  int best = 0;
+  for (int k = 1; most > 0; k = (int)(k * 1.3) + 1) {
+    if (k > most) k = most;
+    cost = cost_of(s, k, &bits);
+    if (cost < best_cost) best = k, best_cost = cost;
+    if (k == most) break;
+  }
+  for (int step = best / 4 > 1 ? best / 4 : 1; step >= 1; step /= 2) {
+    int around[] = {best - step, best + step};
+    for (int i = 0; i < 2; i++) {
+      if (around[i] < 0 || around[i] > most) continue;
+      cost = cost_of(s, around[i], &bits);
+      if (cost < best_cost) best = around[i], best_cost = cost;
+    }
+  }
+  return best;
+}
+
+/* ---- tables ---- */
+
+static int by_count(const void *a, const void *b)
+{
+  const macko_dtans_count *p = a, *q = b;
+  if (p->count != q->count) return p->count > q->count ? -1 : 1;
+  if (p->symbol.value != q->symbol.value) return p->symbol.value < q->symbol.value ? -1 : 1;
+  return p->symbol.gap < q->symbol.gap ? -1 : p->symbol.gap > q->symbol.gap;
+}
+
+/* The histogram's symbols by falling count: *n of them. */
+static macko_dtans_count *sorted_counts(const macko_dtans_histogram *h, int *n)
+{
+  macko_dtans_count *sorted = malloc((size_t)(h->used + 1) * sizeof *sorted);
+  *n = 0;
+  for (int64_t i = 0; sorted && i < h->room; i++)
+    if (h->slots[i].count) sorted[(*n)++] = h->slots[i];
+  if (sorted) qsort(sorted, (size_t)*n, sizeof *sorted, by_count);
+  return sorted;
+}
+
+static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_error *err)
+{
+  int room = 16;
+  cost_of(s, kept, &t->bits);
+  t->total = s->total;
+  t->escaped = s->total - s->sums[kept];
+  t->escape = t->escaped ? kept : -1;
+  t->symbols = kept + (t->escaped != 0);
+  while (room < 4 * t->symbols) room *= 2;
+  t->index_mask = room - 1;
+  t->index = calloc((size_t)room, sizeof *t->index);
+  if (!t->index) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for an index of %d symbols", room);
+  for (int i = 0; i < t->symbols; i++) {
+    t->first[i + 1] = (uint16_t)(t->first[i] + s->m[i]);
+    t->log2[i] = (float)s->log2[s->m[i]];
+  }
+  for (int k = 0; k < kept; k++) {
+    int64_t i = macko_dtans_hash(s->sorted[k].symbol) & t->index_mask;
+    while (t->index[i].count) i = (i + 1) & t->index_mask;
+    t->index[i] = (macko_dtans_count){s->sorted[k].symbol, k + 1};
+    t->symbol[k] = s->sorted[k].symbol;
+  }
+  return MACKO_OK;
+}
+
+static macko_status search_table(macko_dtans_table *t, search *s, macko_dtans_count *sorted, int n, macko_error *err)
+{
+  int64_t *sums = calloc((size_t)n + 1, sizeof *sums);
+  if (!sums) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sum %d counts", n);
+  for (int i = 0; i < n; i++) sums[i + 1] = sums[i] + sorted[i].count;
+  s->sorted = sorted, s->sums = sums;
+  for (int m = 1; m <= MOST; m++) s->log2[m] = log2(m), s->step[m] = log2((double)(m + 1) / m);
+  macko_status status = fill_table(t, s, best_count(s, n <= MACKO_DTANS_SLOTS ? n : MACKO_DTANS_SLOTS - 1), err);
+  free(sums);
+  return status;
+}
+
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, int symbol_bits,
+                                    macko_dtans_table **table, macko_error *err)
+{
+  int n;
+  macko_status status = MACKO_OK;
+  macko_dtans_count *sorted = sorted_counts(h, &n);
+  search *s = malloc(sizeof *s);
+  *table = calloc(1, sizeof **table);
+  if (!sorted || !s || !*table) status = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", n);
+  else {
+    s->total = h->total, s->multiplicity = multiplicity, s->raw_bits = raw_bits, s->symbol_bits = symbol_bits;
+    status = search_table(*table, s, sorted, n, err);
+  }
+  free(sorted), free(s);
+  if (status) macko_dtans_close_table(table);
+  return status;
+}
+
+void macko_dtans_close_table(macko_dtans_table **table)
+{
+  if (*table) free((*table)->index);
+  free(*table);
+  *table = NULL;
+}

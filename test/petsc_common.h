@@ -1,0 +1,53 @@
+/* What the suites of the PETSc matrix type share: matrices made in every way PETSc has, and the comparison with plain AIJ.
+ * A suite runs on every rank; each assertion is agreed on by all ranks first, so that none is left waiting. */
+#ifndef PETSC_COMMON_H
+#define PETSC_COMMON_H
+
+#include "petscmacko.h"
+
+#include <check.h>
+
+#if PETSC_VERSION_LT(3, 19, 0)
+#define PETSC_SUCCESS 0
+#endif
+
+/* An error of PETSc fails the test: PETSc has printed where. */
+#define OK(call) \
+  do { \
+    PetscErrorCode error_ = (call); \
+    ck_assert_msg(error_ == 0, "error %d from %s", (int)error_, #call); \
+  } while (0)
+
+/* True on every rank if true on every rank. */
+int everywhere(int condition);
+#define ASSERT_ALL(condition, ...) ck_assert_msg(everywhere(condition), __VA_ARGS__)
+
+typedef enum { PREALLOCATED, NOT_PREALLOCATED, LOADED, COO, WAYS } way;
+extern const char *const way_names[WAYS];
+
+int ranks(void);
+
+/* "aijmacko" as the number of ranks has it, and the parallel type also on one rank. */
+typedef enum { ROOT_TYPE, PARALLEL_TYPE, TYPES } type_choice;
+const char *our_type(type_choice choice);
+const char *plain_type(type_choice choice);
+
+/* The entry of a pseudo-random matrix; false where it has none. Rows of 3 modulo 7 have only their diagonal. */
+int entry(PetscInt i, PetscInt j, unsigned seed, PetscScalar *value);
+
+/* An assembled rows x cols matrix of those entries; a third of them is set by a rank that does not own the row. */
+PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A);
+
+/* The same entries written to a file and read from it into A, which has a type and may have values. */
+PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
+
+/* Fails unless A and both its blocks are ours. */
+void assert_ours(Mat A, const char *when);
+
+/* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
+void assert_same_products(Mat A, Mat P, const char *when);
+
+/* Runs the suite in that many PetscInitialize .. PetscFinalize cycles of one program. */
+int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles);
+
+#endif
