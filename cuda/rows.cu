@@ -185,14 +185,15 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
   share_type next = {};
   if (lane * E < to) next.load(a, values, start + lane * E);
   for (int first = 0; __any_sync(EVERY, first < to); first += step) {
-    int q = first + lane * E, lo = q ? 0 : from, hi = max(min(to - q, E), 0);
+    int q = first + lane * E, left = to - q, lo = q ? 0 : from, hi = max(min(left, E), 0);
     share_type now = next;
     if (q + step < to) next.load(a, values, start + q + step);
     int code[E];
 #pragma unroll
     for (int e = 0; e < E; e++) code[e] = now.code(e);
-    /* The code of a row's first entry does not count in layout row. */
-    int counts_from = PAPER ? from : from + 1, whole = __all_sync(EVERY, q >= counts_from && hi == E);
+    /* The code of a row's first entry does not count in layout row. Not hi == E: ptxas 13.0 takes that from the minimum's predicate,
+     * which the maximum spoils. */
+    int counts_from = PAPER ? from : from + 1, whole = __all_sync(EVERY, q >= counts_from && left >= E);
     if (!whole)
 #pragma unroll
       for (int e = 0; e < E; e++)
