@@ -39,6 +39,34 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   m->options_read = PETSC_TRUE;
 }
 
+static const char *const backends[] = {"auto", "cpu", "cuda"};
+
+PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
+{
+  static const char option[] = "-mat_macko_backend";
+  Mat_Macko        *m;
+  char              text[64] = "auto";
+  PetscBool         given = PETSC_FALSE, same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  if (items) {
+    MackoOptionItems PetscOptionsObject = items;
+    PetscCall(PetscOptionsString(option, "Where products run: auto (on the GPU where the vectors are); cpu; cuda (copies vectors)",
+                                 "MATAIJMACKO", text, text, sizeof text, &given));
+  } else {
+    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
+  }
+  for (int i = 0; given && !same && i < 3; i++) {
+    PetscCall(PetscStrcmp(text, backends[i], &same));
+    if (same) m->backend = (MackoBackend)i;
+  }
+  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
+             "-%smat_macko_backend: \"%s\" is none of auto, cpu and cuda",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
   Mat_Macko    *m;
@@ -64,5 +92,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
   }
   MackoSetOptions(m, &options);
+  PetscCall(MackoReadBackend(A, items));
+  PetscCall(MackoChooseVectors(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

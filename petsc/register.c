@@ -1,7 +1,7 @@
 /* Registration: as a plugin (-dll_append) and for programs that link the library. */
 #include "matmacko.h"
 
-PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Mult;
+PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 static PetscBool registered = PETSC_FALSE;
 
@@ -38,6 +38,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));
   PetscCall(PetscLogEventRegister("MatMackoRefresh", MAT_CLASSID, &MACKO_Refresh));
+  PetscCall(PetscLogEventRegister("MatMackoUpload", MAT_CLASSID, &MACKO_Upload));
   PetscCall(PetscLogEventRegister("MatMackoMult", MAT_CLASSID, &MACKO_Mult));
   PetscCall(PetscRegisterFinalize(MatMackoFinalizePackage));
   registered = PETSC_TRUE;
