@@ -354,6 +354,7 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
   B->ops->destroy          = MackoSeqBase.destroy;
   B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
   B->ops->bindtocpu        = MackoSeqBase.bindtocpu;
+  B->boundtocpu = (PetscBool)PetscDefined(HAVE_DEVICE);
   PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
@@ -424,6 +425,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->destroy          = MatDestroy_SeqAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
+  B->boundtocpu = PETSC_FALSE; /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));
