@@ -109,6 +109,20 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
   return s;
 }
 
+/* All of m anew, with the options it was made with; on failure m is unchanged. */
+static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_options options = m->options;
+  macko_matrix *fresh = NULL, old = *m;
+  options.format = MACKO_FORMAT_MACKO;
+  macko_status s = macko_encode(a, &options, &fresh, err);
+  if (s) return s;
+  *m = *fresh, *fresh = old;
+  m->options = old.options;
+  macko_destroy(&fresh);
+  return MACKO_OK;
+}
+
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
@@ -117,6 +131,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_section values = {0}, dict = {0}, starts = {0};
   macko_matrix next = *m;
   int count;
+  if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
   macko_status s = macko_codecs(a, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
   if (s) return s;
   next.plan.bytes -= stream_bytes(a, ops, &m->plan, &old);

@@ -361,5 +361,5 @@ static void multiply(const macko_matrix *m, const macko_product *p)
   else MACKO_FOR_GROUPS(p, ANY)
 }
 
-const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL,     encode_pattern, write_values,
+const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL, encode_pattern, write_values, NULL,
                                            NULL,         decode,      validate, multiply};

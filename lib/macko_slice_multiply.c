@@ -2,7 +2,7 @@
  * in memory. */
 #include "clones.h"
 #include "macko_slice.h"
-#include "product.h"
+#include "macko_stencil.h"
 
 typedef struct {
   macko_slice s;
@@ -90,6 +90,10 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   open_slice o;
   for (int64_t slice = 0; slice < slices; slice++) {
     double sum[MACKO_GROUP][MACKO_SLICE_ROWS];
+    if (r.headers[slice * MACKO_SLICE_WORDS + 2] & MACKO_SLICE_STENCIL) {
+      macko_multiply_stencil(&r, slice, m->value_type, q, vector, op, group);
+      continue;
+    }
     load_slice(&r, slice, &o);
     for (int j = 0; j < group; j++)
       for (int l = 0; l < MACKO_SLICE_ROWS; l++) sum[j][l] = 0;

@@ -131,7 +131,7 @@ static const struct {
   int values;
   macko_type type;
 } values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
-                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}};
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 static void check_matrix(int pattern, int kind, int all_widths)
@@ -162,14 +162,15 @@ END_TEST
 START_TEST(a_few)
 {
   static const int patterns[] = {5, 8, 11, 13};
-  check_matrix(patterns[_i % 4], _i / 4 == 0 ? 0 : _i / 4 == 1 ? 1 : 4, 0);
+  static const int kinds[] = {0, 1, 4, 11}; /* the last: stencils */
+  check_matrix(patterns[_i % 4], kinds[_i / 4], 0);
 }
 END_TEST
 
 START_TEST(refresh_takes_new_values)
 {
   macko_options o;
-  test_matrix a = test_make(_i, 0, MACKO_F64);
+  test_matrix a = test_make(_i, TEST_VALUES - 1, MACKO_F64);
   macko_options_init(&o);
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
     for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
@@ -179,6 +180,7 @@ START_TEST(refresh_takes_new_values)
       macko_csr c = test_view(&a);
       if (f != MACKO_FORMAT_MACKO && layout) continue;
       o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      test_fill(&a, TEST_VALUES - 1); /* stencils, which the next values end */
       if (macko_encode(&c, &o, &m, NULL)) continue;
       if (macko_to_device(m, NULL, &d, &err)) {
         macko_destroy(&m);
@@ -208,7 +210,7 @@ int main(void)
   tcase_set_timeout(all, 600), tcase_set_timeout(few, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
-  tcase_add_loop_test(few, a_few, 0, 12);
+  tcase_add_loop_test(few, a_few, 0, 16);
   suite_add_tcase(suite, all), suite_add_tcase(suite, few);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);
