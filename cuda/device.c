@@ -181,3 +181,14 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
   p.op = MACKO_OP_N;
   return device->transpose->ops->multiply(device->transpose, &p, stream, err);
 }
+
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, cudaStream_t stream, macko_error *err)
+{
+  if (!device || (device->m.nrows && !diagonal))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
+  macko_status s = check_device(device, err);
+  if (s || device->m.nrows == 0) return s;
+  if (device->m.format != MACKO_FORMAT_MACKO || device->m.plan.layout != MACKO_LAYOUT_SLICE)
+    return macko_fail(err, MACKO_UNSUPPORTED, "only layout slice of format macko gives its diagonal on the GPU");
+  return macko_slices_diagonal(device, diagonal, stream, err);
+}

@@ -48,6 +48,10 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
                                    const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
                                    macko_error *err);
 
+/* The entries (i, i), i < nrows, into diagonal, nrows doubles in device memory; 0 where there is none. Queued like a multiply.
+ * Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream, macko_error *err);
+
 /* Device memory in bytes, transpose and work space included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);
 

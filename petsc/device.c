@@ -157,6 +157,28 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
+{
+  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+  macko_info   info;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!m->device) PetscFunctionReturn(PETSC_SUCCESS);
+  macko_get_info(m->compressed, &info);
+  if (info.lossy) PetscFunctionReturn(PETSC_SUCCESS); /* only products take rounded values */
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  status = macko_device_diagonal(m->device, diagonal, stream, &err);
+  PetscCall(PetscLogGpuTimeEnd());
+  *done = (PetscBool)(status == MACKO_OK);
+  if (status != MACKO_UNSUPPORTED) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 {
   return m->device ? macko_device_bytes(m->device) : 0;

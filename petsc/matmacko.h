@@ -47,6 +47,7 @@ typedef struct {
   PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
   PetscErrorCode (*setfromoptions)(Mat, MackoOptionItems);
   PetscErrorCode (*bindtocpu)(Mat, PetscBool);
+  PetscErrorCode (*getdiagonal)(Mat, Vec);
   PetscErrorCode (*retrievevalues)(Mat);
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 } MackoBase;
@@ -109,6 +110,8 @@ PETSC_INTERN PetscBool MackoDeviceVectors(void);
 /* Brings the copy in GPU memory up to date with the compressed form. */
 PETSC_INTERN PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err);
 PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
+/* The diagonal of a sequential matrix that is up to date, into an array on the GPU; *done says whether its layout can. */
+PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 

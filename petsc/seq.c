@@ -258,6 +258,27 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z
 
 /* ---- the rest that differs from AIJ ---- */
 
+/* A vector on the GPU gets the diagonal from the form that is there; AIJ's own would look through the rows on the CPU. */
+static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
+{
+  macko_status status;
+  macko_error  err;
+  PetscScalar *a;
+  PetscMemType where = PETSC_MEMTYPE_HOST;
+  PetscBool    done  = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype) {
+    PetscCall(MackoUpdate(A, &status, &err));
+    if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    PetscCall(VecGetArrayWriteAndMemType(v, &a, &where));
+    if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));
+    PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
+  }
+  if (!done) PetscCall((*MackoSeqBase.getdiagonal)(A, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoPlainVectors(Mat A)
 {
   PetscBool cuda;
@@ -354,6 +375,7 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
   B->ops->destroy          = MackoSeqBase.destroy;
   B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
   B->ops->bindtocpu        = MackoSeqBase.bindtocpu;
+  B->ops->getdiagonal      = MackoSeqBase.getdiagonal;
   B->boundtocpu = (PetscBool)PetscDefined(HAVE_DEVICE);
   PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
@@ -375,6 +397,7 @@ static PetscErrorCode SaveBase(Mat A)
   MackoSeqBase.destroy          = A->ops->destroy;
   MackoSeqBase.setfromoptions   = A->ops->setfromoptions;
   MackoSeqBase.bindtocpu        = A->ops->bindtocpu;
+  MackoSeqBase.getdiagonal      = A->ops->getdiagonal;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoSeqBase.retrievevalues));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -425,6 +448,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->destroy          = MatDestroy_SeqAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
+  B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
   B->boundtocpu = PETSC_FALSE; /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));

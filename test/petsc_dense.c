@@ -7,21 +7,23 @@ enum { ROWS = 41, COLS = 33 };
 static void compare_columns(Mat A, Mat B, Mat X, PetscBool transposed, const char *when)
 {
   PetscInt n;
+  Vec      right, left, b, x, expected;
   OK(MatGetSize(B, NULL, &n));
+  OK(MatCreateVecs(A, &right, &left));
+  b = transposed ? left : right, x = transposed ? right : left;
+  OK(VecDuplicate(x, &expected));
   for (PetscInt j = 0; j < n; j++) {
-    Vec       b, x, expected;
     PetscBool equal;
-    OK(MatDenseGetColumnVecRead(B, j, &b));
-    OK(MatDenseGetColumnVecRead(X, j, &x));
-    OK(VecDuplicate(x, &expected));
+    OK(MatGetColumnVector(B, b, j));
+    OK(MatGetColumnVector(X, x, j));
     if (transposed) OK(MatMultTranspose(A, b, expected));
     else OK(MatMult(A, b, expected));
     OK(VecEqual(x, expected, &equal));
-    OK(VecDestroy(&expected));
-    OK(MatDenseRestoreColumnVecRead(X, j, &x));
-    OK(MatDenseRestoreColumnVecRead(B, j, &b));
     ASSERT_ALL(equal, "%s: column %d of %d differs from the product with that column", when, (int)j, (int)n);
   }
+  OK(VecDestroy(&expected));
+  OK(VecDestroy(&right));
+  OK(VecDestroy(&left));
 }
 
 static Mat dense(const char *type, PetscInt rows, PetscInt cols)

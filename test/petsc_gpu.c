@@ -33,6 +33,20 @@ static void assert_vectors(Mat A, int gpu, const char *when)
   OK(VecDestroy(&left));
 }
 
+static void assert_same_diagonal(Mat A, Mat P, const char *when)
+{
+  Vec       mine, theirs;
+  PetscBool equal;
+  OK(MatCreateVecs(A, NULL, &mine));
+  OK(VecDuplicate(mine, &theirs));
+  OK(MatGetDiagonal(A, mine));
+  OK(MatGetDiagonal(P, theirs));
+  OK(VecEqual(mine, theirs, &equal));
+  ASSERT_ALL(equal, "%s: the diagonal differs", when);
+  OK(VecDestroy(&mine));
+  OK(VecDestroy(&theirs));
+}
+
 START_TEST(vectors_live_on_the_gpu)
 {
   Mat          A, P, copy;
@@ -41,6 +55,7 @@ START_TEST(vectors_live_on_the_gpu)
   OK(make_matrix((way)_i, plain_type(ROOT_TYPE), N, N, 3, &P));
   assert_vectors(A, 1, way_names[_i]);
   assert_same_products(A, P, way_names[_i]);
+  assert_same_diagonal(A, P, way_names[_i]);
   OK(MatMackoGetInfo(A, &info));
   ASSERT_ALL(info.on_device && info.device_bytes > 0, "%s: nothing is on the device", way_names[_i]);
   OK(MatDuplicate(A, MAT_COPY_VALUES, &copy));
@@ -152,6 +167,27 @@ static outcome solve(const char *type, const char *options)
   return o;
 }
 
+/* Row, slice and stencils, on the GPU. */
+START_TEST(diagonals_agree)
+{
+  static const char *const options[] = {"-mat_macko_layout row", "-mat_macko_layout slice", "-mat_macko_layout slice -mat_macko_values dict"};
+  Mat A, P;
+  OK(PetscOptionsInsertString(NULL, options[_i]));
+  A = laplacian(MATAIJMACKO, 9), P = laplacian(MATAIJ, 9);
+  OK(MatSetValue(A, 3, 3, 7, INSERT_VALUES));
+  OK(MatSetValue(P, 3, 3, 7, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  assert_same_diagonal(A, P, options[_i]);
+  assert_same_products(A, P, options[_i]);
+  OK(PetscOptionsClear(NULL));
+  OK(MatDestroy(&A));
+  OK(MatDestroy(&P));
+}
+END_TEST
+
 static const char *const methods[] = {
   "-ksp_type cg -pc_type jacobi",
   "-ksp_type gmres -pc_type jacobi",
@@ -218,6 +254,7 @@ static Suite *gpu_suite(void)
   tcase_add_loop_test(t, vectors_live_on_the_gpu, 0, WAYS);
   tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
   tcase_add_test(t, dense_products_stay_on_the_gpu);
+  tcase_add_loop_test(t, diagonals_agree, 0, 3);
   tcase_add_loop_test(t, solves_stay_on_the_gpu, 0, METHODS);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);
