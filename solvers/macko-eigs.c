@@ -115,6 +115,23 @@ static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where PETSc has no factorization that spans ranks (MUMPS, SuperLU_dist), each rank factors the whole matrix. */
+static PetscErrorCode FactorSomehow(const Problem *a, ST st)
+{
+  KSP ksp;
+  PC pc;
+  PetscBool available;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetFactorAvailable(a->A, NULL, MAT_FACTOR_LU, &available));
+  if (available) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCREDUNDANT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Inner eigenvalues are out of reach of products alone, so a target brings shift-and-invert. */
 static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Clock *clock)
 {
@@ -130,6 +147,7 @@ static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Cloc
   PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_target", &target));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-st_type", &type));
   if (target && !type) PetscCall(STSetType(st, STSINVERT));
+  PetscCall(FactorSomehow(a, st));
   PetscCall(EPSSetFromOptions(*eps));
   /* SLEPc's other Lanczos refuses to choose for itself; does nothing to any other type. */
   PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_lanczos_reorthog", &chosen));
