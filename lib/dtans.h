@@ -1,4 +1,5 @@
-/* CSR-dtANS (Schaetzle, Pegolotti, Pueschel, arXiv 2603.01915): what its parts share. doc/formats/dtans.md describes the format. */
+/* CSR-dtANS (Schaetzle, Pegolotti, Pueschel, arXiv 2603.01915): what its parts share. The format is described in
+ * doc/formats/dtans.md. */
 #ifndef MACKO_DTANS_H
 #define MACKO_DTANS_H
 
@@ -43,8 +44,8 @@ typedef struct {
   int64_t count;
 } macko_dtans_count;
 
-/* Symbols of one domain by how often they occur. Memory is bounded: when more than 2^15 different symbols have been seen the rarest
- * are forgotten, which a table of 4096 slots hardly notices; total still counts them. */
+/* Symbols of one domain by how often they occur. Memory is bounded: when more than 2^15 different symbols have been seen the
+ * rarest are forgotten, which a table of 4096 slots hardly notices; total still counts them. */
 typedef struct {
   macko_dtans_part part;
   int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */

@@ -1,6 +1,6 @@
-/* CSR-dtANS: one slice at a time into words (arXiv 2603.01915, sections IV-D to IV-F). A forward pass over the multiplicities finds
- * which words come out of digits; a backward pass then fixes the digits and writes the words in the order of the lockstep decoder,
- * last word first. */
+/* CSR-dtANS: one slice at a time into words (arXiv 2603.01915, sections IV-D to IV-F). A forward pass over the multiplicities
+ * finds which words come out of digits; a backward pass then fixes the digits and writes the words in the order of the lockstep
+ * decoder, last word first. */
 #include "dtans.h"
 
 #include <stdlib.h>
@@ -161,11 +161,12 @@ static void pack(lane *l)
 static uint32_t *backward_group(const macko_dtans_coder *c, lane *l, int64_t j, int g, uint32_t *out)
 {
   const macko_dtans_coding *coding = &c->coding;
+  int begin = g ? macko_dtans_group_end(coding->groups, g - 1) : 0;
   if (l->next > g) {
     if (l->flags[j] >> g & 1) l->digits = l->digits << 32 | l->words[g];
     else *--out = l->words[g];
   }
-  for (int k = macko_dtans_group_end(coding->groups, g) - 1, end = g ? macko_dtans_group_end(coding->groups, g - 1) : 0; k >= end; k--) {
+  for (int k = macko_dtans_group_end(coding->groups, g) - 1; k >= begin; k--) {
     const macko_dtans_table *t = c->table[k % coding->domains];
     unsigned number = l->numbers[j * MACKO_DTANS_SEGMENT + k], digit = 0;
     if (l->next > g) {

@@ -94,7 +94,7 @@ macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
       if (d.first_row + i < m->nrows) next += macko_dtans_length(r.lengths, d.first_row + i);
     }
     d.start[rows] = next;
-    macko_dtans_walk_slice(&r, m->value_type, slice, &w, sink, &d);
+    macko_dtans_walk_any(&r, slice, &w, sink, &d);
   }
   return MACKO_OK;
 }
@@ -137,8 +137,8 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
   }
 }
 
-/* f64 with f64 vectors is compiled for itself; everything else shares one body. */
-#define SINK(name, type, vector, op, group) \
+/* One f64 vector with f64 values is compiled for itself; everything else shares one body. */
+#define SINK(name, type, vector, op, group, walk) \
   static inline void name##_entry(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits) \
   { \
     multiplier *c = context; \
@@ -155,12 +155,12 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
     static const macko_dtans_sink sink = {name##_entry, name##_end_row}; \
     macko_dtans_walk w; \
     for (int64_t slice = 0; slice < macko_dtans_slices(r->m->nrows, r->rows); slice++) \
-      macko_dtans_walk_slice(r, type, slice, &w, sink, c); \
+      walk; \
   }
 
-SINK(multiply_f64, MACKO_F64, MACKO_F64, MACKO_OP_N, 1)
-SINK(multiply_f64_group, MACKO_F64, MACKO_F64, MACKO_OP_N, MACKO_GROUP)
-SINK(multiply_any, c->m->value_type, c->product->vector_type, c->product->op, (int)c->product->k)
+SINK(multiply_f64, MACKO_F64, MACKO_F64, MACKO_OP_N, 1, macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
+SINK(multiply_any, c->m->value_type, c->product->vector_type, c->product->op, (int)c->product->k,
+     macko_dtans_walk_any(r, slice, &w, sink, c))
 
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
@@ -174,7 +174,6 @@ macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p,
     int plain = m->value_type == MACKO_F64 && p->vector_type == MACKO_F64 && p->op == MACKO_OP_N;
     q.k = p->k - j >= MACKO_GROUP ? MACKO_GROUP : 1;
     if (plain && q.k == 1) multiply_f64(&r, &c);
-    else if (plain) multiply_f64_group(&r, &c);
     else multiply_any(&r, &c);
     j += q.k;
   }

@@ -1,4 +1,4 @@
-/* CSR-dtANS: the sections of a matrix. Streams are written slice after slice, so that besides the sections only one slice is held. */
+/* CSR-dtANS: the sections of a matrix. Streams are written slice after slice, so that besides the sections one slice is held. */
 #include "dtans.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* CSR-dtANS: which variant, and how many bytes it will take, before a stream is written. Row lengths and histograms give all but one
- * number exactly: how many words come out of digits. That is counted on all slices of a small matrix and on slices spread evenly over
- * a big one, and scaled by the bits that all digits carry. */
+/* CSR-dtANS: which variant, and how many bytes it will take, before a stream is written. Row lengths and histograms give all but
+ * one number exactly: how many words come out of digits. That is counted on all slices of a small matrix and on slices spread
+ * over a big one, and scaled by the bits that all digits carry. */
 #include "dtans.h"
 
 #include <stdio.h>
@@ -210,8 +210,8 @@ static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const mack
 }
 
 /* The fewest bytes of a variant with multiplicity M. A doubling of the rows a lane halves the parallelism: it must save 2 %. */
-static macko_status plan_variant(planner *p, macko_variant variant, int multiplicity, const macko_codec *codecs, int count, int coded,
-                                 macko_plan *best, macko_error *err)
+static macko_status plan_variant(planner *p, macko_variant variant, int multiplicity, const macko_codec *codecs, int count,
+                                 int coded, macko_plan *best, macko_error *err)
 {
   macko_dtans_coder streams[2];
   macko_plan plan = {0};
@@ -274,7 +274,8 @@ macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, 
   if (!s) s = value_choices(a, options->values, codecs, &count, &coded, err);
   if (s) return s;
   open_planner(&p, a, !paper && a->nrows <= wide && a->ncols <= wide);
-  s = plan_variant(&p, options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, codecs, count, coded, plan, err);
+  s = plan_variant(&p, options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, codecs, count, coded, plan,
+                   err);
   /* A pair is at least as rare as its rarer part, so JOINT has as many escapes or more, of a gap and a value each: often that is
    * enough to know that it loses. */
   int64_t escape_bytes = 4 + (macko_type_bytes(a->value_type) > 4 ? 8 : 4);

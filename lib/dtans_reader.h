@@ -1,5 +1,6 @@
-/* CSR-dtANS: the lockstep walk over one slice, shared by multiply, decode and validate. All of it is inlined with the coding and the
- * caller's functions as constants. Damaged data can make it deliver nonsense, but never read outside a section or run on for ever. */
+/* CSR-dtANS: the lockstep walk over one slice, shared by multiply, decode and validate. All of it is inlined with the caller's
+ * functions, and for multiply the coding, as constants. Damaged data can make it deliver nonsense, but never read outside a
+ * section or run on for ever. */
 #ifndef MACKO_DTANS_READER_H
 #define MACKO_DTANS_READER_H
 
@@ -82,8 +83,8 @@ MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko
 }
 
 /* Slot k of all lanes: its symbols, then the raw words of escapes. */
-MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type, int64_t j,
-                                          int k, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
+MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
+                                          int64_t j, int k, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
                                           macko_dtans_batch *out)
 {
   int domain = k % coding->domains, i = k / coding->domains, escapes = 0;
@@ -133,8 +134,9 @@ MACKO_DTANS_LOOP void macko_dtans_advance(const macko_dtans_stream *s, const mac
 }
 
 /* Segment j: its symbols go to *out, and the words of the next one are made ready. */
-MACKO_DTANS_LOOP void macko_dtans_segment(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type, int64_t j,
-                                          const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c, macko_dtans_batch *out)
+MACKO_DTANS_LOOP void macko_dtans_segment(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
+                                          int64_t j, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
+                                          macko_dtans_batch *out)
 {
   for (int k = 0; k < MACKO_DTANS_SEGMENT; k++) macko_dtans_look_up(s, coding, type, j, k, count, c, out);
   macko_dtans_advance(s, coding, j, count, c);
@@ -170,8 +172,8 @@ MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dt
   }
 }
 
-MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink,
-                                              void *context)
+MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w,
+                                              macko_dtans_sink sink, void *context)
 {
   int64_t first = slice * r->rows * MACKO_DTANS_LANES;
   w->past = first + r->rows * MACKO_DTANS_LANES < r->m->nrows ? first + r->rows * MACKO_DTANS_LANES : r->m->nrows;
@@ -232,7 +234,17 @@ MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type
   return 1;
 }
 
-/* The same with the coding looked up, once a slice. */
+/* The same with the coding taken from the matrix; compiled once, for walks that need not be as fast as a multiply. */
+MACKO_DTANS_LOOP int macko_dtans_walk_any(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink,
+                                          void *context)
+{
+  const int64_t *q = r->m->plan.params;
+  return macko_dtans_walk_as(r, r->m->value_type, q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 2 : 1,
+                             q[MACKO_DTANS_MULTIPLICITY] == 256 ? 2 : 3, macko_dtans_has_value_stream(&r->m->plan) ? 2 : 1,
+                             q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT, slice, w, sink, context);
+}
+
+/* The same with the coding as constants, chosen once a slice. */
 MACKO_DTANS_LOOP int macko_dtans_walk_slice(const macko_dtans_reader *r, macko_type type, int64_t slice, macko_dtans_walk *w,
                                             macko_dtans_sink sink, void *context)
 {

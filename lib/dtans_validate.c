@@ -1,4 +1,5 @@
-/* CSR-dtANS: the check of data from outside. Sizes and tables first, then every slice is decoded once: what passes can be multiplied. */
+/* CSR-dtANS: the check of data from outside. Sizes and tables first, then every slice is decoded once: what passes can be
+ * multiplied. */
 #include "dtans_reader.h"
 
 #include <stdlib.h>
@@ -44,7 +45,8 @@ static macko_status check_lengths(const macko_matrix *m, macko_error *err)
 {
   const macko_section *s = macko_find_section(m, "lengths");
   int64_t sum = 0;
-  if (!s || (s->type != MACKO_U8 && s->type != MACKO_U16 && s->type != MACKO_U32) || s->bytes != m->nrows * macko_type_bytes(s->type))
+  if (!s || (s->type != MACKO_U8 && s->type != MACKO_U16 && s->type != MACKO_U32) ||
+      s->bytes != m->nrows * macko_type_bytes(s->type))
     return macko_fail(err, MACKO_CORRUPT, "section lengths does not hold %lld row lengths", (long long)m->nrows);
   for (int64_t i = 0; i < m->nrows; i++) {
     if (macko_dtans_length(s, i) > m->ncols)
@@ -61,12 +63,13 @@ static macko_status check_starts(const macko_matrix *m, const char *name, int64_
 {
   const macko_section *s = macko_find_section(m, name);
   int64_t slices = macko_dtans_slices(m->nrows, m->plan.params[MACKO_DTANS_ROWS]), before = 0;
-  if (!is_index(s, slices + 1)) return macko_fail(err, MACKO_CORRUPT, "section %s does not hold %lld starts", name, (long long)slices + 1);
+  if (!is_index(s, slices + 1))
+    return macko_fail(err, MACKO_CORRUPT, "section %s does not hold %lld starts", name, (long long)slices + 1);
   for (int64_t i = 0; i <= slices; i++) {
     int64_t start = macko_index(s->type, s->data, i);
     if (start < before || start > last || (i == 0 && start) || (i == slices && start != last))
-      return macko_fail(err, MACKO_CORRUPT, "section %s goes from %lld to %lld at slice %lld of %lld words", name, (long long)before,
-                        (long long)start, (long long)i, (long long)last);
+      return macko_fail(err, MACKO_CORRUPT, "section %s goes from %lld to %lld at slice %lld; it ends at %lld", name,
+                        (long long)before, (long long)start, (long long)i, (long long)last);
     before = start;
   }
   return MACKO_OK;
@@ -86,7 +89,8 @@ static macko_status check_table(const macko_matrix *m, macko_dtans_part part, ma
     return macko_fail(err, MACKO_CORRUPT, "section %s runs from %d to %d", name, first[0], first[symbols]);
   for (int64_t i = 0; i < symbols; i++)
     if (first[i + 1] <= first[i] || first[i + 1] - first[i] > m->plan.params[MACKO_DTANS_MULTIPLICITY])
-      return macko_fail(err, MACKO_CORRUPT, "section %s goes from %d to %d at symbol %lld", name, first[i], first[i + 1], (long long)i);
+      return macko_fail(err, MACKO_CORRUPT, "section %s goes from %d to %d at symbol %lld", name, first[i], first[i + 1],
+                        (long long)i);
   if (part & MACKO_DTANS_GAPS) status = expect(m, "gap_symbols", MACKO_U32, symbols, err);
   if (!status && part & MACKO_DTANS_VALUES) status = expect(m, "value_symbols", m->value_type, symbols, err);
   return status;
@@ -172,11 +176,11 @@ macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err)
   if (s) return s;
   macko_dtans_open_reader(m, &r);
   for (int64_t slice = 0; slice < macko_dtans_slices(m->nrows, r.rows); slice++) {
-    if (!macko_dtans_walk_slice(&r, m->value_type, slice, &w, sink, &c) || !used_up(&r, &w))
+    if (!macko_dtans_walk_any(&r, slice, &w, sink, &c) || !used_up(&r, &w))
       return macko_fail(err, MACKO_CORRUPT, "the words of slice %lld do not decode to its row lengths", (long long)slice);
     if (c.bad_row >= 0)
-      return macko_fail(err, MACKO_CORRUPT, "column %lld in row %lld is outside 0..%lld or not after the one before", (long long)c.bad_col,
-                        (long long)c.bad_row, (long long)m->ncols - 1);
+      return macko_fail(err, MACKO_CORRUPT, "column %lld in row %lld is outside 0..%lld or not after the one before",
+                        (long long)c.bad_col, (long long)c.bad_row, (long long)m->ncols - 1);
     if (r.value_slices && w.next_value != macko_index(r.value_slices->type, r.value_slices->data, slice + 1))
       return macko_fail(err, MACKO_CORRUPT, "section value_slices does not fit the row lengths of slice %lld", (long long)slice);
   }

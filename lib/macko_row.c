@@ -333,18 +333,31 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
+/* What solvers do most: one f64 vector, for every codec and gap width a loop of its own. */
+static inline __attribute__((always_inline)) void one_vector(const macko_matrix *m, const macko_product *q, macko_type stored,
+                                                             macko_type table)
+{
+  switch (m->plan.delta_bits) {
+  case 1: multiply_as(m, q, 1, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
+  case 2: multiply_as(m, q, 2, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
+  case 4: multiply_as(m, q, 4, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
+  case 8: multiply_as(m, q, 8, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
+  default: multiply_as(m, q, 16, stored, table, MACKO_F64, MACKO_OP_N, 1);
+  }
+}
+
 static void multiply(const macko_matrix *m, const macko_product *p)
 {
-  int b = m->plan.delta_bits;
-#define ANY(vector, op, group) multiply_as(m, &q, b, m->plan.stored_type, m->value_type, vector, op, group)
-#define F64(vector, op, group) \
-  switch (b) { \
-  case 4: multiply_as(m, &q, 4, MACKO_F64, MACKO_F64, vector, op, group); break; \
-  case 8: multiply_as(m, &q, 8, MACKO_F64, MACKO_F64, vector, op, group); break; \
-  case 16: multiply_as(m, &q, 16, MACKO_F64, MACKO_F64, vector, op, group); break; \
-  default: multiply_as(m, &q, b, MACKO_F64, MACKO_F64, vector, op, group); \
-  }
-  if (m->plan.stored_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
+  macko_type stored = m->plan.stored_type;
+  int plain = p->op == MACKO_OP_N && p->vector_type == MACKO_F64 && p->k == 1;
+#define ANY(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, m->plan.stored_type, m->value_type, vector, op, group)
+#define F64(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, MACKO_F64, MACKO_F64, vector, op, group)
+  if (plain && stored == MACKO_F64) one_vector(m, p, MACKO_F64, MACKO_F64);
+  else if (plain && stored == MACKO_F32) one_vector(m, p, MACKO_F32, MACKO_F32);
+  else if (plain && stored == MACKO_I8) one_vector(m, p, MACKO_I8, MACKO_I8);
+  else if (plain && stored == MACKO_U8 && m->value_type == MACKO_F64) one_vector(m, p, MACKO_U8, MACKO_F64);
+  else if (plain && stored == MACKO_U16 && m->value_type == MACKO_F64) one_vector(m, p, MACKO_U16, MACKO_F64);
+  else if (stored == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
   else MACKO_FOR_GROUPS(p, ANY)
 }
 

@@ -17,7 +17,8 @@ static macko_status choose(const macko_csr *a, const macko_options *options, mac
   macko_status refused = MACKO_OK;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
     macko_plan plan = {0};
-    if (options->format == MACKO_FORMAT_AUTO ? format_ops[f]->why_not_automatic != NULL : options->format != (macko_format)f) continue;
+    if (options->format == MACKO_FORMAT_AUTO && format_ops[f]->why_not_automatic) continue;
+    if (options->format != MACKO_FORMAT_AUTO && options->format != (macko_format)f) continue;
     macko_status s = format_ops[f]->plan(a, options, &plan, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;

@@ -14,7 +14,8 @@ static macko_status expected(const macko_options *o)
 {
   int packed = o->values == MACKO_VALUES_NARROW || o->values == MACKO_VALUES_DICT;
   if (o->format == MACKO_FORMAT_CSR) return packed ? MACKO_UNSUPPORTED : MACKO_OK;
-  if (o->format == MACKO_FORMAT_DTANS && o->variant > MACKO_VARIANT_SPLIT && o->values != MACKO_VALUES_AUTO) return MACKO_UNSUPPORTED;
+  if (o->format == MACKO_FORMAT_DTANS && o->variant > MACKO_VARIANT_SPLIT && o->values != MACKO_VALUES_AUTO)
+    return MACKO_UNSUPPORTED;
   if (o->format != MACKO_FORMAT_MACKO) return MACKO_OK;
   if (o->layout == MACKO_LAYOUT_SLICE && o->delta_bits) return MACKO_UNSUPPORTED;
   if (o->layout == MACKO_LAYOUT_PAPER && (packed || o->delta_bits == 16)) return MACKO_UNSUPPORTED;

@@ -1,4 +1,4 @@
-/* Format dtans: sizes that must be reached, predictions, values refreshed beside untouched gaps, damage, the example of the manual. */
+/* Format dtans: sizes that must be reached, predictions, refresh beside untouched gaps, damage, the example of the manual. */
 #include "format.h"
 #include "matrices.h"
 
@@ -17,8 +17,8 @@ typedef struct {
 
 static macko_csr view(const plain *a)
 {
-  return (macko_csr){.nrows = a->rows, .ncols = a->rows, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
-                     .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+  return (macko_csr){.nrows = a->rows, .ncols = a->rows, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = MACKO_F64, .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
 }
 
 static plain room(int64_t rows, int64_t nnz)
@@ -74,7 +74,7 @@ static plain banded(int64_t n, int64_t half_width, int64_t per_row)
   return a;
 }
 
-/* Barabasi-Albert: each new node joins m nodes, chosen in proportion to their degree. Ones; rows unsorted, duplicates not added. */
+/* Barabasi-Albert: each new node joins m nodes, chosen in proportion to their degree. Ones; rows are not sorted. */
 static plain power_law(int64_t n, int64_t m)
 {
   int64_t *from = malloc((size_t)(n * m) * 8), *to = malloc((size_t)(n * m) * 8), *at = calloc((size_t)n + 1, 8), edges = 0;
@@ -117,7 +117,8 @@ static macko_matrix *encode(const macko_csr *a, macko_variant variant, macko_val
 START_TEST(sizes_are_reached_and_predicted)
 {
   /* CSR bytes to ours, by kind and variant (auto, split, joint, paper); 0: nothing is promised. */
-  static const double least[4][4] = {{7.96, 0, 7.96, 2.55}, {23.1, 0, 23.1, 7.06}, {1.35, 1.35, 0, 1.18}, {4.08, 4.08, 2.5, 3.39}};
+  static const double least[4][4] = {
+      {7.96, 0, 7.96, 2.55}, {23.1, 0, 23.1, 7.06}, {1.35, 1.35, 0, 1.18}, {4.08, 4.08, 2.5, 3.39}};
   plain a = kind_of_matrix(_i);
   macko_csr c = view(&a);
   for (int v = MACKO_VARIANT_AUTO; v <= MACKO_VARIANT_PAPER; v++) {
@@ -125,7 +126,8 @@ START_TEST(sizes_are_reached_and_predicted)
     macko_info info;
     macko_error err;
     macko_get_info(m, &info);
-    double ratio = (double)info.csr_bytes / (double)info.bytes, off = fabs((double)(m->plan.bytes - info.bytes)) / (double)info.bytes;
+    double ratio = (double)info.csr_bytes / (double)info.bytes;
+    double off = fabs((double)(m->plan.bytes - info.bytes)) / (double)info.bytes;
     ck_assert_msg(ratio >= least[_i][v], "matrix %d, %s: 1/%.3f of CSR", _i, info.reason, ratio);
     ck_assert_msg(off <= 0.01, "matrix %d, %s: %ld bytes predicted, %ld written", _i, info.reason, (long)m->plan.bytes,
                   (long)info.bytes);
@@ -165,7 +167,7 @@ START_TEST(refresh_leaves_the_gaps_of_split_alone)
     copy[i] = memcpy(malloc((size_t)s->bytes), s->data, (size_t)s->bytes);
   }
   for (int kind = 0; kind < 4; kind++) {
-    for (int64_t p = 0; p < nnz; p++) a.values[p] = kind == 0 ? gauss() : kind == 1 ? 7 : kind == 2 ? (double)(p % 3) / 3 : gauss();
+    for (int64_t p = 0; p < nnz; p++) a.values[p] = kind == 1 ? 7 : kind == 2 ? (double)(p % 3) / 3 : gauss();
     ck_assert_msg(!macko_refresh(m, &c, &err), "%s", err.text);
     ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
     ck_assert(!macko_decode(m, NULL, NULL, back, &err));

@@ -1,5 +1,5 @@
-/* Variant paper of format dtans against golden files, which an independent model has written (test/golden/dtans/make.py): the same
- * tables, the same words. */
+/* Variant paper of format dtans against golden files, which an independent model has written (test/golden/dtans/make.py): the
+ * same tables, the same words. */
 #include "macko.h"
 
 #include <check.h>
@@ -8,8 +8,9 @@
 #include <string.h>
 
 static const char *const cases[] = {
-    "ones-f64", "ones-f32", "few-f64", "few-f32", "any-f64",    "any-f32", "one-row", "one-each", "short", "fours",  "eights",
-    "wide-f64", "wide-f32", "dense",   "far",     "dense-ones", "far-any", "long",    "tall",     "slices", "escaped-values", "escaped-gaps"};
+    "ones-f64", "ones-f32", "few-f64", "few-f32", "any-f64",    "any-f32", "one-row", "one-each",
+    "short",    "fours",    "eights",  "wide-f64", "wide-f32",  "dense",   "far",     "dense-ones",
+    "far-any",  "long",     "tall",    "slices",   "escaped-values",       "escaped-gaps"};
 enum { CASES = sizeof cases / sizeof *cases };
 
 static uint64_t state;
@@ -60,8 +61,8 @@ static macko_csr make(FILE *file)
     }
     row_ptr[i + 1] = n;
   }
-  return (macko_csr){.nrows = rows, .ncols = UINT32_MAX, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = value_type,
-                     .row_ptr = row_ptr, .cols = cols, .values = values};
+  return (macko_csr){.nrows = rows, .ncols = UINT32_MAX, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = value_type, .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
 static uint64_t element(const macko_section *s, int64_t i)

@@ -44,7 +44,8 @@ int main(int argc, char **argv)
 }
 C
 # shellcheck disable=SC2086
-${MPICC:-mpicc} -w $PETSC_CFLAGS "$dir/program.c" -o "$dir/work/program" $PETSC_LIBS -lm || fail "the PETSc program does not compile"
+${MPICC:-mpicc} -w $PETSC_CFLAGS "$dir/program.c" -o "$dir/work/program" $PETSC_LIBS -lm ||
+  fail "the PETSc program does not compile"
 cp "$src/examples/spmv.c" "$dir/work" && cp "$src/examples/tridiagonal.mtx" "$dir/work/matrix.mtx" || exit 1
 cp "$src"/examples/heat*.f90 "$dir/work" || exit 1
 mkdir -p "$dir/site/MM/HB" "$dir/bcsstk24"
@@ -82,6 +83,10 @@ ran=0 built=0
 while IFS= read -r line; do
   case $line in
     ./quickstart*|autoreconf*|./configure*|make|make\ *) build_command "$line"; built=$((built + 1)) ;;
+    macko-eigs*)
+      [ -x solvers/macko-eigs ] || { echo "not run, no SLEPc: $line"; continue; }
+      (cd "$dir/work" && bash -c "$line") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }
+      ran=$((ran + 1)) ;;
     *)
       possible "$line" || { echo "skipped, not built here: $line"; continue; }
       (cd "$dir/work" && bash -c "${line//\/usr\/local/$root}") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }

@@ -103,7 +103,7 @@ START_TEST(a_long_gap_has_a_bounded_cost)
   plain a = room(100, 2000000, 100 * 50);
   for (int64_t i = 0, n = 0; i < 100; i++) {
     for (int64_t k = 0; k < 50; k++, n++) a.col[n] = (int32_t)(k + (k > 25 ? 1900000 : 0)), a.values[n] = nonzero();
-    a.row_ptr[i + 1] = n + 1;
+    a.row_ptr[i + 1] = n;
   }
   macko_info info = encode_info(&a, "row", "1", "raw");
   ck_assert_int_eq(info.bytes, 101 * 4 + 5000 * 8 + (5000 + 7) / 8 + 101 * 4 + 100 * 4);

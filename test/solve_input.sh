@@ -1,6 +1,5 @@
 #!/bin/bash
-# macko-solve on what goes wrong: arguments, options nobody knows, damaged PETSc files, answers that only look converged; and what it
-# shows on a terminal.
+# macko-solve on what goes wrong: arguments, options nobody knows, damaged PETSc files, answers that only look converged.
 src=${srcdir:-.}
 solve=solvers/macko-solve
 [ -x $solve ] || { echo "SKIP: macko-solve is not built (no PETSc)"; exit 77; }
@@ -54,7 +53,8 @@ $solve "$dir/singular.mtx" -rhs "$dir/outside.mtx" >"$dir/text" 2>&1
 [ $? = 2 ] || grep -q '^WARNING' "$dir/text" || fail "a singular matrix, inconsistent, passes for solved"
 
 # PETSc's files: damaged in the head, cut short, dense, vectors of the wrong length.
-width=$(grep -q 'define PETSC_USE_64BIT_INDICES' $(for flag in $PETSC_CFLAGS; do case $flag in /*) echo "$flag/petscconf.h" ;; -I*) echo "${flag#-I}/petscconf.h" ;; esac; done) 2>/dev/null && echo 8 || echo 4)
+width=$(printf '#include <petscsys.h>\n#ifdef PETSC_USE_64BIT_INDICES\nwidth 8\n#else\nwidth 4\n#endif\n' |
+  ${MPICC:-mpicc} -E $PETSC_CFLAGS - | sed -n 's/^width //p')
 $solve "$T" -ksp_view_mat binary:"$dir/t.bin" -ksp_view_rhs binary:"$dir/b.bin" -ksp_gmres_restart 50 >"$dir/text" 2>&1 ||
   fail "cannot write PETSc's files"
 python3 - "$dir" "$width" <<'P' || fail "python3"
@@ -91,8 +91,8 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n
 $solve "$dir/nan.mtx" -json "$dir/nan.json" >"$dir/text" 2>&1
 [ $? = 2 ] || fail "NaN in the matrix: exit status"
 for file in one nan; do
-  python3 -c 'import json, sys; json.load(open(sys.argv[1]), parse_constant=lambda c: sys.exit("no JSON: " + c))' "$dir/$file.json" ||
-    fail "$file.json"
+  python3 -c 'import json, sys; json.load(open(sys.argv[1]), parse_constant=lambda c: sys.exit("no JSON: " + c))' \
+    "$dir/$file.json" || fail "$file.json"
 done
 [ -z "$(ls "$dir"/*.part 2>/dev/null)" ] || fail "a temporary file is left"
 exit 0

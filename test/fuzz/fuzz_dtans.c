@@ -1,5 +1,5 @@
-/* Damaged dtans matrices: whatever a few bytes do to the sections of a good matrix, validate answers, and what it lets pass can be
- * decoded and multiplied. Built two ways: with -fsanitize=fuzzer (libFuzzer's main), or with FUZZ_MAIN, which runs a fixed number of
+/* Damaged dtans matrices: whatever a few bytes do to a good matrix, validate answers, and what it lets pass can be decoded and
+ * multiplied. Built two ways: with -fsanitize=fuzzer (libFuzzer's main), or with FUZZ_MAIN, which runs a fixed number of
  * pseudo-random inputs in `make check`. */
 #include "format.h"
 
