@@ -22,13 +22,18 @@ static const struct {
 #include "choices.def"
 #undef MACKO_VALUES
   },
+  {"-mat_macko_variant", "variant", "Variant of format dtans"
+#define MACKO_VARIANT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_VARIANT
+  },
 };
 
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   const macko_options *old = &m->options;
   if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
-      old->values != options->values)
+      old->values != options->values || old->variant != options->variant)
     m->owner = NULL;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
@@ -51,7 +56,8 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
     } else {
-      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text, sizeof text, &given));
+      PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
+                                      sizeof text, &given));
     }
     if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",

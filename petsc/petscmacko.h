@@ -20,8 +20,8 @@ PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
  * ranks. */
 PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
 
-/* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of this rank's diagonal block and
- * belong to the matrix until it changes. */
+/* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of this rank's diagonal block
+ * and belong to the matrix until it changes. */
 typedef struct {
   PetscBool      encoded; /* PETSC_FALSE before the first product: then the rest is zero */
   const char    *format, *layout, *values, *reason;

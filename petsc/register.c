@@ -20,7 +20,8 @@ static PetscErrorCode CheckVersion(void)
   PetscFunctionBegin;
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "libpetscmacko was built for PETSc %d.%d and cannot work with the running PETSc %d.%d: build it with --with-petsc of that one",
+             "libpetscmacko was built for PETSc %d.%d and cannot work with the running PETSc %d.%d: build it with --with-petsc "
+             "of that one",
              PETSC_VERSION_MAJOR, PETSC_VERSION_MINOR, (int)major, (int)minor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -160,7 +160,8 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec 
   else PetscCall(VecRestoreArray(y, &ya));
   PetscCall(VecRestoreArrayRead(x, &xa));
   macko_get_info(m->compressed, &info);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)info.nnz - (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0)));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)info.nnz -
+                          (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0)));
   PetscCall(PetscLogEventEnd(MACKO_Mult, A, x, y, 0));
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -119,8 +119,8 @@ static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
   PetscCall(Range(comm, (double)m->refreshes, "%.0f", refreshes, sizeof refreshes));
   PetscCall(Range(comm, m->encode_seconds, "%.3g", encode_seconds, sizeof encode_seconds));
   PetscCall(Range(comm, m->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes, encode_seconds,
-                                   refreshes, refresh_seconds));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes,
+                                   encode_seconds, refreshes, refresh_seconds));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

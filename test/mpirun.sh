@@ -2,6 +2,7 @@
 # Runs an MPI test under 1, 2 and 3 ranks, each within a time limit: a deadlock is a failure, not a wait. PETSc lists at the end
 # what of its memory was not freed.
 export PETSC_OPTIONS="-malloc_dump $PETSC_OPTIONS" OMP_NUM_THREADS=1
+export OMPI_MCA_mpi_yield_when_idle=1 # waiting ranks must not take the cores from working ones
 log=`mktemp`
 trap 'rm -f "$log"' EXIT
 for ranks in ${MACKO_TEST_RANKS-1 2 3}; do

@@ -209,92 +209,115 @@ static double gamma_of(double m)
   return mu / (1 - mu);
 }
 
-/* The largest |z - reference| / bound over all ranks; Inf where the bound is 0 and the difference is not, or for a NaN. */
-static PetscErrorCode excess(Mat P, product *op, Vec x, Vec y, Vec z, Vec reference, double *worst)
-{
-  Mat                absolute, ones;
-  Vec                ax, ay, sums, counts, unit;
-  const PetscScalar *za, *ra, *sa, *ca, *ya;
-  PetscInt           n;
-  PetscMPIInt        size;
-  double             mine = 0;
+/* For one vector x: the terms of each row of op(A) x, and (|A||x|) */
+typedef struct {
+  Vec counts, sums;
+} bound;
 
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(replaced(P, PETSC_FALSE, &absolute));
-  PetscCall(replaced(P, PETSC_TRUE, &ones));
-  PetscCall(VecDuplicate(x, &ax));
-  PetscCall(VecDuplicate(x, &unit));
-  PetscCall(VecDuplicate(z, &ay));
-  PetscCall(VecDuplicate(z, &sums));
-  PetscCall(VecDuplicate(z, &counts));
-  PetscCall(VecCopy(x, ax));
-  PetscCall(VecAbs(ax));
-  PetscCall(VecSet(unit, 1));
-  PetscCall(VecSet(ay, 0));
-  if (y) PetscCall(VecCopy(y, ay));
-  PetscCall(VecAbs(ay));
-  PetscCall((*op)(absolute, ax, NULL, sums));
-  PetscCall((*op)(ones, unit, NULL, counts));
-  PetscCall(VecGetLocalSize(z, &n));
-  PetscCall(VecGetArrayRead(z, &za));
-  PetscCall(VecGetArrayRead(reference, &ra));
-  PetscCall(VecGetArrayRead(sums, &sa));
-  PetscCall(VecGetArrayRead(counts, &ca));
-  PetscCall(VecGetArrayRead(ay, &ya));
-  for (PetscInt i = 0; i < n; i++) {
-    double bound = gamma_of(2 * (PetscRealPart(ca[i]) + 3 + size) + 1) * PetscRealPart(sa[i] + ya[i]);
-    double difference = PetscAbsScalar(za[i] - ra[i]);
-    if (difference <= bound) mine = PetscMax(mine, bound > 0 ? difference / bound : 0);
-    else mine = bound > 0 && difference == difference ? PetscMax(mine, difference / bound) : PETSC_MAX_REAL;
-  }
-  PetscCall(VecRestoreArrayRead(z, &za));
-  PetscCall(VecRestoreArrayRead(reference, &ra));
-  PetscCall(VecRestoreArrayRead(sums, &sa));
-  PetscCall(VecRestoreArrayRead(counts, &ca));
-  PetscCall(VecRestoreArrayRead(ay, &ya));
-  PetscCallMPI(MPI_Allreduce(&mine, worst, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
-  PetscCall(VecDestroy(&ax));
-  PetscCall(VecDestroy(&ay));
-  PetscCall(VecDestroy(&sums));
-  PetscCall(VecDestroy(&counts));
-  PetscCall(VecDestroy(&unit));
-  PetscCall(MatDestroy(&absolute));
-  PetscCall(MatDestroy(&ones));
-  PetscFunctionReturn(PETSC_SUCCESS);
+static bound make_bound(Mat absolute, Mat ones, product *op, Vec x, Vec z)
+{
+  bound b;
+  Vec   ax;
+  OK(VecDuplicate(z, &b.counts));
+  OK(VecDuplicate(z, &b.sums));
+  OK(VecDuplicate(x, &ax));
+  OK(VecSet(ax, 1));
+  OK((*op)(ones, ax, NULL, b.counts));
+  OK(VecCopy(x, ax));
+  OK(VecAbs(ax));
+  OK((*op)(absolute, ax, NULL, b.sums));
+  OK(VecDestroy(&ax));
+  return b;
 }
 
-static void compare(Mat A, Mat P, const char *name, product *op, product *bound_op, Vec x, Vec y, PetscBool in_place, const char *when)
+static void free_bound(bound *b)
+{
+  OK(VecDestroy(&b->counts));
+  OK(VecDestroy(&b->sums));
+}
+
+/* The largest |z - reference| / bound over all ranks; enormous where the bound is 0 and the difference is not, or for a NaN.
+   y is what was added to the product, or NULL. */
+static double excess(const bound *b, Vec y, Vec z, Vec reference)
+{
+  const PetscScalar *za, *ra, *sa, *ca, *ya = NULL;
+  PetscInt           n;
+  double             mine = 0, worst;
+  OK(VecGetLocalSize(z, &n));
+  OK(VecGetArrayRead(z, &za));
+  OK(VecGetArrayRead(reference, &ra));
+  OK(VecGetArrayRead(b->sums, &sa));
+  OK(VecGetArrayRead(b->counts, &ca));
+  if (y) OK(VecGetArrayRead(y, &ya));
+  for (PetscInt i = 0; i < n; i++) {
+    double size       = PetscRealPart(sa[i]) + (y ? PetscAbsScalar(ya[i]) : 0);
+    double allowed    = gamma_of(2 * (PetscRealPart(ca[i]) + 3 + ranks()) + 1) * size;
+    double difference = PetscAbsScalar(za[i] - ra[i]);
+    if (difference <= allowed) mine = PetscMax(mine, allowed > 0 ? difference / allowed : 0);
+    else mine = allowed > 0 && difference == difference ? PetscMax(mine, difference / allowed) : PETSC_MAX_REAL;
+  }
+  if (y) OK(VecRestoreArrayRead(y, &ya));
+  OK(VecRestoreArrayRead(z, &za));
+  OK(VecRestoreArrayRead(reference, &ra));
+  OK(VecRestoreArrayRead(b->sums, &sa));
+  OK(VecRestoreArrayRead(b->counts, &ca));
+  MPI_Allreduce(&mine, &worst, 1, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD);
+  return worst;
+}
+
+/* One product of both; y is added, or only of the right sizes, or the result's own place. */
+typedef struct {
+  const char *name;
+  product    *op;
+  int         adds, in_place;
+} kind;
+
+static void compare(Mat A, Mat P, kind k, const bound *b, Vec x, Vec y, const char *when)
 {
   Vec    mine, theirs;
   double worst;
   OK(VecDuplicate(y, &mine));
   OK(VecDuplicate(y, &theirs));
   OK(VecSet(mine, PETSC_MAX_REAL)); /* nothing of it may survive */
-  if (in_place) OK(VecCopy(y, mine));
-  OK((*op)(A, x, in_place ? mine : y, mine));
-  OK((*op)(P, x, y, theirs));
-  OK(excess(P, bound_op, x, op == bound_op ? NULL : y, mine, theirs, &worst));
-  ck_assert_msg(worst <= 1, "%s: %s%s is off by %g times the bound", when, name, in_place ? " in place" : "", worst);
+  if (k.in_place) OK(VecCopy(y, mine));
+  OK((*k.op)(A, x, k.in_place ? mine : y, mine));
+  OK((*k.op)(P, x, y, theirs));
+  worst = excess(b, k.adds ? y : NULL, mine, theirs);
+  ck_assert_msg(worst <= 1, "%s: %s%s is off by %g times the bound", when, k.name, k.in_place ? " in place" : "", worst);
   OK(VecDestroy(&mine));
   OK(VecDestroy(&theirs));
 }
 
+static const kind forward_kinds[]   = {{"MatMult", forward, 0, 0},
+                                       {"MatMultAdd", MatMultAdd, 1, 0},
+                                       {"MatMultAdd", MatMultAdd, 1, 1}};
+static const kind transpose_kinds[] = {{"MatMultTranspose", transpose, 0, 0},
+                                       {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 0},
+                                       {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 1}};
+
 void assert_same_products(Mat A, Mat P, const char *when)
 {
+  Mat         absolute, ones;
   Vec         right, left;
   PetscRandom random;
+  bound       bounds[2];
   OK(MatCreateVecs(P, &right, &left));
   OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
   OK(PetscRandomSetInterval(random, -1, 1));
   OK(VecSetRandom(right, random));
   OK(VecSetRandom(left, random));
-  compare(A, P, "MatMult", forward, forward, right, left, PETSC_FALSE, when);
-  compare(A, P, "MatMultAdd", MatMultAdd, forward, right, left, PETSC_FALSE, when);
-  compare(A, P, "MatMultAdd", MatMultAdd, forward, right, left, PETSC_TRUE, when);
-  compare(A, P, "MatMultTranspose", transpose, transpose, left, right, PETSC_FALSE, when);
-  compare(A, P, "MatMultTransposeAdd", MatMultTransposeAdd, transpose, left, right, PETSC_FALSE, when);
-  compare(A, P, "MatMultTransposeAdd", MatMultTransposeAdd, transpose, left, right, PETSC_TRUE, when);
+  OK(replaced(P, PETSC_FALSE, &absolute));
+  OK(replaced(P, PETSC_TRUE, &ones));
+  bounds[0] = make_bound(absolute, ones, forward, right, left);
+  bounds[1] = make_bound(absolute, ones, transpose, left, right);
+  for (int i = 0; i < 3; i++) {
+    compare(A, P, forward_kinds[i], &bounds[0], right, left, when);
+    compare(A, P, transpose_kinds[i], &bounds[1], left, right, when);
+  }
+  free_bound(&bounds[0]);
+  free_bound(&bounds[1]);
+  OK(MatDestroy(&absolute));
+  OK(MatDestroy(&ones));
   OK(PetscRandomDestroy(&random));
   OK(VecDestroy(&right));
   OK(VecDestroy(&left));

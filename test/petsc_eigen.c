@@ -7,7 +7,8 @@ enum { N = 60, WANTED = 3 };
 
 static const char *const methods[] = {
   "-eps_type krylovschur",
-  "-eps_type krylovschur -eps_target 0 -eps_target_magnitude -st_type sinvert -st_ksp_type gmres -st_pc_type jacobi -st_ksp_rtol 1e-12",
+  "-eps_type krylovschur -eps_target 0 -eps_target_magnitude -st_type sinvert -st_ksp_type gmres -st_pc_type jacobi "
+  "-st_ksp_rtol 1e-12",
   "-eps_type arnoldi",
   "-eps_type lobpcg -eps_smallest_real -st_ksp_type preonly -st_pc_type jacobi",
 };
@@ -57,8 +58,9 @@ START_TEST(eigenvalues_agree)
   OK(PetscOptionsClear(NULL));
   ck_assert_msg(plain_steps == our_steps, "%s: %d steps, plain AIJ %d", methods[_i], (int)our_steps, (int)plain_steps);
   for (int i = 0; i < WANTED; i++) /* both are within SLEPc's default tolerance of the eigenvalue */
-    ck_assert_msg(PetscAbsScalar(plain[i] - ours[i]) <= 2e-8 * PetscAbsScalar(plain[i]), "%s: eigenvalue %d is %.17g, plain AIJ %.17g",
-                  methods[_i], i, (double)PetscRealPart(ours[i]), (double)PetscRealPart(plain[i]));
+    ck_assert_msg(PetscAbsScalar(plain[i] - ours[i]) <= 2e-8 * PetscAbsScalar(plain[i]),
+                  "%s: eigenvalue %d is %.17g, plain AIJ %.17g", methods[_i], i, (double)PetscRealPart(ours[i]),
+                  (double)PetscRealPart(plain[i]));
   assert_ours(A, "after the solve");
   OK(MatDestroy(&A));
   OK(MatDestroy(&P));

@@ -1,4 +1,4 @@
-/* A PETSc program like any other, which has never heard of macko: A x = b with the matrix type and the solver of the command line.
+/* A PETSc program like any other, which has never heard of macko: A x = b with the matrix type and solver of the command line.
  * Built with OTHER_VERSION it claims to run on another minor version of PETSc. */
 #include <petscksp.h>
 

@@ -70,8 +70,8 @@ static outcome solve(const char *type, PetscScalar convection)
   DM      da;
   KSP     ksp;
   Mat     A;
-  OK(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 25, 25, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
-                  NULL, NULL, &da));
+  OK(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, 25, 25, PETSC_DECIDE, PETSC_DECIDE, 1,
+                  1, NULL, NULL, &da));
   OK(DMSetMatType(da, type));
   OK(DMSetUp(da));
   OK(KSPCreate(PETSC_COMM_WORLD, &ksp));

@@ -1,4 +1,4 @@
-/* How a matrix becomes ours: made in every way, converted in every way, with options, through DM; and what is stored and how often. */
+/* How a matrix becomes ours: made in every way, converted in every way, with options, through DM; what is stored, how often. */
 #include "petsc_common.h"
 
 #include <petscdmda.h>
@@ -89,7 +89,8 @@ START_TEST(every_sequential_matrix_can_be_ours)
   OK(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJMACKO, &ours));
   ASSERT_ALL(ours, "-mat_seqaij_type is not heard");
   for (PetscInt i = 0; i < N; i++)
-    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, N - 1); j++) OK(MatSetValue(A, i, j, i == j ? 4 : -1, INSERT_VALUES));
+    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, N - 1); j++)
+      OK(MatSetValue(A, i, j, i == j ? 4 : -1, INSERT_VALUES));
   OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
   OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   OK(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &cols));
@@ -118,8 +119,9 @@ END_TEST
 
 /* ---- converted in every way, with a compressed form to be left behind ---- */
 
-static const char *const conversions[] = {"to ours, new", "to ours, into an old one", "to ours, in place", "to plain, new",
-                                          "to plain, into an old one", "to plain, in place", "to ours by type", "to plain by type"};
+static const char *const conversions[] = {"to ours, new",  "to ours, into an old one",  "to ours, in place",
+                                          "to plain, new", "to plain, into an old one", "to plain, in place",
+                                          "to ours by type", "to plain by type"};
 enum { CONVERSIONS = sizeof conversions / sizeof *conversions, TO_OURS_BY_TYPE = 6 };
 
 static PetscErrorCode convert(int way, const char *to, Mat *A)
@@ -273,8 +275,8 @@ static void forget(const setting *settings, int count)
 
 START_TEST(options_go_by_prefix)
 {
-  const setting settings[] = {{"-mine_mat_type", MATAIJMACKO}, {"-mine_mat_macko_format", "macko"}, {"-mine_mat_macko_layout", "row"},
-                              {"-mine_mat_macko_values", "f32"}, {"-mat_macko_format", "csr"}};
+  const setting settings[] = {{"-mine_mat_type", MATAIJMACKO}, {"-mine_mat_macko_format", "macko"},
+                              {"-mine_mat_macko_layout", "row"}, {"-mine_mat_macko_values", "f32"}, {"-mat_macko_format", "csr"}};
   Mat           A = with_options("mine_", settings, 5), B;
   MatMackoInfo  info = info_after_product(A);
   ASSERT_ALL(!strcmp(info.format, "macko") && !strcmp(info.layout, "row") && !strcmp(info.values, "f32") && info.lossy,
@@ -309,7 +311,8 @@ END_TEST
 /* A block Jacobi preconditioner may multiply with the diagonal block before anyone multiplies with the matrix. */
 START_TEST(a_block_used_first_has_the_options)
 {
-  const setting settings[] = {{"-mine_mat_type", MATAIJMACKO}, {"-mine_mat_macko_format", "macko"}, {"-mine_mat_macko_layout", "paper"}};
+  const setting settings[] = {{"-mine_mat_type", MATAIJMACKO}, {"-mine_mat_macko_format", "macko"},
+                              {"-mine_mat_macko_layout", "paper"}};
   Mat           A = with_options("mine_", settings, 3), block;
   MatMackoInfo  info;
   OK(MatGetDiagonalBlock(A, &block));
@@ -351,7 +354,8 @@ START_TEST(unknown_names_are_answered_with_the_nearest)
   OK(PetscPopErrorHandler());
   OK(PetscOptionsClearValue(NULL, wrong[_i].given.name));
   ASSERT_ALL(code == PETSC_ERR_USER_INPUT, "error %d", (int)code);
-  ASSERT_ALL(strstr(message, wrong[_i].given.name) && strstr(message, wrong[_i].given.text), "\"%s\" does not name what was given", message);
+  ASSERT_ALL(strstr(message, wrong[_i].given.name) && strstr(message, wrong[_i].given.text),
+             "\"%s\" does not name what was given", message);
   if (_i != 2) { /* all widths are as near to 5 */
     snprintf(quoted, sizeof quoted, "nearest is \"%s\"", wrong[_i].nearest);
     ASSERT_ALL(strstr(message, quoted) != NULL, "\"%s\" does not say that the %s", message, quoted);
