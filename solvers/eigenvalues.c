@@ -2,6 +2,7 @@
 #include "pairs.h"
 
 #include <slepceps.h>
+#include <stdio.h>
 
 static const char *WhichInWords(EPSWhich which)
 {
@@ -125,7 +126,7 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscCall(PetscStrncpy(r->which, WhichInWords(which), sizeof r->which));
   PetscCall(PetscStrlen(r->which, &length));
   if (which == EPS_TARGET_MAGNITUDE || which == EPS_TARGET_REAL || which == EPS_TARGET_IMAGINARY)
-    PetscCall(PetscSNPrintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)));
+    snprintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)); /* PETSc's own writes 2 as "2." */
   PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
   PetscCall(PetscStrcmp(type, EPSKRYLOVSCHUR, &r->lanczos));
   r->lanczos = (PetscBool)(r->lanczos && symmetric);
