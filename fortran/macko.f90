@@ -357,6 +357,12 @@ contains
     name = from_pointer(macko_values_name_c(values))
   end function macko_values_name
 
+  recursive function macko_variant_name(variant) result(name)
+    integer(c_int), intent(in) :: variant
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_variant_name_c(variant))
+  end function macko_variant_name
+
   recursive function macko_type_name(type) result(name)
     integer(c_int), intent(in) :: type
     character(len=:), allocatable :: name
@@ -371,7 +377,8 @@ contains
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values') from text ('macko', 'slice', '4', 'f32').
+  ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values', 'variant') from text ('macko', 'slice', '4', 'f32',
+  ! 'joint').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
@@ -1042,7 +1049,7 @@ module macko
     macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
-  public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_type_name
+  public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name
 
   type :: macko_matrix
     private
@@ -1137,7 +1144,6 @@ module macko
   end type macko_matrix
 
 contains
-
 
   recursive function encode_view(this, csr, err, options) result(status)
     class(macko_matrix), intent(inout) :: this

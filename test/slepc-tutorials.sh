@@ -63,7 +63,15 @@ compare eps/ex24 -mat_type -n 12 -eps_nev 2 -target 3
 compare eps/ex41 -mat_type -m 12 -eps_nev 2 -eps_largest_real
 compare svd/ex15 -mat_type -n 60 -svd_nsv 3 -svd_type trlanczos
 compare svd/ex8 -mat_type -n 40
-if [ -e "$data/rdb200.petsc" ]; then
+# Matrices from files. SLEPc's own have 4-byte integers, which a PETSc with 64-bit indices does not read.
+matrix=$dir/m.bin second=$dir/diagonal.bin
+solvers/macko-solve "${srcdir:-.}/examples/tridiagonal.mtx" -ksp_view_mat binary:"$matrix" >/dev/null || exit 1
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i, 1 + i / 7 }' >"$dir/diagonal.mtx"
+solvers/macko-solve "$dir/diagonal.mtx" -ksp_view_mat binary:"$second" >/dev/null || exit 1
+compare eps/ex4 -mat_type -file "$matrix" -eps_nev 4
+compare eps/ex7 -mat_type -f1 "$matrix" -f2 "$second" -eps_nev 2
+compare svd/ex14 -mat_type -file "$matrix" -svd_nsv 4
+if [ "$(od -An -tx1 -N4 "$matrix")" = "$(od -An -tx1 -N4 "$data/rdb200.petsc")" ]; then
   compare eps/ex4 -mat_type -file "$data/rdb200.petsc" -eps_nev 4
   compare eps/ex7 -mat_type -f1 "$data/bfw62a.petsc" -f2 "$data/bfw62b.petsc" -eps_nev 4
   compare svd/ex14 -mat_type -file "$data/rdb200.petsc" -svd_nsv 4
