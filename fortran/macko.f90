@@ -228,6 +228,14 @@ module macko_c
       type(c_ptr), value :: matrix
       type(macko_info), intent(inout) :: info
     end subroutine macko_get_info_c
+    function macko_predict_c(csr, options, info, err) bind(c, name="macko_predict")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(macko_options), intent(in) :: options
+      type(macko_info), intent(inout) :: info
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_predict_c
+    end function macko_predict_c
     function macko_get_section_c(matrix, i) bind(c, name="macko_get_section")
       import
       type(c_ptr), value :: matrix

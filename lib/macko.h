@@ -164,6 +164,10 @@ typedef struct {
 
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
 
+/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix owns
+ * it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
+macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
+
 /* One array of the compressed form, owned by the matrix. */
 typedef struct {
   const char *name;
