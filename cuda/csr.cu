@@ -1,5 +1,5 @@
 /* Plain CSR through cuSPARSE: CSR_ALG2, which gives the same bits on every run, with its preprocessing done at upload. Several vectors at
- * once, and types that cuSPARSE cannot mix, take the kernel of rows.cu. */
+ * once, and types that cuSPARSE cannot mix, take the kernel of csr_rows.cu. */
 #include "device.h"
 
 #include <cusparse.h>
@@ -114,7 +114,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
 {
   const spmv *s = (const spmv *)d->own;
   const operation *o = s ? &s->all[operation_for(p->vector_type)] : NULL;
-  if (p->k > 1 || !o || !o->ready) return macko_rows_multiply(d, p, stream, err);
+  if (p->k > 1 || !o || !o->ready) return macko_csr_rows_multiply(d, p, stream, err);
   cusparseStatus_t status = cusparseSetStream(s->handle, stream);
   if (!status) status = cusparseDnVecSetValues(o->x, (void *)p->x);
   if (!status) status = cusparseDnVecSetValues(o->y, p->y);

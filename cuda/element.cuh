@@ -40,6 +40,12 @@ __device__ __forceinline__ double any_number(int type, const void *array, int64_
   }
 }
 
+/* macko_index of lib/format.h, which is the host's. */
+static __device__ __forceinline__ int64_t index_at(int type, const void *array, int64_t i)
+{
+  return type == MACKO_I64 ? __ldg((const long long *)array + i) : (int64_t)__ldg((const int *)array + i);
+}
+
 /* ---- vectors ---- */
 
 template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, int64_t i, int any)

@@ -41,8 +41,8 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
  * MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y, alpha = 0 does not
  * read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a CUDA graph can capture
  * it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
- * Any number of streams may multiply with one device matrix at once, but for format csr, whose cuSPARSE work space needs its
- * multiplies in order.
+ * Any number of streams may multiply with one device matrix at once, but for format csr and layouts row and paper of macko, whose
+ * work space needs its multiplies in order.
  * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k, double alpha,
                                    const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,

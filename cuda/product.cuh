@@ -3,6 +3,7 @@
 #define MACKO_PRODUCT_CUH
 
 #include "element.cuh"
+#include "rows.h"
 
 /* Vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
@@ -13,15 +14,32 @@ static inline device_vectors vectors_from(const macko_product *p, int64_t j)
   return {(const char *)p->x + j * p->ldx * size, (char *)p->y + j * p->ldy * size, p->ldx, p->ldy, p->alpha, p->beta, p->vector_type};
 }
 
-/* Tables of a dictionary in the types of accumulators, made by macko_prepare_tables. */
+/* Tables of a dictionary in the types of accumulators. */
 struct device_tables {
-  double *as_f64;
-  float *as_f32; /* NULL where the values are f64 */
+  double *as_f64; /* NULL without a dictionary */
+  float *as_f32;  /* NULL where the values are f64 */
 };
+
+/* The long rows of layouts row and paper. */
+struct device_rows {
+  macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
+  void *memory;     /* its pieces and rows, and the pieces' sums */
+  double *partials;
+  int64_t bytes;
+};
+
+/* What a matrix of format macko owns. */
+struct device_macko {
+  device_tables tables;
+  device_rows rows;
+};
+
+macko_status macko_rows_prepare(device_rows *r, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+void macko_rows_destroy(device_rows *r);
 
 static inline device_values values_of(const macko_device_matrix *d)
 {
-  const device_tables *t = d->m.plan.table ? (const device_tables *)d->own : NULL;
+  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
   const void *table = macko_device_data(d, "dict");
   return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
 }
@@ -41,7 +59,7 @@ template <typename LAUNCH>
 static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {
   device_values values = values_of(d), as_f32 = values, as_stored = values;
-  const device_tables *t = d->m.plan.table ? (const device_tables *)d->own : NULL;
+  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
   int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
   if (t) as_f32.table = t->as_f32, as_stored.table = macko_device_data(d, "dict");
 #define MACKO_CASE(stored, vector, sum, table) \
