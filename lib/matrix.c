@@ -2,6 +2,7 @@
 #include "format.h"
 #include "product.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,22 @@ static const macko_format_ops *const format_ops[] = {
 #undef MACKO_FORMAT
 };
 
+/* For the loser, what it would have cost. */
+static void compare_formats(const macko_options *options, macko_format loser, const macko_plan *other, macko_plan *plan)
+{
+  size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
+  const char *name = macko_format_name(loser);
+  if (options->prefer == MACKO_PREFER_MEMORY)
+    snprintf(plan->reason + end, room, "; %s takes %lld bytes", name, (long long)other->bytes);
+  else snprintf(plan->reason + end, room, "; predicted %.3g us a multiply, %s %.3g us", 1e-3 * plan->time, name, 1e-3 * other->time);
+}
+
 /* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
 static macko_status choose(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
+  macko_plan other = {0};
+  macko_format loser = MACKO_FORMAT_AUTO;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
     macko_plan plan = {0};
     if (options->format == MACKO_FORMAT_AUTO && format_ops[f]->why_not_automatic) continue;
@@ -22,8 +35,12 @@ static macko_status choose(const macko_csr *a, const macko_options *options, mac
     macko_status s = format_ops[f]->plan(a, options, &plan, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
-    else if (!m->ops || plan.bytes < m->plan.bytes) m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
+    else if (!m->ops || macko_better(options, &plan, &m->plan)) {
+      if (m->ops) loser = m->format, other = m->plan;
+      m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
+    } else loser = (macko_format)f, other = plan;
   }
+  if (m->ops && loser != MACKO_FORMAT_AUTO) compare_formats(options, loser, &other, &m->plan);
   return m->ops ? MACKO_OK : refused;
 }
 
