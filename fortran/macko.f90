@@ -61,6 +61,10 @@ module macko_c
   integer(c_int), parameter :: macko_variant_joint = 2
   integer(c_int), parameter :: macko_variant_paper = 3
 
+  ! macko_prefer
+  integer(c_int), parameter :: macko_prefer_time = 0
+  integer(c_int), parameter :: macko_prefer_memory = 1
+
   ! macko_op
   integer(c_int), parameter :: macko_op_n = 0
   integer(c_int), parameter :: macko_op_t = 1
@@ -85,6 +89,7 @@ module macko_c
     integer(c_int) :: delta_bits
     integer(c_int) :: values
     integer(c_int) :: variant
+    integer(c_int) :: prefer
   end type macko_options
 
   type, bind(c) :: macko_info
@@ -157,6 +162,11 @@ module macko_c
       integer(c_int), value :: variant
       type(c_ptr) :: macko_variant_name_c
     end function macko_variant_name_c
+    function macko_prefer_name_c(prefer) bind(c, name="macko_prefer_name")
+      import
+      integer(c_int), value :: prefer
+      type(c_ptr) :: macko_prefer_name_c
+    end function macko_prefer_name_c
     function macko_type_name_c(type) bind(c, name="macko_type_name")
       import
       integer(c_int), value :: type
@@ -228,6 +238,14 @@ module macko_c
       type(c_ptr), value :: matrix
       type(macko_info), intent(inout) :: info
     end subroutine macko_get_info_c
+    function macko_predict_c(csr, options, info, err) bind(c, name="macko_predict")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(macko_options), intent(in) :: options
+      type(macko_info), intent(inout) :: info
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_predict_c
+    end function macko_predict_c
     function macko_get_section_c(matrix, i) bind(c, name="macko_get_section")
       import
       type(c_ptr), value :: matrix
@@ -1046,7 +1064,8 @@ module macko
     macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_dtans, macko_format_auto, &
     macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
     macko_values_narrow, macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
-    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_op_n, macko_op_t
+    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, macko_prefer_memory, &
+    macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name

@@ -1,4 +1,6 @@
 /* Plain CSR: what no format improves, and the reference in every comparison. */
+#include "cost.h"
+#include "cpu.h"
 #include "format.h"
 #include "product.h"
 #include "values.h"
@@ -23,6 +25,7 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   plan->stored_type = a->value_type;
   plan->bytes = (a->nrows + 1) * macko_type_bytes(index_type(nnz)) +
                 nnz * (macko_type_bytes(index_type(a->ncols)) + macko_type_bytes(a->value_type));
+  plan->time = (double)plan->bytes * macko_cost_byte + (double)nnz * macko_cost_csr_entry + (double)a->nrows * macko_cost_csr_row;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(index_type(a->ncols)),
            macko_type_name(index_type(nnz)));
   return MACKO_OK;
@@ -116,11 +119,52 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
+/* What solvers do most. */
+typedef struct {
+  macko_type row_ptr_type;
+  int64_t nnz;
+  const void *row_ptr;
+  const int32_t *cols;
+  const double *values;
+} csr_view;
+
+#if MACKO_HAS_X86_64
+#define WIDTH 8
+#define TARGET MACKO_AVX512
+#define NAME(x) wide_##x
+#include "csr_kernel.h"
+#undef WIDTH
+#undef TARGET
+#undef NAME
+#define WIDTH 4
+#define TARGET MACKO_AVX2
+#define NAME(x) middle_##x
+#include "csr_kernel.h"
+#endif
+
+/* 1 if there was a loop for it. */
+static int multiply_wide(const macko_matrix *m, const macko_product *p)
+{
+#if MACKO_HAS_X86_64
+  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2())
+    return 0;
+  if (macko_has_avx512()) wide_csr_rows(&a, p, 0, m->nrows);
+  else middle_csr_rows(&a, p, 0, m->nrows);
+  return 1;
+#else
+  (void)m, (void)p;
+  return 0;
+#endif
+}
+
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   int narrow = m->sections[COLS].type == MACKO_I32;
   (void)err;
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  if (multiply_wide(m, p)) return MACKO_OK;
 #define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group)
 #define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group)
 #define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group)

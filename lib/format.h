@@ -16,6 +16,7 @@ typedef struct {
   int lossy;
   int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
+  double time;                     /* of one multiply as predicted, in nanoseconds (cost.h) */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;
 
@@ -67,6 +68,12 @@ typedef struct macko_format_ops {
 /* Fills *err with the sentence and returns status. */
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* 1 if plan a suits the options better than plan b: sooner done, or smaller. */
+static inline int macko_better(const macko_options *options, const macko_plan *a, const macko_plan *b)
+{
+  return options->prefer == MACKO_PREFER_MEMORY ? a->bytes < b->bytes : a->time < b->time;
+}
 
 /* Every field inside its list; INVALID_ARGUMENT otherwise. */
 macko_status macko_check_options(const macko_options *options, macko_error *err);

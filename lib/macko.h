@@ -55,6 +55,12 @@ typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
 #undef MACKO_VARIANT
 } macko_variant;
 
+typedef enum { /* MACKO_PREFER_TIME, MACKO_PREFER_MEMORY */
+#define MACKO_PREFER(symbol, name, text) MACKO_PREFER_##symbol,
+#include "choices.def"
+#undef MACKO_PREFER
+} macko_prefer;
+
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
@@ -86,16 +92,17 @@ typedef struct {
 
 /* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats that multiply fast on a CPU */
+  macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer among the formats that multiply fast on a CPU */
   macko_layout layout; /* default MACKO_LAYOUT_AUTO */
   int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
   macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
+  macko_prefer prefer; /* what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME */
 } macko_options;
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant") from text ("macko", "slice", "4", "f32").
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer") from text ("macko", "slice", "4", "f32").
  * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -104,6 +111,7 @@ const char *macko_format_name(macko_format format);
 const char *macko_layout_name(macko_layout layout);
 const char *macko_values_name(macko_values values);
 const char *macko_variant_name(macko_variant variant);
+const char *macko_prefer_name(macko_prefer prefer);
 const char *macko_type_name(macko_type type);
 int64_t macko_type_bytes(macko_type type);
 
@@ -163,6 +171,10 @@ typedef struct {
 } macko_info;
 
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
+
+/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix owns
+ * it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
+macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 
 /* One array of the compressed form, owned by the matrix. */
 typedef struct {

@@ -7,7 +7,7 @@
 #include "values.h"
 
 typedef struct {
-  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes without the value stream. UNSUPPORTED or LIMIT where
+  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT where
    * the layout or options->delta_bits cannot hold the matrix. */
   macko_status (*plan_pattern)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */

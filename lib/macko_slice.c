@@ -1,6 +1,7 @@
 /* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by all
  * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
+#include "cost.h"
 #include "macko_slice.h"
 
 #include <stdio.h>
@@ -213,6 +214,7 @@ typedef struct {
   int64_t window, block_words, order_bytes;
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
   int64_t stencils, streamed; /* slices that are stencils; entries in the others */
+  int64_t stencil, uniform, listed, walked; /* slots of slices by how their columns are found */
 } slice_plan;
 
 /* Stencils hold values as they are. */
@@ -229,6 +231,23 @@ static int block_align(const macko_slice *s)
 static int64_t plan_bytes(const macko_csr *a, const slice_plan *p)
 {
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
+}
+
+/* Predicted for everything but the values. */
+static double plan_time(const macko_csr *a, const slice_plan *p)
+{
+  return (double)plan_bytes(a, p) * macko_cost_byte + (double)p->stencil * macko_cost_stencil +
+         (double)p->uniform * macko_cost_uniform + (double)p->listed * macko_cost_listed + (double)p->walked * macko_cost_walked +
+         (p->window ? (double)a->nrows * macko_cost_ordered_row : 0);
+}
+
+static void count_slots(const csr_slice *c, slice_plan *p)
+{
+  int64_t slots = (int64_t)c->s.steps * MACKO_SLICE_ROWS;
+  if (c->s.stencil) p->stencil += slots;
+  else if (c->s.gap_bits) p->walked += slots;
+  else if (c->s.offset_bytes || c->s.length_bytes || c->lanes < MACKO_SLICE_ROWS) p->listed += slots;
+  else p->uniform += slots;
 }
 
 static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_plan *p, macko_error *err)
@@ -250,6 +269,7 @@ static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_p
     if (!s) s = fill_buffer(a, &c, &set, &words, err);
     if (s) break;
     place_block(&set, words, block_align(&c.s), NULL, &is_new);
+    count_slots(&c, p);
     for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(&c.s, 1 << e);
     p->stencils += c.s.stencil;
     for (int l = 0; l < c.lanes && !c.s.stencil; l++) p->streamed += c.length[l];
@@ -267,6 +287,13 @@ static int64_t padding(const slice_plan *p)
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
+/* As if values took 4 bytes, to compare two orders of rows. */
+static macko_plan with_values(const macko_csr *a, const slice_plan *p)
+{
+  int64_t values = p->units[2] * MACKO_VALUE_UNIT;
+  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, p) + (double)values * macko_cost_byte};
+}
+
 static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   slice_plan best, sorted;
@@ -279,10 +306,11 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   if (padding(&best) > a->nrows) {
     s = survey(a, 1, 0, &sorted, err);
     if (s) return s;
-    if (plan_bytes(a, &sorted) + sorted.units[2] * MACKO_VALUE_UNIT < plan_bytes(a, &best) + best.units[2] * MACKO_VALUE_UNIT)
-      best = sorted;
+    macko_plan one = with_values(a, &sorted), other = with_values(a, &best);
+    if (macko_better(options, &one, &other)) best = sorted;
   }
   plan->bytes = plan_bytes(a, &best);
+  plan->time = plan_time(a, &best);
   plan->params[MACKO_PARAM_WINDOW] = best.window;
   plan->params[MACKO_PARAM_BLOCK_WORDS] = best.block_words;
   for (int e = 0; e < 4; e++) plan->params[MACKO_PARAM_VALUE_UNITS + e] = best.units[e];
