@@ -7,7 +7,7 @@ log=`mktemp`
 trap 'rm -f "$log"' EXIT
 for ranks in ${MACKO_TEST_RANKS-1 2 3}; do
   echo "== $ranks ranks"
-  timeout 240 ${MPIEXEC-mpiexec} -n $ranks "$@" >"$log" 2>&1
+  timeout ${MACKO_TEST_SECONDS-240} ${MPIEXEC-mpiexec} -n $ranks "$@" >"$log" 2>&1
   status=$?
   cat "$log"
   test $status = 0 || { echo "FAIL: status $status with $ranks ranks (124: time limit)"; exit 1; }
