@@ -88,11 +88,14 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
     if (end < begin || end > m->nnz)
       return macko_fail(err, MACKO_CORRUPT, "row_ptr goes from %lld to %lld at row %lld", (long long)begin, (long long)end,
                         (long long)i);
+    for (int64_t p = begin, before = -1; p < end; p++) {
+      int64_t col = index_at(&m->sections[COLS], p);
+      if (col <= before || col >= m->ncols)
+        return macko_fail(err, MACKO_CORRUPT, "column %lld at entry %lld of row %lld is outside 0..%lld or not after the one before",
+                          (long long)col, (long long)p, (long long)i, (long long)m->ncols - 1);
+      before = col;
+    }
   }
-  for (int64_t p = 0; p < m->nnz; p++)
-    if (index_at(&m->sections[COLS], p) < 0 || index_at(&m->sections[COLS], p) >= m->ncols)
-      return macko_fail(err, MACKO_CORRUPT, "column %lld at entry %lld is outside 0..%lld",
-                        (long long)index_at(&m->sections[COLS], p), (long long)p, (long long)m->ncols - 1);
   return MACKO_OK;
 }
 

@@ -210,9 +210,13 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
     return macko_fail(err, MACKO_CORRUPT, "layout %d is none of row, slice and paper", (int)m->plan.layout);
-  if (m->nrows < 0 || m->ncols < 0 || m->ncols > INT32_MAX || m->nnz < 0)
-    return macko_fail(err, MACKO_CORRUPT, "the size %lld x %lld with %lld nonzeros is outside the format's limits",
-                      (long long)m->nrows, (long long)m->ncols, (long long)m->nnz);
+  if (m->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_CORRUPT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)m->ncols);
+  if ((unsigned)m->plan.stored_type > MACKO_I8 && m->plan.stored_type != MACKO_U8 && m->plan.stored_type != MACKO_U16)
+    return macko_fail(err, MACKO_CORRUPT, "values are stored as type %d, which is no codec's", (int)m->plan.stored_type);
+  if (m->plan.table < 0 || m->plan.table > MACKO_DICT_LIMIT)
+    return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; there is room for %d", (long long)m->plan.table,
+                      MACKO_DICT_LIMIT);
   macko_status s = layout_ops(m->plan.layout)->validate(m, err);
   return s ? s : validate_codes(m, err);
 }

@@ -135,7 +135,13 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
 
 macko_status macko_validate(const macko_matrix *matrix, macko_error *err)
 {
+  const int64_t most = INT64_MAX / 64; /* so that no format's count of bytes or bits overflows */
   if (!matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
+  if (matrix->nrows < 0 || matrix->nrows > most || matrix->ncols < 0 || matrix->nnz < 0 || matrix->nnz > most)
+    return macko_fail(err, MACKO_CORRUPT, "the size %lld x %lld with %lld nonzeros cannot be in memory", (long long)matrix->nrows,
+                      (long long)matrix->ncols, (long long)matrix->nnz);
+  if ((unsigned)matrix->value_type > MACKO_BF16)
+    return macko_fail(err, MACKO_CORRUPT, "value type %d is none of f64, f32, f16 and bf16", (int)matrix->value_type);
   return matrix->ops->validate(matrix, err);
 }
 

@@ -8,7 +8,7 @@ log=`mktemp`
 trap 'rm -f "$log"' EXIT
 for ranks in ${MACKO_TEST_RANKS-1 2 3}; do
   echo "== $ranks ranks"
-  timeout ${MACKO_TEST_LIMIT-240} ${MPIEXEC-mpiexec} -n $ranks "$@" >"$log" 2>&1
+  timeout ${MACKO_TEST_SECONDS-240} ${MPIEXEC-mpiexec} -n $ranks "$@" >"$log" 2>&1
   status=$?
   cat "$log"
   test $status != 77 || exit 77

@@ -44,6 +44,12 @@ PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
 /* Fails unless A and both its blocks are ours. */
 void assert_ours(Mat A, const char *when);
 
+/* Rounding of the stored values, relative: 0 but for a lossy codec. Added to the bound below. */
+extern double stored_unit;
+
+/* NULL where every product of A agrees with that of the plain matrix P, as below; else what does not, until the next call. */
+const char *difference(Mat A, Mat P);
+
 /* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
 void assert_same_products(Mat A, Mat P, const char *when);
 

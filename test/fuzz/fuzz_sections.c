@@ -1,0 +1,184 @@
+/* Damaged matrices of one format (FUZZ_FORMAT: CSR, MACKO or DTANS): whatever is done to the sections, sizes and plan of a good
+ * matrix, validate answers, and what it lets pass can be decoded and multiplied. Built two ways: with -fsanitize=fuzzer
+ * (libFuzzer's main), or with FUZZ_MAIN, which runs a fixed number of pseudo-random inputs in `make check`. */
+#include "format.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PASTE(a, b) a##b
+#define FORMAT_NAMED(name) PASTE(MACKO_FORMAT_, name)
+
+enum { ROWS = 70, COLS = 90, MOST = 20 * ROWS };
+
+/* Kinds of values: few, any bits, one, small integers. Far spreads the columns, so that there are gaps of 9 and of 17 bits. */
+typedef struct {
+  macko_format format;
+  macko_layout layout;
+  int delta_bits;
+  macko_variant variant;
+  macko_values values;
+  macko_type type;
+  int kind, far;
+} fuzz_case;
+
+#define CSR(type, kind, far) {MACKO_FORMAT_CSR, 0, 0, 0, MACKO_VALUES_AUTO, type, kind, far}
+#define ROW(bits, values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, far}
+#define SLICE(values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0, 0, MACKO_VALUES_##values, type, kind, far}
+#define PAPER(bits, type, kind) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, bits, 0, MACKO_VALUES_AUTO, type, kind, 0}
+#define DTANS(variant, values, type, kind) {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, 0}
+
+static const fuzz_case all_cases[] = {
+    CSR(MACKO_F64, 0, 0), CSR(MACKO_F32, 1, 0), CSR(MACKO_F16, 1, 0), CSR(MACKO_BF16, 1, 0), CSR(MACKO_F64, 0, 1),
+    ROW(1, RAW, MACKO_F64, 1, 0), ROW(2, DICT, MACKO_F64, 0, 0), ROW(4, NARROW, MACKO_F64, 3, 0), ROW(8, F32, MACKO_F64, 1, 1),
+    ROW(16, F16, MACKO_F32, 1, 1), ROW(4, DICT, MACKO_F64, 1, 0), ROW(0, BF16, MACKO_F64, 1, 0), ROW(0, RAW, MACKO_F16, 1, 0),
+    SLICE(RAW, MACKO_F64, 1, 0), SLICE(DICT, MACKO_F64, 0, 0), SLICE(NARROW, MACKO_F64, 3, 0), SLICE(F32, MACKO_F64, 1, 1),
+    SLICE(DICT, MACKO_F32, 1, 0), SLICE(BF16, MACKO_F32, 1, 0), SLICE(RAW, MACKO_F16, 2, 1), PAPER(1, MACKO_F64, 1),
+    PAPER(2, MACKO_F32, 0), PAPER(4, MACKO_F64, 0), PAPER(8, MACKO_BF16, 1), DTANS(PAPER, AUTO, MACKO_F64, 0),
+    DTANS(SPLIT, CODED, MACKO_F64, 0), DTANS(JOINT, AUTO, MACKO_F64, 0), DTANS(SPLIT, RAW, MACKO_F64, 1),
+    DTANS(SPLIT, DICT, MACKO_F64, 0), DTANS(SPLIT, AUTO, MACKO_F64, 2), DTANS(PAPER, AUTO, MACKO_F32, 1),
+    DTANS(JOINT, AUTO, MACKO_F16, 1), DTANS(SPLIT, CODED, MACKO_F32, 1)};
+enum { ALL_CASES = sizeof all_cases / sizeof *all_cases };
+
+static uint64_t next_draw(uint64_t *state)
+{
+  *state = *state * 6364136223846793005u + 1442695040888963407u;
+  return *state >> 33;
+}
+
+static void draw_value(const fuzz_case *c, void *values, int64_t p, uint64_t *state)
+{
+  static const double few[] = {1, 0, -2.5, 3}, integers[] = {-7, 0, 5, 100};
+  double number = c->kind == 3 ? integers[next_draw(state) % 4] : c->kind == 2 ? 1 : few[next_draw(state) % 4];
+  uint64_t bits;
+  float single = (float)number;
+  uint32_t short_bits;
+  memcpy(&bits, &number, 8);
+  memcpy(&short_bits, &single, 4);
+  if (c->type != MACKO_F64) bits = short_bits;
+  if (c->type == MACKO_F16 || c->type == MACKO_BF16) bits = short_bits >> 16;
+  if (c->kind == 1) bits = next_draw(state) << 33 ^ next_draw(state) << 2 ^ next_draw(state);
+  memcpy((char *)values + p * macko_type_bytes(c->type), &bits, (size_t)macko_type_bytes(c->type));
+}
+
+static macko_matrix *make(const fuzz_case *c)
+{
+  int64_t row_ptr[ROWS + 1] = {0}, cols[MOST], n = 0, step = c->far ? 1000 : 1;
+  double values[MOST];
+  uint64_t state = (uint64_t)(c - all_cases) + 1;
+  macko_options o;
+  macko_matrix *m = NULL;
+  for (int i = 0; i < ROWS; i++) {
+    for (int64_t j = 0; j < COLS && n < (i + 1) * 20; j++) {
+      if (next_draw(&state) % 6) continue;
+      cols[n] = (j < 40 ? j : 40 + (j - 40) * step) + (c->far && j == COLS - 1) * 65536;
+      draw_value(c, values, n++, &state);
+    }
+    row_ptr[i + 1] = n;
+  }
+  macko_csr a = {.nrows = ROWS, .ncols = 40 + (COLS - 40) * step + c->far * 65536, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                 .value_type = c->type, .row_ptr = row_ptr, .cols = cols, .values = values};
+  if (c->format == MACKO_FORMAT_CSR && c->far) a.ncols = (int64_t)INT32_MAX + 2;
+  macko_options_init(&o);
+  o.format = c->format, o.layout = c->layout, o.delta_bits = c->delta_bits, o.variant = c->variant, o.values = c->values;
+  if (macko_encode(&a, &o, &m, NULL)) abort();
+  return m;
+}
+
+/* A section gets another length, in memory of just that length. */
+static void resize(macko_section *s, int64_t bytes)
+{
+  void *data = realloc(s->data, bytes ? (size_t)bytes : 1);
+  if (!data) abort();
+  if (bytes > s->bytes) memset((char *)data + s->bytes, 0, (size_t)(bytes - s->bytes));
+  s->data = data, s->bytes = bytes;
+}
+
+/* Each four bytes of data are one damage: where (plan, sizes, or a section), the place in it, and the bits that change there. The
+ * highest bit of the place asks for a change of the section's length or type instead. */
+static void damage(macko_matrix *m, const uint8_t *data, size_t size)
+{
+  for (; size >= 4; data += 4, size -= 4) {
+    int where = data[0] % (m->nsections + 3), place = data[1] | (data[2] & 0x7f) << 8;
+    if (where == 0) ((uint8_t *)&m->plan)[(size_t)place % offsetof(macko_plan, reason)] ^= data[3];
+    else if (where == 1) ((uint8_t *)&m->nrows)[place % 24] ^= data[3];
+    else if (where == 2) m->value_type = (macko_type)(m->value_type ^ (data[3] & 15));
+    else if (data[2] & 0x40) resize(&m->sections[where - 3], place & 0x3fff);
+    else if (data[2] & 0x80) m->sections[where - 3].type = (macko_type)(data[3] % 12);
+    else if (m->sections[where - 3].bytes) ((uint8_t *)m->sections[where - 3].data)[place % m->sections[where - 3].bytes] ^= data[3];
+  }
+}
+
+static void *room(int64_t count)
+{
+  void *memory = malloc(count > 0 ? 8 * (size_t)count : 1);
+  if (!memory) abort();
+  return memory;
+}
+
+/* Vectors in memory of just their length; not for sizes that only the damage made big, which are valid nevertheless. */
+static void multiply(const macko_matrix *m)
+{
+  macko_error err;
+  int64_t k = m->ncols < 1000 ? 5 : 1;
+  if (m->ncols > 1 << 18 || m->nrows > 1 << 20) return;
+  double *x = room(m->ncols * k), *y = room(m->nrows * k);
+  memset(x, 0, (size_t)(8 * m->ncols * k));
+  if (macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
+  if (macko_multiply(m, MACKO_OP_T, MACKO_F64, k, 1, y, m->nrows, 0, x, m->ncols, &err)) abort();
+  if (macko_multiply(m, MACKO_OP_N, MACKO_F32, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
+  free(x), free(y);
+}
+
+static void use(const macko_matrix *m)
+{
+  macko_error err;
+  int64_t *row_ptr = room(m->nrows + 1), *cols = room(m->nnz);
+  void *values = room(m->nnz);
+  if (macko_decode(m, row_ptr, cols, values, &err)) abort();
+  if (row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz) abort();
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++)
+      if (cols[p] < 0 || cols[p] >= m->ncols || (p > row_ptr[i] && cols[p] <= cols[p - 1])) abort();
+  free(row_ptr), free(cols), free(values);
+  multiply(m);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* First byte: the matrix. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+  static macko_matrix *good[ALL_CASES];
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  int first = 0, count = 0;
+  while (all_cases[first].format != FORMAT_NAMED(FUZZ_FORMAT)) first++;
+  while (first + count < ALL_CASES && all_cases[first + count].format == FORMAT_NAMED(FUZZ_FORMAT)) count++;
+  if (size < 1) return 0;
+  int c = first + data[0] % count;
+  if (!good[c]) good[c] = make(&all_cases[c]);
+  if (macko_copy(good[c], &m, &err)) abort();
+  damage(m, data + 1, size - 1);
+  macko_status s = macko_validate(m, &err);
+  if (s && (s != MACKO_CORRUPT || !err.text[0])) abort();
+  if (!s) use(m);
+  macko_destroy(&m);
+  return 0;
+}
+
+#ifdef FUZZ_MAIN
+int main(int argc, char **argv)
+{
+  uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+  for (long runs = argc > 1 ? atol(argv[1]) : 2000; runs > 0; runs--) {
+    uint8_t data[33];
+    size_t size = 5 + 4 * (next_draw(&state) % 8 * (next_draw(&state) % 2));
+    for (size_t i = 0; i < size; i++) data[i] = (uint8_t)next_draw(&state);
+    LLVMFuzzerTestOneInput(data, size);
+  }
+  return 0;
+}
+#endif

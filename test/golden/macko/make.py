@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""Writes the matrices of this folder as Matrix Market files (run in this folder). What format macko makes of them, the other files
+here, is written by the suite itself from the top of a build folder:
+
+    test/macko_golden --write SOURCES/test/golden/macko
+
+doc/formats/macko.md describes both the format and the text form. The suite decodes the files as they are: a matrix that was encoded
+once must stay readable."""
+
+
+class Draw:
+    def __init__(self, seed):
+        self.state = seed
+
+    def __call__(self, limit):
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self.state >> 33) % limit
+
+
+def write(name, rows, cols, entries):
+    with open(name + ".mtx", "w") as out:
+        print("%%MatrixMarket matrix coordinate real general", file=out)
+        print(rows, cols, len(entries), file=out)
+        for i, j, v in entries:
+            print(i + 1, j + 1, v, file=out)
+
+
+def walk(rows, cols, length, gap, value, first=lambda i: 0):
+    """Rows of length(i) entries, from column first(i) on in steps of gap(i, k)."""
+    entries = []
+    for i in range(rows):
+        j = first(i)
+        for k in range(length(i)):
+            if k:
+                j += gap(i, k)
+            if j >= cols:
+                break
+            entries.append((i, j, value(i, j)))
+    return entries
+
+
+draw = Draw(1)
+few = [1, -2, 0.5, 3]
+gaps = [1, 2, 3, 4, 5, 15, 16, 17, 255, 256, 257, 65535, 65536, 65537]
+# Gaps on both sides of every width; empty rows; first columns near the diagonal.
+write("gaps", 40, 300000, walk(40, 300000, lambda i: (i * 3) % 7, lambda i, k: gaps[draw(len(gaps))], lambda i, j: few[draw(4)],
+                               lambda i: i + draw(9)))
+# Slices of every gap width, the last one not full: alike, within 16, within 256, within 65536, beyond.
+spread = [1, 16, 256, 65536, 200000]
+write("slices", 140, 500000, walk(140, 500000, lambda i: 3 + i % 2 if i >= 32 else 3,
+                                  lambda i, k: 2 if i < 32 else 1 + draw(spread[i // 32]), lambda i, j: few[draw(4)],
+                                  lambda i: i if i < 32 else i // 32 * 50000 + draw(200)))
+# Rows of very different lengths among each other: sorted by length. One entry is an explicit zero.
+write("lengths", 64, 300, walk(64, 300, lambda i: (0, 12, 1, 6)[i % 4], lambda i, k: 1 + draw(20),
+                               lambda i, j: 0 if i == 9 else few[draw(4)], lambda i: 0 if i < 32 else 260))
+# More than 256 values, none of which a shorter type holds.
+write("values", 20, 40, walk(20, 40, lambda i: 15, lambda i, k: 1 + draw(3), lambda i, j: repr((1 + draw(2**30)) / 3)))
+# Values for every narrow type: integers beyond i8 and exact f16; f32 only; bf16 only (range).
+write("integers", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: draw(200) - 100, lambda i: i + 3))
+write("halves", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: (draw(2000) - 1000) / 4))
+write("singles", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: (draw(2**20) - 2**19) / 2**16))
+write("ranges", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: "%de%d" % (0, 0) if draw(9) == 0
+                             else repr((1 + draw(100) / 128) * 2.0**(draw(200) - 100))))
+# Slices that share one list and one block.
+write("band", 100, 110, walk(100, 110, lambda i: 3, lambda i, k: 1 + 2 * k, lambda i, j: few[j % 4], lambda i: i))
