@@ -302,7 +302,7 @@ INLINE void NAME(stencil_part)(const macko_product *q, NAME(f64) a, int64_t col,
     *sum += a * x;
   } else if (bits) {
     NAME(load_lanes)(vector, macko_x_of(vector, q, j), col, bits, &x);
-    NAME(add_masked)(sum, a, x, ((NAME(i32)){0} + (int32_t)bits & bit_of) != 0);
+    NAME(add_masked)(sum, a, x, (((NAME(i32)){0} + (int32_t)bits) & bit_of) != 0);
   }
 }
 

@@ -71,6 +71,7 @@ static macko_info encode_info(const plain *a, const char *layout, const char *bi
   macko_options_init(&o);
   ck_assert(!macko_options_set(&o, "format", "macko", &err) && !macko_options_set(&o, "layout", layout, &err));
   ck_assert(!macko_options_set(&o, "delta_bits", bits, &err) && !macko_options_set(&o, "values", values, &err));
+  ck_assert(!macko_options_set(&o, "prefer", "memory", &err));
   ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
   info.reason = NULL;
