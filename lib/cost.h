@@ -14,8 +14,9 @@ static const double macko_cost_byte = 0.04;
  * decode columns before they use them, and hide none. */
 static const double macko_cost_csr_entry = 0.15, macko_cost_csr_row = 1; /* a row: its sum, and a vector half empty */
 static const double macko_cost_uniform = 0.05;                            /* slices that load x as it lies */
-static const double macko_cost_stencil = 0.15;                            /* the same without values, boundaries among them */
-static const double macko_cost_listed = 0.41;                             /* slices that gather x by one list of distances */
+static const double macko_cost_stencil = 0.1;                             /* the same without values, boundaries among them */
+static const double macko_cost_run = 0.15;                                /* 8 lanes side by side in slices that are not uniform */
+static const double macko_cost_listed = 0.28;                             /* slices that gather x by one list of distances */
 static const double macko_cost_walked = 0.55;                             /* slices whose lanes have gaps of their own */
 static const double macko_cost_row_entry = 1;                             /* layout row: one gap after the other */
 static const double macko_cost_ordered_row = 0.5;                         /* a row of y that is not beside the one before */

@@ -3,6 +3,7 @@
 #include "cpu.h"
 #include "format.h"
 #include "product.h"
+#include "threads.h"
 #include "values.h"
 
 #include <stdio.h>
@@ -101,11 +102,12 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 
 /* One body for every combination of types; constants make each instance a plain loop. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, macko_type col_type,
-                                                              macko_type values, macko_type vector, macko_op op, int group)
+                                                              macko_type values, macko_type vector, macko_op op, int group,
+                                                              int64_t from, int64_t to)
 {
   const macko_section *row_ptr = &m->sections[ROW_PTR];
   const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
-  for (int64_t i = 0; i < m->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t end = index_at(row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
@@ -146,34 +148,41 @@ typedef struct {
 #endif
 
 /* 1 if there was a loop for it. */
-static int multiply_wide(const macko_matrix *m, const macko_product *p)
+static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
   csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
   if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
       m->sections[COLS].type != MACKO_I32 || !macko_has_avx2())
     return 0;
-  if (macko_has_avx512()) wide_csr_rows(&a, p, 0, m->nrows);
-  else middle_csr_rows(&a, p, 0, m->nrows);
+  /* Where rows are short the hardware's own prefetching was too late. */
+  int short_rows = m->nnz < 16 * m->nrows;
+  if (macko_has_avx512()) wide_csr_rows(&a, p, from, to, short_rows);
+  else middle_csr_rows(&a, p, from, to, short_rows);
   return 1;
 #else
-  (void)m, (void)p;
+  (void)m, (void)p, (void)from, (void)to;
   return 0;
 #endif
 }
 
-static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   int narrow = m->sections[COLS].type == MACKO_I32;
-  (void)err;
-  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-  if (multiply_wide(m, p)) return MACKO_OK;
-#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group)
-#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group)
-#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group)
+  if (multiply_wide(m, p, from, to)) return;
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group, from, to)
   if (narrow && m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
   else if (narrow && m->value_type == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
   else MACKO_FOR_GROUPS(p, ANY_MATRIX)
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  macko_share_pieces(m, p, multiply_rows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nrows, m->nnz);
   return MACKO_OK;
 }
 

@@ -12,7 +12,8 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_ga
 #endif
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+static inline __attribute__((always_inline)) TARGET void NAME(csr_rows_as)(const csr_view *a, const macko_product *q, int64_t from,
+                                                                             int64_t to, int short_rows)
 {
   typedef NAME(csr_vector) vector;
   typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
@@ -29,8 +30,7 @@ static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, c
     vector sum = {0};
     double total = 0;
     for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
-      __builtin_prefetch(a->values + p + 256);
-      __builtin_prefetch(a->cols + p + 512);
+      if (short_rows) __builtin_prefetch(a->values + p + 256), __builtin_prefetch(a->cols + p + 512);
       vector term = *(const vector_at *)(a->values + p) * NAME(csr_gather)(x, a->cols + p);
       sum += (vector)((integers)term & (count < end - p));
     }
@@ -42,4 +42,11 @@ static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, c
 #endif
     y[i] = q->beta == 0 ? q->alpha * total : q->alpha * total + q->beta * y[i];
   }
+}
+
+static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to,
+                                                             int short_rows)
+{
+  if (short_rows) NAME(csr_rows_as)(a, q, from, to, 1);
+  else NAME(csr_rows_as)(a, q, from, to, 0);
 }

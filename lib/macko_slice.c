@@ -214,7 +214,7 @@ typedef struct {
   int64_t window, block_words, order_bytes;
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
   int64_t stencils, streamed; /* slices that are stencils; entries in the others */
-  int64_t stencil, uniform, listed, walked; /* slots of slices by how their columns are found */
+  int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
 } slice_plan;
 
 /* Stencils hold values as they are. */
@@ -237,17 +237,30 @@ static int64_t plan_bytes(const macko_csr *a, const slice_plan *p)
 static double plan_time(const macko_csr *a, const slice_plan *p)
 {
   return (double)plan_bytes(a, p) * macko_cost_byte + (double)p->stencil * macko_cost_stencil +
-         (double)p->uniform * macko_cost_uniform + (double)p->listed * macko_cost_listed + (double)p->walked * macko_cost_walked +
-         (p->window ? (double)a->nrows * macko_cost_ordered_row : 0);
+         (double)p->uniform * macko_cost_uniform + (double)p->run * macko_cost_run + (double)p->listed * macko_cost_listed +
+         (double)p->walked * macko_cost_walked + (p->window ? (double)a->nrows * macko_cost_ordered_row : 0);
 }
 
-static void count_slots(const csr_slice *c, slice_plan *p)
+enum { SIDE_BY_SIDE = 8 };
+
+/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
+static int in_line(const macko_csr *a, const csr_slice *c, int first)
 {
-  int64_t slots = (int64_t)c->s.steps * MACKO_SLICE_ROWS;
-  if (c->s.stencil) p->stencil += slots;
-  else if (c->s.gap_bits) p->walked += slots;
-  else if (c->s.offset_bytes || c->s.length_bytes || c->lanes < MACKO_SLICE_ROWS) p->listed += slots;
-  else p->uniform += slots;
+  for (int l = first; l < first + SIDE_BY_SIDE; l++)
+    if (!c->length[l] || c->length[l] != c->length[first] || base_distance(a, c, l) != base_distance(a, c, first)) return 0;
+  return 1;
+}
+
+static void count_slots(const macko_csr *a, const csr_slice *c, slice_plan *p)
+{
+  int64_t slots = (int64_t)c->s.steps * SIDE_BY_SIDE;
+  int uniform = !c->s.gap_bits && !c->s.offset_bytes && !c->s.length_bytes && c->lanes == MACKO_SLICE_ROWS;
+  for (int first = 0; first < MACKO_SLICE_ROWS; first += SIDE_BY_SIDE)
+    if (c->s.stencil) p->stencil += slots;
+    else if (uniform) p->uniform += slots;
+    else if (in_line(a, c, first)) p->run += slots;
+    else if (c->s.gap_bits) p->walked += slots;
+    else p->listed += slots;
 }
 
 static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_plan *p, macko_error *err)
@@ -269,7 +282,7 @@ static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_p
     if (!s) s = fill_buffer(a, &c, &set, &words, err);
     if (s) break;
     place_block(&set, words, block_align(&c.s), NULL, &is_new);
-    count_slots(&c, p);
+    count_slots(a, &c, p);
     for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(&c.s, 1 << e);
     p->stencils += c.s.stencil;
     for (int l = 0; l < c.lanes && !c.s.stencil; l++) p->streamed += c.length[l];

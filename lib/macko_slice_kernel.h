@@ -60,7 +60,8 @@ INLINE void NAME(values)(const slice_values *v, int stored, int64_t k, int lane,
     double found[WIDTH];
     for (int l = 0; l < WIDTH; l++)
       found[l] = stored == MACKO_U8 ? v->wide[((const uint8_t *)v->start)[4 * (byte_row + l) + k % 4]]
-                                    : macko_float_at(v->table_type, v->table, ((const uint16_t *)v->start)[2 * (half_row + l) + k % 2]);
+                                    : macko_float_at(v->table_type, v->table,
+                                                     ((const uint16_t *)v->start)[2 * (half_row + l) + k % 2]);
     memcpy(to, found, sizeof *to);
   } else {
     NAME(u32) half = *(const NAME(u32_at) *)((const uint32_t *)v->start + half_row) >> 16 * (int)(k % 2) & 0xffff;
@@ -96,16 +97,27 @@ INLINE void NAME(gather)(macko_type vector, const void *array, const int32_t *co
 #undef X
 }
 
-INLINE int NAME(consecutive)(NAME(i32) cols)
+/* All ones in the lanes that are as far from the first as their numbers. */
+INLINE void NAME(in_line)(NAME(u32) cols, NAME(i32) *lanes)
 {
 #if WIDTH == 8
-  static const NAME(i32) count = {0, 1, 2, 3, 4, 5, 6, 7};
-  return _mm256_movemask_ps((__m256)(cols - cols[0] == count)) == 255;
+  static const NAME(u32) count = {0, 1, 2, 3, 4, 5, 6, 7};
 #elif WIDTH == 4
-  static const NAME(i32) count = {0, 1, 2, 3};
-  return _mm_movemask_ps((__m128)(cols - cols[0] == count)) == 15;
+  static const NAME(u32) count = {0, 1, 2, 3};
 #else
-  return cols[1] - cols[0] == 1;
+  static const NAME(u32) count = {0, 1};
+#endif
+  *lanes = cols - cols[0] == count;
+}
+
+INLINE int NAME(all_lanes)(NAME(i32) lanes)
+{
+#if WIDTH == 8
+  return _mm256_movemask_ps((__m256)lanes) == 255;
+#elif WIDTH == 4
+  return _mm_movemask_ps((__m128)lanes) == 15;
+#else
+  return lanes[0] && lanes[1];
 #endif
 }
 
@@ -121,8 +133,9 @@ INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32
   uint32_t mask = listed ? 0 : 0xffffffffu >> (32 - bits);
   for (int first = 0; first < GROUPS; first += PART) {
     NAME(u32) cols[PART];
+    NAME(i32) run[PART], now;
 #pragma GCC unroll 8
-    for (int g = 0; g < PART; g++) cols[g] = *(const NAME(u32_at) *)(at + (first + g) * WIDTH);
+    for (int g = 0; g < PART; g++) cols[g] = *(const NAME(u32_at) *)(at + (first + g) * WIDTH), run[g] = ~(NAME(i32)){0};
     for (int k = 0; k < steps; k++) {
       int64_t gap = from + k - 1;
       const uint32_t *words = o->gaps + gap * bits / 32 * MACKO_SLICE_ROWS + first * WIDTH;
@@ -137,11 +150,14 @@ INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32
         here = listed ? cols[g] + distance : cols[g];
         if (masked) here &= (NAME(u32))(*(const NAME(i32_at) *)(o->lengths + (first + g) * WIDTH) > (int32_t)(from + k));
         *(NAME(u32_at) *)(block->cols + k * MACKO_SLICE_ROWS + (first + g) * WIDTH) = here;
-        block->run[k][first + g] = look ? (uint8_t)NAME(consecutive)((NAME(i32))here) : 0;
+        if (look) NAME(in_line)(here, &now), run[g] &= now;
       }
     }
 #pragma GCC unroll 8
-    for (int g = 0; g < PART; g++) *(NAME(u32_at) *)(at + (first + g) * WIDTH) = cols[g];
+    for (int g = 0; g < PART; g++) {
+      *(NAME(u32_at) *)(at + (first + g) * WIDTH) = cols[g];
+      block->run[first + g] = look && NAME(all_lanes)(run[g]);
+    }
   }
 }
 
@@ -173,8 +189,8 @@ INLINE void NAME(add_masked)(NAME(f64) *sum, NAME(f64) a, NAME(f64) x, NAME(i32)
 }
 
 /* Steps from to from + steps - 1, whose columns are in *block. */
-INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q, int64_t from,
-                              int steps, int masked, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
+INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
+                              int64_t from, int steps, int masked, int run, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
                               macko_type vector, macko_op op, int group)
 {
   for (int k = 0; k < steps; k++)
@@ -193,13 +209,34 @@ INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, co
             if (!masked || active[l]) macko_add_y(vector, q, j, cols[l], a[l] * (*s)[l]);
           }
         else {
-          if (block->run[k][first / WIDTH + p]) NAME(load)(vector, macko_x_of(vector, q, j), cols[0], &x);
+          if (run) NAME(load)(vector, macko_x_of(vector, q, j), cols[0], &x);
           else NAME(gather)(vector, macko_x_of(vector, q, j), cols, &x);
           if (masked) NAME(add_masked)(s, a, x, active);
           else *s += a * x;
         }
       }
     }
+}
+
+/* The same of one vector of lanes after the other where some of them have consecutive columns. */
+INLINE void NAME(looked_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
+                               int64_t from, int steps, int masked, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
+                               macko_type vector, int group)
+{
+#pragma GCC unroll 8
+  for (int p = 0; p < parts; p++) {
+    int lane = first + p * WIDTH;
+    NAME(f64) one[MACKO_GROUP];
+#pragma GCC unroll 8
+    for (int j = 0; j < group; j++) one[j] = sum[j * parts + p];
+    /* Consecutive columns are those of lanes that are all there. */
+    if (block->run[lane / WIDTH])
+      NAME(block_steps)(o, block, v, q, from, steps, 0, 1, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
+    else if (masked) NAME(block_steps)(o, block, v, q, from, steps, 1, 0, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
+    else NAME(block_steps)(o, block, v, q, from, steps, 0, 0, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
+#pragma GCC unroll 8
+    for (int j = 0; j < group; j++) sum[j * parts + p] = one[j];
+  }
 }
 
 /* All lanes have consecutive columns from col on. */
@@ -344,9 +381,12 @@ INLINE void NAME(any_slice)(open_slice *o, const slice_values *v, const macko_pr
       NAME(f64) sum[16];
 #pragma GCC unroll 16
       for (int s = 0; s < group * parts; s++) sum[s] = sums[i * parts * group + s];
-      if (masked)
-        NAME(block_steps)(o, &block, v, q, from, (int)steps, 1, i * parts * WIDTH, few, sum, parts, stored, vector, op, group);
-      else NAME(block_steps)(o, &block, v, q, from, (int)steps, 0, i * parts * WIDTH, few, sum, parts, stored, vector, op, group);
+      int first = i * parts * WIDTH;
+      if (op == MACKO_OP_N && o->look)
+        NAME(looked_steps)(o, &block, v, q, from, (int)steps, masked, first, few, sum, parts, stored, vector, group);
+      else if (masked)
+        NAME(block_steps)(o, &block, v, q, from, (int)steps, 1, 0, first, few, sum, parts, stored, vector, op, group);
+      else NAME(block_steps)(o, &block, v, q, from, (int)steps, 0, 0, first, few, sum, parts, stored, vector, op, group);
 #pragma GCC unroll 16
       for (int s = 0; s < group * parts; s++) sums[i * parts * group + s] = sum[s];
     }

@@ -2,6 +2,7 @@
 #include "cpu.h"
 #include "macko_slice.h"
 #include "product.h"
+#include "threads.h"
 
 /* What a multiply reads of a slice before its steps. */
 typedef struct {
@@ -20,10 +21,10 @@ enum {
   PREFETCH_BYTES = 2048 /* ahead in values and gaps: half a page measured best among 1, 2, 4 and 8 KiB (Zen 4) */
 };
 
-/* Columns of a few steps of all lanes; run: those of a vector of lanes are consecutive. */
+/* Columns of a few steps of all lanes; run: those of a vector of lanes are consecutive in every step. */
 typedef struct {
   int32_t cols[BLOCK_STEPS * MACKO_SLICE_ROWS];
-  uint8_t run[BLOCK_STEPS][MACKO_SLICE_ROWS / 2];
+  int run[MACKO_SLICE_ROWS / 2];
 } column_block;
 
 typedef struct {
@@ -99,14 +100,20 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
 #define NAME(x) narrow_##x
 #include "macko_slice_kernel.h"
 
+static void multiply_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+#if MACKO_HAS_X86_64
+  if (macko_has_avx512()) wide_multiply(m, p, from, to);
+  else if (macko_has_avx2()) middle_multiply(m, p, from, to);
+  else narrow_multiply(m, p, from, to);
+#else
+  narrow_multiply(m, p, from, to);
+#endif
+}
+
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
-  int64_t slices = macko_slices_of(m->nrows);
-#if MACKO_HAS_X86_64
-  if (macko_has_avx512()) wide_multiply(m, p, 0, slices);
-  else if (macko_has_avx2()) middle_multiply(m, p, 0, slices);
-  else narrow_multiply(m, p, 0, slices);
-#else
-  narrow_multiply(m, p, 0, slices);
-#endif
+  const macko_section *values = macko_find_section(m, "values");
+  macko_share_pieces(m, p, multiply_slices, MACKO_U32, macko_section_data(m, "slices"), MACKO_SLICE_WORDS,
+                     macko_slices_of(m->nrows), values->bytes / MACKO_VALUE_UNIT);
 }
