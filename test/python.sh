@@ -4,8 +4,8 @@
 plugin=$PWD/.libs/libpetscmacko.so
 [ -e "$plugin" ] || { echo "SKIP: the plugin is not built (no PETSc)"; exit 77; }
 for python in python3 /usr/bin/python3 ''; do
-  [ -n "$python" ] || { echo "SKIP: no petsc4py (Debian package python3-petsc4py)"; exit 77; }
-  $python -c 'import petsc4py' 2>/dev/null && break
+  [ -n "$python" ] || { echo "SKIP: no petsc4py that works (Debian package python3-petsc4py)"; exit 77; }
+  $python -c 'from petsc4py import PETSc' 2>/dev/null && break
 done
 run() { # TYPE RANKS
   ${MPIEXEC:-mpiexec} -n "$2" $python "$srcdir/examples/poisson.py" "$plugin" -mat_type "$1" 2>&1
