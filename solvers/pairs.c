@@ -101,8 +101,8 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
   if (r->converged && above) {
     r->converged = PETSC_FALSE;
     PetscCall(PetscSNPrintf(r->reason_words, sizeof r->reason_words,
-                            "the method thinks so, but %lld residuals by plain CSR are above %.2g", (long long)above,
-                            (double)largest));
+                            "the method thinks so, but residuals by plain CSR are above %.2g (%lld of %lld)", (double)largest,
+                            (long long)above, (long long)PetscMin(r->count, r->asked)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
