@@ -65,6 +65,10 @@ module macko_c
   integer(c_int), parameter :: macko_prefer_time = 0
   integer(c_int), parameter :: macko_prefer_memory = 1
 
+  ! macko_target
+  integer(c_int), parameter :: macko_target_cpu = 0
+  integer(c_int), parameter :: macko_target_gpu = 1
+
   ! macko_op
   integer(c_int), parameter :: macko_op_n = 0
   integer(c_int), parameter :: macko_op_t = 1
@@ -90,6 +94,7 @@ module macko_c
     integer(c_int) :: values
     integer(c_int) :: variant
     integer(c_int) :: prefer
+    integer(c_int) :: target
   end type macko_options
 
   type, bind(c) :: macko_info
@@ -167,6 +172,11 @@ module macko_c
       integer(c_int), value :: prefer
       type(c_ptr) :: macko_prefer_name_c
     end function macko_prefer_name_c
+    function macko_target_name_c(target) bind(c, name="macko_target_name")
+      import
+      integer(c_int), value :: target
+      type(c_ptr) :: macko_target_name_c
+    end function macko_target_name_c
     function macko_type_name_c(type) bind(c, name="macko_type_name")
       import
       integer(c_int), value :: type
@@ -1065,7 +1075,7 @@ module macko
     macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
     macko_values_narrow, macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
     macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, macko_prefer_memory, &
-    macko_op_n, macko_op_t
+    macko_target_cpu, macko_target_gpu, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name

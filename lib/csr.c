@@ -26,7 +26,8 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   plan->stored_type = a->value_type;
   plan->bytes = (a->nrows + 1) * macko_type_bytes(index_type(nnz)) +
                 nnz * (macko_type_bytes(index_type(a->ncols)) + macko_type_bytes(a->value_type));
-  plan->time = (double)plan->bytes * macko_cost_byte + (double)nnz * macko_cost_csr_entry + (double)a->nrows * macko_cost_csr_row;
+  const macko_cost *cost = macko_cost_of(options);
+  plan->time = (double)plan->bytes * cost->byte + (double)nnz * cost->csr_entry + (double)a->nrows * cost->csr_row;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(index_type(a->ncols)),
            macko_type_name(index_type(nnz)));
   return MACKO_OK;

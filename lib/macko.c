@@ -19,18 +19,20 @@ static int64_t stream_bytes(const macko_csr *a, const macko_layout_ops *ops, con
   return ops->value_slots(a, plan, size) * size + codec->table * macko_type_bytes(a->value_type);
 }
 
-static double stream_time(const macko_csr *a, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
+static double stream_time(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_plan *plan,
+                          const macko_codec *codec)
 {
+  const macko_cost *cost = macko_cost_of(options);
   double slots = (double)ops->value_slots(a, plan, macko_type_bytes(codec->stored_type));
-  return (double)stream_bytes(a, ops, plan, codec) * macko_cost_byte + slots * macko_cost_codec(codec->stored_type, codec->table);
+  return (double)stream_bytes(a, ops, plan, codec) * cost->byte + slots * macko_codec_cost(cost, codec->stored_type, codec->table);
 }
 
 /* *plan with that codec. */
-static macko_plan with_codec(const macko_csr *a, const macko_layout_ops *ops, const macko_codec *codec, const macko_plan *plan)
+static macko_plan with_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec, const macko_plan *plan)
 {
   macko_plan p = *plan;
   p.bytes += stream_bytes(a, ops, plan, codec);
-  p.time += stream_time(a, ops, plan, codec);
+  p.time += stream_time(a, options, ops, plan, codec);
   p.values = codec->values;
   p.stored_type = codec->stored_type;
   p.lossy = codec->lossy;
@@ -42,9 +44,9 @@ static macko_plan with_codec(const macko_csr *a, const macko_layout_ops *ops, co
 static void choose_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codecs,
                          int count, macko_plan *plan)
 {
-  macko_plan best = with_codec(a, ops, &codecs[0], plan);
+  macko_plan best = with_codec(a, options, ops, &codecs[0], plan);
   for (int i = 1; i < count; i++) {
-    macko_plan p = with_codec(a, ops, &codecs[i], plan);
+    macko_plan p = with_codec(a, options, ops, &codecs[i], plan);
     if (macko_better(options, &p, &best)) best = p;
   }
   *plan = best;
@@ -159,7 +161,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_status s = macko_codecs(a, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
   if (s) return s;
   next.plan.bytes -= stream_bytes(a, ops, &m->plan, &old);
-  next.plan.time -= stream_time(a, ops, &m->plan, &old);
+  next.plan.time -= stream_time(a, &m->options, ops, &m->plan, &old);
   choose_codec(a, &m->options, ops, codecs, count, &next.plan);
   describe_values(&next.plan);
   if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);

@@ -61,6 +61,12 @@ typedef enum { /* MACKO_PREFER_TIME, MACKO_PREFER_MEMORY */
 #undef MACKO_PREFER
 } macko_prefer;
 
+typedef enum { /* MACKO_TARGET_CPU, MACKO_TARGET_GPU */
+#define MACKO_TARGET(symbol, name, text) MACKO_TARGET_##symbol,
+#include "choices.def"
+#undef MACKO_TARGET
+} macko_target;
+
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
@@ -98,11 +104,12 @@ typedef struct {
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
   macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
   macko_prefer prefer; /* what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME */
+  macko_target target; /* what the time is predicted for; default MACKO_TARGET_CPU */
 } macko_options;
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer") from text ("macko", "slice", "4", "f32").
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko", "slice", "4", "f32").
  * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -112,6 +119,7 @@ const char *macko_layout_name(macko_layout layout);
 const char *macko_values_name(macko_values values);
 const char *macko_variant_name(macko_variant variant);
 const char *macko_prefer_name(macko_prefer prefer);
+const char *macko_target_name(macko_target target);
 const char *macko_type_name(macko_type type);
 int64_t macko_type_bytes(macko_type type);
 

@@ -93,6 +93,7 @@ static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencil
   int64_t shortest = INT64_MAX, start = slice * MACKO_SLICE_ROWS;
   c->s = (macko_slice){0};
   c->longest = 0;
+  memset(c->length, 0, sizeof c->length);
   c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
   for (int l = 0; l < c->lanes; l++) {
     int64_t row = order ? start / WINDOW * WINDOW + order[(start + l) % WINDOW] : start + l;
@@ -214,6 +215,7 @@ typedef struct {
   int64_t window, block_words, order_bytes;
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
   int64_t stencils, streamed; /* slices that are stencils; entries in the others */
+  int64_t longest;            /* steps of the longest slice */
   int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
 } slice_plan;
 
@@ -234,11 +236,11 @@ static int64_t plan_bytes(const macko_csr *a, const slice_plan *p)
 }
 
 /* Predicted for everything but the values. */
-static double plan_time(const macko_csr *a, const slice_plan *p)
+static double plan_time(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
 {
-  return (double)plan_bytes(a, p) * macko_cost_byte + (double)p->stencil * macko_cost_stencil +
-         (double)p->uniform * macko_cost_uniform + (double)p->run * macko_cost_run + (double)p->listed * macko_cost_listed +
-         (double)p->walked * macko_cost_walked + (p->window ? (double)a->nrows * macko_cost_ordered_row : 0);
+  return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
+         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+         (double)p->longest * cost->step + (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
 enum { SIDE_BY_SIDE = 8 };
@@ -283,6 +285,7 @@ static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_p
     if (s) break;
     place_block(&set, words, block_align(&c.s), NULL, &is_new);
     count_slots(a, &c, p);
+    if (c.s.steps > p->longest) p->longest = c.s.steps;
     for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(&c.s, 1 << e);
     p->stencils += c.s.stencil;
     for (int l = 0; l < c.lanes && !c.s.stencil; l++) p->streamed += c.length[l];
@@ -301,14 +304,15 @@ static int64_t padding(const slice_plan *p)
 }
 
 /* As if values took 4 bytes, to compare two orders of rows. */
-static macko_plan with_values(const macko_csr *a, const slice_plan *p)
+static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
 {
   int64_t values = p->units[2] * MACKO_VALUE_UNIT;
-  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, p) + (double)values * macko_cost_byte};
+  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
 }
 
 static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
+  const macko_cost *cost = macko_cost_of(options);
   slice_plan best, sorted;
   if (options->delta_bits)
     return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
@@ -319,11 +323,11 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   if (padding(&best) > a->nrows) {
     s = survey(a, 1, 0, &sorted, err);
     if (s) return s;
-    macko_plan one = with_values(a, &sorted), other = with_values(a, &best);
+    macko_plan one = with_values(a, cost, &sorted), other = with_values(a, cost, &best);
     if (macko_better(options, &one, &other)) best = sorted;
   }
   plan->bytes = plan_bytes(a, &best);
-  plan->time = plan_time(a, &best);
+  plan->time = plan_time(a, cost, &best);
   plan->params[MACKO_PARAM_WINDOW] = best.window;
   plan->params[MACKO_PARAM_BLOCK_WORDS] = best.block_words;
   for (int e = 0; e < 4; e++) plan->params[MACKO_PARAM_VALUE_UNITS + e] = best.units[e];

@@ -31,7 +31,7 @@ PetscBool MackoDeviceAllowed(Mat A, const char **why)
 {
   const Mat_Macko *m = (const Mat_Macko *)A->spptr;
   const char      *reason = NULL;
-  if (A->boundtocpu) reason = "the matrix is bound to the CPU";
+  if (MackoBoundToCPU(A)) reason = "the matrix is bound to the CPU";
   else if (m && m->backend == MACKO_BACKEND_CPU) reason = "-mat_macko_backend cpu";
   else reason = NoDevice();
   if (!reason && !MackoDeviceVectors() && !(m && m->backend == MACKO_BACKEND_CUDA))

@@ -212,7 +212,7 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
   B->ops->assemblyend      = MackoMPIBase.assemblyend;
   B->ops->bindtocpu        = MackoMPIBase.bindtocpu;
   B->ops->setfromoptions   = MackoMPIBase.setfromoptions;
-  B->boundtocpu = (PetscBool)PetscDefined(HAVE_DEVICE);
+  MackoMarkBound(B, PETSC_TRUE);
   PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
@@ -274,7 +274,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
   B->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_MPIAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
-  B->boundtocpu = PETSC_FALSE; /* as every AIJ is */
+  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));

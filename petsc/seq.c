@@ -1,6 +1,8 @@
 /* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
 #include "matmacko.h"
 
+#include <string.h>
+
 MackoBase MackoSeqBase;
 
 /* ---- the struct ---- */
@@ -107,16 +109,19 @@ static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, macko_status *
 }
 
 /* A copy in GPU memory for vectors that A hands out there, or where it was asked for. */
+static PetscBool WantsDevice(Mat A, const Mat_Macko *m)
+{
+  return (PetscBool)(MackoDeviceAllowed(A, NULL) && (!strcmp(A->defaultvectype, VECCUDA) || m->backend == MACKO_BACKEND_CUDA));
+}
+
 static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, macko_error *err)
 {
   const char *why;
-  PetscBool   vectors;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcmp(A->defaultvectype, VECCUDA, &vectors));
   if (MackoDeviceAllowed(A, &why)) {
-    if (vectors || m->backend == MACKO_BACKEND_CUDA) PetscCall(MackoDeviceUpdate(m, status, err));
-  } else if (m->backend == MACKO_BACKEND_CUDA && !A->boundtocpu) {
+    if (WantsDevice(A, m)) PetscCall(MackoDeviceUpdate(m, status, err));
+  } else if (m->backend == MACKO_BACKEND_CUDA && !MackoBoundToCPU(A)) {
     *status = MACKO_DEVICE;
     PetscCall(PetscSNPrintf(err->text, sizeof err->text, "-mat_macko_backend cuda: %s", why));
   }
@@ -145,6 +150,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MatSeqAIJGetArrayRead(A, &values));
   macko_csr csr = {.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
                    .row_ptr = ia, .cols = ja, .values = values};
+  m->options.target = WantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   m->nonempty_rows = 0;
   for (PetscInt i = 0; i < n; i++) m->nonempty_rows += ia[i + 1] > ia[i];
   if (m->compressed && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
@@ -376,7 +382,7 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
   B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
   B->ops->bindtocpu        = MackoSeqBase.bindtocpu;
   B->ops->getdiagonal      = MackoSeqBase.getdiagonal;
-  B->boundtocpu = (PetscBool)PetscDefined(HAVE_DEVICE);
+  MackoMarkBound(B, PETSC_TRUE);
   PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
@@ -449,7 +455,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
   B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
-  B->boundtocpu = PETSC_FALSE; /* as every AIJ is */
+  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));

@@ -37,7 +37,7 @@ typedef struct {
 
 /* Encoding of a name "auto", "csr", "slice", "row" or "paper", with the value codec after a dot: "slice.raw", "auto.f32".
  * Errors: INVALID_ARGUMENT. */
-macko_status bench_encoding(const char *name, macko_options *options, macko_error *err);
+macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
 /* The vector type that goes with a matrix: its own values' type. */
 #define BENCH_VECTOR(csr) ((csr)->value_type)

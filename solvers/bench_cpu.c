@@ -137,7 +137,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   snprintf(m->name, sizeof m->name, "%s", name);
   if (!o) return bench_refuse(err, MACKO_OUT_OF_MEMORY, name, "no memory");
   *o = (ours){.vector = vector_type(a), .nrows = a->nrows, .ncols = a->ncols};
-  macko_status s = bench_encoding(name, &options, err);
+  macko_status s = bench_encoding(name, MACKO_TARGET_CPU, &options, err);
   if (!s) s = time_preparation(a, &options, o, m, err);
   if (s) return s;
   macko_get_info(o->matrix, &info);

@@ -43,7 +43,7 @@ static void help(void)
          "Generated matrices:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help);
 }
 
-macko_status bench_encoding(const char *name, macko_options *options, macko_error *err)
+macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
 {
   char text[64], *dot;
   macko_status s = MACKO_OK;
@@ -51,6 +51,7 @@ macko_status bench_encoding(const char *name, macko_options *options, macko_erro
   dot = strchr(text, '.');
   if (dot) *dot++ = 0;
   macko_options_init(options);
+  options->target = target;
   if (!strcmp(text, "row") || !strcmp(text, "slice") || !strcmp(text, "paper")) {
     options->format = MACKO_FORMAT_MACKO;
     s = macko_options_set(options, "layout", text, err);
