@@ -41,7 +41,7 @@ macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, ma
   if (!matrix || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and device must not be NULL");
   const macko_device_ops *ops = device_ops[matrix->format];
   if (!ops)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel; formats csr and macko have", macko_format_name(matrix->format));
+    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel", macko_format_name(matrix->format));
   macko_device_matrix *d = calloc(1, sizeof *d);
   if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
   macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
@@ -127,7 +127,9 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
     return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
                       (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
-  int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type;
+  /* Coded values are part of streams and tables, which change as a whole. */
+  int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
+                 matrix->plan.values != MACKO_VALUES_CODED;
   if (moved) *moved = !in_place || device->transpose;
   if (in_place) {
     s = copy_values(device, matrix, stream, err);

@@ -97,6 +97,14 @@ module macko_c
     integer(c_int) :: target
   end type macko_options
 
+  type, bind(c) :: macko_row_source
+    integer(c_int64_t) :: nrows, ncols
+    integer(c_int) :: value_type
+    integer(c_int64_t) :: piece_rows
+    type(c_ptr) :: (rows)(void context, int64_t first, int64_t count, macko_csr piece, macko_error err)
+    type(c_ptr) :: context
+  end type macko_row_source
+
   type, bind(c) :: macko_info
     integer(c_int) :: format
     integer(c_int) :: value_type
@@ -195,6 +203,14 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_encode_c
     end function macko_encode_c
+    function macko_encode_rows_c(source, options, matrix, err) bind(c, name="macko_encode_rows")
+      import
+      type(c_ptr), value :: source
+      type(macko_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_encode_rows_c
+    end function macko_encode_rows_c
     function macko_refresh_c(matrix, csr, err) bind(c, name="macko_refresh")
       import
       type(c_ptr), value :: matrix

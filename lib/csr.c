@@ -187,4 +187,4 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL};
+const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL};

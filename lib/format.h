@@ -4,7 +4,9 @@
 
 #include "macko.h"
 
-enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 8, MACKO_REASON_LENGTH = 256 };
+enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 256 };
+
+struct macko_rows;
 
 /* What plan decided: everything encode needs besides the matrix, and everything info reports. */
 typedef struct {
@@ -57,6 +59,8 @@ typedef struct macko_format_ops {
   /* Every index and length checked; run on whatever comes from a file before a multiply sees it. */
   macko_status (*validate)(const macko_matrix *m, macko_error *err);
   macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
+  /* plan and encode for rows that come in pieces; NULL where the format reads the matrix as a whole. */
+  macko_status (*encode_rows)(struct macko_rows *rows, macko_matrix *m, macko_error *err);
   /* Why automatic choice passes over the format, which it then need not plan; NULL if it does not. */
   const char *why_not_automatic;
 } macko_format_ops;

@@ -133,6 +133,24 @@ typedef struct macko_matrix macko_matrix;
  * matrix; automatic choice falls back to csr instead), OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
+/* Rows of a matrix on demand, for one that is not in memory as a whole. */
+typedef struct {
+  int64_t nrows, ncols;
+  macko_type value_type;
+  int64_t piece_rows; /* most rows asked for at a time, at least 1 */
+  /* Sets *piece to rows first .. first + count - 1 of the matrix: a csr of count rows, whose row_ptr starts at its index_base. It is
+   * read until the next call and stays the caller's. Every row is asked for several times, not always in order, and must always be
+   * the same. Anything but MACKO_OK ends the encoding with that status; the sentence may be written to *err. */
+  macko_status (*rows)(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err);
+  void *context;
+} macko_row_source;
+
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed form, one
+ * piece and one slice (at most 1024 rows); other formats put all rows together first.
+ * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for or has changed. */
+macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err);
+
 /* Takes new values for the same pattern: the column stream stays, the value stream is written anew (re-chosen where the old
  * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded.
  * Errors: INVALID_MATRIX if the row lengths differ, OUT_OF_MEMORY; the old values stay in both cases. */
