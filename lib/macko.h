@@ -55,6 +55,12 @@ typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
 #undef MACKO_VARIANT
 } macko_variant;
 
+typedef enum { /* MACKO_PREFER_MEMORY, MACKO_PREFER_TIME */
+#define MACKO_PREFER(symbol, name, text) MACKO_PREFER_##symbol,
+#include "choices.def"
+#undef MACKO_PREFER
+} macko_prefer;
+
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
@@ -91,11 +97,12 @@ typedef struct {
   int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
   macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
+  macko_prefer prefer;   /* what automatic choices of format dtans aim at; default MACKO_PREFER_MEMORY */
 } macko_options;
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant") from text ("macko", "slice", "4", "f32").
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer") from text ("macko", "slice", "4", "f32").
  * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -104,6 +111,7 @@ const char *macko_format_name(macko_format format);
 const char *macko_layout_name(macko_layout layout);
 const char *macko_values_name(macko_values values);
 const char *macko_variant_name(macko_variant variant);
+const char *macko_prefer_name(macko_prefer prefer);
 const char *macko_type_name(macko_type type);
 int64_t macko_type_bytes(macko_type type);
 

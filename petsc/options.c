@@ -4,7 +4,7 @@
 #define MACKO_CHOICE(symbol, name, text) "; " #name " (" text ")"
 
 static const struct {
-  const char *option, *name, *help;
+  const char *option, *name, *help, *unset; /* unset: what holds without the option, "auto" if NULL */
 } known[] = {
   {"-mat_macko_format", "format", "Format: auto (the fewest bytes)"
 #define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
@@ -27,13 +27,18 @@ static const struct {
 #include "choices.def"
 #undef MACKO_VARIANT
   },
+  {"-mat_macko_prefer", "prefer", "What format dtans aims at"
+#define MACKO_PREFER(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_PREFER
+  , "memory"},
 };
 
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   const macko_options *old = &m->options;
   if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
-      old->values != options->values || old->variant != options->variant)
+      old->values != options->values || old->variant != options->variant || old->prefer != options->prefer)
     m->owner = NULL;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
@@ -49,9 +54,10 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
   options = m->options;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    char        text[64] = "auto";
-    PetscBool   given    = PETSC_FALSE;
+    char        text[64];
+    PetscBool   given = PETSC_FALSE;
     macko_error err;
+    PetscCall(PetscStrncpy(text, known[i].unset ? known[i].unset : "auto", sizeof text));
     if (items) {
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));

@@ -20,7 +20,7 @@ static void help(void)
          "Times y = A x for every MATRIX (a file, or a generated one as below) in our encodings and with the peers.\n"
          "Without a MATRIX: %s\n\n"
          "  --repeat N         the median of N multiplies (default 50)\n"
-         "  --encodings LIST   of auto, csr, slice, row, paper, each with a value codec after a dot if wished: auto,slice.raw\n"
+         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: auto,slice.raw\n"
          "                     (default: auto,auto.raw,slice,row)\n"
          "  --tsv FILE         the table, also to FILE\n"
          "  --json FILE        the table with every detail\n\n"
@@ -152,7 +152,7 @@ int main(int argc, char **argv)
   static const struct option options[] = {{"repeat", required_argument, NULL, 'r'}, {"encodings", required_argument, NULL, 'e'},
                                           {"tsv", required_argument, NULL, 't'}, {"json", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
-  bench_settings settings = {.repeats = 50, .encodings = "auto,auto.raw,slice,row"};
+  bench_settings settings = {.repeats = 50, .encodings = "auto,auto.raw,slice,row,dtans"};
   bench_table table = {0};
   macko_error err = {0};
   const char *tsv = NULL, *json = NULL;

@@ -9,6 +9,9 @@ examples/spmv /nonexistent.mtx 2>/dev/null && fail "spmv accepts a file that is 
 text=$(examples/lanczos "$src/examples/tridiagonal.mtx") || fail "lanczos: $text"
 echo "$text" | awk '{ pi = atan2(0, -1); d = $4 - 2 + 2 * cos(2 * pi / 81); e = $6 - 2 + 2 * cos(80 * pi / 81)
   exit !(NF == 6 && d * d + e * e < 1e-20) }' || fail "lanczos: $text"
+# (3 * 30 - 2)^3 nonzeros.
+text=$(examples/rows 30) || fail "rows: $text"
+echo "$text" | grep -q "^681472 nonzeros" && echo "$text" | grep -q "^rows that differ from the stencil: 0$" || fail "rows: $text"
 [ -x examples/gmres ] || { echo "gmres is not built (no PETSc)"; exit 0; }
 for ranks in 1 3; do
   text=$(${MPIEXEC:-mpiexec} -n $ranks examples/gmres "$src/examples/tridiagonal.mtx" -ksp_rtol 1e-12 -pc_type jacobi -ksp_gmres_restart 50) ||
