@@ -5,13 +5,18 @@
 
 #include <stdlib.h>
 
-enum { WARP = MACKO_DTANS_LANES, LARGEST_BLOCK = 512 };
+enum { WARP = MACKO_DTANS_LANES, THREADS = 128, MOST_SLICES = 4 /* of a warp, one after the other */ };
+
+/* Blocks that a multiprocessor should hold at least, which bounds the registers: measured on an H200. */
+template <int KIND, int ONE_ROW, int GROUP> constexpr int least_blocks()
+{
+  return GROUP > 1 ? 3 : KIND != MACKO_DTANS_JOINT ? 5 : ONE_ROW ? 7 : 8;
+}
 
 struct dtans_matrix {
   const uint32_t *words[2];
   const void *slices[2], *lengths;
   int slices_type[2], length_bytes, value_type, rows;
-  int empty_rows;    /* whether there are any */
   uint32_t relative; /* every bit, or none */
   int64_t nrows, count;
   device_table table[MACKO_DTANS_DOMAINS];
@@ -20,11 +25,10 @@ struct dtans_matrix {
 
 /* ---- rows of a lane ---- */
 
-/* Where a lane stands. Rows are counted from the slice's first one. */
+/* Where a lane of several rows stands. Rows are counted from the slice's first one. */
 struct lane_rows {
   int64_t first;
-  int row, past;  /* row being decoded; rows of the slice */
-  int out;        /* row being summed up: behind the other one while a segment is multiplied */
+  int row, past;  /* the lane's row; rows of the slice */
   int left;       /* entries of the row from this segment on; INT32_MAX when the lane is at its end */
   uint32_t col;
   bool begins;    /* the next entry's gap is the first of its row, counted from the diagonal */
@@ -39,14 +43,8 @@ MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
   return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
 }
 
-MACKO_DEVICE uint32_t row_length(const dtans_matrix &a, int64_t row)
-{
-  int64_t byte = row * a.length_bytes;
-  return length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8);
-}
-
-/* On to the next row that has entries; they begin behind the `done` ones of this segment. */
-MACKO_DEVICE void next_row(const dtans_matrix &a, int done, lane_rows *w)
+/* On to the next row that has entries; they begin behind the `done` ones of this segment. 0 goes to y for rows without entries. */
+template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &a, const device_vectors &v, int done, lane_rows *w)
 {
   for (w->row += WARP; w->row < w->past; w->row += WARP) {
     uint32_t length = length_in(a, w->ahead, w->shift);
@@ -54,18 +52,14 @@ MACKO_DEVICE void next_row(const dtans_matrix &a, int done, lane_rows *w)
     w->ahead = w->row + WARP < w->past ? __ldg(w->lengths) : 0;
     w->left = done + (int)length, w->col = ((uint32_t)w->first + (uint32_t)w->row) & a.relative, w->begins = a.relative;
     if (length) return;
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, w->first + w->row, 0);
   }
   w->left = INT32_MAX;
 }
 
-/* y of rows without entries, from row out on. */
-template <int VECTOR> MACKO_DEVICE void pass_empty_rows(const dtans_matrix &a, const device_vectors &v, int g, lane_rows *w)
-{
-  for (; w->out < w->past && row_length(a, w->first + w->out) == 0; w->out += WARP) put_y<VECTOR>(v, g, w->first + w->out, 0);
-}
-
 /* Sets the lane to its first row that has entries; returns how many it has in all. */
-MACKO_DEVICE int first_row(const dtans_matrix &a, int64_t slice, int lane, lane_rows *w)
+template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &a, const device_vectors &v, int64_t slice, int lane, lane_rows *w)
 {
   int count = 0;
   w->first = slice * a.rows * WARP;
@@ -75,8 +69,8 @@ MACKO_DEVICE int first_row(const dtans_matrix &a, int64_t slice, int lane, lane_
   for (int row = lane, i = 0; row < w->past; row += WARP, i += WARP / 4 * a.length_bytes)
     count += (int)length_in(a, __ldg(w->lengths + i), w->shift);
   w->ahead = lane < w->past ? __ldg(w->lengths) : 0;
-  w->row = lane - WARP, w->out = lane, w->begins = false, w->col = 0;
-  next_row(a, 0, w);
+  w->row = lane - WARP, w->begins = false, w->col = 0;
+  next_row<VECTOR, GROUP>(a, v, 0, w);
   return count;
 }
 
@@ -85,41 +79,45 @@ MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
   return (uint32_t)macko_dtans_unzigzag(gap);
 }
 
-/* N entries of each lane, or as many as are left of it: first all columns and loads of x, so that these are under way together, then sums.
- * INSIDE: all rows go on behind these entries; WHOLE: all lanes have N. */
-template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE, int INSIDE>
-MACKO_DEVICE void multiply_entries(const dtans_matrix &a, const device_vectors &v, uint32_t gap[N], const SUM value[N], int count, lane_rows *w,
-                                   SUM sum[GROUP])
+/* ---- sums ---- */
+
+/* N entries of one row, or as many as are left of it: all loads of x are under way together. WHOLE: all lanes have N. */
+template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
+MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, uint32_t *col, SUM sum[GROUP])
 {
-  SUM x[GROUP][N];
-  int ends = 0;
-  if (w->begins) gap[0] = unzigzag(gap[0]), w->begins = false;
+  uint32_t cols[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) cols[i] = *col = *col + gap[i];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[N];
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (WHOLE || i < count) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)cols[i], v.type);
+#pragma unroll
+    for (int i = 0; i < N; i++)
+      if (WHOLE || i < count) sum[g] += value[i] * x[i];
+  }
+}
+
+/* N entries of a lane of several rows, or as many as are left of it. */
+template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
+MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v, uint32_t gap[N], const SUM value[N], int count, lane_rows *w,
+                                  SUM sum[GROUP])
+{
 #pragma unroll
   for (int i = 0; i < N; i++) {
     if (!WHOLE && i >= count) break;
     w->col += gap[i];
 #pragma unroll
-    for (int g = 0; g < GROUP; g++) x[g][i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)w->col, v.type);
-    if (INSIDE || w->left != i + 1) continue;
-    ends |= 1 << i;
-    next_row(a, i + 1, w);
+    for (int g = 0; g < GROUP; g++) sum[g] += value[i] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)w->col, v.type);
+    if (w->left != i + 1) continue;
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, w->first + w->row, sum[g]), sum[g] = 0;
+    next_row<VECTOR, GROUP>(a, v, i + 1, w);
     if (i + 1 < N && w->begins) gap[i + 1] = unzigzag(gap[i + 1]), w->begins = false;
   }
-  if (INSIDE || w->left != INT32_MAX) w->left -= N;
-  int out = w->out;
-#pragma unroll
-  for (int g = 0; g < GROUP; g++) {
-    w->out = out;
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      if (!WHOLE && i >= count) break;
-      sum[g] += value[i] * x[g][i];
-      if (INSIDE || !(ends & 1 << i)) continue;
-      put_y<VECTOR>(v, g, w->first + w->out, sum[g]);
-      sum[g] = 0, w->out += WARP;
-      if (a.empty_rows) pass_empty_rows<VECTOR>(a, v, g, w);
-    }
-  }
+  if (w->left != INT32_MAX) w->left -= N;
 }
 
 /* ---- values beside the gaps ---- */
@@ -174,52 +172,140 @@ template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_SPLIT, SUM, POW
 };
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_PAPER, SUM, POWERS> : tables_of<MACKO_DTANS_SPLIT, SUM, POWERS> {};
 
-template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ void multiply_slice(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
-                                                      const device_vectors &v, int64_t slice, int lane)
+/* Where a slice's streams, or its stream and the values beside it, begin. */
+struct slice_place {
+  int64_t start[2];
+};
+
+MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
 {
-  constexpr int N = KIND == MACKO_DTANS_PAPER ? 4 : 8, DOMAINS = KIND == MACKO_DTANS_PAPER ? 2 : 1;
-  int64_t slot = 0;
+  slice_place p = {};
+  p.start[0] = index_at(a.slices_type[0], a.slices[0], slice);
+  if (a.slices[1]) p.start[1] = index_at(a.slices_type[1], a.slices[1], slice);
+  return p;
+}
+
+/* The streams of a slice. */
+template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
+  static constexpr int N = KIND == MACKO_DTANS_PAPER ? 4 : 8, DOMAINS = KIND == MACKO_DTANS_PAPER ? 2 : 1; /* nonzeros of a segment */
+  static constexpr int STREAMS = KIND == MACKO_DTANS_SPLIT ? 2 : 1;
+  segment_reader r[STREAMS];
+  int64_t slot; /* of the next value beside the gaps */
+
+  /* count: nonzeros of the lane. */
+  __device__ __forceinline__ void start(const dtans_matrix &a, const slice_place &place, int count)
+  {
+#pragma unroll
+    for (int i = 0; i < STREAMS; i++) start_stream<POWERS, DOMAINS>(&r[i].stream, a.words[i] + place.start[i], count);
+    slot = place.start[1];
+  }
+
+  __device__ __forceinline__ void read(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values, int left,
+                                       int most, uint32_t gap[N], SUM value[N])
+  {
+    if constexpr (KIND == MACKO_DTANS_PAPER) r[0].read_both(t.gaps, t.values, a.value_type, left, gap, value);
+    else if constexpr (KIND == MACKO_DTANS_JOINT) r[0].template read<POWERS, 1, 1>(t.pairs, a.value_type, left, most, gap, value);
+    else r[0].template read<POWERS, 1, 0>(t.gaps, a.value_type, left, most, gap, value);
+    if constexpr (KIND == MACKO_DTANS_SPLIT) r[STREAMS - 1].template read<POWERS, 0, 1>(t.values, a.value_type, left, most, gap, value);
+    if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, &slot, value);
+  }
+
+  /* To the next segment, of which the lane has `left` nonzeros. */
+  __device__ __forceinline__ void go_on(int left)
+  {
+#pragma unroll
+    for (int i = 0; i < STREAMS; i++) advance<POWERS, DOMAINS, GROUPS>(&r[i].stream, r[i].slots, r[i].codes, left);
+  }
+};
+
+MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
+{
+  int64_t byte = row * a.length_bytes;
+  return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
+}
+
+/* A slice whose lanes have one row each: `left` entries. */
+template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
+MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
+                                const device_vectors &v, const slice_place &place, int64_t row, int left)
+{
+  typedef slice_reader<KIND, GROUPS, POWERS, SUM> reader;
+  constexpr int N = reader::N;
+  reader s;
+  SUM sum[GROUP] = {}, value[N];
+  uint32_t gap[N], col = (uint32_t)row & a.relative;
+  bool begins = a.relative;
+  s.start(a, place, left);
+  /* Segments that are not the last one of some lane. */
+  for (; __any_sync(MACKO_EVERY_LANE, left > N); left -= N) {
+    s.read(a, t, values, left, N, gap, value);
+    if (begins) gap[0] = unzigzag(gap[0]), begins = false;
+    s.go_on(left - N);
+    if (__all_sync(MACKO_EVERY_LANE, left >= N)) multiply_inside<VECTOR, SUM, GROUP, N, 1>(v, gap, value, N, &col, sum);
+    else multiply_inside<VECTOR, SUM, GROUP, N, 0>(v, gap, value, left, &col, sum);
+  }
+  int most = __reduce_max_sync(MACKO_EVERY_LANE, left);
+  if (most > 0) {
+    s.read(a, t, values, left, most, gap, value);
+    if (begins) gap[0] = unzigzag(gap[0]);
+    multiply_inside<VECTOR, SUM, GROUP, N, 0>(v, gap, value, left, &col, sum);
+  }
+  if (row < a.nrows)
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
+}
+
+/* A slice whose lanes have several rows. */
+template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
+MACKO_DEVICE void multiply_lanes(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
+                                 const device_vectors &v, int64_t slice, int lane)
+{
+  typedef slice_reader<KIND, GROUPS, POWERS, SUM> reader;
+  constexpr int N = reader::N;
   lane_rows w;
-  warp_stream s[KIND == MACKO_DTANS_SPLIT ? 2 : 1];
+  reader s;
   SUM sum[GROUP] = {};
-  int left = first_row(a, slice, lane, &w), out = w.out; /* entries of the lane from this segment on */
-  for (int g = 0; a.empty_rows && g < GROUP; g++) w.out = out, pass_empty_rows<VECTOR>(a, v, g, &w);
-  start_stream<POWERS, DOMAINS>(&s[0], a.words[0] + index_at(a.slices_type[0], a.slices[0], slice), left);
-  if (KIND == MACKO_DTANS_SPLIT)
-    start_stream<POWERS, DOMAINS>(&s[1 % (sizeof s / sizeof *s)], a.words[1] + index_at(a.slices_type[1], a.slices[1], slice), left);
-  if (KIND == MACKO_DTANS_BESIDE && values.stream) slot = index_at(a.slices_type[1], a.slices[1], slice);
-  while (__any_sync(MACKO_EVERY_LANE, left > 0)) {
+  int left = first_row<VECTOR, GROUP>(a, v, slice, lane, &w); /* entries of the lane from this segment on */
+  for (s.start(a, place_of(a, slice), left); __any_sync(MACKO_EVERY_LANE, left > 0); left -= N) {
     uint32_t gap[N];
     SUM value[N];
-    if constexpr (KIND == MACKO_DTANS_PAPER) read_segment_of_both<SUM>(&s[0], t.gaps, t.values, a.value_type, left, gap, value);
-    else if constexpr (KIND == MACKO_DTANS_JOINT)
-      read_segment<POWERS, GROUPS, pair_entry<SUM>, 1, 1>(&s[0], t.pairs, a.value_type, left, gap, value);
-    else {
-      read_segment<POWERS, GROUPS, gap_entry, 1, 0>(&s[0], t.gaps, a.value_type, left, gap, value);
-      if constexpr (KIND == MACKO_DTANS_SPLIT)
-        read_segment<POWERS, GROUPS, value_entry<SUM>, 0, 1>(&s[1], t.values, a.value_type, left, gap, value);
-      else load_beside(a, values, left, &slot, value);
-    }
+    s.read(a, t, values, left, N, gap, value);
+    s.go_on(left - N);
+    if (w.begins) gap[0] = unzigzag(gap[0]), w.begins = false;
     /* What is true of the whole warp saves a test at every entry. */
     if (__all_sync(MACKO_EVERY_LANE, left >= N && w.left > N))
-      multiply_entries<VECTOR, SUM, GROUP, N, 1, 1>(a, v, gap, value, left, &w, sum);
-    else if (__all_sync(MACKO_EVERY_LANE, left >= N)) multiply_entries<VECTOR, SUM, GROUP, N, 1, 0>(a, v, gap, value, left, &w, sum);
-    else multiply_entries<VECTOR, SUM, GROUP, N, 0, 0>(a, v, gap, value, left, &w, sum);
-    left -= N;
+      multiply_inside<VECTOR, SUM, GROUP, N, 1>(v, gap, value, N, &w.col, sum), w.left -= N;
+    else if (__all_sync(MACKO_EVERY_LANE, left >= N)) multiply_across<VECTOR, SUM, GROUP, N, 1>(a, v, gap, value, left, &w, sum);
+    else multiply_across<VECTOR, SUM, GROUP, N, 0>(a, v, gap, value, left, &w, sum);
   }
 }
 
-template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
-static __global__ void __launch_bounds__(LARGEST_BLOCK) dtans_kernel(dtans_matrix a, device_values values, device_vectors v)
+template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, GROUP>()))
+    dtans_kernel(dtans_matrix a, device_values values, device_vectors v)
 {
   extern __shared__ uint4 memory[];
   tables_of<KIND, SUM, POWERS> t;
+  int lane = threadIdx.x % WARP;
+  int64_t warps = (int64_t)gridDim.x * (THREADS / WARP), slice = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
   t.fill(a, (char *)memory);
   __syncthreads();
-  int64_t warps = (int64_t)gridDim.x * (blockDim.x / WARP);
-  for (int64_t slice = (int64_t)blockIdx.x * (blockDim.x / WARP) + threadIdx.x / WARP; slice < a.count; slice += warps)
-    multiply_slice<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, slice, threadIdx.x % WARP);
+  if (!ONE_ROW) {
+    for (; slice < a.count; slice += warps) multiply_lanes<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, slice, lane);
+    return;
+  }
+  if (slice >= a.count) return;
+  /* What tells where a slice is comes one slice ahead. */
+  slice_place next = place_of(a, slice);
+  int length = row_length(a, slice * WARP + lane);
+  while (slice < a.count) {
+    slice_place place = next;
+    int left = length;
+    int64_t row = slice * WARP + lane;
+    slice += warps;
+    if (slice < a.count) next = place_of(a, slice), length = row_length(a, slice * WARP + lane);
+    multiply_rows<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, place, row, left);
+  }
 }
 
 /* ---- from a product to a kernel ---- */
@@ -229,18 +315,27 @@ struct dtans_launch {
   device_values values;
   const macko_product *product;
   cudaStream_t stream;
+  int multiprocessors;
   cudaError_t *error;
+
+  template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP> void run_rows(const device_vectors &v) const
+  {
+    auto kernel = dtans_kernel<KIND, GROUPS, POWERS, ONE_ROW, VECTOR, SUM, GROUP>;
+    int bytes = tables_of<KIND, SUM, POWERS>::bytes(a);
+    int64_t blocks = (a.count + THREADS / WARP - 1) / (THREADS / WARP);
+    /* Where blocks are many, each keeps its tables for several slices; fewer than four waves of blocks would end raggedly. */
+    int64_t slices = blocks / (4 * (int64_t)multiprocessors * least_blocks<KIND, ONE_ROW, GROUP>());
+    if (slices > MOST_SLICES) slices = MOST_SLICES;
+    if (ONE_ROW && slices > 1) blocks = (blocks + slices - 1) / slices;
+    if (blocks > INT32_MAX) blocks = INT32_MAX;
+    if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (*error == cudaSuccess) kernel<<<(unsigned)blocks, THREADS, bytes, stream>>>(a, values, v);
+  }
 
   template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP> void run(const device_vectors &v) const
   {
-    auto kernel = dtans_kernel<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>;
-    int bytes = tables_of<KIND, SUM, POWERS>::bytes(a);
-    /* Blocks as small as they can be while their tables leave room for enough of them on a multiprocessor. */
-    int threads = bytes <= 8 << 10 ? 128 : bytes <= 32 << 10 ? 256 : LARGEST_BLOCK;
-    int64_t warps = threads / WARP, blocks = (a.count + warps - 1) / warps;
-    if (blocks > INT32_MAX) blocks = INT32_MAX;
-    if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (*error == cudaSuccess) kernel<<<(unsigned)blocks, threads, bytes, stream>>>(a, values, v);
+    if (a.rows == 1) run_rows<KIND, GROUPS, POWERS, 1, VECTOR, SUM, GROUP>(v);
+    else run_rows<KIND, GROUPS, POWERS, 0, VECTOR, SUM, GROUP>(v);
   }
 
   template <int KIND, int GROUPS, int POWERS> void run_groups() const
@@ -248,13 +343,15 @@ struct dtans_launch {
     int f32 = product->vector_type == MACKO_F32 && a.value_type != MACKO_F64;
     for (int64_t j = 0; j < product->k;) {
       device_vectors v = vectors_from(product, j);
-      int group = product->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
-      if (product->vector_type == MACKO_F64 && group > 1) run<KIND, GROUPS, POWERS, MACKO_F64, double, MACKO_DEVICE_GROUP>(v);
-      else if (product->vector_type == MACKO_F64) run<KIND, GROUPS, POWERS, MACKO_F64, double, 1>(v);
-      else if (f32 && group == 1) run<KIND, GROUPS, POWERS, MACKO_F32, float, 1>(v);
-      else if (group > 1) run<KIND, GROUPS, POWERS, MACKO_ANY, double, MACKO_DEVICE_GROUP>(v);
+      if (product->vector_type == MACKO_F64 && product->k - j >= MACKO_DEVICE_GROUP) {
+        run<KIND, GROUPS, POWERS, MACKO_F64, double, MACKO_DEVICE_GROUP>(v);
+        j += MACKO_DEVICE_GROUP;
+        continue;
+      }
+      if (product->vector_type == MACKO_F64) run<KIND, GROUPS, POWERS, MACKO_F64, double, 1>(v);
+      else if (f32) run<KIND, GROUPS, POWERS, MACKO_F32, float, 1>(v);
       else run<KIND, GROUPS, POWERS, MACKO_ANY, double, 1>(v);
-      j += group;
+      j++;
     }
   }
 };
@@ -284,17 +381,18 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   a.slices[0] = slices->data, a.slices_type[0] = slices->type;
   if (value_slices) a.slices[1] = value_slices->data, a.slices_type[1] = value_slices->type;
   a.lengths = lengths->data, a.length_bytes = (int)macko_type_bytes(lengths->type);
-  a.value_type = d->m.value_type, a.rows = own->rows, a.relative = own->relative ? ~0u : 0, a.value = own->value, a.empty_rows = own->empty_rows;
+  a.value_type = d->m.value_type, a.rows = own->rows, a.relative = own->relative ? ~0u : 0, a.value = own->value;
   a.nrows = d->m.nrows, a.count = (d->m.nrows + rows - 1) / rows;
   for (int i = 0; i < own->tables; i++)
     a.table[i] = {(const uint4 *)((const char *)own->memory + own->table[i].ids),
                   (const macko_dtans_entry *)((const char *)own->memory + own->table[i].entries), own->table[i].symbols,
                   (int)macko_dtans_id_bytes(own), own->shift};
-  cudaError_t error = cudaSuccess;
+  int multiprocessors = 1;
+  cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, d->device);
   /* A dictionary's table is read as it is stored: such values are not the ones this format is fast on. */
   device_values values = {macko_device_data(d, "values"), macko_device_data(d, "dict"), d->m.plan.stored_type, d->m.value_type,
                           (int)d->m.plan.table};
-  run_coding({a, values, p, stream, &error}, own);
+  if (!error) run_coding({a, values, p, stream, multiprocessors, &error}, own);
   return macko_cuda_status(error ? error : cudaGetLastError(), "starting a multiply", err);
 }
 

@@ -19,35 +19,19 @@ MACKO_DEVICE unsigned lanes_before()
 
 /* ---- tables in shared memory ---- */
 
-/* Entries are 8 or 16 bytes, which one load fetches. */
 template <typename SUM> struct pair_entry {
-  uint4 bits;
-  __device__ __forceinline__ void set(const macko_dtans_entry &e)
-  {
-    if constexpr (sizeof(SUM) == 8) bits.x = (uint32_t)__double2loint(e.value), bits.y = (uint32_t)__double2hiint(e.value);
-    else bits.x = __float_as_uint((float)e.value), bits.y = 0;
-    bits.z = e.gap, bits.w = e.code;
-  }
-  __device__ __forceinline__ SUM value() const
-  {
-    if constexpr (sizeof(SUM) == 8) return __hiloint2double((int)bits.y, (int)bits.x);
-    else return __uint_as_float(bits.x);
-  }
-  __device__ __forceinline__ uint32_t gap() const { return bits.z; }
-  __device__ __forceinline__ uint32_t code() const { return bits.w; }
+  SUM value;
+  uint32_t gap, code;
+  __device__ __forceinline__ void set(const macko_dtans_entry &e) { value = (SUM)e.value, gap = e.gap, code = e.code; }
 };
-struct gap_entry {
-  uint2 bits;
-  __device__ __forceinline__ void set(const macko_dtans_entry &e) { bits.x = e.gap, bits.y = e.code; }
-  __device__ __forceinline__ uint32_t gap() const { return bits.x; }
-  __device__ __forceinline__ uint32_t code() const { return bits.y; }
+struct alignas(8) gap_entry {
+  uint32_t gap, code;
+  __device__ __forceinline__ void set(const macko_dtans_entry &e) { gap = e.gap, code = e.code; }
 };
-template <typename SUM> struct value_entry : pair_entry<SUM> {};
-template <> struct value_entry<float> {
-  uint2 bits;
-  __device__ __forceinline__ void set(const macko_dtans_entry &e) { bits.x = __float_as_uint((float)e.value), bits.y = e.code; }
-  __device__ __forceinline__ float value() const { return __uint_as_float(bits.x); }
-  __device__ __forceinline__ uint32_t code() const { return bits.y; }
+template <typename SUM> struct alignas(2 * sizeof(SUM)) value_entry {
+  SUM value;
+  uint32_t code;
+  __device__ __forceinline__ void set(const macko_dtans_entry &e) { value = (SUM)e.value, code = e.code; }
 };
 
 /* A table as device memory has it. */
@@ -203,46 +187,51 @@ template <int POWERS> MACKO_DEVICE bool has_escape(const uint32_t codes[MACKO_DT
   return POWERS ? all >= MACKO_DTANS_CODE_ESCAPE : is_escape<0>(all);
 }
 
-/* A stream of one domain: eight gaps, values or pairs, of which a lane has `left`. */
-template <int POWERS, int GROUPS, typename ENTRY, int GAP, int VALUE, typename SUM>
-MACKO_DEVICE void read_segment(warp_stream *s, const shared_table<POWERS, ENTRY> &t, int type, int left, uint32_t gap[8], SUM value[8])
-{
+/* A stream and the segment of it that was read last. */
+struct segment_reader {
+  warp_stream stream;
   uint32_t slots[MACKO_DTANS_SEGMENT], codes[MACKO_DTANS_SEGMENT];
-  unpack(s->words, slots);
-#pragma unroll
-  for (int k = 0; k < MACKO_DTANS_SEGMENT; k++) {
-    ENTRY e = t.at(slots[k]);
-    if constexpr (GAP) gap[k] = e.gap();
-    if constexpr (VALUE) value[k] = e.value();
-    codes[k] = e.code();
-  }
-  if (__any_sync(MACKO_EVERY_LANE, has_escape<POWERS>(codes)))
-#pragma unroll
-    for (int k = 0; k < MACKO_DTANS_SEGMENT; k++)
-      load_escape<GAP, VALUE>(s, k < left && is_escape<POWERS>(codes[k]), type, gap + k, value + k);
-  advance<POWERS, 1, GROUPS>(s, slots, codes, left - MACKO_DTANS_SEGMENT);
-}
 
-/* A stream of two domains: four nonzeros. */
-template <typename SUM>
-MACKO_DEVICE void read_segment_of_both(warp_stream *s, const shared_table<0, gap_entry> &gaps, const shared_table<0, value_entry<SUM>> &values,
-                                       int type, int left, uint32_t gap[4], SUM value[4])
-{
-  uint32_t slots[MACKO_DTANS_SEGMENT], codes[MACKO_DTANS_SEGMENT];
-  unpack(s->words, slots);
+  /* Eight gaps, values or pairs of one domain, of which a lane has `left`, and no lane more than `most`. */
+  template <int POWERS, int GAP, int VALUE, typename ENTRY, typename SUM>
+  __device__ __forceinline__ void read(const shared_table<POWERS, ENTRY> &t, int type, int left, int most, uint32_t gap[8], SUM value[8])
+  {
+    unpack(stream.words, slots);
 #pragma unroll
-  for (int i = 0; i < 4; i++) {
-    gap_entry g = gaps.at(slots[2 * i]);
-    value_entry<SUM> v = values.at(slots[2 * i + 1]);
-    gap[i] = g.gap(), value[i] = v.value(), codes[2 * i] = g.code(), codes[2 * i + 1] = v.code();
+    for (int k = 0; k < MACKO_DTANS_SEGMENT; k++) codes[k] = 0;
+#pragma unroll
+    for (int k = 0; k < MACKO_DTANS_SEGMENT; k++) {
+      if (k % 2 == 0 && k >= most) break;
+      ENTRY e = t.at(slots[k]);
+      if constexpr (GAP) gap[k] = e.gap;
+      if constexpr (VALUE) value[k] = e.value;
+      codes[k] = e.code;
+    }
+    if (__any_sync(MACKO_EVERY_LANE, has_escape<POWERS>(codes)))
+#pragma unroll
+      for (int k = 0; k < MACKO_DTANS_SEGMENT; k++)
+        load_escape<GAP, VALUE>(&stream, k < left && is_escape<POWERS>(codes[k]), type, gap + k, value + k);
   }
-  if (__any_sync(MACKO_EVERY_LANE, has_escape<0>(codes)))
+
+  /* Four nonzeros of a stream of two domains. */
+  template <typename SUM>
+  __device__ __forceinline__ void read_both(const shared_table<0, gap_entry> &gaps, const shared_table<0, value_entry<SUM>> &values, int type,
+                                            int left, uint32_t gap[4], SUM value[4])
+  {
+    unpack(stream.words, slots);
 #pragma unroll
     for (int i = 0; i < 4; i++) {
-      load_escape<1, 0>(s, i < left && is_escape<0>(codes[2 * i]), type, gap + i, value + i);
-      load_escape<0, 1>(s, i < left && is_escape<0>(codes[2 * i + 1]), type, gap + i, value + i);
+      gap_entry g = gaps.at(slots[2 * i]);
+      value_entry<SUM> v = values.at(slots[2 * i + 1]);
+      gap[i] = g.gap, value[i] = v.value, codes[2 * i] = g.code, codes[2 * i + 1] = v.code;
     }
-  advance<0, 2, 2>(s, slots, codes, left - 4);
-}
+    if (__any_sync(MACKO_EVERY_LANE, has_escape<0>(codes)))
+#pragma unroll
+      for (int i = 0; i < 4; i++) {
+        load_escape<1, 0>(&stream, i < left && is_escape<0>(codes[2 * i]), type, gap + i, value + i);
+        load_escape<0, 1>(&stream, i < left && is_escape<0>(codes[2 * i + 1]), type, gap + i, value + i);
+      }
+  }
+};
 
 #endif

@@ -36,7 +36,7 @@ typedef struct {
 
 typedef struct {
   macko_dtans_kind kind;
-  int groups, rows, relative, tables, empty_rows;
+  int groups, rows, relative, tables;
   /* powers: all multiplicities are powers of two, each symbol's slots are aligned to their number, and no more than 256 symbols have at
    * least 1 << shift slots each: id = 8 bits at slot >> shift. Else 16 bits a slot. */
   int powers, shift;

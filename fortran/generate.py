@@ -83,7 +83,7 @@ class Header:
         return body is not None and "(*" not in body
 
     def component(self, declaration):
-        if callback := re.match(r"void \(\*(\w+)\)", declaration):
+        if callback := re.match(r"(?:void|macko_status) \(\*(\w+)\)", declaration):
             return f"type(c_funptr) :: {callback[1]}"
         ctype, names = re.match(r"(?:const )?(\w+) (.*)", declaration).groups()
         if "*" in names:

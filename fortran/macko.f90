@@ -101,7 +101,7 @@ module macko_c
     integer(c_int64_t) :: nrows, ncols
     integer(c_int) :: value_type
     integer(c_int64_t) :: piece_rows
-    type(c_ptr) :: (rows)(void context, int64_t first, int64_t count, macko_csr piece, macko_error err)
+    type(c_funptr) :: rows
     type(c_ptr) :: context
   end type macko_row_source
 

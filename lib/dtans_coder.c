@@ -215,7 +215,8 @@ macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *
     /* The paper's tables have one size, whatever is in them. */
     int symbol_bits = params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 0 : 16 + 32 * words;
     s = macko_dtans_count_symbols(all, c->part[k], &h, err);
-    macko_dtans_table_rules rules = {(int)params[MACKO_DTANS_MULTIPLICITY], (int)params[MACKO_DTANS_LEAST], 32 * words, symbol_bits};
+    macko_dtans_table_rules rules = {(int)params[MACKO_DTANS_MULTIPLICITY], (int)params[MACKO_DTANS_LEAST], 32 * words,
+                                     symbol_bits};
     if (!s) s = macko_dtans_open_table(h, &rules, &c->table[k], err);
   }
   if (s) macko_dtans_close_coder(c);

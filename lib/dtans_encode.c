@@ -60,7 +60,8 @@ static macko_status grow(word_list *w, int64_t more, macko_error *err)
   return MACKO_OK;
 }
 
-static macko_status write_slices(const macko_dtans_input *in, const int64_t *params, macko_dtans_coder *c, word_list *w, macko_error *err)
+static macko_status write_slices(const macko_dtans_input *in, const int64_t *params, macko_dtans_coder *c, word_list *w,
+                                 macko_error *err)
 {
   macko_dtans_slice slice = {0};
   macko_status s = MACKO_OK;
@@ -133,7 +134,8 @@ static void order_values(const macko_dtans_slice *s, macko_type type, void *valu
       if (i < s->count[l]) macko_put_bits(type, values, at++, s->symbols[s->start[l] + i].value);
 }
 
-static macko_status write_values(const macko_dtans_input *in, int64_t rows, macko_section *starts, macko_value_writer *w, macko_error *err)
+static macko_status write_values(const macko_dtans_input *in, int64_t rows, macko_section *starts, macko_value_writer *w,
+                                 macko_error *err)
 {
   macko_dtans_slice slice = {0};
   macko_status s = MACKO_OK;
@@ -145,7 +147,7 @@ static macko_status write_values(const macko_dtans_input *in, int64_t rows, mack
       free(values);
       room = slice.room;
       values = malloc((size_t)(room * macko_type_bytes(w->value_type)));
-      if (!values) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the values of a slice of %lld nonzeros", (long long)room);
+      if (!values) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the values of %lld nonzeros", (long long)room);
     }
     if (s) break;
     order_values(&slice, w->value_type, values);
@@ -185,8 +187,10 @@ static macko_status add_one_value(const macko_dtans_input *in, section_list *lis
   while (!s && row + 1 < in->rows->nrows && !macko_dtans_length(&in->lengths, row)) row++;
   if (!s) s = macko_dtans_next_piece(in, row, row + 1, &piece, err);
   if (!s && macko_csr_row(&piece, 1) == macko_csr_row(&piece, 0))
-    s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has no entries; it had some when it was asked for before", (long long)row);
-  if (!s) macko_put_bits(piece.value_type, value->data, 0, macko_bits_at(piece.value_type, piece.values, macko_csr_row(&piece, 0)));
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has no entries; it had some when it was asked for before",
+                   (long long)row);
+  if (s) return s;
+  macko_put_bits(piece.value_type, value->data, 0, macko_bits_at(piece.value_type, piece.values, macko_csr_row(&piece, 0)));
   return s;
 }
 

@@ -47,7 +47,8 @@ static macko_status grow(macko_dtans_histogram *h, macko_error *err)
   return rehash(h, h->room, err);
 }
 
-/* Counts what row i of a piece, which is row `row` of the matrix, adds. A second pass (again) counts only symbols held already. */
+/* Counts what row i of a piece, which is row `row` of the matrix, adds. A second pass (again) counts only symbols that are held
+ * already. */
 static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h,
                               macko_error *err)
 {

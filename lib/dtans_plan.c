@@ -12,6 +12,8 @@ enum {
   SAMPLE = 1 << 17,   /* nonzeros that a forward pass reads for one prediction */
   LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
   FEW_LANES = 1 << 12, /* more rows a lane are not taken below this: about one warp a multiprocessor */
+  /* Decoding a nonzero, in bytes that an H200 reads in that time. */
+  ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
   LEAST_SLOTS = 16     /* of a symbol where all have powers of two: its number is then looked up in a table of 256 bytes */
 };
 
@@ -209,9 +211,15 @@ static void describe(macko_plan *plan)
            plan->lossy ? " (lossy, as asked for)" : "");
 }
 
+/* What may be chosen from: the variant (or AUTO), the codecs that may stand beside coded gaps, and whether values may be coded. */
+typedef struct {
+  macko_variant variant;
+  const macko_codec *codecs;
+  int count, coded;
+} choice;
+
 /* Bytes of the row lengths and, by the coders, of the streams; plan->params are given. */
-static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const macko_codec *codecs, int count, int coded,
-                              macko_plan *plan, macko_error *err)
+static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const choice *c, macko_plan *plan, macko_error *err)
 {
   int64_t bytes;
   macko_status s = predict(p, plan->params, &streams[0], &bytes, err);
@@ -219,7 +227,7 @@ static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const mack
   plan->bytes = bytes + p->in->lengths.bytes;
   plan->values = MACKO_VALUES_CODED, plan->stored_type = p->value_type;
   if (plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT)
-    s = add_values(p, codecs, count, coded ? &streams[1] : NULL, plan, err);
+    s = add_values(p, c->codecs, c->count, c->coded ? &streams[1] : NULL, plan, err);
   return s;
 }
 
@@ -239,8 +247,7 @@ static int64_t most_rows(const planner *p, const wish *w)
 }
 
 /* The fewest bytes that a wish takes, where every doubling of the rows a lane, which halves the parallelism, must save 2 %. */
-static macko_status plan_variant(planner *p, wish w, const macko_codec *codecs, int count, int coded, macko_plan *best,
-                                 macko_error *err)
+static macko_status plan_variant(planner *p, wish w, const choice *c, macko_plan *best, macko_error *err)
 {
   macko_dtans_coder streams[2];
   macko_plan plan = {0};
@@ -249,17 +256,74 @@ static macko_status plan_variant(planner *p, wish w, const macko_codec *codecs, 
   plan.params[MACKO_DTANS_MULTIPLICITY] = w.multiplicity, plan.params[MACKO_DTANS_LEAST] = w.least;
   plan.params[MACKO_DTANS_RELATIVE] = p->in->relative;
   macko_status s = macko_dtans_open_coder(&p->histograms, plan.params, 0, &streams[0], err);
-  if (!s && w.variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
+  if (!s && w.variant == MACKO_VARIANT_SPLIT && c->coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
   for (int i = 0; i < 2; i++)
     if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
   double worth = INFINITY;
   for (int64_t rows = w.rows ? w.rows : 1, most = most_rows(p, &w); !s && rows <= most; rows *= 2) {
     plan.params[MACKO_DTANS_ROWS] = rows;
-    s = plan_rows(p, streams, codecs, count, coded, &plan, err);
+    s = plan_rows(p, streams, c, &plan, err);
     if (!s && (double)plan.bytes < 0.98 * worth) *best = plan, worth = (double)plan.bytes;
     else worth *= 0.98;
   }
   macko_dtans_close_coder(&streams[0]), macko_dtans_close_coder(&streams[1]);
+  return s;
+}
+
+/* Whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or more, of a
+ * gap and a value each: often that is enough to know that it loses. */
+static int may_join(const planner *p, const choice *c, int64_t split_bytes)
+{
+  int64_t escape_bytes = 4 + (macko_type_bytes(p->value_type) > 4 ? 8 : 4);
+  return c->variant == MACKO_VARIANT_AUTO && c->coded && p->escaped * escape_bytes < split_bytes;
+}
+
+static macko_status plan_for_memory(planner *p, const choice *c, macko_plan *plan, macko_error *err)
+{
+  int paper = c->variant == MACKO_VARIANT_PAPER;
+  macko_plan other;
+  wish w = {c->variant ? c->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, 0, 0};
+  macko_status s = plan_variant(p, w, c, plan, err);
+  if (!s && may_join(p, c, plan->bytes)) {
+    w.variant = MACKO_VARIANT_JOINT;
+    s = plan_variant(p, w, c, &other, err);
+    if (!s && other.bytes < plan->bytes) *plan = other;
+  }
+  w.variant = (macko_variant)plan->params[MACKO_DTANS_VARIANT], w.rows = plan->params[MACKO_DTANS_ROWS];
+  if (!s && !paper) { /* two checks a segment instead of three are worth one per cent */
+    w.multiplicity = 256;
+    s = plan_variant(p, w, c, &other, err);
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
+  }
+  if (!s && !paper) { /* and so are digits that are bits */
+    w.multiplicity = (int)plan->params[MACKO_DTANS_MULTIPLICITY], w.least = LEAST_SLOTS;
+    s = plan_variant(p, w, c, &other, err);
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
+  }
+  return s;
+}
+
+/* What a multiply on a GPU takes, in bytes read in the same time: decoding and reading add up, roughly. */
+static double time_of(const planner *p, const macko_plan *plan)
+{
+  double decoding = macko_dtans_has_value_stream(plan) ? TWO_STREAMS : ONE_STREAM;
+  if (!plan->params[MACKO_DTANS_LEAST]) decoding += ANY_DIGITS;
+  return (double)plan->bytes + (double)p->nnz * decoding;
+}
+
+/* One row a lane, so that no lane has a row's end to look for; then whatever is read and decoded soonest. */
+static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan, macko_error *err)
+{
+  macko_plan other;
+  wish w = {c->variant ? c->variant : MACKO_VARIANT_SPLIT, 256, LEAST_SLOTS, 1};
+  macko_status s = plan_variant(p, w, c, plan, err);
+  int tries = 1 + 2 * may_join(p, c, plan->bytes); /* SPLIT, then JOINT with both kinds of tables */
+  for (int i = 0; i < tries && !s; i++) {
+    w.least = i == 1 ? LEAST_SLOTS : 0;
+    if (i) w.variant = MACKO_VARIANT_JOINT;
+    s = plan_variant(p, w, c, &other, err);
+    if (!s && time_of(p, &other) < time_of(p, plan)) *plan = other;
+  }
   return s;
 }
 
@@ -289,34 +353,14 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
 {
   int64_t wide = 1LL << 31;
   macko_codec codecs[3];
-  macko_plan other;
   int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
   macko_status s = check(in->rows, options, err);
   in->relative = !paper && in->rows->nrows <= wide && in->rows->ncols <= wide;
   if (!s) s = value_choices(in, options->values, codecs, &count, &coded, err);
   if (s) return s;
   planner p = planner_of(in);
-  wish w = {options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, 0, 0};
-  s = plan_variant(&p, w, codecs, count, coded, plan, err);
-  /* A pair is at least as rare as its rarer part, so JOINT has as many escapes or more, of a gap and a value each: often that is
-   * enough to know that it loses. */
-  int64_t escape_bytes = 4 + (macko_type_bytes(p.value_type) > 4 ? 8 : 4);
-  if (!s && options->variant == MACKO_VARIANT_AUTO && coded && p.escaped * escape_bytes < plan->bytes) {
-    w.variant = MACKO_VARIANT_JOINT;
-    s = plan_variant(&p, w, codecs, count, coded, &other, err);
-    if (!s && other.bytes < plan->bytes) *plan = other;
-  }
-  w.variant = (macko_variant)plan->params[MACKO_DTANS_VARIANT], w.rows = plan->params[MACKO_DTANS_ROWS];
-  if (!s && !paper) { /* two checks a segment instead of three are worth one per cent */
-    w.multiplicity = 256;
-    s = plan_variant(&p, w, codecs, count, coded, &other, err);
-    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
-  }
-  if (!s && !paper) { /* and so are digits that are bits */
-    w.multiplicity = (int)plan->params[MACKO_DTANS_MULTIPLICITY], w.least = LEAST_SLOTS;
-    s = plan_variant(&p, w, codecs, count, coded, &other, err);
-    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
-  }
+  choice c = {options->variant, codecs, count, coded};
+  s = options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_GPU && !paper ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
   close_planner(&p);
   describe(plan);
   return s;

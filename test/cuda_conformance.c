@@ -196,7 +196,10 @@ START_TEST(lanes_of_several_rows)
   o.format = MACKO_FORMAT_DTANS;
   for (int variant = MACKO_VARIANT_AUTO; variant <= MACKO_VARIANT_PAPER; variant++) {
     o.variant = (macko_variant)variant;
-    with_options(&a, p, &o);
+    for (int prefer = MACKO_PREFER_TIME; prefer <= MACKO_PREFER_MEMORY; prefer++) {
+      o.prefer = (macko_prefer)prefer, o.target = MACKO_TARGET_GPU;
+      with_options(&a, p, &o);
+    }
   }
   test_products_free(p);
   free(row_ptr), free(cols), free(values);

@@ -138,6 +138,30 @@ START_TEST(sizes_are_reached_and_predicted)
 }
 END_TEST
 
+/* For a GPU: no row's end inside a lane, and still far smaller than CSR. */
+START_TEST(time_is_bought_with_bytes)
+{
+  static const double least[4] = {6.9, 14, 1.3, 2.6};
+  plain a = kind_of_matrix(_i);
+  macko_csr c = view(&a);
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_info info;
+  macko_error err;
+  macko_options_init(&o);
+  ck_assert(!macko_options_set(&o, "format", "dtans", &err) && !macko_options_set(&o, "prefer", "time", &err));
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  double ratio = (double)info.csr_bytes / (double)info.bytes;
+  ck_assert_msg(ratio >= least[_i], "matrix %d, %s: 1/%.3f of CSR", _i, info.reason, ratio);
+  ck_assert_msg(fabs((double)(m->plan.bytes - info.bytes)) <= 0.01 * (double)info.bytes, "%s", info.reason);
+  ck_assert_msg(strstr(info.reason, " 1 rows a lane") != NULL, "%s", info.reason);
+  ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
 /* A copy of the sections that hold the pattern. */
 static const char *const pattern_sections[] = {"lengths", "stream", "slices", "gap_symbols", "gap_slots"};
 enum { PATTERN_SECTIONS = 5 };
@@ -303,6 +327,7 @@ int main(void)
   TCase *t = tcase_create("dtans");
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, sizes_are_reached_and_predicted, 0, 4);
+  tcase_add_loop_test(t, time_is_bought_with_bytes, 0, 4);
   tcase_add_test(t, refresh_leaves_the_gaps_of_split_alone);
   tcase_add_test(t, automatic_choice_passes_dtans_over);
   tcase_add_test(t, values_of_joint_and_paper_cannot_be_stored_otherwise);

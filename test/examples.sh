@@ -13,6 +13,9 @@ printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >lanczo
 text=$(examples/lanczos lanczos-test.mtx 2>&1) && fail "lanczos takes any matrix: $text"
 rm -f lanczos-test.mtx
 [ "$text" = "lanczos-test.mtx: not stored as a symmetric matrix" ] || fail "lanczos: $text"
+# (3 * 30 - 2)^3 nonzeros.
+text=$(examples/rows 30) || fail "rows: $text"
+echo "$text" | grep -q "^681472 nonzeros" && echo "$text" | grep -q "^rows that differ from the stencil: 0$" || fail "rows: $text"
 [ -x examples/gmres ] || { echo "gmres is not built (no PETSc)"; exit 0; }
 for ranks in 1 3; do
   text=$(${MPIEXEC:-mpiexec} -n $ranks examples/gmres "$src/examples/tridiagonal.mtx" -ksp_rtol 1e-12 -pc_type jacobi -ksp_gmres_restart 50) ||
