@@ -113,8 +113,9 @@ static macko_status add_stream(const macko_dtans_input *in, int64_t *params, int
     s = add_table(list, c.table[k], c.part[k], in->rows->value_type, err);
   }
   if (!s) s = add_starts(list, names[stream][1], w.starts, slices, err);
+  if (!s && !w.words) s = grow(&w, 1, err); /* no words, but an array of them */
   if (!s && list->count < MACKO_MAX_SECTIONS) {
-    uint32_t *words = realloc(w.words, (size_t)w.count * 4 + 4);
+    uint32_t *words = realloc(w.words, (size_t)(w.count ? w.count : 1) * 4); /* smaller; the larger one does as well */
     list->sections[list->count++] = (macko_section){names[stream][0], MACKO_U32, w.count * 4, words ? words : w.words};
     w.words = NULL;
   }

@@ -38,6 +38,8 @@ static macko_status check_params(const macko_matrix *m, macko_error *err)
     if (q[i] != 0 && q[i] != 1) return macko_fail(err, MACKO_CORRUPT, "parameter %d is %lld, not 0 or 1", i, (long long)q[i]);
   if (variant != MACKO_VARIANT_SPLIT && (m->plan.values != MACKO_VALUES_CODED || q[MACKO_DTANS_ONE_VALUE]))
     return macko_fail(err, MACKO_CORRUPT, "variant %s must code its values", macko_variant_name((macko_variant)variant));
+  if (q[MACKO_DTANS_ONE_VALUE] && m->plan.values != MACKO_VALUES_CODED)
+    return macko_fail(err, MACKO_CORRUPT, "one value for all entries is not coded but %s", macko_values_name(m->plan.values));
   if (m->ncols > UINT32_MAX || (q[MACKO_DTANS_RELATIVE] && (m->ncols > 1LL << 31 || m->nrows > 1LL << 31)))
     return macko_fail(err, MACKO_CORRUPT, "%lld x %lld is beyond what gaps of 32 bits can span", (long long)m->nrows,
                       (long long)m->ncols);

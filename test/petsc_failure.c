@@ -1,5 +1,6 @@
 /* A failure on one rank must end every rank's product with one sentence, and leave a matrix that works once the cause is gone.
- * The library's encode and refresh are replaced in this program: they fail where and when a test says so. */
+ * The library's encode and refresh are replaced in this program: they fail where and when a test says so, or hand on to the
+ * library and let its allocations fail one after the other. */
 #define _GNU_SOURCE
 #include "petsc_common.h"
 
@@ -12,26 +13,63 @@ enum { N = 40 };
 
 static int fails_here, fails_from; /* on this rank; from the call of this number on */
 static int calls;
+static macko_status reason; /* what they fail with */
 
 static macko_status refuse(macko_error *err)
 {
-  err->status = MACKO_OUT_OF_MEMORY;
-  snprintf(err->text, sizeof err->text, "no memory for 4711 bytes");
-  return MACKO_OUT_OF_MEMORY;
+  err->status = reason;
+  snprintf(err->text, sizeof err->text, reason == MACKO_OUT_OF_MEMORY ? "no memory for 4711 bytes" : "4711 columns are too many");
+  return reason;
+}
+
+/* ---- malloc, which fails only while the library works on a matrix ---- */
+
+static int in_library, allocations, allocation_fails = -1; /* the allocation of this number */
+
+static int allocation_failing(void)
+{
+  return in_library && allocations++ == allocation_fails;
+}
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+
+void *malloc(size_t size)
+{
+  return allocation_failing() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+  return allocation_failing() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+  return allocation_failing() ? NULL : __libc_realloc(old, size);
 }
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_status (*real)(const macko_csr *, const macko_options *, macko_matrix **, macko_error *);
   *(void **)&real = dlsym(RTLD_NEXT, "macko_encode");
-  return fails_here && calls++ >= fails_from ? refuse(err) : real(csr, options, matrix, err);
+  if (fails_here && calls++ >= fails_from) return refuse(err);
+  in_library = 1;
+  macko_status status = real(csr, options, matrix, err);
+  in_library = 0;
+  return status;
 }
 
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err)
 {
   macko_status (*real)(macko_matrix *, const macko_csr *, macko_error *);
   *(void **)&real = dlsym(RTLD_NEXT, "macko_refresh");
-  return fails_here && calls++ >= fails_from ? refuse(err) : real(matrix, csr, err);
+  if (fails_here && calls++ >= fails_from) return refuse(err);
+  in_library = 1;
+  macko_status status = real(matrix, csr, err);
+  in_library = 0;
+  return status;
 }
 
 static char message[1024];
@@ -80,8 +118,10 @@ START_TEST(one_rank_fails_for_all)
 {
   Mat  A, P;
   Vec  x, y;
-  char expected[64] = "no memory for 4711 bytes";
-  int  which = _i / 4, block = _i % 2, refreshed = _i / 2 % 2;
+  char        expected[64];
+  const char *why;
+  int  which = _i / 8, block = _i % 2, refreshed = _i / 2 % 2;
+  reason = _i / 4 % 2 ? MACKO_LIMIT : MACKO_OUT_OF_MEMORY;
   if (ranks() == 1 && block) return; /* one block only */
   OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 1, &A));
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &P));
@@ -98,8 +138,10 @@ START_TEST(one_rank_fails_for_all)
   PetscErrorCode code = product_number(which, A, x, y);
   OK(PetscPopErrorHandler());
   fails_here = 0;
-  ASSERT_ALL(code == PETSC_ERR_MEM, "product %d ends with %d", which, (int)code);
-  if (ranks() > 1) snprintf(expected, sizeof expected, "rank %d: no memory for 4711 bytes", ranks() - 1);
+  ASSERT_ALL(code == (reason == MACKO_LIMIT ? PETSC_ERR_SUP : PETSC_ERR_MEM), "product %d ends with %d", which, (int)code);
+  why = reason == MACKO_LIMIT ? "4711 columns are too many" : "no memory for 4711 bytes";
+  if (ranks() > 1) snprintf(expected, sizeof expected, "rank %d: %s", ranks() - 1, why);
+  else snprintf(expected, sizeof expected, "%s", why);
   ASSERT_ALL(messages == 1 && strstr(message, expected), "%d messages, \"%s\"", messages, message);
   assert_same_products(A, P, "after the failure");
   OK(VecDestroy(&x));
@@ -109,11 +151,75 @@ START_TEST(one_rank_fails_for_all)
 }
 END_TEST
 
+static const char *const storages[] = {"csr", "macko", "dtans"};
+enum { STORAGES = sizeof storages / sizeof *storages };
+
+/* What makes the library work: a first product, one after new values, one after a conversion. */
+static PetscErrorCode prepare(int what, Mat *A)
+{
+  Vec x, y;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(*A, &x, &y));
+  PetscCall(VecSet(x, 1));
+  if (what == 1) PetscCall(MatMult(*A, x, y));
+  if (what == 1) PetscCall(MatScale(*A, 3));
+  if (what == 2) PetscCall(MatConvert(*A, ranks() > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, A));
+  if (what == 2) PetscCall(MatConvert(*A, MATAIJMACKO, MAT_INPLACE_MATRIX, A));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One product with the library's allocation of that number failing on the last rank. PETSC_FALSE: there are fewer. Without some
+   it succeeds: qsort's, and those that would make a block smaller. */
+static PetscBool fails_at_allocation(int n, int what, Mat P, int *errors)
+{
+  Mat         A;
+  Vec         x, y;
+  PetscMPIInt rank;
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 1, &A));
+  OK(prepare(what, &A));
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  allocations = messages = 0, message[0] = 0;
+  allocation_fails = rank == ranks() - 1 ? n : -1;
+  OK(PetscPushErrorHandler(keep_message, NULL));
+  PetscErrorCode code = MatMult(A, x, y);
+  OK(PetscPopErrorHandler());
+  int reached = !everywhere(rank != ranks() - 1 || allocations <= n);
+  allocation_fails = -1;
+  *errors += code != 0;
+  int said = code == PETSC_ERR_MEM && messages == 1 && strstr(message, "memory");
+  ASSERT_ALL(!code || (reached && said), "allocation %d: error %d, \"%s\"", n, (int)code, message);
+  assert_same_products(A, P, "after a failed allocation");
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(MatDestroy(&A));
+  return (PetscBool)reached;
+}
+
+START_TEST(every_allocation_may_fail)
+{
+  Mat P;
+  int n = 0, errors = 0, what = _i % 3;
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &P));
+  if (what == 1) OK(MatScale(P, 3));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", storages[_i / 3]));
+  while (fails_at_allocation(n, what, P, &errors)) n++;
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
+  ASSERT_ALL(n > 0 && errors > n / 2, "%d errors of %d failing allocations", errors, n);
+  OK(MatDestroy(&P));
+}
+END_TEST
+
 static Suite *failure_suite(void)
 {
   Suite *s = suite_create("failures on one rank");
   TCase *t = tcase_create("failures");
-  tcase_add_loop_test(t, one_rank_fails_for_all, 0, PRODUCTS * 4);
+  tcase_add_loop_test(t, one_rank_fails_for_all, 0, PRODUCTS * 8);
+  tcase_add_loop_test(t, every_allocation_may_fail, 0, STORAGES * 3);
   suite_add_tcase(s, t);
   return s;
 }
@@ -129,6 +235,7 @@ int main(int argc, char **argv)
   PetscCall(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 1, &A));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
+  reason = MACKO_OUT_OF_MEMORY;
   fail_on_last_rank(0);
   PetscCall(MatMult(A, x, y));
   return 0;

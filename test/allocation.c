@@ -1,0 +1,384 @@
+/* Every allocation of the library fails in turn, alone or with all after it: each function must then say OUT_OF_MEMORY with a
+ * sentence, lose nothing, and leave an old matrix as it was. The program is linked with the static library and -Wl,--wrap, so that
+ * the library's calls of malloc, and only those of this program besides, come here. */
+#include "matrices.h"
+#include "readers.h"
+
+#include <check.h>
+#include <errno.h>
+#include <malloc.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- malloc and friends ---- */
+
+static long live;          /* allocations not freed yet */
+static long calls;         /* since arm() */
+static long fails_at = -1; /* the call of this number; -1: none */
+static int  fails_after;   /* and all calls after it */
+static int  shrinking;     /* some that failed were to make a block smaller, which a function may do without */
+static int  needed;        /* some were not */
+
+void *__real_malloc(size_t size);
+void *__real_calloc(size_t count, size_t size);
+void *__real_realloc(void *old, size_t size);
+void  __real_free(void *memory);
+void *__wrap_malloc(size_t size);
+void *__wrap_calloc(size_t count, size_t size);
+void *__wrap_realloc(void *old, size_t size);
+char *__wrap_strdup(const char *text);
+char *__real_realpath(const char *path, char *room);
+char *__wrap_realpath(const char *path, char *room);
+void  __wrap_free(void *memory);
+
+static int fails(void)
+{
+  long call = calls++;
+  int failing = fails_at >= 0 && (call == fails_at || (fails_after && call > fails_at));
+  needed |= failing;
+  return failing;
+}
+
+static void *counted(void *memory)
+{
+  live += memory != NULL;
+  return memory;
+}
+
+void *__wrap_malloc(size_t size)
+{
+  return fails() ? NULL : counted(__real_malloc(size));
+}
+
+void *__wrap_calloc(size_t count, size_t size)
+{
+  return fails() ? NULL : counted(__real_calloc(count, size));
+}
+
+void *__wrap_realloc(void *old, size_t size)
+{
+  int smaller = old && size <= malloc_usable_size(old), needed_before = needed;
+  if (fails()) {
+    if (smaller) needed = needed_before, shrinking = 1;
+    return NULL;
+  }
+  void *memory = __real_realloc(old, size);
+  if (!old) counted(memory);
+  return memory;
+}
+
+char *__wrap_strdup(const char *text)
+{
+  char *copy = __wrap_malloc(strlen(text) + 1);
+  return copy ? strcpy(copy, text) : NULL;
+}
+
+char *__wrap_realpath(const char *path, char *room)
+{
+  if (fails()) return errno = ENOMEM, NULL;
+  return counted(__real_realpath(path, room));
+}
+
+void __wrap_free(void *memory)
+{
+  live -= memory != NULL;
+  __real_free(memory);
+}
+
+/* ---- one operation under every failure ---- */
+
+/* What the operations work on. */
+typedef struct {
+  macko_csr a, other, unsorted; /* other: new values for the same pattern */
+  macko_options options;
+  macko_matrix *m;
+  char path[300];
+} subject;
+
+typedef macko_status operation(subject *s, macko_error *err);
+
+static uint64_t hash(const void *bytes, size_t count, uint64_t h)
+{
+  for (size_t i = 0; i < count; i++) h = (h ^ ((const uint8_t *)bytes)[i]) * 0x100000001b3u;
+  return h;
+}
+
+/* All that a caller can see of a matrix, addresses of its sections included. */
+static uint64_t fingerprint(const macko_matrix *m)
+{
+  macko_info info;
+  const macko_section *s;
+  uint64_t h = 0xcbf29ce484222325u;
+  if (!m) return 0;
+  macko_get_info(m, &info);
+  h = hash(&info.bytes, sizeof info.bytes, hash(info.reason, strlen(info.reason), h));
+  for (int64_t i = 0; (s = macko_get_section(m, i)); i++)
+    h = hash(s->data, (size_t)s->bytes, hash(&s->data, sizeof s->data, hash(s->name, strlen(s->name), h)));
+  return h;
+}
+
+static int failures; /* that were tried, over all operations */
+
+/* Ends when the operation gets through; in mode 0 one allocation fails, in mode 1 all after it too. */
+static void sweep(operation *run, subject *s, int modes, const char *what)
+{
+  for (int after = 0; after < modes; after++)
+    for (long n = 0;; n++) {
+      macko_error err = {0};
+      uint64_t before = fingerprint(s->m);
+      long balance = live;
+      calls = 0, fails_at = n, fails_after = after, shrinking = needed = 0;
+      macko_status status = run(s, &err);
+      fails_at = -1;
+      if (calls <= n) { /* n allocations are enough */
+        ck_assert_msg(!status, "%s: %s", what, err.text);
+        break;
+      }
+      failures++;
+      if (!status && shrinking && !needed) continue;
+      ck_assert_msg(status == MACKO_OUT_OF_MEMORY, "%s, allocation %ld fails: status %d, %s", what, n, (int)status, err.text);
+      ck_assert_msg(err.status == status && strstr(err.text, "memory"), "%s, allocation %ld fails: \"%s\"", what, n, err.text);
+      ck_assert_msg(live == balance, "%s, allocation %ld fails: %ld allocations are lost", what, n, live - balance);
+      ck_assert_msg(fingerprint(s->m) == before, "%s, allocation %ld fails: the matrix has changed", what, n);
+    }
+}
+
+/* ---- the operations ---- */
+
+static macko_status encode_and_drop(const macko_csr *a, subject *s, macko_error *err)
+{
+  macko_matrix *m = NULL;
+  macko_status status = macko_encode(a, &s->options, &m, err);
+  if (status && m) abort();
+  macko_destroy(&m);
+  return status;
+}
+
+static macko_status encode(subject *s, macko_error *err)
+{
+  return encode_and_drop(&s->a, s, err);
+}
+
+static macko_status encode_unsorted(subject *s, macko_error *err)
+{
+  return encode_and_drop(&s->unsorted, s, err);
+}
+
+static macko_status copy(subject *s, macko_error *err)
+{
+  macko_matrix *m = NULL;
+  macko_status status = macko_copy(s->m, &m, err);
+  if (status && m) abort();
+  macko_destroy(&m);
+  return status;
+}
+
+/* There and back: the last one must leave the matrix refreshed. */
+static macko_status refresh(subject *s, macko_error *err)
+{
+  return macko_refresh(s->m, &s->other, err);
+}
+
+static macko_status refresh_back(subject *s, macko_error *err)
+{
+  return macko_refresh(s->m, &s->a, err);
+}
+
+enum { MOST = 1 << 16, VECTOR = 5 * 300000 };
+static int64_t row_ptr[MOST], cols[MOST];
+static double values[MOST], x[VECTOR], y[VECTOR];
+
+static macko_status decode(subject *s, macko_error *err)
+{
+  return macko_decode(s->m, row_ptr, cols, values, err);
+}
+
+static macko_status decode_values(subject *s, macko_error *err)
+{
+  return macko_decode(s->m, NULL, NULL, values, err);
+}
+
+static macko_status validate(subject *s, macko_error *err)
+{
+  return macko_validate(s->m, err);
+}
+
+static macko_status multiply(subject *s, macko_error *err)
+{
+  int64_t longest = s->a.nrows > s->a.ncols ? s->a.nrows : s->a.ncols;
+  macko_status status = macko_multiply(s->m, MACKO_OP_N, MACKO_F64, 5, 2, x, longest, 0.5, y, longest, err);
+  if (!status) status = macko_multiply(s->m, MACKO_OP_T, MACKO_F32, 1, 2, x, longest, 0, y, longest, err);
+  return status ? status : macko_multiply(s->m, MACKO_OP_T, MACKO_F64, 5, 1, x, longest, 1, y, longest, err);
+}
+
+static macko_status read_file(subject *s, macko_error *err)
+{
+  macko_csr a = {0};
+  macko_status status = macko_read(s->path, NULL, &a, NULL, err);
+  if (status && a.row_ptr) abort();
+  macko_free_csr(&a);
+  return status;
+}
+
+static macko_status write_file(subject *s, macko_error *err)
+{
+  return macko_write_matrix_market(s->path, &s->unsorted, err);
+}
+
+/* ---- the tests ---- */
+
+static const struct {
+  const char *name;
+  operation *run;
+} operations[] = {{"encode", encode}, {"encode unsorted", encode_unsorted}, {"copy", copy}, {"decode", decode},
+                  {"decode values", decode_values}, {"validate", validate}, {"multiply", multiply}, {"refresh", refresh},
+                  {"refresh back", refresh_back}};
+enum { OPERATIONS = sizeof operations / sizeof *operations };
+
+/* The same matrix with the entries of each row in falling order. */
+static macko_csr reversed(const test_matrix *a)
+{
+  int64_t nnz = a->row_ptr[a->nrows], *turned = malloc((size_t)nnz * 8 + 8), size = macko_type_bytes(a->type);
+  char *moved = malloc((size_t)nnz * 8 + 8);
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = a->row_ptr[i], q = a->row_ptr[i + 1] - 1; p < a->row_ptr[i + 1]; p++, q--) {
+      turned[q] = a->cols[p];
+      memcpy(moved + q * size, (const char *)a->values + p * size, (size_t)size);
+    }
+  macko_csr c = test_view(a);
+  c.cols = turned, c.values = moved;
+  return c;
+}
+
+static void with_options(subject *s, const char *matrix)
+{
+  char what[200];
+  macko_error err = {0};
+  macko_status status = macko_encode(&s->a, &s->options, &s->m, &err);
+  if (status == MACKO_UNSUPPORTED) return; /* documented, and held to by the suite conformance */
+  ck_assert_msg(!status, "%s: %s", matrix, err.text);
+  for (int i = 0; i < OPERATIONS; i++) {
+    snprintf(what, sizeof what, "%s of %s as %s %s %s, values %s", operations[i].name, matrix,
+             macko_format_name(s->options.format), macko_layout_name(s->options.layout), macko_variant_name(s->options.variant),
+             macko_values_name(s->options.values));
+    sweep(operations[i].run, s, s->options.values == MACKO_VALUES_AUTO ? 2 : 1, what);
+  }
+  macko_destroy(&s->m);
+}
+
+/* Small patterns with every choice of values; larger ones, of many lengths, a dense row, long gaps, with the automatic one. The
+ * kinds of values make refresh change the codec. */
+static const struct {
+  int pattern, values, refreshed, most_values;
+} inputs[] = {{5, 1, 0, MACKO_VALUES_CODED}, {7, 2, 1, MACKO_VALUES_CODED}, {12, 0, 2, MACKO_VALUES_AUTO},
+              {13, 1, 3, MACKO_VALUES_AUTO}, {16, 2, 1, MACKO_VALUES_AUTO}};
+enum { INPUTS = sizeof inputs / sizeof *inputs };
+
+START_TEST(the_library_survives)
+{
+  long balance = live;
+  test_matrix a = test_make(inputs[_i].pattern, inputs[_i].values, MACKO_F64);
+  test_matrix b = test_make(inputs[_i].pattern, inputs[_i].values, MACKO_F64);
+  test_seed(3), test_fill(&b, inputs[_i].refreshed);
+  subject s = {.a = test_view(&a), .other = test_view(&b), .unsorted = reversed(&a)};
+  macko_options_init(&s.options);
+  failures = 0;
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
+    for (int v = MACKO_VALUES_AUTO; v <= inputs[_i].most_values; v++) {
+      s.options.format = (macko_format)f, s.options.values = (macko_values)v;
+      int layouts = f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : 0, variants = f == MACKO_FORMAT_DTANS ? MACKO_VARIANT_PAPER : 0;
+      for (int l = 0; l <= layouts; l++)
+        for (int w = 0; w <= variants; w++) {
+          s.options.layout = (macko_layout)l, s.options.variant = (macko_variant)w;
+          with_options(&s, a.name);
+        }
+    }
+  ck_assert_int_gt(failures, 200);
+  printf("%s: %d failures\n", a.name, failures);
+  free((void *)s.unsorted.cols), free((void *)s.unsorted.values);
+  test_free(&a), test_free(&b);
+  ck_assert_msg(live == balance, "%ld allocations are left", live - balance);
+}
+END_TEST
+
+static const char *const files[] = {"data/small.mtx.gz", "data/small.tar.gz", "data/plain.tar", "data/two-members.mtx.gz",
+                                    "fuzz/corpus/matrix_market/symmetric", "fuzz/corpus/matrix_market/array",
+                                    "golden/macko/slices.mtx", "fuzz/corpus/harwell_boeing/real",
+                                    "fuzz/corpus/harwell_boeing/groups"};
+enum { FILES = sizeof files / sizeof *files };
+
+/* The corpus of the Harwell-Boeing fuzzer lacks the title. */
+static const char *with_title(const char *path)
+{
+  char text[10000] = "A title\n";
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s cannot be opened", path);
+  size_t title = strlen(text), rest = fread(text + title, 1, sizeof text - title, file);
+  fclose(file);
+  return test_write("titled.rb", text, title + rest);
+}
+
+START_TEST(readers_survive)
+{
+  subject s = {0};
+  const char *srcdir = getenv("srcdir");
+  if (strstr(files[_i], "gz") && !HAVE_ZLIB) return;
+  if (strstr(files[_i], "tar") && !HAVE_LIBARCHIVE) return;
+  snprintf(s.path, sizeof s.path, "%s/test/%s", srcdir ? srcdir : ".", files[_i]);
+  if (strstr(files[_i], "boeing")) snprintf(s.path, sizeof s.path, "%s", with_title(s.path));
+  failures = 0;
+  sweep(read_file, &s, 2, files[_i]);
+  ck_assert_int_gt(failures, 5);
+}
+END_TEST
+
+START_TEST(the_writer_survives)
+{
+  test_matrix a = test_make(8, 3, MACKO_F64);
+  subject s = {.a = test_view(&a), .unsorted = reversed(&a)};
+  snprintf(s.path, sizeof s.path, "%s", test_path("written.mtx"));
+  failures = 0;
+  sweep(write_file, &s, 2, "write");
+  ck_assert_int_gt(failures, 3);
+  unlink(s.path);
+  free((void *)s.unsorted.cols), free((void *)s.unsorted.values);
+  test_free(&a);
+}
+END_TEST
+
+/* With the shared library its calls of malloc do not come here, and nothing could fail. */
+static int library_is_wrapped(void)
+{
+  static const int32_t starts[] = {0};
+  macko_csr empty = {.row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .row_ptr = starts};
+  macko_matrix *m = NULL;
+  calls = 0;
+  macko_status status = macko_encode(&empty, NULL, &m, NULL);
+  macko_destroy(&m);
+  return !status && calls > 0;
+}
+
+int main(void)
+{
+  if (!library_is_wrapped()) {
+    printf("SKIP: no static library (--disable-static)\n");
+    return 77;
+  }
+  test_make_folder();
+  Suite *suite = suite_create("allocation");
+  TCase *t = tcase_create("failures");
+  tcase_set_timeout(t, 600);
+  tcase_add_loop_test(t, the_library_survives, 0, INPUTS);
+  tcase_add_loop_test(t, readers_survive, 0, FILES);
+  tcase_add_test(t, the_writer_survives);
+  suite_add_tcase(suite, t);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  test_remove_folder();
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
