@@ -41,35 +41,58 @@ static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shift-and-invert solves with A - target B, which may be as indefinite as can be: a factorization that pivots is wanted, which
-   PETSc's own does not. Where none spans the ranks, each of them factors the whole matrix. Nothing is changed where the user
-   chose, or where the method's own preconditioner or Cholesky's inertia is needed. */
-static PetscErrorCode ChooseFactorization(Mat A, EPS eps, ST st)
+/* PETSc's own LU does not pivot: too small a pivot is moved, and GMRES makes good what that spoils, in a few steps or not at all.
+   It does not span ranks either, so that each of them factors the whole matrix. */
+static PetscErrorCode FactorWithoutPivoting(KSP ksp, PC pc)
 {
-  static const char *const chosen[] = {"-st_pc_type", "-st_ksp_type", "-st_pc_factor_mat_solver_type", "-eps_interval"};
-  static const MatSolverType pivoting[] = {MATSOLVERMUMPS, MATSOLVERSUPERLU, MATSOLVERUMFPACK, MATSOLVERKLU};
-  PetscBool given, solves, available = PETSC_FALSE;
   PetscMPIInt ranks;
-  size_t i = 0;
+  KSP whole;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  if (ranks > 1) {
+    PetscCall(PCSetType(pc, PCREDUNDANT));
+    PetscCall(PCRedundantGetKSP(pc, &whole));
+    PetscCall(KSPGetPC(whole, &pc));
+  }
+  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Shift-and-invert solves with A - target B, which may be as indefinite as can be: a factorization that pivots is wanted. Nothing
+   is changed where the user chose, where the matrix type knows no LU, or where the method's own preconditioner or Cholesky's
+   inertia is needed. */
+static PetscErrorCode ChooseFactorization(Mat A, ST st)
+{
+  static const char *const chosen[] = {"-st_pc_type", "-st_ksp_type", "-st_ksp_rtol", "-st_ksp_max_it",
+                                       "-st_pc_factor_mat_solver_type", "-eps_interval"};
+  static const MatSolverType pivoting[] = {MATSOLVERMUMPS, MATSOLVERSUPERLU, MATSOLVERUMFPACK, MATSOLVERKLU};
+  PetscBool given, solves, aij, available = PETSC_FALSE;
+  size_t i;
   KSP ksp;
   PC pc;
 
   PetscFunctionBegin;
-  for (; i < sizeof chosen / sizeof *chosen; i++) {
+  for (i = 0; i < sizeof chosen / sizeof *chosen; i++) {
     PetscCall(PetscOptionsHasName(NULL, NULL, chosen[i], &given));
     if (given) PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)st, &solves, STSINVERT, STCAYLEY, STSHIFT, ""));
-  if (!solves) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!solves || !aij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
   for (i = 0; i < sizeof pivoting / sizeof *pivoting && !available; i++)
     PetscCall(MatGetFactorAvailable(A, pivoting[i], MAT_FACTOR_LU, &available));
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)eps), &ranks));
-  if (!available && ranks == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(STGetKSP(st, &ksp));
-  PetscCall(KSPSetType(ksp, KSPPREONLY));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, available ? PCLU : PCREDUNDANT));
-  if (available) PetscCall(PCFactorSetMatSolverType(pc, pivoting[i - 1]));
+  if (!available) PetscCall(FactorWithoutPivoting(ksp, pc));
+  else {
+    PetscCall(KSPSetType(ksp, KSPPREONLY));
+    PetscCall(PCSetType(pc, PCLU));
+    PetscCall(PCFactorSetMatSolverType(pc, pivoting[i - 1]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,7 +112,7 @@ static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watc
   PetscCall(PetscOptionsHasName(NULL, NULL, "-st_type", &type));
   if (target && !type) PetscCall(STSetType(st, STSINVERT));
   PetscCall(EPSSetFromOptions(*eps));
-  PetscCall(ChooseFactorization(a->A, *eps, st));
+  PetscCall(ChooseFactorization(a->A, st));
   /* SLEPc's other Lanczos refuses to choose for itself; does nothing to any other type. */
   PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_lanczos_reorthog", &chosen));
   if (!chosen) PetscCall(EPSLanczosSetReorthog(*eps, EPS_LANCZOS_REORTHOG_FULL));
@@ -126,7 +149,7 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscCall(PetscStrncpy(r->which, WhichInWords(which), sizeof r->which));
   PetscCall(PetscStrlen(r->which, &length));
   if (which == EPS_TARGET_MAGNITUDE || which == EPS_TARGET_REAL || which == EPS_TARGET_IMAGINARY)
-    snprintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)); /* PETSc's own writes 2 as "2." */
+    snprintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)); /* PETSc writes 2 as "2." */
   PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
   PetscCall(PetscStrcmp(type, EPSKRYLOVSCHUR, &r->lanczos));
   r->lanczos = (PetscBool)(r->lanczos && symmetric);
