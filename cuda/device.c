@@ -1,6 +1,8 @@
 /* The public functions on a device matrix: argument checks, then the format's own table. */
 #include "device.h"
 
+#include "macko_layout.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +41,7 @@ macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, ma
   if (!matrix || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and device must not be NULL");
   const macko_device_ops *ops = device_ops[matrix->format];
   if (!ops)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel; formats csr and macko have", macko_format_name(matrix->format));
+    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel", macko_format_name(matrix->format));
   macko_device_matrix *d = calloc(1, sizeof *d);
   if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
   macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
@@ -83,12 +85,20 @@ static int same_sections(const macko_matrix *a, const macko_matrix *b)
   return 1;
 }
 
+/* Stencils hold values among what else is the pattern. */
+static int holds_values(const macko_matrix *m, const char *section)
+{
+  int stencils = m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
+  return stencils || !strcmp(section, "values") || !strcmp(section, "dict");
+}
+
 static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   macko_status s = MACKO_OK;
+  int everything = holds_values(&d->m, "") || holds_values(matrix, "");
   for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
-    if (!strcmp(from->name, "values") || !strcmp(from->name, "dict"))
+    if (everything || holds_values(matrix, from->name))
       s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
                             "copying new values", err);
   }
@@ -117,7 +127,9 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
     return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
                       (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
-  int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type;
+  /* Coded values are part of streams and tables, which change as a whole. */
+  int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
+                 matrix->plan.values != MACKO_VALUES_CODED;
   if (moved) *moved = !in_place || device->transpose;
   if (in_place) {
     s = copy_values(device, matrix, stream, err);
@@ -170,4 +182,15 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "op T needs macko_device_add_transpose first");
   p.op = MACKO_OP_N;
   return device->transpose->ops->multiply(device->transpose, &p, stream, err);
+}
+
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, cudaStream_t stream, macko_error *err)
+{
+  if (!device || (device->m.nrows && !diagonal))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
+  macko_status s = check_device(device, err);
+  if (s || device->m.nrows == 0) return s;
+  if (device->m.format != MACKO_FORMAT_MACKO || device->m.plan.layout != MACKO_LAYOUT_SLICE)
+    return macko_fail(err, MACKO_UNSUPPORTED, "only layout slice of format macko gives its diagonal on the GPU");
+  return macko_slices_diagonal(device, diagonal, stream, err);
 }

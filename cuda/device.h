@@ -63,6 +63,9 @@ macko_status macko_csr_rows_multiply(const macko_device_matrix *d, const macko_p
 /* Layouts row and paper of macko. */
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 
+/* The diagonal of layout slice, f64. */
+macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
+
 /* Layout slice of macko. */
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 

@@ -21,7 +21,8 @@ int macko_cuda_devices(macko_error *err);
 
 /* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go before
  * the stream has passed the copies. *device is new and freed with macko_device_destroy.
- * Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a format without a kernel), DEVICE. */
+ * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a format
+ * without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread), DEVICE. */
 macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
@@ -33,7 +34,7 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
 
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on the
  * same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which happens
- * when the value codec changed; *moved (may be NULL) says so. Errors: as macko_to_device; the old values stay then. */
+ * when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as macko_to_device; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
@@ -47,6 +48,10 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k, double alpha,
                                    const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
                                    macko_error *err);
+
+/* The entries (i, i), i < nrows, into diagonal, nrows doubles in device memory; 0 where there is none. Queued like a multiply.
+ * Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream, macko_error *err);
 
 /* Device memory in bytes, transpose and work space included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);

@@ -1,4 +1,4 @@
-/* The Lanczos method on the C library alone: the largest and smallest eigenvalue of a symmetric matrix.
+/* The Lanczos method on the C library alone: the smallest and largest eigenvalue of a symmetric matrix.
  * usage: lanczos MATRIX [STEPS]            cc lanczos.c $(pkg-config --cflags --libs macko) -lm */
 #include <macko.h>
 
@@ -6,7 +6,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 static double dot(int64_t n, const double *x, const double *y)
 {
@@ -15,36 +14,27 @@ static double dot(int64_t n, const double *x, const double *y)
   return sum;
 }
 
-/* Number of eigenvalues below x of the tridiagonal matrix with diagonal a[m] and b[m - 1] beside it: signs of a Sturm sequence. */
-static int below(int m, const double *a, const double *b, double x)
-{
-  int count = 0;
-  double d = 1;
-  for (int i = 0; i < m; i++) {
-    d = a[i] - x - (i ? b[i - 1] * b[i - 1] / d : 0);
-    if (d == 0) d = DBL_MIN;
-    count += d < 0;
-  }
-  return count;
-}
-
-/* Eigenvalue number k of it, counted from 0, by bisection of an interval that holds them all. */
+/* Eigenvalue number k, counted from 0, of the tridiagonal matrix with diagonal a[m] and b[m - 1] beside it, by bisection: a Sturm
+ * sequence has as many negative members as there are eigenvalues below. */
 static double eigenvalue(int m, const double *a, const double *b, int k)
 {
-  double low = 0, high = 0;
-  for (int i = 0; i < m; i++) {
-    double reach = (i ? fabs(b[i - 1]) : 0) + (i < m - 1 ? fabs(b[i]) : 0);
-    low = fmin(low, a[i] - reach), high = fmax(high, a[i] + reach);
+  double high = 0, low;
+  for (int i = 0; i < m; i++) high = fmax(high, fabs(a[i]) + (i ? b[i - 1] : 0) + (i < m - 1 ? b[i] : 0));
+  low = -high;
+  for (int halving = 0; halving < 100; halving++) {
+    double middle = (low + high) / 2, d = 1;
+    int below = 0;
+    for (int i = 0; i < m; i++) {
+      d = a[i] - middle - (i ? b[i - 1] * b[i - 1] / d : 0);
+      if (d == 0) d = DBL_MIN;
+      below += d < 0;
+    }
+    *(below > k ? &high : &low) = middle;
   }
-  for (int i = 0; i < 200; i++) {
-    double middle = low / 2 + high / 2;
-    if (below(m, a, b, middle) > k) high = middle;
-    else low = middle;
-  }
-  return low / 2 + high / 2;
+  return low;
 }
 
-/* a and b from at most `steps` vectors, each kept and each made orthogonal to all before; returns how many it took. */
+/* a and b from at most `steps` vectors, each kept and made orthogonal to all before; returns how many it took, -1 on error. */
 static int lanczos(const macko_matrix *matrix, int64_t n, int steps, double *v, double *a, double *b, macko_error *err)
 {
   for (int64_t i = 0; i < n; i++) v[i] = 1 + (double)(i * 7919 % 1009) / 1009;
@@ -54,11 +44,10 @@ static int lanczos(const macko_matrix *matrix, int64_t n, int steps, double *v, 
     for (int64_t i = 0; i < n; i++) q[i] /= norm;
     if (macko_multiply(matrix, MACKO_OP_N, MACKO_F64, 1, 1.0, q, n, 0.0, w, n, err)) return -1;
     a[j] = dot(n, q, w);
-    for (int twice = 0; twice < 2; twice++)
-      for (int k = 0; k <= j; k++) {
-        double h = dot(n, v + k * n, w);
-        for (int64_t i = 0; i < n; i++) w[i] -= h * v[k * n + i];
-      }
+    for (int k = 0; k < 2 * (j + 1); k++) { /* twice, because once leaves rounding errors that grow */
+      double *u = v + k % (j + 1) * n, h = dot(n, u, w);
+      for (int64_t i = 0; i < n; i++) w[i] -= h * u[i];
+    }
     b[j] = norm = sqrt(dot(n, w, w));
     if (norm <= 1e-14 * fabs(a[0])) return j + 1; /* the vectors span an invariant subspace */
   }
@@ -73,17 +62,18 @@ int main(int argc, char **argv)
   macko_error err;
   if (argc < 2) return fprintf(stderr, "usage: lanczos MATRIX [STEPS]\n"), 1;
   if (macko_read(argv[1], NULL, &csr, &file, &err)) return fprintf(stderr, "%s\n", err.text), 1;
-  if (!file.symmetric) strcpy(err.text, "this Lanczos method needs a file that stores a symmetric matrix");
-  else if (!macko_encode(&csr, NULL, &matrix, &err)) err.text[0] = 0;
   int64_t n = csr.nrows, steps = argc > 2 ? atoi(argv[2]) : 100;
   if (steps > n) steps = n;
-  macko_free_csr(&csr);
-
-  double *v = malloc((size_t)((steps + 1) * n) * sizeof *v), *a = malloc((size_t)steps * sizeof *a), *b = malloc((size_t)steps * sizeof *b);
-  int m = matrix && v && a && b ? lanczos(matrix, n, (int)steps, v, a, b, &err) : -1;
+  double *v = calloc((size_t)((steps + 1) * n), sizeof *v), *a = calloc((size_t)steps, sizeof *a);
+  double *b = calloc((size_t)steps, sizeof *b);
+  int m = -1;
+  if (!file.symmetric) snprintf(err.text, sizeof err.text, "%s: not stored as a symmetric matrix", argv[1]);
+  else if (steps < 1 || !v || !a || !b) snprintf(err.text, sizeof err.text, "no memory, or nothing to do");
+  else if (!macko_encode(&csr, NULL, &matrix, &err)) m = lanczos(matrix, n, (int)steps, v, a, b, &err);
   if (m > 0) printf("%d steps: smallest %.12g, largest %.12g\n", m, eigenvalue(m, a, b, 0), eigenvalue(m, a, b, m - 1));
-  else fprintf(stderr, "%s\n", err.text[0] ? err.text : "no memory, or an empty matrix");
+  else fprintf(stderr, "%s\n", err.text);
   free(v), free(a), free(b);
+  macko_free_csr(&csr);
   macko_destroy(&matrix);
-  return m <= 0;
+  return m < 0;
 }

@@ -61,6 +61,14 @@ module macko_c
   integer(c_int), parameter :: macko_variant_joint = 2
   integer(c_int), parameter :: macko_variant_paper = 3
 
+  ! macko_prefer
+  integer(c_int), parameter :: macko_prefer_time = 0
+  integer(c_int), parameter :: macko_prefer_memory = 1
+
+  ! macko_target
+  integer(c_int), parameter :: macko_target_cpu = 0
+  integer(c_int), parameter :: macko_target_gpu = 1
+
   ! macko_op
   integer(c_int), parameter :: macko_op_n = 0
   integer(c_int), parameter :: macko_op_t = 1
@@ -85,7 +93,17 @@ module macko_c
     integer(c_int) :: delta_bits
     integer(c_int) :: values
     integer(c_int) :: variant
+    integer(c_int) :: prefer
+    integer(c_int) :: target
   end type macko_options
+
+  type, bind(c) :: macko_row_source
+    integer(c_int64_t) :: nrows, ncols
+    integer(c_int) :: value_type
+    integer(c_int64_t) :: piece_rows
+    type(c_ptr) :: (rows)(void context, int64_t first, int64_t count, macko_csr piece, macko_error err)
+    type(c_ptr) :: context
+  end type macko_row_source
 
   type, bind(c) :: macko_info
     integer(c_int) :: format
@@ -157,6 +175,16 @@ module macko_c
       integer(c_int), value :: variant
       type(c_ptr) :: macko_variant_name_c
     end function macko_variant_name_c
+    function macko_prefer_name_c(prefer) bind(c, name="macko_prefer_name")
+      import
+      integer(c_int), value :: prefer
+      type(c_ptr) :: macko_prefer_name_c
+    end function macko_prefer_name_c
+    function macko_target_name_c(target) bind(c, name="macko_target_name")
+      import
+      integer(c_int), value :: target
+      type(c_ptr) :: macko_target_name_c
+    end function macko_target_name_c
     function macko_type_name_c(type) bind(c, name="macko_type_name")
       import
       integer(c_int), value :: type
@@ -175,6 +203,14 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_encode_c
     end function macko_encode_c
+    function macko_encode_rows_c(source, options, matrix, err) bind(c, name="macko_encode_rows")
+      import
+      type(c_ptr), value :: source
+      type(macko_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_encode_rows_c
+    end function macko_encode_rows_c
     function macko_refresh_c(matrix, csr, err) bind(c, name="macko_refresh")
       import
       type(c_ptr), value :: matrix
@@ -228,6 +264,14 @@ module macko_c
       type(c_ptr), value :: matrix
       type(macko_info), intent(inout) :: info
     end subroutine macko_get_info_c
+    function macko_predict_c(csr, options, info, err) bind(c, name="macko_predict")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(macko_options), intent(in) :: options
+      type(macko_info), intent(inout) :: info
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_predict_c
+    end function macko_predict_c
     function macko_get_section_c(matrix, i) bind(c, name="macko_get_section")
       import
       type(c_ptr), value :: matrix
@@ -357,6 +401,12 @@ contains
     name = from_pointer(macko_values_name_c(values))
   end function macko_values_name
 
+  recursive function macko_variant_name(variant) result(name)
+    integer(c_int), intent(in) :: variant
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_variant_name_c(variant))
+  end function macko_variant_name
+
   recursive function macko_type_name(type) result(name)
     integer(c_int), intent(in) :: type
     character(len=:), allocatable :: name
@@ -371,7 +421,8 @@ contains
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values') from text ('macko', 'slice', '4', 'f32').
+  ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values', 'variant') from text ('macko', 'slice', '4', 'f32',
+  ! 'joint').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
@@ -1039,10 +1090,11 @@ module macko
     macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_dtans, macko_format_auto, &
     macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
     macko_values_narrow, macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
-    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_op_n, macko_op_t
+    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, macko_prefer_memory, &
+    macko_target_cpu, macko_target_gpu, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
-  public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_type_name
+  public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name
 
   type :: macko_matrix
     private
@@ -1137,7 +1189,6 @@ module macko
   end type macko_matrix
 
 contains
-
 
   recursive function encode_view(this, csr, err, options) result(status)
     class(macko_matrix), intent(inout) :: this

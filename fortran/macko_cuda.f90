@@ -55,6 +55,14 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_multiply_c
     end function macko_device_multiply_c
+    function macko_device_diagonal_c(device, diagonal, stream, err) bind(c, name="macko_device_diagonal")
+      import
+      type(c_ptr), value :: device
+      type(c_ptr), value :: diagonal
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_diagonal_c
+    end function macko_device_diagonal_c
     function macko_device_bytes_c(device) bind(c, name="macko_device_bytes")
       import
       type(c_ptr), value :: device

@@ -1,6 +1,9 @@
 /* Plain CSR: what no format improves, and the reference in every comparison. */
+#include "cost.h"
+#include "cpu.h"
 #include "format.h"
 #include "product.h"
+#include "threads.h"
 #include "values.h"
 
 #include <stdio.h>
@@ -23,6 +26,8 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   plan->stored_type = a->value_type;
   plan->bytes = (a->nrows + 1) * macko_type_bytes(index_type(nnz)) +
                 nnz * (macko_type_bytes(index_type(a->ncols)) + macko_type_bytes(a->value_type));
+  const macko_cost *cost = macko_cost_of(options);
+  plan->time = (double)plan->bytes * cost->byte + (double)nnz * cost->csr_entry + (double)a->nrows * cost->csr_row;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(index_type(a->ncols)),
            macko_type_name(index_type(nnz)));
   return MACKO_OK;
@@ -98,11 +103,12 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 
 /* One body for every combination of types; constants make each instance a plain loop. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, macko_type col_type,
-                                                              macko_type values, macko_type vector, macko_op op, int group)
+                                                              macko_type values, macko_type vector, macko_op op, int group,
+                                                              int64_t from, int64_t to)
 {
   const macko_section *row_ptr = &m->sections[ROW_PTR];
   const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
-  for (int64_t i = 0; i < m->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t end = index_at(row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
@@ -119,18 +125,66 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
-static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+/* What solvers do most. */
+typedef struct {
+  macko_type row_ptr_type;
+  int64_t nnz;
+  const void *row_ptr;
+  const int32_t *cols;
+  const double *values;
+} csr_view;
+
+#if MACKO_HAS_X86_64
+#define WIDTH 8
+#define TARGET MACKO_AVX512
+#define NAME(x) wide_##x
+#include "csr_kernel.h"
+#undef WIDTH
+#undef TARGET
+#undef NAME
+#define WIDTH 4
+#define TARGET MACKO_AVX2
+#define NAME(x) middle_##x
+#include "csr_kernel.h"
+#endif
+
+/* 1 if there was a loop for it. */
+static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+#if MACKO_HAS_X86_64
+  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2())
+    return 0;
+  /* Where rows are short the hardware's own prefetching was too late. */
+  int short_rows = m->nnz < 16 * m->nrows;
+  if (macko_has_avx512()) wide_csr_rows(&a, p, from, to, short_rows);
+  else middle_csr_rows(&a, p, from, to, short_rows);
+  return 1;
+#else
+  (void)m, (void)p, (void)from, (void)to;
+  return 0;
+#endif
+}
+
+static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   int narrow = m->sections[COLS].type == MACKO_I32;
-  (void)err;
-  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group)
-#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group)
-#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group)
+  if (multiply_wide(m, p, from, to)) return;
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group, from, to)
   if (narrow && m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
   else if (narrow && m->value_type == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
   else MACKO_FOR_GROUPS(p, ANY_MATRIX)
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  macko_share_pieces(m, p, multiply_rows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nrows, m->nnz);
   return MACKO_OK;
 }
 
-const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL};
+const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL};

@@ -4,6 +4,7 @@
 #define MACKO_DTANS_H
 
 #include "dtans_step.h"
+#include "rows.h"
 #include "values.h"
 
 /* macko_plan.params of a dtans matrix. */
@@ -15,7 +16,8 @@ enum {
   MACKO_DTANS_GAP_ESCAPE,   /* 1: the last symbol of the gap (or joint) table is the escape */
   MACKO_DTANS_VALUE_ESCAPE, /* the same of the value table */
   MACKO_DTANS_ONE_VALUE,    /* 1: all values are value symbol 0 and have no stream */
-  MACKO_DTANS_VALUE_BYTES   /* the part of plan.bytes that refresh writes anew */
+  MACKO_DTANS_VALUE_BYTES,  /* the part of plan.bytes that refresh writes anew */
+  MACKO_DTANS_LEAST         /* 0, or all multiplicities are powers of two from this one on */
 };
 
 /* What a table codes: a gap, a value's bits, or both. The part that a table does not code is 0. */
@@ -37,6 +39,32 @@ static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dt
   return (macko_dtans_symbol){part & MACKO_DTANS_VALUES ? s.value : 0, part & MACKO_DTANS_GAPS ? s.gap : 0};
 }
 
+/* ---- what is encoded ---- */
+
+/* Rows, and what one pass over them tells. */
+typedef struct {
+  macko_rows *rows;
+  macko_section lengths; /* of all rows, in the narrowest type; as it will be in the matrix */
+  int64_t nnz, longest_row;
+  int relative; /* as MACKO_DTANS_RELATIVE */
+} macko_dtans_input;
+
+/* Errors: LIMIT, OUT_OF_MEMORY and those of the rows. */
+macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, macko_error *err);
+void macko_dtans_close_input(macko_dtans_input *in);
+
+static inline int64_t macko_dtans_length(const macko_section *lengths, int64_t row)
+{
+  switch (lengths->type) {
+  case MACKO_U8: return ((const uint8_t *)lengths->data)[row];
+  case MACKO_U16: return ((const uint16_t *)lengths->data)[row];
+  default: return ((const uint32_t *)lengths->data)[row];
+  }
+}
+
+/* Rows first .. first + count - 1 of at most past - first, as many as may be asked for at once. */
+macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, int64_t past, macko_csr *piece, macko_error *err);
+
 /* ---- histogram ---- */
 
 typedef struct {
@@ -55,8 +83,7 @@ typedef struct {
 
 /* The histograms of a matrix, each counted when it is first asked for. */
 typedef struct {
-  const macko_csr *a;
-  int relative; /* as MACKO_DTANS_RELATIVE */
+  const macko_dtans_input *in;
   macko_dtans_histogram part[MACKO_DTANS_PAIRS + 1];
 } macko_dtans_histograms;
 
@@ -89,10 +116,17 @@ typedef struct {
   uint16_t first[MACKO_DTANS_SLOTS + 1];
 } macko_dtans_table;
 
-/* The table of fewest bits, where an escape takes raw_bits and a symbol that is kept symbol_bits in the table; freed with
- * macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, int symbol_bits,
-                                    macko_dtans_table **table, macko_error *err);
+/* What a table may be and what it costs. */
+typedef struct {
+  int multiplicity; /* the largest: M */
+  int least;        /* as MACKO_DTANS_LEAST */
+  int raw_bits;     /* of an escape */
+  int symbol_bits;  /* of a symbol kept in the table */
+} macko_dtans_table_rules;
+
+/* The table of fewest bits by these rules; freed with macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules, macko_dtans_table **table,
+                                    macko_error *err);
 void macko_dtans_close_table(macko_dtans_table **table);
 
 static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtans_symbol s)
@@ -116,7 +150,7 @@ typedef struct {
   macko_dtans_symbol *symbols;
 } macko_dtans_slice;
 
-macko_status macko_dtans_gather(const macko_csr *a, int64_t rows, int relative, int64_t slice, macko_dtans_slice *out,
+macko_status macko_dtans_gather(const macko_dtans_input *in, int64_t rows, int64_t slice, macko_dtans_slice *out,
                                 macko_error *err);
 
 /* Codes the slices of one stream. */
@@ -143,7 +177,8 @@ static inline int64_t macko_dtans_size_words(const macko_dtans_size *s)
   return s->full + s->raw - s->extracted;
 }
 
-/* Numbers the symbols of a slice and runs the forward pass; adds to *size. Errors: OUT_OF_MEMORY. */
+/* Numbers the symbols of a slice and runs the forward pass; adds to *size. Errors: OUT_OF_MEMORY; INVALID_MATRIX where a symbol was not
+ * counted before. */
 macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size, macko_error *err);
 
 /* The backward pass over the slice just measured: writes its words. */
@@ -160,10 +195,10 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
 
 /* ---- plan ---- */
 
-macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);
 
 /* New plan for the values of a SPLIT matrix whose gaps stay; *plan is the old one and becomes the new one. */
-macko_status macko_dtans_plan_values(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);
 
 static inline int macko_dtans_has_value_stream(const macko_plan *plan)
 {
@@ -173,10 +208,11 @@ static inline int macko_dtans_has_value_stream(const macko_plan *plan)
 
 /* ---- the rest of the format ---- */
 
-macko_status macko_dtans_encode(const macko_csr *a, macko_matrix *m, macko_error *err);
+/* The sections of *m by m->plan; takes the lengths of *in. */
+macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_error *err);
 
 /* Values of a SPLIT matrix by m->plan, put into m only when all has gone well. */
-macko_status macko_dtans_encode_values(const macko_csr *a, macko_matrix *m, macko_error *err);
+macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err);
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);

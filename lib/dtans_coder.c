@@ -6,58 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- gathering ---- */
-
-static int64_t row_length(const macko_csr *a, int64_t row)
-{
-  return row < a->nrows ? macko_csr_row(a, row + 1) - macko_csr_row(a, row) : 0;
-}
-
-static void gather_row(const macko_csr *a, int64_t row, int relative, macko_dtans_symbol *out)
-{
-  int64_t begin = macko_csr_row(a, row), end = macko_csr_row(a, row + 1), before = 0;
-  for (int64_t p = begin; p < end; p++) {
-    int64_t col = macko_csr_col(a, p);
-    out->gap = p == begin && relative ? macko_dtans_zigzag(col - row) : (uint32_t)(col - before);
-    out->value = macko_bits_at(a->value_type, a->values, p);
-    before = col;
-    out++;
-  }
-}
-
-macko_status macko_dtans_gather(const macko_csr *a, int64_t rows, int relative, int64_t slice, macko_dtans_slice *s,
-                                macko_error *err)
-{
-  int64_t first = slice * rows * MACKO_DTANS_LANES;
-  s->longest = s->nonzeros = 0;
-  for (int l = 0; l < MACKO_DTANS_LANES; l++) {
-    s->start[l] = s->nonzeros;
-    s->count[l] = 0;
-    for (int64_t q = 0; q < rows; q++) s->count[l] += row_length(a, first + q * MACKO_DTANS_LANES + l);
-    s->nonzeros += s->count[l];
-    if (s->count[l] > s->longest) s->longest = s->count[l];
-  }
-  if (s->nonzeros > s->room) {
-    free(s->symbols);
-    s->room = s->nonzeros + s->nonzeros / 8;
-    s->symbols = malloc((size_t)s->room * sizeof *s->symbols);
-    if (!s->symbols) {
-      s->room = 0;
-      return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld nonzeros", (long long)s->nonzeros);
-    }
-  }
-  for (int l = 0; l < MACKO_DTANS_LANES; l++) {
-    macko_dtans_symbol *out = s->symbols + s->start[l];
-    for (int64_t q = 0; q < rows; q++) {
-      int64_t row = first + q * MACKO_DTANS_LANES + l;
-      if (row >= a->nrows) break;
-      gather_row(a, row, relative, out);
-      out += row_length(a, row);
-    }
-  }
-  return MACKO_OK;
-}
-
 /* ---- forward ---- */
 
 static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, macko_error *err)
@@ -82,18 +30,21 @@ static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, 
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to code a slice of %lld nonzeros", (long long)s->nonzeros);
 }
 
-static void number_symbols(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size)
+/* 0 if there is a symbol that the table lacks. */
+static int number_symbols(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size)
 {
   for (int k = 0; k < c->coding.domains; k++) {
     const macko_dtans_table *t = c->table[k];
     int words = c->coding.gap_words[k] + c->coding.value_words[k];
     for (int64_t i = 0; i < s->nonzeros; i++) {
       unsigned number = macko_dtans_number(t, macko_dtans_take(s->symbols[i], c->part[k]));
+      if (number >= (unsigned)t->symbols) return 0;
       c->numbers[i * c->coding.domains + k] = (uint16_t)number;
       size->raw += (int)number == t->escape ? words : 0;
       size->log2_sum += t->log2[number];
     }
   }
+  return 1;
 }
 
 static inline unsigned multiplicity(const macko_dtans_table *t, unsigned number)
@@ -128,7 +79,7 @@ macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *
 {
   macko_status status = make_room(c, s, err);
   if (status) return status;
-  number_symbols(c, s, size);
+  if (!number_symbols(c, s, size)) return macko_fail(err, MACKO_INVALID_MATRIX, "rows have changed while they were encoded");
   uint8_t *flags = c->flags;
   for (int l = 0; l < MACKO_DTANS_LANES; l++) {
     forward(c, s->count[l], c->numbers + s->start[l] * c->coding.domains, flags, size);
@@ -257,15 +208,15 @@ macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *
 {
   macko_status s = MACKO_OK;
   memset(c, 0, sizeof *c);
-  c->coding = macko_dtans_stream_coding(params, all->a->value_type, stream, c->part);
+  c->coding = macko_dtans_stream_coding(params, all->in->rows->value_type, stream, c->part);
   for (int k = 0; k < c->coding.domains && !s; k++) {
     const macko_dtans_histogram *h;
     int words = c->coding.gap_words[k] + c->coding.value_words[k];
     /* The paper's tables have one size, whatever is in them. */
     int symbol_bits = params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 0 : 16 + 32 * words;
     s = macko_dtans_count_symbols(all, c->part[k], &h, err);
-    if (!s)
-      s = macko_dtans_open_table(h, (int)params[MACKO_DTANS_MULTIPLICITY], 32 * words, symbol_bits, &c->table[k], err);
+    macko_dtans_table_rules rules = {(int)params[MACKO_DTANS_MULTIPLICITY], (int)params[MACKO_DTANS_LEAST], 32 * words, symbol_bits};
+    if (!s) s = macko_dtans_open_table(h, &rules, &c->table[k], err);
   }
   if (s) macko_dtans_close_coder(c);
   return s;

@@ -60,14 +60,14 @@ static macko_status grow(word_list *w, int64_t more, macko_error *err)
   return MACKO_OK;
 }
 
-static macko_status write_slices(const macko_csr *a, const int64_t *params, macko_dtans_coder *c, word_list *w, macko_error *err)
+static macko_status write_slices(const macko_dtans_input *in, const int64_t *params, macko_dtans_coder *c, word_list *w, macko_error *err)
 {
   macko_dtans_slice slice = {0};
   macko_status s = MACKO_OK;
-  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(a->nrows, rows);
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows);
   for (int64_t i = 0; i < slices && !s; i++) {
     macko_dtans_size size = {0};
-    s = macko_dtans_gather(a, rows, (int)params[MACKO_DTANS_RELATIVE], i, &slice, err);
+    s = macko_dtans_gather(in, rows, i, &slice, err);
     if (!s) s = macko_dtans_measure(c, &slice, &size, err);
     if (!s) s = grow(w, macko_dtans_size_words(&size), err);
     if (s) break;
@@ -96,20 +96,20 @@ static macko_status add_table(section_list *list, const macko_dtans_table *t, ma
 }
 
 /* Stream 0 or 1 with all that belongs to it; sets the escapes of params. */
-static macko_status add_stream(const macko_csr *a, int64_t *params, int stream, section_list *list, macko_error *err)
+static macko_status add_stream(const macko_dtans_input *in, int64_t *params, int stream, section_list *list, macko_error *err)
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
-  int64_t slices = macko_dtans_slices(a->nrows, params[MACKO_DTANS_ROWS]);
-  macko_dtans_histograms histograms = {.a = a, .relative = (int)params[MACKO_DTANS_RELATIVE]};
+  int64_t slices = macko_dtans_slices(in->rows->nrows, params[MACKO_DTANS_ROWS]);
+  macko_dtans_histograms histograms = {.in = in};
   macko_dtans_coder c;
   word_list w = {.starts = calloc((size_t)slices + 1, sizeof *w.starts)};
   macko_status s = macko_dtans_open_coder(&histograms, params, stream, &c, err);
   macko_dtans_close_histograms(&histograms);
   if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
-  if (!s) s = write_slices(a, params, &c, &w, err);
+  if (!s) s = write_slices(in, params, &c, &w, err);
   for (int k = 0; k < c.coding.domains && !s; k++) {
     params[c.part[k] & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE] = c.table[k]->escape >= 0;
-    s = add_table(list, c.table[k], c.part[k], a->value_type, err);
+    s = add_table(list, c.table[k], c.part[k], in->rows->value_type, err);
   }
   if (!s) s = add_starts(list, names[stream][1], w.starts, slices, err);
   if (!s && !w.words) s = grow(&w, 1, err); /* no words, but an array of them */
@@ -125,95 +125,99 @@ static macko_status add_stream(const macko_csr *a, int64_t *params, int stream, 
 
 /* ---- values beside coded gaps: nonzero i of all lanes of a slice, then nonzero i + 1 ---- */
 
-static void write_slice_values(const macko_csr *a, int64_t rows, int64_t slice, int64_t slot, macko_value_writer *w)
+/* Puts the values of a slice into that order. */
+static void order_values(const macko_dtans_slice *s, macko_type type, void *values)
 {
-  int64_t row[MACKO_DTANS_LANES], p[MACKO_DTANS_LANES], first = slice * rows * MACKO_DTANS_LANES, active = 1;
-  int64_t past = first + rows * MACKO_DTANS_LANES < a->nrows ? first + rows * MACKO_DTANS_LANES : a->nrows;
-  for (int l = 0; l < MACKO_DTANS_LANES; l++) {
-    row[l] = first + l;
-    p[l] = row[l] < past ? macko_csr_row(a, row[l]) : 0;
-  }
-  while (active) {
-    active = 0;
-    for (int l = 0; l < MACKO_DTANS_LANES; l++) {
-      while (row[l] < past && p[l] == macko_csr_row(a, row[l] + 1)) {
-        row[l] += MACKO_DTANS_LANES;
-        if (row[l] < past) p[l] = macko_csr_row(a, row[l]);
-      }
-      if (row[l] >= past) continue;
-      macko_write_values(w, p[l]++, 1, slot++, 1);
-      active = 1;
-    }
-  }
+  int64_t at = 0;
+  for (int64_t i = 0; i < s->longest; i++)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++)
+      if (i < s->count[l]) macko_put_bits(type, values, at++, s->symbols[s->start[l] + i].value);
 }
 
-static macko_status add_values_beside(const macko_csr *a, const macko_plan *plan, section_list *list, macko_error *err)
+static macko_status write_values(const macko_dtans_input *in, int64_t rows, macko_section *starts, macko_value_writer *w, macko_error *err)
 {
-  int64_t rows = plan->params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(a->nrows, rows), nnz = macko_csr_nnz(a);
+  macko_dtans_slice slice = {0};
+  macko_status s = MACKO_OK;
+  void *values = NULL;
+  int64_t slices = macko_dtans_slices(in->rows->nrows, rows), slot = 0, room = 0;
+  for (int64_t i = 0; i < slices && !s; i++) {
+    s = macko_dtans_gather(in, rows, i, &slice, err);
+    if (!s && slice.nonzeros > room) {
+      free(values);
+      room = slice.room;
+      values = malloc((size_t)(room * macko_type_bytes(w->value_type)));
+      if (!values) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the values of a slice of %lld nonzeros", (long long)room);
+    }
+    if (s) break;
+    order_values(&slice, w->value_type, values);
+    w->values = values;
+    macko_write_values(w, 0, slice.nonzeros, slot, 1);
+    slot += slice.nonzeros;
+    put_index(starts, i + 1, slot);
+  }
+  free(values), free(slice.symbols);
+  return s;
+}
+
+static macko_status add_values_beside(const macko_dtans_input *in, const macko_plan *plan, section_list *list, macko_error *err)
+{
+  int64_t rows = plan->params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows), nnz = in->nnz;
+  macko_type type = in->rows->value_type;
   macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
   macko_value_writer w = {0};
   macko_status s = MACKO_OK;
   macko_section *values = add(list, "values", plan->stored_type, nnz, &s, err);
-  macko_section *dict = plan->table ? add(list, "dict", a->value_type, plan->table, &s, err) : NULL;
+  macko_section *dict = plan->table ? add(list, "dict", type, plan->table, &s, err) : NULL;
   macko_section *starts = add(list, "value_slices", nnz > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
-  if (!s) s = macko_open_writer(a, &codec, values->data, dict ? dict->data : NULL, &w, err);
-  for (int64_t i = 0; i < slices && !s; i++) {
-    int64_t past = (i + 1) * rows * MACKO_DTANS_LANES;
-    int64_t begin = macko_index(starts->type, starts->data, i);
-    write_slice_values(a, rows, i, begin, &w);
-    put_index(starts, i + 1, macko_csr_row(a, past < a->nrows ? past : a->nrows));
-  }
+  if (!s) s = macko_open_writer(&(macko_csr){.value_type = type}, &codec, values->data, dict ? dict->data : NULL, &w, err);
+  if (!s) s = write_values(in, rows, starts, &w, err);
   macko_close_writer(&w);
   return s;
 }
 
 /* ---- sections of a matrix ---- */
 
-static macko_status add_lengths(const macko_csr *a, section_list *list, macko_error *err)
+static macko_status add_one_value(const macko_dtans_input *in, section_list *list, macko_error *err)
 {
-  int64_t longest = 0;
   macko_status s = MACKO_OK;
-  for (int64_t i = 0; i < a->nrows; i++) {
-    int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i);
-    if (length > longest) longest = length;
-  }
-  macko_type type = longest <= UINT8_MAX ? MACKO_U8 : longest <= UINT16_MAX ? MACKO_U16 : MACKO_U32;
-  macko_section *lengths = add(list, "lengths", type, a->nrows, &s, err);
-  for (int64_t i = 0; lengths && i < a->nrows; i++) {
-    int64_t length = macko_csr_row(a, i + 1) - macko_csr_row(a, i);
-    if (type == MACKO_U8) ((uint8_t *)lengths->data)[i] = (uint8_t)length;
-    else if (type == MACKO_U16) ((uint16_t *)lengths->data)[i] = (uint16_t)length;
-    else ((uint32_t *)lengths->data)[i] = (uint32_t)length;
-  }
+  macko_csr piece = {0};
+  macko_section *value = add(list, "value_symbols", in->rows->value_type, 1, &s, err);
+  int64_t row = 0;
+  while (!s && row + 1 < in->rows->nrows && !macko_dtans_length(&in->lengths, row)) row++;
+  if (!s) s = macko_dtans_next_piece(in, row, row + 1, &piece, err);
+  if (!s && macko_csr_row(&piece, 1) == macko_csr_row(&piece, 0))
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has no entries; it had some when it was asked for before", (long long)row);
+  if (!s) macko_put_bits(piece.value_type, value->data, 0, macko_bits_at(piece.value_type, piece.values, macko_csr_row(&piece, 0)));
   return s;
 }
 
-static macko_status add_values(const macko_csr *a, macko_plan *plan, section_list *list, macko_error *err)
+static macko_status add_values(const macko_dtans_input *in, macko_plan *plan, section_list *list, macko_error *err)
 {
-  macko_status s = MACKO_OK;
-  if (plan->values != MACKO_VALUES_CODED) return add_values_beside(a, plan, list, err);
-  if (!plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(a, plan->params, 1, list, err);
-  macko_section *value = add(list, "value_symbols", a->value_type, 1, &s, err);
-  if (value) macko_put_bits(a->value_type, value->data, 0, macko_bits_at(a->value_type, a->values, 0));
-  return s;
+  if (plan->values != MACKO_VALUES_CODED) return add_values_beside(in, plan, list, err);
+  if (plan->params[MACKO_DTANS_ONE_VALUE]) return add_one_value(in, list, err);
+  return add_stream(in, plan->params, 1, list, err);
 }
 
-macko_status macko_dtans_encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
   section_list list = {0};
-  macko_status s = add_lengths(a, &list, err);
-  if (!s) s = add_stream(a, m->plan.params, 0, &list, err);
-  if (!s && m->plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(a, &m->plan, &list, err);
-  if (s) drop_list(&list);
-  else put_list(m, &list);
-  return s;
+  macko_status s = add_stream(in, m->plan.params, 0, &list, err);
+  if (!s && m->plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(in, &m->plan, &list, err);
+  if (s) {
+    drop_list(&list);
+    return s;
+  }
+  macko_put_section(m, &in->lengths);
+  in->lengths.data = NULL;
+  put_list(m, &list);
+  return MACKO_OK;
 }
 
-macko_status macko_dtans_encode_values(const macko_csr *a, macko_matrix *m, macko_error *err)
+macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
   static const char *const old[] = {"values", "dict", "value_slices", "value_stream", "value_symbols", "value_slots"};
   section_list list = {0};
-  macko_status s = add_values(a, &m->plan, &list, err);
+  macko_status s = add_values(in, &m->plan, &list, err);
   if (s) {
     drop_list(&list);
     return s;

@@ -47,8 +47,9 @@ static macko_status grow(macko_dtans_histogram *h, macko_error *err)
   return rehash(h, h->room, err);
 }
 
-/* Counts what row i adds. A second pass (again) counts only symbols that are held already. */
-static macko_status count_row(const macko_csr *a, int64_t i, int relative, int again, macko_dtans_histogram *h, macko_error *err)
+/* Counts what row i of a piece, which is row `row` of the matrix, adds. A second pass (again) counts only symbols held already. */
+static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h,
+                              macko_error *err)
 {
   int64_t end = macko_csr_row(a, i + 1), before = 0;
   macko_status s = MACKO_OK;
@@ -56,7 +57,7 @@ static macko_status count_row(const macko_csr *a, int64_t i, int relative, int a
     macko_dtans_symbol symbol = {0};
     if (h->part & MACKO_DTANS_GAPS) {
       int64_t col = macko_csr_col(a, p);
-      symbol.gap = p == first && relative ? macko_dtans_zigzag(col - i) : (uint32_t)(col - before);
+      symbol.gap = p == first && relative ? macko_dtans_zigzag(col - row) : (uint32_t)(col - before);
       before = col;
     }
     if (h->part & MACKO_DTANS_VALUES) symbol.value = macko_bits_at(a->value_type, a->values, p);
@@ -73,21 +74,31 @@ static macko_status count_row(const macko_csr *a, int64_t i, int relative, int a
   return s;
 }
 
-/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. */
-static macko_status count_again(const macko_csr *a, int relative, macko_dtans_histogram *h, macko_error *err)
+static macko_status count_pass(const macko_dtans_input *in, int again, macko_dtans_histogram *h, macko_error *err)
 {
+  macko_csr piece = {0};
   macko_status s = MACKO_OK;
+  for (int64_t first = 0; first < in->rows->nrows && !s; first += piece.nrows) {
+    s = macko_dtans_next_piece(in, first, in->rows->nrows, &piece, err);
+    for (int64_t i = 0; i < piece.nrows && !s; i++) s = count_row(&piece, i, first + i, in->relative, again, h, err);
+  }
+  return s;
+}
+
+/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. */
+static macko_status count_again(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
+{
   for (int64_t i = 0; i < h->room; i++) h->slots[i].count = h->slots[i].count > 0;
-  for (int64_t i = 0; i < a->nrows && !s; i++) s = count_row(a, i, relative, 1, h, err);
+  macko_status s = count_pass(in, 1, h, err);
   for (int64_t i = 0; i < h->room; i++) h->slots[i].count -= h->slots[i].count > 0;
   return s;
 }
 
-static macko_status count_all(const macko_csr *a, int relative, macko_dtans_histogram *h, macko_error *err)
+static macko_status count_all(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
 {
   macko_status s = rehash(h, FIRST_ROOM, err);
-  for (int64_t i = 0; i < a->nrows && !s; i++) s = count_row(a, i, relative, 0, h, err);
-  if (!s && h->forgotten) s = count_again(a, relative, h, err);
+  if (!s) s = count_pass(in, 0, h, err);
+  if (!s && h->forgotten) s = count_again(in, h, err);
   free(h->spare);
   h->spare = NULL;
   return s;
@@ -99,8 +110,8 @@ macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_
   macko_dtans_histogram *h = &all->part[part];
   macko_status s = MACKO_OK;
   if (!h->part) {
-    *h = (macko_dtans_histogram){.part = part, .total = macko_csr_nnz(all->a)};
-    s = count_all(all->a, all->relative, h, err);
+    *h = (macko_dtans_histogram){.part = part, .total = all->in->nnz};
+    s = count_all(all->in, h, err);
   }
   *out = h;
   return s;

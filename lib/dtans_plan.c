@@ -3,6 +3,7 @@
  * over a big one, and scaled by the bits that all digits carry. */
 #include "dtans.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,25 +11,22 @@
 enum {
   SAMPLE = 1 << 17,   /* nonzeros that a forward pass reads for one prediction */
   LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
-  FEW_LANES = 1 << 12 /* more rows a lane are not taken below this: about one warp a multiprocessor */
+  FEW_LANES = 1 << 12, /* more rows a lane are not taken below this: about one warp a multiprocessor */
+  LEAST_SLOTS = 16     /* of a symbol where all have powers of two: its number is then looked up in a table of 256 bytes */
 };
 
 typedef struct {
-  const macko_csr *a;
+  const macko_dtans_input *in;
   macko_dtans_histograms histograms;
   macko_dtans_slice slice;
-  int64_t nnz, longest_row;
+  int64_t nrows, nnz;
+  macko_type value_type;
   int64_t escaped; /* the larger number of escapes, of gaps or of values, that SPLIT would have */
 } planner;
 
 static int64_t index_bytes(int64_t largest)
 {
   return largest > INT32_MAX ? 8 : 4;
-}
-
-static int64_t length_bytes(int64_t longest_row)
-{
-  return longest_row <= UINT8_MAX ? 1 : longest_row <= UINT16_MAX ? 2 : 4;
 }
 
 static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, int64_t value_size)
@@ -39,13 +37,13 @@ static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, in
 /* ---- one stream ---- */
 
 /* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths. */
-static void full_size(const macko_csr *a, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
+static void full_size(const planner *p, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
 {
-  for (int64_t first = 0; first < a->nrows; first += rows * MACKO_DTANS_LANES)
+  for (int64_t first = 0; first < p->nrows; first += rows * MACKO_DTANS_LANES)
     for (int l = 0; l < MACKO_DTANS_LANES; l++) {
       int64_t count = 0, segments;
-      for (int64_t q = 0, row = first + l; q < rows && row < a->nrows; q++, row += MACKO_DTANS_LANES)
-        count += macko_csr_row(a, row + 1) - macko_csr_row(a, row);
+      for (int64_t q = 0, row = first + l; q < rows && row < p->nrows; q++, row += MACKO_DTANS_LANES)
+        count += macko_dtans_length(&p->in->lengths, row);
       segments = macko_dtans_segments(c, count);
       if (!segments) continue;
       size->full += MACKO_DTANS_WORDS * (segments - 1) + macko_dtans_words(c, count, segments - 1);
@@ -53,10 +51,11 @@ static void full_size(const macko_csr *a, const macko_dtans_coding *c, int64_t r
     }
 }
 
-static int64_t slice_nonzeros(const macko_csr *a, int64_t rows, int64_t slice)
+static int64_t slice_nonzeros(const planner *p, int64_t rows, int64_t slice)
 {
-  int64_t first = slice * rows * MACKO_DTANS_LANES, past = first + rows * MACKO_DTANS_LANES;
-  return macko_csr_row(a, past < a->nrows ? past : a->nrows) - macko_csr_row(a, first);
+  int64_t first = slice * rows * MACKO_DTANS_LANES, past = first + rows * MACKO_DTANS_LANES, sum = 0;
+  for (int64_t row = first; row < past && row < p->nrows; row++) sum += macko_dtans_length(&p->in->lengths, row);
+  return sum;
 }
 
 /* What has been measured, and how many nonzeros that were. */
@@ -67,7 +66,7 @@ typedef struct {
 
 static macko_status measure(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t slice, measured *m, macko_error *err)
 {
-  macko_status s = macko_dtans_gather(p->a, params[MACKO_DTANS_ROWS], (int)params[MACKO_DTANS_RELATIVE], slice, &p->slice, err);
+  macko_status s = macko_dtans_gather(p->in, params[MACKO_DTANS_ROWS], slice, &p->slice, err);
   m->nonzeros += p->slice.nonzeros;
   return s ? s : macko_dtans_measure(c, &p->slice, &m->size, err);
 }
@@ -76,7 +75,7 @@ static macko_status measure(planner *p, const int64_t *params, macko_dtans_coder
 static measured known_size(const planner *p, const macko_dtans_coder *c, int64_t rows)
 {
   measured all = {.nonzeros = p->nnz};
-  full_size(p->a, &c->coding, rows, &all.size);
+  full_size(p, &c->coding, rows, &all.size);
   for (int k = 0; k < c->coding.domains; k++) {
     const macko_dtans_table *t = c->table[k];
     all.size.raw += t->escaped * (c->coding.gap_words[k] + c->coding.value_words[k]);
@@ -100,16 +99,16 @@ static int64_t estimate(const measured *all, const measured *exact, const measur
 /* Words of a stream: exact for a small matrix; else the slices that hold a large part of it exactly, the others by a sample. */
 static macko_status predict_words(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *words, macko_error *err)
 {
-  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->a->nrows, rows), part = p->nnz / SAMPLE;
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows), part = p->nnz / SAMPLE;
   measured exact = {.nonzeros = 0}, sample = {.nonzeros = 0}, all;
   macko_status s = MACKO_OK;
   for (int64_t i = 0; i < slices && !s; i++)
-    if (part <= 1 || slice_nonzeros(p->a, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, &exact, err);
+    if (part <= 1 || slice_nonzeros(p, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, &exact, err);
   for (int64_t i = 0; part > 1 && i < slices && !s; i += part) {
     /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
     int64_t place = i + (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 40) % part;
     if (place >= slices) place = i;
-    if (slice_nonzeros(p->a, rows, place) <= p->nnz / LARGE) s = measure(p, params, c, place, &sample, err);
+    if (slice_nonzeros(p, rows, place) <= p->nnz / LARGE) s = measure(p, params, c, place, &sample, err);
   }
   *words = macko_dtans_size_words(&exact.size);
   if (s || !sample.nonzeros) return s;
@@ -124,9 +123,9 @@ static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder
   int64_t words;
   macko_status s = predict_words(p, params, c, &words, err);
   if (s) return s;
-  *bytes = 4 * words + (macko_dtans_slices(p->a->nrows, params[MACKO_DTANS_ROWS]) + 1) * index_bytes(words);
+  *bytes = 4 * words + (macko_dtans_slices(p->nrows, params[MACKO_DTANS_ROWS]) + 1) * index_bytes(words);
   for (int k = 0; k < c->coding.domains; k++)
-    *bytes += table_bytes(c->table[k], c->part[k], macko_type_bytes(p->a->value_type));
+    *bytes += table_bytes(c->table[k], c->part[k], macko_type_bytes(p->value_type));
   return MACKO_OK;
 }
 
@@ -134,15 +133,28 @@ static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder
 
 static int64_t beside_bytes(const planner *p, const macko_codec *codec, int64_t rows)
 {
-  return p->nnz * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(p->a->value_type) +
-         (macko_dtans_slices(p->a->nrows, rows) + 1) * index_bytes(p->nnz);
+  return p->nnz * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(p->value_type) +
+         (macko_dtans_slices(p->nrows, rows) + 1) * index_bytes(p->nnz);
 }
 
-static int one_value(const macko_csr *a, int64_t nnz)
+/* Whether all values have the same bits. */
+static macko_status one_value(const planner *p, int *same, macko_error *err)
 {
-  for (int64_t p = 1; p < nnz; p++)
-    if (macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, 0)) return 0;
-  return nnz > 0;
+  macko_csr piece = {0};
+  macko_status s = MACKO_OK;
+  uint64_t value = 0;
+  int seen = 0;
+  *same = p->nnz > 0;
+  for (int64_t first = 0; first < p->nrows && *same && !s; first += piece.nrows) {
+    s = macko_dtans_next_piece(p->in, first, p->nrows, &piece, err);
+    int64_t past = s ? 0 : macko_csr_row(&piece, piece.nrows);
+    for (int64_t i = s ? 0 : macko_csr_row(&piece, 0); i < past && *same; i++) {
+      uint64_t bits = macko_bits_at(p->value_type, piece.values, i);
+      if (!seen) value = bits, seen = 1;
+      *same = bits == value;
+    }
+  }
+  return s;
 }
 
 /* Completes a SPLIT plan, of which params say M and rows, with the values' side. coder codes the values, NULL: not allowed. */
@@ -160,12 +172,13 @@ static macko_status add_values(planner *p, const macko_codec *codecs, int count,
     plan->lossy = codecs[i].lossy, plan->table = codecs[i].table;
   }
   if (coder) {
-    int single = one_value(p->a, p->nnz);
-    if (single) bytes = macko_type_bytes(p->a->value_type);
-    else s = predict(p, plan->params, coder, &bytes, err);
+    int single;
+    s = one_value(p, &single, err);
+    if (!s && single) bytes = macko_type_bytes(p->value_type);
+    else if (!s) s = predict(p, plan->params, coder, &bytes, err);
     if (!s && bytes < best) {
       best = bytes;
-      plan->values = MACKO_VALUES_CODED, plan->stored_type = p->a->value_type, plan->lossy = 0, plan->table = 0;
+      plan->values = MACKO_VALUES_CODED, plan->stored_type = p->value_type, plan->lossy = 0, plan->table = 0;
       plan->params[MACKO_DTANS_ONE_VALUE] = single;
     }
   }
@@ -175,12 +188,12 @@ static macko_status add_values(planner *p, const macko_codec *codecs, int count,
 }
 
 /* The codecs that may stand beside coded gaps, none where values must be coded; *coded: whether they may be coded. */
-static macko_status value_choices(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, int *coded,
+static macko_status value_choices(const macko_dtans_input *in, macko_values wanted, macko_codec codecs[3], int *count, int *coded,
                                   macko_error *err)
 {
   *coded = wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_CODED;
   *count = 0;
-  return wanted == MACKO_VALUES_CODED ? MACKO_OK : macko_codecs(a, wanted, codecs, count, err);
+  return wanted == MACKO_VALUES_CODED ? MACKO_OK : macko_codecs_of_rows(in->rows, wanted, codecs, count, err);
 }
 
 /* ---- variants ---- */
@@ -188,8 +201,9 @@ static macko_status value_choices(const macko_csr *a, macko_values wanted, macko
 static void describe(macko_plan *plan)
 {
   const int64_t *q = plan->params;
-  snprintf(plan->reason, sizeof plan->reason, "dtans %s, multiplicity %lld, %lld rows a lane, first gap %s, values %s%s",
+  snprintf(plan->reason, sizeof plan->reason, "dtans %s, multiplicity %lld%s, %lld rows a lane, first gap %s, values %s%s",
            macko_variant_name((macko_variant)q[MACKO_DTANS_VARIANT]), (long long)q[MACKO_DTANS_MULTIPLICITY],
+           q[MACKO_DTANS_LEAST] ? " in powers of two" : "",
            (long long)q[MACKO_DTANS_ROWS], q[MACKO_DTANS_RELATIVE] ? "from the diagonal" : "absolute",
            q[MACKO_DTANS_ONE_VALUE] ? "all the same" : macko_values_name(plan->values),
            plan->lossy ? " (lossy, as asked for)" : "");
@@ -202,40 +216,54 @@ static macko_status plan_rows(planner *p, macko_dtans_coder *streams, const mack
   int64_t bytes;
   macko_status s = predict(p, plan->params, &streams[0], &bytes, err);
   if (s) return s;
-  plan->bytes = bytes + p->a->nrows * length_bytes(p->longest_row);
-  plan->values = MACKO_VALUES_CODED, plan->stored_type = p->a->value_type;
+  plan->bytes = bytes + p->in->lengths.bytes;
+  plan->values = MACKO_VALUES_CODED, plan->stored_type = p->value_type;
   if (plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT)
     s = add_values(p, codecs, count, coded ? &streams[1] : NULL, plan, err);
   return s;
 }
 
-/* The fewest bytes of a variant with multiplicity M. A doubling of the rows a lane halves the parallelism: it must save 2 %. */
-static macko_status plan_variant(planner *p, macko_variant variant, int multiplicity, const macko_codec *codecs, int count,
-                                 int coded, macko_plan *best, macko_error *err)
+/* What plan_variant is asked for. */
+typedef struct {
+  macko_variant variant;
+  int multiplicity, least;
+  int64_t rows; /* a lane; 0: the best */
+} wish;
+
+static int64_t most_rows(const planner *p, const wish *w)
+{
+  int64_t rows = 1;
+  if (w->rows || w->variant == MACKO_VARIANT_PAPER) return w->rows ? w->rows : 1;
+  while (rows < MACKO_DTANS_MAX_ROWS && p->nrows / (2 * rows) >= FEW_LANES) rows *= 2;
+  return rows;
+}
+
+/* The fewest bytes that a wish takes, where every doubling of the rows a lane, which halves the parallelism, must save 2 %. */
+static macko_status plan_variant(planner *p, wish w, const macko_codec *codecs, int count, int coded, macko_plan *best,
+                                 macko_error *err)
 {
   macko_dtans_coder streams[2];
   macko_plan plan = {0};
   memset(streams, 0, sizeof streams);
-  plan.params[MACKO_DTANS_VARIANT] = variant;
-  plan.params[MACKO_DTANS_MULTIPLICITY] = multiplicity;
-  plan.params[MACKO_DTANS_RELATIVE] = p->histograms.relative;
+  plan.params[MACKO_DTANS_VARIANT] = w.variant;
+  plan.params[MACKO_DTANS_MULTIPLICITY] = w.multiplicity, plan.params[MACKO_DTANS_LEAST] = w.least;
+  plan.params[MACKO_DTANS_RELATIVE] = p->in->relative;
   macko_status s = macko_dtans_open_coder(&p->histograms, plan.params, 0, &streams[0], err);
-  if (!s && variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
+  if (!s && w.variant == MACKO_VARIANT_SPLIT && coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
   for (int i = 0; i < 2; i++)
     if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
-  best->bytes = 0;
-  for (int64_t rows = 1; !s && rows <= MACKO_DTANS_MAX_ROWS; rows *= 2) {
-    if (rows > 1 && (variant == MACKO_VARIANT_PAPER || p->a->nrows / rows < FEW_LANES)) break;
+  double worth = INFINITY;
+  for (int64_t rows = w.rows ? w.rows : 1, most = most_rows(p, &w); !s && rows <= most; rows *= 2) {
     plan.params[MACKO_DTANS_ROWS] = rows;
     s = plan_rows(p, streams, codecs, count, coded, &plan, err);
-    if (!s && (rows == 1 || (double)plan.bytes < 0.98 * (double)best->bytes)) *best = plan;
-    else break;
+    if (!s && (double)plan.bytes < 0.98 * worth) *best = plan, worth = (double)plan.bytes;
+    else worth *= 0.98;
   }
   macko_dtans_close_coder(&streams[0]), macko_dtans_close_coder(&streams[1]);
   return s;
 }
 
-static macko_status check(const macko_csr *a, const macko_options *options, macko_error *err)
+static macko_status check(const macko_rows *a, const macko_options *options, macko_error *err)
 {
   if (a->ncols > UINT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format dtans holds at most %lld columns, not %lld", (long long)UINT32_MAX,
@@ -246,15 +274,9 @@ static macko_status check(const macko_csr *a, const macko_options *options, mack
   return MACKO_OK;
 }
 
-static void open_planner(planner *p, const macko_csr *a, int relative)
+static planner planner_of(const macko_dtans_input *in)
 {
-  memset(p, 0, sizeof *p);
-  p->a = p->histograms.a = a;
-  p->nnz = macko_csr_nnz(a);
-  p->histograms.relative = relative;
-  for (int64_t i = 0; i < a->nrows; i++)
-    if (macko_csr_row(a, i + 1) - macko_csr_row(a, i) > p->longest_row)
-      p->longest_row = macko_csr_row(a, i + 1) - macko_csr_row(a, i);
+  return (planner){.in = in, .histograms = {.in = in}, .nrows = in->rows->nrows, .nnz = in->nnz, .value_type = in->rows->value_type};
 }
 
 static void close_planner(planner *p)
@@ -263,45 +285,52 @@ static void close_planner(planner *p)
   free(p->slice.symbols);
 }
 
-macko_status macko_dtans_plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   int64_t wide = 1LL << 31;
   macko_codec codecs[3];
-  macko_plan fewer;
+  macko_plan other;
   int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
-  planner p;
-  macko_status s = check(a, options, err);
-  if (!s) s = value_choices(a, options->values, codecs, &count, &coded, err);
+  macko_status s = check(in->rows, options, err);
+  in->relative = !paper && in->rows->nrows <= wide && in->rows->ncols <= wide;
+  if (!s) s = value_choices(in, options->values, codecs, &count, &coded, err);
   if (s) return s;
-  open_planner(&p, a, !paper && a->nrows <= wide && a->ncols <= wide);
-  s = plan_variant(&p, options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, codecs, count, coded, plan,
-                   err);
+  planner p = planner_of(in);
+  wish w = {options->variant ? options->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, 0, 0};
+  s = plan_variant(&p, w, codecs, count, coded, plan, err);
   /* A pair is at least as rare as its rarer part, so JOINT has as many escapes or more, of a gap and a value each: often that is
    * enough to know that it loses. */
-  int64_t escape_bytes = 4 + (macko_type_bytes(a->value_type) > 4 ? 8 : 4);
+  int64_t escape_bytes = 4 + (macko_type_bytes(p.value_type) > 4 ? 8 : 4);
   if (!s && options->variant == MACKO_VARIANT_AUTO && coded && p.escaped * escape_bytes < plan->bytes) {
-    macko_plan joint;
-    s = plan_variant(&p, MACKO_VARIANT_JOINT, 1024, codecs, count, coded, &joint, err);
-    if (!s && joint.bytes < plan->bytes) *plan = joint;
+    w.variant = MACKO_VARIANT_JOINT;
+    s = plan_variant(&p, w, codecs, count, coded, &other, err);
+    if (!s && other.bytes < plan->bytes) *plan = other;
   }
+  w.variant = (macko_variant)plan->params[MACKO_DTANS_VARIANT], w.rows = plan->params[MACKO_DTANS_ROWS];
   if (!s && !paper) { /* two checks a segment instead of three are worth one per cent */
-    s = plan_variant(&p, (macko_variant)plan->params[MACKO_DTANS_VARIANT], 256, codecs, count, coded, &fewer, err);
-    if (!s && (double)fewer.bytes < 1.01 * (double)plan->bytes) *plan = fewer;
+    w.multiplicity = 256;
+    s = plan_variant(&p, w, codecs, count, coded, &other, err);
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
+  }
+  if (!s && !paper) { /* and so are digits that are bits */
+    w.multiplicity = (int)plan->params[MACKO_DTANS_MULTIPLICITY], w.least = LEAST_SLOTS;
+    s = plan_variant(&p, w, codecs, count, coded, &other, err);
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
   }
   close_planner(&p);
   describe(plan);
   return s;
 }
 
-macko_status macko_dtans_plan_values(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3];
   macko_dtans_coder coder = {.flags = NULL};
   int count, coded;
-  planner p;
-  macko_status s = value_choices(a, options->values, codecs, &count, &coded, err);
+  macko_status s = value_choices(in, options->values, codecs, &count, &coded, err);
   if (s) return s;
-  open_planner(&p, a, (int)plan->params[MACKO_DTANS_RELATIVE]);
+  in->relative = (int)plan->params[MACKO_DTANS_RELATIVE];
+  planner p = planner_of(in);
   if (coded) s = macko_dtans_open_coder(&p.histograms, plan->params, 1, &coder, err);
   plan->bytes -= plan->params[MACKO_DTANS_VALUE_BYTES];
   if (!s) s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);

@@ -37,15 +37,6 @@ typedef struct {
 /* Sets up *r for a matrix whose sections have the right sizes. */
 void macko_dtans_open_reader(const macko_matrix *m, macko_dtans_reader *r);
 
-static inline int64_t macko_dtans_length(const macko_section *lengths, int64_t row)
-{
-  switch (lengths->type) {
-  case MACKO_U8: return ((const uint8_t *)lengths->data)[row];
-  case MACKO_U16: return ((const uint16_t *)lengths->data)[row];
-  default: return ((const uint32_t *)lengths->data)[row];
-  }
-}
-
 /* ---- a stream ---- */
 
 /* Where a slice's stream stands. */

@@ -52,7 +52,8 @@ typedef struct {
   const macko_dtans_count *sorted; /* by falling count */
   const int64_t *sums;             /* sums[k]: occurrences of the first k */
   int64_t total;
-  int multiplicity, raw_bits, symbol_bits;
+  macko_dtans_table_rules rules;
+  int escape; /* 1: the last of the symbols to be allocated is the escape */
   double step[MOST + 1], log2[MOST + 1]; /* step[m] = log2((m + 1) / m) */
   int64_t counts[MACKO_DTANS_SLOTS + 1];
   int m[MACKO_DTANS_SLOTS + 1];
@@ -79,12 +80,30 @@ static int give_shares(search *s, int n)
   for (int i = 0; i < n; i++) {
     int share = (int)((double)s->counts[i] / sum * MACKO_DTANS_SLOTS) - 1;
     if (share < 1) share = 1;
-    if (share > s->multiplicity) share = s->multiplicity;
+    if (share > s->rules.multiplicity) share = s->rules.multiplicity;
     if (share > 1 + left) share = 1 + left;
     s->m[i] = share;
     left -= share - 1;
   }
   return left;
+}
+
+/* Powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every symbol's slots are then
+ * aligned to their number; the escape, which is last whatever its count, keeps the least. */
+static void allocate_powers(search *s, int n)
+{
+  heap gains = {s->gains, 0};
+  int left = MACKO_DTANS_SLOTS - n * s->rules.least, *m = s->m;
+  for (int i = 0; i < n; i++) {
+    m[i] = s->rules.least;
+    if (i + 1 < n || !s->escape) push(&gains, -(double)s->counts[i] / m[i], i);
+  }
+  while (gains.size) {
+    int i = pop(&gains).place;
+    if (m[i] > left || 2 * m[i] > s->rules.multiplicity) continue;
+    left -= m[i], m[i] *= 2;
+    push(&gains, -(double)s->counts[i] / m[i], i);
+  }
 }
 
 /* s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
@@ -94,10 +113,10 @@ static void allocate(search *s, int n)
   heap gains = {s->gains, 0}, losses = {s->losses, 0};
   int left = give_shares(s, n), *m = s->m;
   for (int i = 0; i < n; i++)
-    if (m[i] < s->multiplicity) push_gain(&gains, s, i);
+    if (m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
   for (; left > 0 && gains.size; left--) {
     int i = pop(&gains).place;
-    if (++m[i] < s->multiplicity) push_gain(&gains, s, i);
+    if (++m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
   }
   for (int i = 0; i < n; i++)
     if (m[i] > 1) push_loss(&losses, s, i);
@@ -105,9 +124,9 @@ static void allocate(search *s, int n)
   while (gains.size && gains.size < 3 * MACKO_DTANS_SLOTS && losses.size &&
          -gains.gains[0].key > losses.gains[0].key * (1 + 1e-12)) {
     int i = pop(&gains).place, j = pop(&losses).place;
-    if (m[i] >= s->multiplicity || m[j] <= 1 || i == j) continue;
+    if (m[i] >= s->rules.multiplicity || m[j] <= 1 || i == j) continue;
     m[i]++, m[j]--;
-    if (m[i] < s->multiplicity) push_gain(&gains, s, i);
+    if (m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
     if (m[j] > 1) push_loss(&losses, s, j);
   }
 }
@@ -121,11 +140,13 @@ static double cost_of(search *s, int k, double *bits)
   int64_t escaped = s->total - s->sums[k];
   for (int i = 0; i < k; i++) s->counts[i] = s->sorted[i].count;
   if (escaped) s->counts[n++] = escaped;
-  if (n > MACKO_DTANS_SLOTS || n == 0) return INFINITY;
-  allocate(s, n);
+  if (n > MACKO_DTANS_SLOTS / (s->rules.least ? s->rules.least : 1) || n == 0) return INFINITY;
+  s->escape = escaped != 0;
+  if (s->rules.least) allocate_powers(s, n);
+  else allocate(s, n);
   *bits = 0;
   for (int i = 0; i < n; i++) *bits += (double)s->counts[i] * (12 - s->log2[s->m[i]]);
-  return *bits + (double)escaped * s->raw_bits + (double)k * s->symbol_bits;
+  return *bits + (double)escaped * s->rules.raw_bits + (double)k * s->rules.symbol_bits;
 }
 
 /* The cost falls, is flat around its minimum and rises again: a geometric scan, then steps that halve. */
@@ -208,8 +229,8 @@ static macko_status search_table(macko_dtans_table *t, search *s, macko_dtans_co
   return status;
 }
 
-macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multiplicity, int raw_bits, int symbol_bits,
-                                    macko_dtans_table **table, macko_error *err)
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules, macko_dtans_table **table,
+                                    macko_error *err)
 {
   int n;
   macko_status status = MACKO_OK;
@@ -218,7 +239,7 @@ macko_status macko_dtans_open_table(const macko_dtans_histogram *h, int multipli
   *table = calloc(1, sizeof **table);
   if (!sorted || !s || !*table) status = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", n);
   else {
-    s->total = h->total, s->multiplicity = multiplicity, s->raw_bits = raw_bits, s->symbol_bits = symbol_bits;
+    s->total = h->total, s->rules = *rules;
     status = search_table(*table, s, sorted, n, err);
   }
   free(sorted), free(s);

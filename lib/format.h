@@ -4,7 +4,9 @@
 
 #include "macko.h"
 
-enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 8, MACKO_REASON_LENGTH = 256 };
+enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 256 };
+
+struct macko_rows;
 
 /* What plan decided: everything encode needs besides the matrix, and everything info reports. */
 typedef struct {
@@ -16,6 +18,7 @@ typedef struct {
   int lossy;
   int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
+  double time;                     /* of one multiply as predicted, in nanoseconds (cost.h) */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;
 
@@ -56,6 +59,8 @@ typedef struct macko_format_ops {
   /* Every index and length checked; run on whatever comes from a file before a multiply sees it. */
   macko_status (*validate)(const macko_matrix *m, macko_error *err);
   macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
+  /* plan and encode for rows that come in pieces; NULL where the format reads the matrix as a whole. */
+  macko_status (*encode_rows)(struct macko_rows *rows, macko_matrix *m, macko_error *err);
   /* Why automatic choice passes over the format, which it then need not plan; NULL if it does not. */
   const char *why_not_automatic;
 } macko_format_ops;
@@ -67,6 +72,12 @@ typedef struct macko_format_ops {
 /* Fills *err with the sentence and returns status. */
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* 1 if plan a suits the options better than plan b: sooner done, or smaller. */
+static inline int macko_better(const macko_options *options, const macko_plan *a, const macko_plan *b)
+{
+  return options->prefer == MACKO_PREFER_MEMORY ? a->bytes < b->bytes : a->time < b->time;
+}
 
 /* Every field inside its list; INVALID_ARGUMENT otherwise. */
 macko_status macko_check_options(const macko_options *options, macko_error *err);

@@ -1,5 +1,6 @@
 /* The macko format (Macko & Boza, arXiv 2511.13061): column gaps of a few bits, aligned one to one with the values. This file
- * chooses layout and value codec by exact bytes; each layout has a file of its own. */
+ * chooses layout and value codec by exact bytes or predicted time; each layout has a file of its own. */
+#include "cost.h"
 #include "macko_parts.h"
 #include "product.h"
 
@@ -18,17 +19,37 @@ static int64_t stream_bytes(const macko_csr *a, const macko_layout_ops *ops, con
   return ops->value_slots(a, plan, size) * size + codec->table * macko_type_bytes(a->value_type);
 }
 
-/* Adds to *plan the codec of fewest bytes. */
-static void choose_codec(const macko_csr *a, const macko_layout_ops *ops, const macko_codec *codecs, int count, macko_plan *plan)
+static double stream_time(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_plan *plan,
+                          const macko_codec *codec)
 {
-  int best = 0;
-  for (int i = 1; i < count; i++)
-    if (stream_bytes(a, ops, plan, &codecs[i]) < stream_bytes(a, ops, plan, &codecs[best])) best = i;
-  plan->bytes += stream_bytes(a, ops, plan, &codecs[best]);
-  plan->values = codecs[best].values;
-  plan->stored_type = codecs[best].stored_type;
-  plan->lossy = codecs[best].lossy;
-  plan->table = codecs[best].table;
+  const macko_cost *cost = macko_cost_of(options);
+  double slots = (double)ops->value_slots(a, plan, macko_type_bytes(codec->stored_type));
+  return (double)stream_bytes(a, ops, plan, codec) * cost->byte + slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+}
+
+/* *plan with that codec. */
+static macko_plan with_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec, const macko_plan *plan)
+{
+  macko_plan p = *plan;
+  p.bytes += stream_bytes(a, ops, plan, codec);
+  p.time += stream_time(a, options, ops, plan, codec);
+  p.values = codec->values;
+  p.stored_type = codec->stored_type;
+  p.lossy = codec->lossy;
+  p.table = codec->table;
+  return p;
+}
+
+/* Adds to *plan the codec that suits the options best. */
+static void choose_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codecs,
+                         int count, macko_plan *plan)
+{
+  macko_plan best = with_codec(a, options, ops, &codecs[0], plan);
+  for (int i = 1; i < count; i++) {
+    macko_plan p = with_codec(a, options, ops, &codecs[i], plan);
+    if (macko_better(options, &p, &best)) best = p;
+  }
+  *plan = best;
 }
 
 /* The last part of the reason; refresh may choose another codec. */
@@ -41,13 +62,21 @@ static void describe_values(macko_plan *plan)
            macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
 }
 
+static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
+{
+  size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
+  if (options->prefer == MACKO_PREFER_MEMORY)
+    snprintf(plan->reason + end, room, "; slice %lld bytes, row %lld bytes", (long long)slice->bytes, (long long)row->bytes);
+  else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
+}
+
 static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
   macko_codec codecs[3];
   macko_status refused = MACKO_OK;
   int count, found = 0;
-  int64_t bytes[2] = {-1, -1};
+  macko_plan both[2] = {{0}};
   if (a->ncols > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)a->ncols);
   macko_status s = macko_codecs(a, options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values, codecs, &count, err);
@@ -59,18 +88,15 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {
       candidate.layout = layout;
-      choose_codec(a, layout_ops(layout), codecs, count, &candidate);
+      choose_codec(a, options, layout_ops(layout), codecs, count, &candidate);
       if (layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(a, &candidate, err);
-      bytes[i] = candidate.bytes;
-      if (!found || candidate.bytes < plan->bytes) *plan = candidate;
+      both[i] = candidate;
+      if (!found || macko_better(options, &candidate, plan)) *plan = candidate;
       found = 1;
     }
   }
   if (s || !found) return s ? s : refused;
-  size_t end = strlen(plan->reason);
-  if (bytes[0] >= 0 && bytes[1] >= 0)
-    snprintf(plan->reason + end, sizeof plan->reason - end, "; slice %lld bytes, row %lld bytes", (long long)bytes[0],
-             (long long)bytes[1]);
+  if (both[0].layout && both[1].layout) compare_layouts(options, &both[0], &both[1], plan);
   describe_values(plan);
   return MACKO_OK;
 }
@@ -109,6 +135,20 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
   return s;
 }
 
+/* All of m anew, with the options it was made with; on failure m is unchanged. */
+static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_options options = m->options;
+  macko_matrix *fresh = NULL, old = *m;
+  options.format = MACKO_FORMAT_MACKO;
+  macko_status s = macko_encode(a, &options, &fresh, err);
+  if (s) return s;
+  *m = *fresh, *fresh = old;
+  m->options = old.options;
+  macko_destroy(&fresh);
+  return MACKO_OK;
+}
+
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
@@ -117,10 +157,12 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_section values = {0}, dict = {0}, starts = {0};
   macko_matrix next = *m;
   int count;
+  if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
   macko_status s = macko_codecs(a, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
   if (s) return s;
   next.plan.bytes -= stream_bytes(a, ops, &m->plan, &old);
-  choose_codec(a, ops, codecs, count, &next.plan);
+  next.plan.time -= stream_time(a, &m->options, ops, &m->plan, &old);
+  choose_codec(a, &m->options, ops, codecs, count, &next.plan);
   describe_values(&next.plan);
   if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
   if (!s && ops->move_values && macko_type_bytes(old.stored_type) != macko_type_bytes(next.plan.stored_type))
@@ -189,4 +231,4 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-const macko_format_ops macko_macko_ops = {plan, encode, refresh, decode, validate, multiply, NULL};
+const macko_format_ops macko_macko_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL};

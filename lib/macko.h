@@ -55,6 +55,18 @@ typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
 #undef MACKO_VARIANT
 } macko_variant;
 
+typedef enum { /* MACKO_PREFER_TIME, MACKO_PREFER_MEMORY */
+#define MACKO_PREFER(symbol, name, text) MACKO_PREFER_##symbol,
+#include "choices.def"
+#undef MACKO_PREFER
+} macko_prefer;
+
+typedef enum { /* MACKO_TARGET_CPU, MACKO_TARGET_GPU */
+#define MACKO_TARGET(symbol, name, text) MACKO_TARGET_##symbol,
+#include "choices.def"
+#undef MACKO_TARGET
+} macko_target;
+
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
@@ -86,16 +98,18 @@ typedef struct {
 
 /* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: the fewest bytes among the formats that multiply fast on a CPU */
+  macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer among the formats that multiply fast on a CPU */
   macko_layout layout; /* default MACKO_LAYOUT_AUTO */
   int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
   macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
+  macko_prefer prefer; /* what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME */
+  macko_target target; /* what the time is predicted for; default MACKO_TARGET_CPU */
 } macko_options;
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant") from text ("macko", "slice", "4", "f32").
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko", "slice", "4", "f32").
  * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -104,6 +118,8 @@ const char *macko_format_name(macko_format format);
 const char *macko_layout_name(macko_layout layout);
 const char *macko_values_name(macko_values values);
 const char *macko_variant_name(macko_variant variant);
+const char *macko_prefer_name(macko_prefer prefer);
+const char *macko_target_name(macko_target target);
 const char *macko_type_name(macko_type type);
 int64_t macko_type_bytes(macko_type type);
 
@@ -116,6 +132,24 @@ typedef struct macko_matrix macko_matrix;
  * Errors: INVALID_MATRIX (row and value named), INVALID_ARGUMENT, UNSUPPORTED or LIMIT (the asked-for format cannot hold this
  * matrix; automatic choice falls back to csr instead), OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
+
+/* Rows of a matrix on demand, for one that is not in memory as a whole. */
+typedef struct {
+  int64_t nrows, ncols;
+  macko_type value_type;
+  int64_t piece_rows; /* most rows asked for at a time, at least 1 */
+  /* Sets *piece to rows first .. first + count - 1 of the matrix: a csr of count rows, whose row_ptr starts at its index_base. It is
+   * read until the next call and stays the caller's. Every row is asked for several times, not always in order, and must always be
+   * the same. Anything but MACKO_OK ends the encoding with that status; the sentence may be written to *err. */
+  macko_status (*rows)(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err);
+  void *context;
+} macko_row_source;
+
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed form, one
+ * piece and one slice (at most 1024 rows); other formats put all rows together first.
+ * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for or has changed. */
+macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err);
 
 /* Takes new values for the same pattern: the column stream stays, the value stream is written anew (re-chosen where the old
  * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded.
@@ -163,6 +197,10 @@ typedef struct {
 } macko_info;
 
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
+
+/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix owns
+ * it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
+macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 
 /* One array of the compressed form, owned by the matrix. */
 typedef struct {

@@ -7,7 +7,10 @@
  *
  * Layout slice. 32 rows make a slice, lane l holds one of them. Section "slices" has four words a slice (macko_slice_at), section
  * "blocks" what its columns need, equal blocks stored once: [lengths][base offsets][gaps]. Section "values" holds step s of lane l
- * at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied. */
+ * at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied.
+ *
+ * A slice in which entries at the same distance from the diagonal have the same value is stored as a stencil: its block is a list
+ * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values". */
 #ifndef MACKO_LAYOUT_H
 #define MACKO_LAYOUT_H
 
@@ -25,7 +28,10 @@ enum {
   MACKO_SLICE_WORDS = 4,         /* words of a slice's header */
   MACKO_VALUE_UNIT = 128,        /* bytes: 32 lanes of 4 */
   MACKO_SLICE_MAX_STEPS = 1 << 24,
-  MACKO_SLICE_WINDOW = 4096      /* rows sorted by length together, where that is done */
+  MACKO_SLICE_WINDOW = 4096,     /* rows sorted by length together, where that is done */
+  MACKO_SLICE_STENCIL = 0x80,    /* in the third word of a header */
+  MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil; its block starts at a multiple of that */
+  MACKO_STENCIL_MAX_STEPS = 128
 };
 
 /* How the base column of a row is stored: reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. */
@@ -33,7 +39,8 @@ enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
 
 /* plan.params */
 enum { MACKO_PARAM_BASE_MODE, MACKO_PARAM_BASE_BIAS, MACKO_PARAM_BASE_BYTES, MACKO_PARAM_LONG_GAPS };     /* row */
-enum { MACKO_PARAM_WINDOW, MACKO_PARAM_BLOCK_WORDS, MACKO_PARAM_VALUE_UNITS };                            /* slice */
+/* slice; units for elements of 1, 2, 4 and 8 bytes */
+enum { MACKO_PARAM_WINDOW, MACKO_PARAM_BLOCK_WORDS, MACKO_PARAM_VALUE_UNITS, MACKO_PARAM_STENCILS = MACKO_PARAM_VALUE_UNITS + 4 };
 enum { MACKO_PARAM_MARKER, MACKO_PARAM_STORED };                                                         /* paper */
 
 /* Code of b = 1, 2, 4, 8 or 16 bits of entry p. */
@@ -66,7 +73,15 @@ typedef struct {
   int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16 or 32 */
   int offset_bytes; /* of a base offset; 0: consecutive base columns */
   int length_bytes; /* of a row length; 0: every row has `steps` entries */
+  int stencil;      /* base is the first row; the widths above are 0 */
 } macko_slice;
+
+/* The lanes of the mask have an entry of that value, bits of the matrix's value type, in column base + lane + distance. */
+typedef struct {
+  int32_t distance;
+  uint32_t lanes;
+  uint64_t value;
+} macko_stencil_step;
 
 MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
 {
@@ -80,6 +95,7 @@ MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
   s.gap_bits = (info & 7) ? 2 << (info & 7) : 0;
   s.offset_bytes = (info >> 3 & 3) ? 1 << ((info >> 3 & 3) - 1) : 0;
   s.length_bytes = (info >> 5 & 3) ? 1 << ((info >> 5 & 3) - 1) : 0;
+  s.stencil = (info & MACKO_SLICE_STENCIL) != 0;
   return s;
 }
 
@@ -92,6 +108,7 @@ MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
 
 MACKO_INLINE int64_t macko_slice_block_words(const macko_slice *s)
 {
+  if (s->stencil) return (int64_t)s->steps * MACKO_STENCIL_WORDS;
   return 8 * (s->length_bytes + s->offset_bytes) + macko_slice_gap_words(s->gap_bits, s->steps);
 }
 
@@ -126,9 +143,17 @@ MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_
 }
 
 /* Units of MACKO_VALUE_UNIT that the values of a slice take. */
-MACKO_INLINE int64_t macko_slice_value_units(int element_bytes, int64_t steps)
+MACKO_INLINE int64_t macko_slice_value_units(const macko_slice *s, int element_bytes)
 {
-  return (steps * element_bytes + 3) / 4;
+  return s->stencil ? 0 : ((int64_t)s->steps * element_bytes + 3) / 4;
+}
+
+/* Step k of a stencil; memcpy, because the words need not be aligned in a file. */
+MACKO_INLINE macko_stencil_step macko_stencil_at(const macko_slice *s, const uint32_t *blocks, int64_t k)
+{
+  macko_stencil_step step;
+  memcpy(&step, blocks + s->block + k * MACKO_STENCIL_WORDS, sizeof step);
+  return step;
 }
 
 #endif

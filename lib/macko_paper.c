@@ -254,5 +254,5 @@ static void multiply(const macko_matrix *m, const macko_product *p)
   else MACKO_FOR_GROUPS(p, ANY)
 }
 
-const macko_layout_ops macko_paper_layout = {plan_pattern, value_slots, plan_values, encode_pattern, write_values,
+const macko_layout_ops macko_paper_layout = {plan_pattern, value_slots, plan_values, encode_pattern, write_values, NULL,
                                              NULL,         decode,      validate,    multiply};

@@ -7,7 +7,7 @@
 #include "values.h"
 
 typedef struct {
-  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes without the value stream. UNSUPPORTED or LIMIT where
+  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT where
    * the layout or options->delta_bits cannot hold the matrix. */
   macko_status (*plan_pattern)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */
@@ -16,6 +16,9 @@ typedef struct {
   macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
   macko_status (*encode_pattern)(const macko_csr *a, macko_matrix *m, macko_error *err);
   void (*write_values)(const macko_csr *a, const macko_matrix *m, macko_value_writer *w);
+  /* Whether what encode_pattern took from the values is still so for *a; NULL where it took nothing. If not, the matrix is
+   * encoded anew. */
+  int (*pattern_holds)(const macko_csr *a, const macko_matrix *m);
   /* refresh to elements of another size: the section that says where values start, for m->plan; NULL where none does. */
   macko_status (*move_values)(const macko_matrix *m, macko_section *fresh, macko_error *err);
   macko_status (*decode)(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);

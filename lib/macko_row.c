@@ -1,6 +1,7 @@
 /* Layout row: row after row, gaps of b bits beside the values (arXiv 2511.13061, section 3), with two departures that matrices
  * from meshes need: a base column per row, and long gaps in a list of their own, so that one costs four bytes instead of
  * gap / 2^b padding entries. There is no padding, and row_ptr is CSR's. */
+#include "cost.h"
 #include "macko_parts.h"
 #include "product.h"
 
@@ -119,6 +120,9 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   plan->params[MACKO_PARAM_BASE_BYTES] = base.bytes;
   plan->params[MACKO_PARAM_LONG_GAPS] = escapes[best];
   plan->bytes = (a->nrows + 1) * macko_type_bytes(row_ptr_type(nnz)) + base.cost + gap_cost(a, widths[best], escapes[best]);
+  const macko_cost *cost = macko_cost_of(options);
+  plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
+               (double)nnz * (a->value_type == MACKO_F64 ? cost->row_wide : cost->row_narrow);
   snprintf(plan->reason, sizeof plan->reason, "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes",
            widths[best], options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
   return MACKO_OK;
@@ -361,5 +365,5 @@ static void multiply(const macko_matrix *m, const macko_product *p)
   else MACKO_FOR_GROUPS(p, ANY)
 }
 
-const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL,     encode_pattern, write_values,
+const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL, encode_pattern, write_values, NULL,
                                            NULL,         decode,      validate, multiply};

@@ -1,6 +1,7 @@
 /* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by all
  * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
+#include "cost.h"
 #include "macko_slice.h"
 
 #include <stdio.h>
@@ -45,6 +46,7 @@ typedef struct {
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS];
   macko_slice s; /* everything but the two starts */
   int lanes, longest;
+  macko_stencil_step stencil[MACKO_STENCIL_MAX_STEPS];
 } csr_slice;
 
 static int64_t base_distance(const macko_csr *a, const csr_slice *c, int lane)
@@ -86,10 +88,12 @@ static int gap_width(const macko_csr *a, const csr_slice *c)
   return any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
 }
 
-static void look_at_slice(const macko_csr *a, const uint16_t *order, int64_t slice, csr_slice *c)
+static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencils, int64_t slice, csr_slice *c)
 {
   int64_t shortest = INT64_MAX, start = slice * MACKO_SLICE_ROWS;
-  memset(c, 0, sizeof *c);
+  c->s = (macko_slice){0};
+  c->longest = 0;
+  memset(c->length, 0, sizeof c->length);
   c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
   for (int l = 0; l < c->lanes; l++) {
     int64_t row = order ? start / WINDOW * WINDOW + order[(start + l) % WINDOW] : start + l;
@@ -99,6 +103,7 @@ static void look_at_slice(const macko_csr *a, const uint16_t *order, int64_t sli
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
   c->s.steps = (uint32_t)c->length[c->longest];
+  if (stencils && !order && macko_find_stencil(a, start, c->lanes, c->stencil, &c->s)) return;
   c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = gap_width(a, c);
@@ -117,6 +122,10 @@ static void write_block(const macko_csr *a, const csr_slice *c, uint32_t *words)
 {
   uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
   int64_t longest = c->begin[c->longest], bits = c->s.gap_bits;
+  if (c->s.stencil) {
+    memcpy(words, c->stencil, c->s.steps * sizeof *c->stencil);
+    return;
+  }
   for (int l = 0; l < c->lanes; l++) {
     put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
     if (c->length[l]) put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(base_distance(a, c, l) - c->s.base));
@@ -182,17 +191,18 @@ static uint64_t hash_words(const uint32_t *words, int64_t count)
 
 /* Start of the block at hand: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been
  * written so far; NULL while planning, where equal hashes are taken for equal blocks. */
-static uint32_t place_block(block_set *set, int64_t words, const uint32_t *blocks, int *is_new)
+static uint32_t place_block(block_set *set, int64_t words, int align, const uint32_t *blocks, int *is_new)
 {
   uint64_t hash = hash_words(set->buffer, words), at = hash & set->mask;
   *is_new = 0;
   if (!words) return 0;
   for (; set->table[at].used; at = (at + 1) & set->mask) {
     known_block *b = &set->table[at];
-    if (b->hash == hash && b->words == words &&
+    if (b->hash == hash && b->words == words && b->start % (uint32_t)align == 0 &&
         (!blocks || !memcmp(blocks + b->start, set->buffer, (size_t)words * sizeof *blocks)))
       return b->start;
   }
+  set->words = (set->words + align - 1) / align * align;
   set->table[at] = (known_block){hash, (uint32_t)set->words, (uint32_t)words, 1};
   set->words += words;
   *is_new = 1;
@@ -204,14 +214,58 @@ static uint32_t place_block(block_set *set, int64_t words, const uint32_t *block
 typedef struct {
   int64_t window, block_words, order_bytes;
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
+  int64_t stencils, streamed; /* slices that are stencils; entries in the others */
+  int64_t longest;            /* steps of the longest slice */
+  int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
 } slice_plan;
+
+/* Stencils hold values as they are. */
+static int stencils_allowed(const macko_csr *a, const macko_options *options)
+{
+  return (options->values == MACKO_VALUES_AUTO || options->values == MACKO_VALUES_RAW) && a->nrows <= INT32_MAX;
+}
+
+static int block_align(const macko_slice *s)
+{
+  return s->stencil ? MACKO_STENCIL_WORDS : 1;
+}
 
 static int64_t plan_bytes(const macko_csr *a, const slice_plan *p)
 {
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
 }
 
-static macko_status survey(const macko_csr *a, int sorted, slice_plan *p, macko_error *err)
+/* Predicted for everything but the values. */
+static double plan_time(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
+{
+  return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
+         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+         (double)p->longest * cost->step + (p->window ? (double)a->nrows * cost->ordered_row : 0);
+}
+
+enum { SIDE_BY_SIDE = 8 };
+
+/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
+static int in_line(const macko_csr *a, const csr_slice *c, int first)
+{
+  for (int l = first; l < first + SIDE_BY_SIDE; l++)
+    if (!c->length[l] || c->length[l] != c->length[first] || base_distance(a, c, l) != base_distance(a, c, first)) return 0;
+  return 1;
+}
+
+static void count_slots(const macko_csr *a, const csr_slice *c, slice_plan *p)
+{
+  int64_t slots = (int64_t)c->s.steps * SIDE_BY_SIDE;
+  int uniform = !c->s.gap_bits && !c->s.offset_bytes && !c->s.length_bytes && c->lanes == MACKO_SLICE_ROWS;
+  for (int first = 0; first < MACKO_SLICE_ROWS; first += SIDE_BY_SIDE)
+    if (c->s.stencil) p->stencil += slots;
+    else if (uniform) p->uniform += slots;
+    else if (in_line(a, c, first)) p->run += slots;
+    else if (c->s.gap_bits) p->walked += slots;
+    else p->listed += slots;
+}
+
+static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_plan *p, macko_error *err)
 {
   block_set set;
   csr_slice c;
@@ -224,13 +278,17 @@ static macko_status survey(const macko_csr *a, int sorted, slice_plan *p, macko_
   macko_status s = open_set(slices, &set, err);
   for (int64_t i = 0; !s && i < slices; i++) {
     if (sorted && i % (WINDOW / MACKO_SLICE_ROWS) == 0) sort_window(a, i * MACKO_SLICE_ROWS, order);
-    look_at_slice(a, sorted ? order : NULL, i, &c);
+    look_at_slice(a, sorted ? order : NULL, stencils, i, &c);
     if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
       s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS, c.s.steps);
     if (!s) s = fill_buffer(a, &c, &set, &words, err);
     if (s) break;
-    place_block(&set, words, NULL, &is_new);
-    for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(1 << e, c.s.steps);
+    place_block(&set, words, block_align(&c.s), NULL, &is_new);
+    count_slots(a, &c, p);
+    if (c.s.steps > p->longest) p->longest = c.s.steps;
+    for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(&c.s, 1 << e);
+    p->stencils += c.s.stencil;
+    for (int l = 0; l < c.lanes && !c.s.stencil; l++) p->streamed += c.length[l];
   }
   if (!s && (set.words > UINT32_MAX || p->units[3] > UINT32_MAX))
     s = macko_fail(err, MACKO_LIMIT, "layout slice holds %u words of gaps and value units, not %lld and %lld", UINT32_MAX,
@@ -240,33 +298,44 @@ static macko_status survey(const macko_csr *a, int sorted, slice_plan *p, macko_
   return s;
 }
 
-/* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
-static int sorting_may_pay(const macko_csr *a, const slice_plan *natural)
+static int64_t padding(const slice_plan *p)
 {
-  return natural->units[2] * 32 - macko_csr_nnz(a) > a->nrows;
+  return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
+}
+
+/* As if values took 4 bytes, to compare two orders of rows. */
+static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
+{
+  int64_t values = p->units[2] * MACKO_VALUE_UNIT;
+  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
 }
 
 static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
+  const macko_cost *cost = macko_cost_of(options);
   slice_plan best, sorted;
   if (options->delta_bits)
     return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
                       options->delta_bits);
-  macko_status s = survey(a, 0, &best, err);
+  macko_status s = survey(a, 0, stencils_allowed(a, options), &best, err);
   if (s) return s;
-  if (sorting_may_pay(a, &best)) {
-    s = survey(a, 1, &sorted, err);
+  /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
+  if (padding(&best) > a->nrows) {
+    s = survey(a, 1, 0, &sorted, err);
     if (s) return s;
-    if (plan_bytes(a, &sorted) + sorted.units[2] * MACKO_VALUE_UNIT < plan_bytes(a, &best) + best.units[2] * MACKO_VALUE_UNIT)
-      best = sorted;
+    macko_plan one = with_values(a, cost, &sorted), other = with_values(a, cost, &best);
+    if (macko_better(options, &one, &other)) best = sorted;
   }
   plan->bytes = plan_bytes(a, &best);
+  plan->time = plan_time(a, cost, &best);
   plan->params[MACKO_PARAM_WINDOW] = best.window;
   plan->params[MACKO_PARAM_BLOCK_WORDS] = best.block_words;
   for (int e = 0; e < 4; e++) plan->params[MACKO_PARAM_VALUE_UNITS + e] = best.units[e];
-  snprintf(plan->reason, sizeof plan->reason, "layout slice: %lld bytes of gaps for %lld slices, %lld of %lld slots padding%s",
-           (long long)best.block_words * 4, (long long)macko_slices_of(a->nrows),
-           (long long)(best.units[2] * 32 - macko_csr_nnz(a)), (long long)best.units[2] * 32,
+  plan->params[MACKO_PARAM_STENCILS] = best.stencils;
+  snprintf(plan->reason, sizeof plan->reason,
+           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils, %lld of %lld slots padding%s",
+           (long long)best.block_words * 4, (long long)macko_slices_of(a->nrows), (long long)best.stencils,
+           (long long)padding(&best), (long long)best.units[2] * MACKO_SLICE_ROWS,
            best.window ? ", rows sorted by length in windows of 4096" : "");
   return MACKO_OK;
 }
@@ -306,7 +375,7 @@ static void write_header(const macko_slice *s, uint32_t *h)
   uint32_t gap_code = s->gap_bits == 0 ? 0 : s->gap_bits == 4 ? 1 : s->gap_bits == 8 ? 2 : s->gap_bits == 16 ? 3 : 4;
   h[0] = s->values;
   h[1] = s->block;
-  h[2] = s->steps << 8 | width_code(s->length_bytes) << 5 | width_code(s->offset_bytes) << 3 | gap_code;
+  h[2] = s->steps << 8 | (s->stencil ? MACKO_SLICE_STENCIL : 0) | width_code(s->length_bytes) << 5 | width_code(s->offset_bytes) << 3 | gap_code;
   h[3] = (uint32_t)s->base;
 }
 
@@ -320,15 +389,15 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, block_set
     int64_t window = i * MACKO_SLICE_ROWS / WINDOW * WINDOW;
     int is_new;
     if (order && i * MACKO_SLICE_ROWS == window) sort_window(a, window, order + window);
-    look_at_slice(a, order ? order + window : NULL, i, &c);
+    look_at_slice(a, order ? order + window : NULL, m->plan.params[MACKO_PARAM_STENCILS] > 0, i, &c);
     macko_status s = fill_buffer(a, &c, set, &words, err);
     if (s) return s;
-    c.s.block = place_block(set, words, macko_section_data(m, "blocks"), &is_new);
+    c.s.block = place_block(set, words, block_align(&c.s), macko_section_data(m, "blocks"), &is_new);
     if (is_new) s = append_block(m, set, words, c.s.block, err);
     if (s) return s;
     c.s.values = (uint32_t)units;
     write_header(&c.s, headers + i * MACKO_SLICE_WORDS);
-    units += macko_slice_value_units((int)macko_type_bytes(m->plan.stored_type), c.s.steps);
+    units += macko_slice_value_units(&c.s, (int)macko_type_bytes(m->plan.stored_type));
   }
   return MACKO_OK;
 }
@@ -352,14 +421,15 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
   int size = r.element_bytes, per = size < 4 ? 4 / size : 1;
   uint32_t units = 0;
   for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
-    for (int l = 0; l < macko_slice_lanes(&r, i); l++) {
+    macko_slice s = macko_slice_at(r.headers, i);
+    for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
       int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), p = macko_csr_row(a, row), length = macko_csr_row(a, row + 1) - p;
       if (per == 1) macko_write_values(w, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
       else
         for (int64_t k = 0; k < length; k += per)
           macko_write_values(w, p + k, length - k < per ? length - k : per, macko_slice_slot(units, size, k, l), 1);
     }
-    units += (uint32_t)macko_slice_value_units(size, macko_slice_at(r.headers, i).steps);
+    units += (uint32_t)macko_slice_value_units(&s, size);
   }
 }
 
@@ -372,11 +442,13 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
   if (s) return s;
   uint32_t *headers = memcpy(fresh->data, old->data, (size_t)old->bytes);
   for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
+    macko_slice slice = macko_slice_at(headers, i);
     headers[i * MACKO_SLICE_WORDS] = units;
-    units += (uint32_t)macko_slice_value_units((int)macko_type_bytes(m->plan.stored_type), macko_slice_at(headers, i).steps);
+    units += (uint32_t)macko_slice_value_units(&slice, (int)macko_type_bytes(m->plan.stored_type));
   }
   return MACKO_OK;
 }
 
-const macko_layout_ops macko_slice_layout = {plan_pattern,        value_slots, NULL, encode_pattern, write_values, move_values,
-                                             macko_slice_decode, macko_slice_validate, macko_slice_multiply};
+const macko_layout_ops macko_slice_layout = {
+  plan_pattern, value_slots,        NULL,                 encode_pattern,      write_values, macko_stencils_hold,
+  move_values,  macko_slice_decode, macko_slice_validate, macko_slice_multiply};

@@ -34,8 +34,13 @@ static inline int macko_slice_lanes(const slice_reader *r, int64_t slice)
   return rest < MACKO_SLICE_ROWS ? (int)rest : MACKO_SLICE_ROWS;
 }
 
+/* A row of a stencil back: its length, and its columns and values (of the matrix's type, from element p on) where not NULL. */
+int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
+                           int64_t p);
+
 static inline int64_t macko_lane_length(const slice_reader *r, const macko_slice *s, int lane)
 {
+  if (s->stencil) return macko_stencil_lane(r, s, lane, MACKO_F64, NULL, NULL, 0);
   return s->length_bytes ? macko_unsigned_at(macko_slice_lengths(s, r->blocks), s->length_bytes, lane) : s->steps;
 }
 
@@ -49,6 +54,14 @@ static inline int64_t macko_lane_column(const macko_slice *s, const uint32_t *ga
 {
   return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];
 }
+
+/* Makes *s and steps the stencil of the rows row .. row + lanes - 1, if they are one; s->steps is the longest row. */
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, macko_stencil_step *steps, macko_slice *s);
+
+/* Whether the stencils of m have the values of *a, which has the pattern of m. */
+int macko_stencils_hold(const macko_csr *a, const macko_matrix *m);
+
+macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err);
 
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err);

@@ -49,6 +49,10 @@ macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
     macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
     int lane = (int)(i % MACKO_SLICE_ROWS);
     int64_t p = starts[macko_slice_row(&r, i)];
+    if (s.stencil) {
+      macko_stencil_lane(&r, &s, lane, m->value_type, cols ? cols + p : NULL, values, p);
+      continue;
+    }
     if (cols) decode_columns(&r, &s, lane, cols + p);
     if (values) decode_values(m, &r, &s, lane, values, p);
   }
@@ -112,12 +116,12 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   macko_slice s = macko_slice_at(r->headers, slice);
   int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
-  if ((info & 7) > 4 || (info & 0x80) || s.block + macko_slice_block_words(&s) > words ||
-      s.values + macko_slice_value_units(r->element_bytes, s.steps) > units)
+  if ((info & 7) > 4 || s.block + macko_slice_block_words(&s) > words ||
+      s.values + macko_slice_value_units(&s, r->element_bytes) > units)
     return macko_fail(err, MACKO_CORRUPT, "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
                       (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
-                      (long long)macko_slice_value_units(r->element_bytes, s.steps), (long long)units);
-  return MACKO_OK;
+                      (long long)macko_slice_value_units(&s, r->element_bytes), (long long)units);
+  return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }
 
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
@@ -131,7 +135,7 @@ macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
     if (i % MACKO_SLICE_ROWS == 0) s = validate_header(m, &r, i / MACKO_SLICE_ROWS, err);
     if (s) return s;
     macko_slice slice = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
-    s = validate_lane(m, &r, &slice, i, err);
+    if (!slice.stencil) s = validate_lane(m, &r, &slice, i, err);
     entries += macko_lane_length(&r, &slice, (int)(i % MACKO_SLICE_ROWS));
   }
   if (!s && entries != m->nnz)

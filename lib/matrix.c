@@ -2,6 +2,7 @@
 #include "format.h"
 #include "product.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,10 +12,22 @@ static const macko_format_ops *const format_ops[] = {
 #undef MACKO_FORMAT
 };
 
+/* For the loser, what it would have cost. */
+static void compare_formats(const macko_options *options, macko_format loser, const macko_plan *other, macko_plan *plan)
+{
+  size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
+  const char *name = macko_format_name(loser);
+  if (options->prefer == MACKO_PREFER_MEMORY)
+    snprintf(plan->reason + end, room, "; %s takes %lld bytes", name, (long long)other->bytes);
+  else snprintf(plan->reason + end, room, "; predicted %.3g us a multiply, %s %.3g us", 1e-3 * plan->time, name, 1e-3 * other->time);
+}
+
 /* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
 static macko_status choose(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
+  macko_plan other = {0};
+  macko_format loser = MACKO_FORMAT_AUTO;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
     macko_plan plan = {0};
     if (options->format == MACKO_FORMAT_AUTO && format_ops[f]->why_not_automatic) continue;
@@ -22,39 +35,67 @@ static macko_status choose(const macko_csr *a, const macko_options *options, mac
     macko_status s = format_ops[f]->plan(a, options, &plan, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
-    else if (!m->ops || plan.bytes < m->plan.bytes) m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
+    else if (!m->ops || macko_better(options, &plan, &m->plan)) {
+      if (m->ops) loser = m->format, other = m->plan;
+      m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
+    } else loser = (macko_format)f, other = plan;
   }
+  if (m->ops && loser != MACKO_FORMAT_AUTO) compare_formats(options, loser, &other, &m->plan);
   return m->ops ? MACKO_OK : refused;
 }
 
-static macko_status encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+/* Whatever encode and predict do before they part: *m is a matrix without sections. */
+static macko_status open_matrix(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
 {
-  macko_matrix *m = calloc(1, sizeof *m);
-  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
-  m->options = *options;
-  m->value_type = a->value_type;
-  m->nrows = a->nrows, m->ncols = a->ncols, m->nnz = macko_csr_nnz(a);
-  macko_status s = choose(a, options, m, err);
-  if (!s) s = m->ops->encode(a, m, err);
-  if (s) macko_destroy(&m);
-  else *matrix = m;
-  return s;
+  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = macko_csr_nnz(a)};
+  return choose(a, options, m, err);
+}
+
+static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a, void **owned,
+                                macko_error *err)
+{
+  macko_options_init(checked);
+  if (options) *checked = *options;
+  macko_status s = macko_check_options(checked, err);
+  return s ? s : macko_sort_csr(csr, a, owned, err);
 }
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_options defaults;
+  macko_options checked;
   macko_csr a;
   void *owned = NULL;
-  macko_options_init(&defaults);
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
-  if (!options) options = &defaults;
-  macko_status s = macko_check_options(options, err);
-  if (!s) s = macko_sort_csr(csr, &a, &owned, err);
+  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
   if (s) return s;
-  s = encode_sorted(&a, options, matrix, err);
+  macko_matrix *m = malloc(sizeof *m);
+  if (!m) {
+    free(owned);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  }
+  s = open_matrix(&a, &checked, m, err);
+  if (!s) s = m->ops->encode(&a, m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
   free(owned);
   return s;
+}
+
+macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err)
+{
+  macko_options checked;
+  macko_csr a;
+  macko_matrix m;
+  void *owned = NULL;
+  if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
+  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
+  if (!s) s = open_matrix(&a, &checked, &m, err);
+  free(owned);
+  if (s) return s;
+  macko_get_info(&m, info);
+  info->bytes = m.plan.bytes;
+  info->reason = NULL;
+  return MACKO_OK;
 }
 
 static macko_status same_rows(const macko_matrix *m, const macko_csr *a, macko_error *err)

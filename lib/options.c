@@ -27,6 +27,18 @@ static const char *const variant_names[] = {
 #undef MACKO_VARIANT
 };
 
+static const char *const prefer_names[] = {
+#define MACKO_PREFER(symbol, name, text) #name,
+#include "choices.def"
+#undef MACKO_PREFER
+};
+
+static const char *const target_names[] = {
+#define MACKO_TARGET(symbol, name, text) #name,
+#include "choices.def"
+#undef MACKO_TARGET
+};
+
 static const char *const delta_names[] = {"auto", "1", "2", "4", "8", "16"};
 static const int delta_widths[] = {0, 1, 2, 4, 8, 16};
 
@@ -44,6 +56,8 @@ enum {
   LAYOUTS = sizeof layout_names / sizeof *layout_names,
   VALUES = sizeof values_names / sizeof *values_names,
   VARIANTS = sizeof variant_names / sizeof *variant_names,
+  PREFERS = sizeof prefer_names / sizeof *prefer_names,
+  TARGETS = sizeof target_names / sizeof *target_names,
   DELTAS = sizeof delta_names / sizeof *delta_names,
   TYPES = sizeof types / sizeof *types
 };
@@ -66,6 +80,16 @@ const char *macko_values_name(macko_values values)
 const char *macko_variant_name(macko_variant variant)
 {
   return (unsigned)variant < VARIANTS ? variant_names[variant] : NULL;
+}
+
+const char *macko_prefer_name(macko_prefer prefer)
+{
+  return (unsigned)prefer < PREFERS ? prefer_names[prefer] : NULL;
+}
+
+const char *macko_target_name(macko_target target)
+{
+  return (unsigned)target < TARGETS ? target_names[target] : NULL;
 }
 
 const char *macko_type_name(macko_type type)
@@ -113,10 +137,10 @@ static macko_status look_up(const char *option, const char *text, const char *co
 
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err)
 {
-  static const char *const option_names[] = {"format", "layout", "delta_bits", "values", "variant"};
+  static const char *const option_names[] = {"format", "layout", "delta_bits", "values", "variant", "prefer", "target"};
   int option = 0, i = 0;
   if (!options || !name || !text) return macko_fail(err, MACKO_INVALID_ARGUMENT, "options, name and text must not be NULL");
-  macko_status s = look_up("option", name, option_names, 5, &option, err);
+  macko_status s = look_up("option", name, option_names, sizeof option_names / sizeof *option_names, &option, err);
   if (s) return s;
   switch (option) {
   case 0:
@@ -135,9 +159,17 @@ macko_status macko_options_set(macko_options *options, const char *name, const c
     s = look_up(name, text, values_names, VALUES, &i, err);
     if (!s) options->values = (macko_values)i;
     break;
-  default:
+  case 4:
     s = look_up(name, text, variant_names, VARIANTS, &i, err);
     if (!s) options->variant = (macko_variant)i;
+    break;
+  case 5:
+    s = look_up(name, text, prefer_names, PREFERS, &i, err);
+    if (!s) options->prefer = (macko_prefer)i;
+    break;
+  default:
+    s = look_up(name, text, target_names, TARGETS, &i, err);
+    if (!s) options->target = (macko_target)i;
   }
   return s;
 }
@@ -150,6 +182,8 @@ macko_status macko_check_options(const macko_options *o, macko_error *err)
   if ((unsigned)o->layout >= LAYOUTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "layout %d is unknown", (int)o->layout);
   if ((unsigned)o->values >= VALUES) return macko_fail(err, MACKO_INVALID_ARGUMENT, "values %d is unknown", (int)o->values);
   if ((unsigned)o->variant >= VARIANTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "variant %d is unknown", (int)o->variant);
+  if ((unsigned)o->prefer >= PREFERS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "prefer %d is unknown", (int)o->prefer);
+  if ((unsigned)o->target >= TARGETS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "target %d is unknown", (int)o->target);
   for (int i = 0; i < DELTAS; i++) known |= o->delta_bits == delta_widths[i];
   if (!known)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "delta_bits %d is none of 0 (chosen), 1, 2, 4, 8 and 16", o->delta_bits);

@@ -43,6 +43,17 @@ static inline __attribute__((always_inline)) void macko_add_y(macko_type type, c
   else ((float *)p->y)[j * p->ldy + i] += (float)term;
 }
 
+/* The vectors j of X and Y. */
+static inline __attribute__((always_inline)) const void *macko_x_of(macko_type type, const macko_product *p, int64_t j)
+{
+  return type == MACKO_F64 ? (const void *)((const double *)p->x + j * p->ldx) : (const float *)p->x + j * p->ldx;
+}
+
+static inline __attribute__((always_inline)) void *macko_y_of(macko_type type, const macko_product *p, int64_t j)
+{
+  return type == MACKO_F64 ? (void *)((double *)p->y + j * p->ldy) : (float *)p->y + j * p->ldy;
+}
+
 /* Y = beta Y over vectors of n elements; beta = 0 does not read Y. */
 void macko_scale(const macko_product *p, int64_t n);
 

@@ -57,14 +57,15 @@ static inline __attribute__((always_inline)) int fits(macko_type from, macko_typ
   return widen(to, from, &half, 0) == bits;
 }
 
-static int64_t first_misfit(const macko_csr *a, macko_type to)
+/* 1 if a value of the piece does not come back with the same bits. */
+static int piece_misfits(const macko_csr *a, macko_type to)
 {
-  int64_t nnz = macko_csr_nnz(a);
+  int64_t past = macko_csr_row(a, a->nrows);
 #define SCAN(FROM, TO) \
   do { \
-    for (int64_t p = 0; p < nnz; p++) \
-      if (!fits(FROM, TO, a->values, p)) return p; \
-    return -1; \
+    for (int64_t p = macko_csr_row(a, 0); p < past; p++) \
+      if (!fits(FROM, TO, a->values, p)) return 1; \
+    return 0; \
   } while (0)
 #define SCAN_FROM(FROM) \
   do { \
@@ -83,14 +84,31 @@ static int64_t first_misfit(const macko_csr *a, macko_type to)
 #undef SCAN
 }
 
+static macko_status find_misfit(macko_rows *r, macko_type to, int *found, macko_error *err)
+{
+  macko_csr piece;
+  macko_status s = MACKO_OK;
+  *found = 0;
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !*found && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    if (!s) *found = piece_misfits(&piece, to);
+  }
+  return s;
+}
+
 /* The narrowest type that holds every value exactly; the matrix's own if none does. */
-static macko_type narrowest(const macko_csr *a)
+static macko_status narrowest(macko_rows *r, macko_type *type, macko_error *err)
 {
   static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
-  for (int i = 0; i < 4; i++)
-    if (macko_type_bytes(candidates[i]) < macko_type_bytes(a->value_type) && first_misfit(a, candidates[i]) < 0)
-      return candidates[i];
-  return a->value_type;
+  *type = r->value_type;
+  for (int i = 0; i < 4; i++) {
+    int misfit;
+    if (macko_type_bytes(candidates[i]) >= macko_type_bytes(r->value_type)) continue;
+    macko_status s = find_misfit(r, candidates[i], &misfit, err);
+    if (s) return s;
+    if (!misfit) return *type = candidates[i], MACKO_OK;
+  }
+  return MACKO_OK;
 }
 
 /* ---- the dictionary: bit patterns in order of first appearance ---- */
@@ -112,20 +130,23 @@ static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64
 }
 
 /* Number of distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
-static macko_status count_distinct(const macko_csr *a, int64_t *distinct, macko_error *err)
+static macko_status count_distinct(macko_rows *r, int64_t *distinct, macko_error *err)
 {
-  int64_t nnz = macko_csr_nnz(a), used = 0;
+  int64_t used = 0;
   uint32_t *hash = calloc(HASH_SLOTS, sizeof *hash);
-  void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(a->value_type)));
-  if (!hash || !table) {
-    free(hash), free(table);
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(r->value_type)));
+  macko_csr piece;
+  macko_status s = MACKO_OK;
+  if (!hash || !table) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && used >= 0 && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    int64_t past = s ? 0 : macko_csr_row(&piece, piece.nrows);
+    for (int64_t p = s ? 0 : macko_csr_row(&piece, 0); p < past && used >= 0; p++)
+      if (code_of(macko_bits_at(r->value_type, piece.values, p), r->value_type, table, &used, hash) < 0) used = -1;
   }
-  for (int64_t p = 0; p < nnz && used >= 0; p++)
-    if (code_of(macko_bits_at(a->value_type, a->values, p), a->value_type, table, &used, hash) < 0) used = -1;
   free(hash), free(table);
   *distinct = used;
-  return MACKO_OK;
+  return s;
 }
 
 /* ---- choice ---- */
@@ -135,32 +156,40 @@ static macko_codec dict_codec(int64_t distinct)
   return (macko_codec){MACKO_VALUES_DICT, distinct <= 256 ? MACKO_U8 : MACKO_U16, 0, distinct};
 }
 
-static macko_status float_codec(const macko_csr *a, macko_values wanted, macko_codec *codec, macko_error *err)
+static macko_status float_codec(macko_rows *r, macko_values wanted, macko_codec *codec, macko_error *err)
 {
   macko_type to = wanted == MACKO_VALUES_F32 ? MACKO_F32 : wanted == MACKO_VALUES_F16 ? MACKO_F16 : MACKO_BF16;
-  if (to == a->value_type || macko_type_bytes(to) > macko_type_bytes(a->value_type))
-    *codec = (macko_codec){MACKO_VALUES_RAW, a->value_type, 0, 0};
-  else *codec = (macko_codec){wanted, to, first_misfit(a, to) >= 0, 0};
-  (void)err;
-  return MACKO_OK;
+  *codec = (macko_codec){MACKO_VALUES_RAW, r->value_type, 0, 0};
+  if (to == r->value_type || macko_type_bytes(to) > macko_type_bytes(r->value_type)) return MACKO_OK;
+  *codec = (macko_codec){wanted, to, 0, 0};
+  return find_misfit(r, to, &codec->lossy, err);
 }
 
 macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
 {
+  macko_rows r = macko_rows_of(a);
+  return macko_codecs_of_rows(&r, wanted, codecs, count, err);
+}
+
+macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+{
   int64_t distinct = -1;
+  macko_status s = MACKO_OK;
   *count = 1;
   if (wanted == MACKO_VALUES_CODED) return macko_fail(err, MACKO_UNSUPPORTED, "values coded: only format dtans codes values");
-  if (wanted >= MACKO_VALUES_F32) return float_codec(a, wanted, &codecs[0], err);
-  codecs[0] = (macko_codec){MACKO_VALUES_RAW, a->value_type, 0, 0};
+  if (wanted >= MACKO_VALUES_F32) return float_codec(r, wanted, &codecs[0], err);
+  codecs[0] = (macko_codec){MACKO_VALUES_RAW, r->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
   if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_AUTO) {
-    macko_type type = narrowest(a);
-    macko_codec narrow = {type == a->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
+    macko_type type;
+    s = narrowest(r, &type, err);
+    if (s) return s;
+    macko_codec narrow = {type == r->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
     if (wanted == MACKO_VALUES_NARROW) codecs[0] = narrow;
-    else if (type != a->value_type) codecs[(*count)++] = narrow;
+    else if (type != r->value_type) codecs[(*count)++] = narrow;
     if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
   }
-  macko_status s = count_distinct(a, &distinct, err);
+  s = count_distinct(r, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);

@@ -4,6 +4,7 @@
 
 #include "format.h"
 #include "half.h"
+#include "rows.h"
 
 enum { MACKO_DICT_LIMIT = 65536 };
 
@@ -20,18 +21,22 @@ typedef struct {
  * Errors: UNSUPPORTED if the one asked for cannot hold the values, naming the first that does not fit; OUT_OF_MEMORY. */
 macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
 
+/* The same of rows that come in pieces. Errors: also those of macko_get_rows. */
+macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+
 /* Writes values into slots. For dict the writer owns a hash of the table while it lives. */
 typedef struct {
   macko_codec codec;
   macko_type value_type;
-  const void *values; /* of the csr */
+  const void *values; /* of the csr, or of the piece at hand */
   void *stream;
   void *table; /* section dict, filled as distinct patterns appear */
   int64_t table_used;
   uint32_t *hash;
 } macko_value_writer;
 
-/* stream and table are the data of zeroed sections of the codec's types. Errors: OUT_OF_MEMORY. */
+/* stream and table are the data of zeroed sections of the codec's types; of *a only types and values are read, and w->values may be set to
+ * those of a piece. Errors: OUT_OF_MEMORY. */
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
                                macko_error *err);
 void macko_close_writer(macko_value_writer *w);

@@ -7,6 +7,11 @@
 #if PETSC_VERSION_LT(3, 19, 0)
 #define PETSC_SUCCESS 0
 #define MackoHashActive(A) PETSC_FALSE
+/* Dense matrices on the GPU came later: their arrays are taken to the host. */
+#define MatDenseGetArrayReadAndMemType(A, a, where)  (*(where) = PETSC_MEMTYPE_HOST, MatDenseGetArrayRead(A, a))
+#define MatDenseGetArrayWriteAndMemType(A, a, where) (*(where) = PETSC_MEMTYPE_HOST, MatDenseGetArrayWrite(A, a))
+#define MatDenseRestoreArrayReadAndMemType(A, a)     MatDenseRestoreArrayRead(A, a)
+#define MatDenseRestoreArrayWriteAndMemType(A, a)    MatDenseRestoreArrayWrite(A, a)
 #else
 #define MackoHashActive(A) ((A)->hash_active)
 #endif
@@ -15,6 +20,15 @@
 typedef PetscOptionItems *MackoOptionItems;
 #else
 typedef PetscOptionItems MackoOptionItems;
+#endif
+
+/* A PETSc without devices has no place to remember it. */
+#if defined(PETSC_HAVE_DEVICE)
+#define MackoBoundToCPU(A)       ((A)->boundtocpu)
+#define MackoMarkBound(A, bound) ((A)->boundtocpu = (bound))
+#else
+#define MackoBoundToCPU(A)       PETSC_FALSE
+#define MackoMarkBound(A, bound) ((void)(A), (void)(bound))
 #endif
 
 #endif

@@ -6,9 +6,17 @@
 #include "compat.h"
 #include "macko.h"
 
+/* Where products run. auto: on the GPU where the vectors are there; cuda: on the GPU, with copies if need be. */
+typedef enum {
+  MACKO_BACKEND_AUTO,
+  MACKO_BACKEND_CPU,
+  MACKO_BACKEND_CUDA
+} MackoBackend;
+
 /* In spptr of both the sequential and the parallel matrix. */
 typedef struct {
   macko_options options;
+  MackoBackend  backend;
   PetscBool     options_read;
 
   /* The compressed form of a sequential matrix, and what it was made from. owner is this matrix's address: MatHeaderMerge moves
@@ -17,6 +25,12 @@ typedef struct {
   Mat              owner;
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
+
+  /* Its copy in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
+  struct macko_device_matrix *device;
+  PetscInt64                  device_encodes, device_refreshes;
+  void                       *staged[2];
+  size_t                      staged_bytes[2];
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
@@ -32,12 +46,14 @@ typedef struct {
   PetscErrorCode (*destroy)(Mat);
   PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
   PetscErrorCode (*setfromoptions)(Mat, MackoOptionItems);
+  PetscErrorCode (*bindtocpu)(Mat, PetscBool);
+  PetscErrorCode (*getdiagonal)(Mat, Vec);
   PetscErrorCode (*retrievevalues)(Mat);
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 } MackoBase;
 
 PETSC_INTERN MackoBase MackoSeqBase, MackoMPIBase;
-PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Mult;
+PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJMacko(Mat);
@@ -49,6 +65,9 @@ PETSC_INTERN PetscErrorCode MackoFree(Mat A);
 
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
+
+/* -mat_macko_backend with A's prefix as it is now. */
+PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
 /* What is encoded from now on; the present form is stale if it was made with other options. */
 PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
@@ -62,6 +81,39 @@ PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error
 
 /* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);
+
+/* Makes A hand out vectors where its products want them, on the GPU or not; on the CPU again. Other kinds stay as they are. */
+PETSC_INTERN PetscErrorCode MackoChooseVectors(Mat A);
+PETSC_INTERN PetscErrorCode MackoPlainVectors(Mat A);
+
+/* An array with so many elements from one column to the next, in host or GPU memory. */
+typedef struct {
+  PetscScalar *data;
+  PetscMemType where;
+  PetscInt     ld;
+} MackoArray;
+
+/* Y = op(A) X + beta Y for k columns, wherever they are; A is sequential and up to date. */
+PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
+
+/* Hooks the products with dense matrices into A, or out of it. */
+PETSC_INTERN PetscErrorCode MackoComposeDense(Mat A, PetscBool in);
+
+/* ---- the GPU: device.c, or no_device.c in a build without CUDA ---- */
+
+/* Whether A may use a GPU; if not, *why (may be NULL) is a sentence. */
+PETSC_INTERN PetscBool MackoDeviceAllowed(Mat A, const char **why);
+
+/* Whether vectors can live on the GPU too: PETSc has CUDA. */
+PETSC_INTERN PetscBool MackoDeviceVectors(void);
+
+/* Brings the copy in GPU memory up to date with the compressed form. */
+PETSC_INTERN PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err);
+PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
+/* The diagonal of a sequential matrix that is up to date, into an array on the GPU; *done says whether its layout can. */
+PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
+PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
+PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);

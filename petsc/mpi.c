@@ -22,6 +22,8 @@ static PetscErrorCode EnsureBlocks(Mat A)
     if (!ours) PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(blocks[i], MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &blocks[i]));
     PetscCall(MackoGet(blocks[i], &block));
     if (m->options_read) MackoSetOptions(block, &m->options);
+    block->backend = m->backend;
+    PetscCall(MackoChooseVectors(blocks[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -134,6 +136,15 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's own forwards to the blocks and to the vector of the halo. */
+static PetscErrorCode MatBindToCPU_MPIAIJMacko(Mat A, PetscBool bind)
+{
+  PetscFunctionBegin;
+  if (MackoMPIBase.bindtocpu) PetscCall((*MackoMPIBase.bindtocpu)(A, bind));
+  PetscCall(MackoChooseVectors(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* AIJ's own changes the values without a new state. */
 static PetscErrorCode MatRetrieveValues_MPIAIJMacko(Mat A)
 {
@@ -199,7 +210,10 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
   B->ops->view             = MackoMPIBase.view;
   B->ops->destroy          = MackoMPIBase.destroy;
   B->ops->assemblyend      = MackoMPIBase.assemblyend;
+  B->ops->bindtocpu        = MackoMPIBase.bindtocpu;
   B->ops->setfromoptions   = MackoMPIBase.setfromoptions;
+  MackoMarkBound(B, PETSC_TRUE);
+  PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MackoMPIBase.setpreallocation));
@@ -228,6 +242,7 @@ static PetscErrorCode SaveBase(Mat A)
   MackoMPIBase.destroy          = A->ops->destroy;
   MackoMPIBase.assemblyend      = A->ops->assemblyend;
   MackoMPIBase.setfromoptions   = A->ops->setfromoptions;
+  MackoMPIBase.bindtocpu        = A->ops->bindtocpu;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &MackoMPIBase.setpreallocation));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoMPIBase.retrievevalues));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -258,7 +273,11 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
   B->ops->destroy          = MatDestroy_MPIAIJMacko;
   B->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_MPIAIJMacko;
+  B->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
+  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
+  PetscCall(MackoReadBackend(B, NULL));
+  PetscCall(MackoChooseVectors(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));

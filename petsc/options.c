@@ -4,28 +4,33 @@
 #define MACKO_CHOICE(symbol, name, text) "; " #name " (" text ")"
 
 static const struct {
-  const char *option, *name, *help;
+  const char *option, *name, *usual, *help;
 } known[] = {
-  {"-mat_macko_format", "format", "Format: auto (the fewest bytes)"
+  {"-mat_macko_format", "format", "auto", "Format: auto (what -mat_macko_prefer asks for)"
 #define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "formats.def"
 #undef MACKO_FORMAT
   },
-  {"-mat_macko_layout", "layout", "Layout of format macko"
+  {"-mat_macko_layout", "layout", "auto", "Layout of format macko"
 #define MACKO_LAYOUT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_LAYOUT
   },
-  {"-mat_macko_delta_bits", "delta_bits", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
-  {"-mat_macko_values", "values", "How values are stored"
+  {"-mat_macko_delta_bits", "delta_bits", "auto", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
+  {"-mat_macko_values", "values", "auto", "How values are stored"
 #define MACKO_VALUES(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_VALUES
   },
-  {"-mat_macko_variant", "variant", "Variant of format dtans"
+  {"-mat_macko_variant", "variant", "auto", "Variant of format dtans"
 #define MACKO_VARIANT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
 #include "choices.def"
 #undef MACKO_VARIANT
+  },
+  {"-mat_macko_prefer", "prefer", "time", "What automatic choices go by"
+#define MACKO_PREFER(symbol, name, text) MACKO_CHOICE(symbol, name, text)
+#include "choices.def"
+#undef MACKO_PREFER
   },
 };
 
@@ -33,10 +38,38 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   const macko_options *old = &m->options;
   if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
-      old->values != options->values || old->variant != options->variant)
+      old->values != options->values || old->variant != options->variant || old->prefer != options->prefer)
     m->owner = NULL;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
+}
+
+static const char *const backends[] = {"auto", "cpu", "cuda"};
+
+PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
+{
+  static const char option[] = "-mat_macko_backend";
+  Mat_Macko        *m;
+  char              text[64] = "auto";
+  PetscBool         given = PETSC_FALSE, same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  if (items) {
+    MackoOptionItems PetscOptionsObject = items;
+    PetscCall(PetscOptionsString(option, "Where products run: auto (on the GPU where the vectors are); cpu; cuda (copies vectors)",
+                                 "MATAIJMACKO", text, text, sizeof text, &given));
+  } else {
+    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
+  }
+  for (int i = 0; given && !same && i < 3; i++) {
+    PetscCall(PetscStrcmp(text, backends[i], &same));
+    if (same) m->backend = (MackoBackend)i;
+  }
+  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
+             "-%smat_macko_backend: \"%s\" is none of auto, cpu and cuda",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", text);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
@@ -49,9 +82,10 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
   options = m->options;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    char        text[64] = "auto";
+    char        text[64];
     PetscBool   given    = PETSC_FALSE;
     macko_error err;
+    PetscCall(PetscStrncpy(text, known[i].usual, sizeof text));
     if (items) {
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
@@ -64,5 +98,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
   }
   MackoSetOptions(m, &options);
+  PetscCall(MackoReadBackend(A, items));
+  PetscCall(MackoChooseVectors(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

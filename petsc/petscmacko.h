@@ -1,4 +1,5 @@
 /* MATAIJMACKO: PETSc's AIJ whose products read a compressed form. Everything that is not a product is AIJ's own.
+ * With a PETSc that has CUDA and a GPU, MatCreateVecs gives VECCUDA and products stay on the GPU (-mat_macko_backend cpu: not).
  *
  * Programs that were never rebuilt load it:   ./program -dll_append /path/libpetscmacko.so -mat_type aijmacko
  * Programs that link it call MatMackoInitializePackage() after PetscInitialize(). */
@@ -29,6 +30,8 @@ typedef struct {
   PetscInt64     nnz, bytes, csr_bytes; /* csr_bytes: the same as CSR with 32-bit indices where they suffice */
   PetscInt64     encodes, refreshes;    /* of the rank with most */
   PetscLogDouble encode_seconds, refresh_seconds; /* of the slowest rank, all encodes and refreshes together */
+  PetscBool      on_device;    /* PETSC_TRUE if products of vectors in GPU memory run there, on every rank */
+  PetscInt64     device_bytes; /* in GPU memory so far, transposes included */
 } MatMackoInfo;
 
 /* Fills *info. Collective. Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko. */

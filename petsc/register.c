@@ -1,7 +1,7 @@
 /* Registration: as a plugin (-dll_append) and for programs that link the library. */
 #include "matmacko.h"
 
-PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Mult;
+PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 static PetscBool registered = PETSC_FALSE;
 
@@ -12,12 +12,19 @@ static PetscErrorCode MatMackoFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's table of matrix operations moves between minor releases. */
+/* PETSc's table of matrix operations moves between minor releases. The width of integers comes first: where it differs, even the
+   version number would be written past its place. */
 static PetscErrorCode CheckVersion(void)
 {
   PetscInt major, minor, subminor;
+  size_t   index;
 
   PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index));
+  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libpetscmacko was built for a PETSc with %d-bit indices and cannot work with the running one, which has %d-bit "
+             "indices: build it with --with-petsc of that one",
+             (int)(8 * sizeof(PetscInt)), (int)(8 * index));
   PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, NULL));
   PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR, PETSC_COMM_SELF, PETSC_ERR_SUP,
              "libpetscmacko was built for PETSc %d.%d and cannot work with the running PETSc %d.%d: build it with --with-petsc "
@@ -38,6 +45,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));
   PetscCall(PetscLogEventRegister("MatMackoRefresh", MAT_CLASSID, &MACKO_Refresh));
+  PetscCall(PetscLogEventRegister("MatMackoUpload", MAT_CLASSID, &MACKO_Upload));
   PetscCall(PetscLogEventRegister("MatMackoMult", MAT_CLASSID, &MACKO_Mult));
   PetscCall(PetscRegisterFinalize(MatMackoFinalizePackage));
   registered = PETSC_TRUE;

@@ -1,6 +1,8 @@
 /* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
 #include "matmacko.h"
 
+#include <string.h>
+
 MackoBase MackoSeqBase;
 
 /* ---- the struct ---- */
@@ -22,7 +24,10 @@ PetscErrorCode MackoFree(Mat A)
   Mat_Macko *m = (Mat_Macko *)A->spptr;
 
   PetscFunctionBegin;
-  if (m) macko_destroy(&m->compressed);
+  if (m) {
+    MackoDeviceFree(m);
+    macko_destroy(&m->compressed);
+  }
   PetscCall(PetscFree(A->spptr));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -38,6 +43,8 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   case MACKO_UNSUPPORTED:
   case MACKO_LIMIT:
     SETERRQ(comm, PETSC_ERR_SUP, "%s", text);
+  case MACKO_DEVICE:
+    SETERRQ(comm, PETSC_ERR_GPU, "%s", text);
   default:
     SETERRQ(comm, PETSC_ERR_LIB, "%s", text);
   }
@@ -101,6 +108,26 @@ static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, macko_status *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy in GPU memory for vectors that A hands out there, or where it was asked for. */
+static PetscBool WantsDevice(Mat A, const Mat_Macko *m)
+{
+  return (PetscBool)(MackoDeviceAllowed(A, NULL) && (!strcmp(A->defaultvectype, VECCUDA) || m->backend == MACKO_BACKEND_CUDA));
+}
+
+static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, macko_error *err)
+{
+  const char *why;
+
+  PetscFunctionBegin;
+  if (MackoDeviceAllowed(A, &why)) {
+    if (WantsDevice(A, m)) PetscCall(MackoDeviceUpdate(m, status, err));
+  } else if (m->backend == MACKO_BACKEND_CUDA && !MackoBoundToCPU(A)) {
+    *status = MACKO_DEVICE;
+    PetscCall(PetscSNPrintf(err->text, sizeof err->text, "-mat_macko_backend cuda: %s", why));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
 {
   Mat_Macko         *m;
@@ -123,6 +150,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MatSeqAIJGetArrayRead(A, &values));
   macko_csr csr = {.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
                    .row_ptr = ia, .cols = ja, .values = values};
+  m->options.target = WantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   m->nonempty_rows = 0;
   for (PetscInt i = 0; i < n; i++) m->nonempty_rows += ia[i + 1] > ia[i];
   if (m->compressed && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
@@ -130,6 +158,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   else PetscCall(Encode(m, &csr, status, err));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  if (!*status) PetscCall(UpdateDevice(A, m, status, err));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
   m->owner = A, m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,33 +166,69 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
 
 /* ---- products ---- */
 
-/* y = op(A) x + beta y. Operations are counted as AIJ counts them: its forward product starts each sum with a product. */
+static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  macko_error  err;
+  macko_status status;
+
+  PetscFunctionBegin;
+  status = macko_multiply(m->compressed, op, MACKO_F64, k, 1, x.data, x.ld, beta, y.data, y.ld, &err);
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Operations are counted as AIJ counts them: its forward product starts each sum with a product. */
+PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  Mat_Macko     *m      = (Mat_Macko *)A->spptr;
+  PetscBool      device = (PetscBool)(PetscMemTypeDevice(x.where) || PetscMemTypeDevice(y.where) ||
+                                 (m->backend == MACKO_BACKEND_CUDA && MackoDeviceAllowed(A, NULL)));
+  macko_info     info;
+  PetscLogDouble flops;
+
+  PetscFunctionBegin;
+  macko_get_info(m->compressed, &info);
+  flops = (PetscLogDouble)k * (2.0 * (PetscLogDouble)info.nnz -
+                               (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0));
+  PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));
+  if (device) {
+    PetscCall(MackoDeviceProduct(A, op, k, x, beta, y));
+    PetscCall(PetscLogGpuFlops(flops));
+  } else {
+    PetscCall(HostProduct(A, op, k, x, beta, y));
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscCall(PetscLogEventEnd(MACKO_Mult, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x + beta y */
 static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
 {
-  Mat_Macko         *m;
   macko_status       status;
   macko_error        err;
-  macko_info         info;
   const PetscScalar *xa;
-  PetscScalar       *ya;
+  MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
+  PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
   PetscCall(MackoUpdate(A, &status, &err));
   if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  m = (Mat_Macko *)A->spptr;
-  PetscCall(PetscLogEventBegin(MACKO_Mult, A, x, y, 0));
-  PetscCall(VecGetArrayRead(x, &xa));
-  if (beta == 0) PetscCall(VecGetArrayWrite(y, &ya));
-  else PetscCall(VecGetArray(y, &ya));
-  status = macko_multiply(m->compressed, op, MACKO_F64, 1, 1, xa, 0, beta, ya, 0, &err);
-  if (beta == 0) PetscCall(VecRestoreArrayWrite(y, &ya));
-  else PetscCall(VecRestoreArray(y, &ya));
-  PetscCall(VecRestoreArrayRead(x, &xa));
-  macko_get_info(m->compressed, &info);
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)info.nnz -
-                          (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0)));
-  PetscCall(PetscLogEventEnd(MACKO_Mult, A, x, y, 0));
-  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  if (device) PetscCall(VecGetArrayReadAndMemType(x, &xa, &from.where));
+  else PetscCall(VecGetArrayRead(x, &xa));
+  from.data = (PetscScalar *)xa;
+  if (device && beta == 0) PetscCall(VecGetArrayWriteAndMemType(y, &to.data, &to.where));
+  else if (device) PetscCall(VecGetArrayAndMemType(y, &to.data, &to.where));
+  else if (beta == 0) PetscCall(VecGetArrayWrite(y, &to.data));
+  else PetscCall(VecGetArray(y, &to.data));
+  PetscCall(MackoProduct(A, op, 1, from, beta, to));
+  if (device && beta == 0) PetscCall(VecRestoreArrayWriteAndMemType(y, &to.data));
+  else if (device) PetscCall(VecRestoreArrayAndMemType(y, &to.data));
+  else if (beta == 0) PetscCall(VecRestoreArrayWrite(y, &to.data));
+  else PetscCall(VecRestoreArray(y, &to.data));
+  if (device) PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+  else PetscCall(VecRestoreArrayRead(x, &xa));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,6 +264,57 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z
 
 /* ---- the rest that differs from AIJ ---- */
 
+/* A vector on the GPU gets the diagonal from the form that is there; AIJ's own would look through the rows on the CPU. */
+static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
+{
+  macko_status status;
+  macko_error  err;
+  PetscScalar *a;
+  PetscMemType where = PETSC_MEMTYPE_HOST;
+  PetscBool    done  = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype) {
+    PetscCall(MackoUpdate(A, &status, &err));
+    if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    PetscCall(VecGetArrayWriteAndMemType(v, &a, &where));
+    if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));
+    PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
+  }
+  if (!done) PetscCall((*MackoSeqBase.getdiagonal)(A, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoPlainVectors(Mat A)
+{
+  PetscBool cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(A->defaultvectype, VECCUDA, &cuda));
+  if (cuda) PetscCall(MatSetVecType(A, VECSTANDARD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoChooseVectors(Mat A)
+{
+  PetscBool standard;
+
+  PetscFunctionBegin;
+  if (MackoDeviceVectors() && MackoDeviceAllowed(A, NULL)) {
+    PetscCall(PetscStrcmp(A->defaultvectype, VECSTANDARD, &standard));
+    if (standard) PetscCall(MatSetVecType(A, VECCUDA));
+  } else PetscCall(MackoPlainVectors(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBindToCPU_SeqAIJMacko(Mat A, PetscBool bind)
+{
+  PetscFunctionBegin;
+  (void)bind; /* in A already */
+  PetscCall(MackoChooseVectors(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* AIJ's own changes the values without a new state. */
 static PetscErrorCode MatRetrieveValues_SeqAIJMacko(Mat A)
 {
@@ -229,6 +345,7 @@ static PetscErrorCode MatSetFromOptions_SeqAIJMacko(Mat A, MackoOptionItems Pets
 static PetscErrorCode ComposeNothing(Mat A)
 {
   PetscFunctionBegin;
+  PetscCall(MackoComposeDense(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijmacko_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijmacko_seqaij_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -263,6 +380,10 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
   B->ops->view             = MackoSeqBase.view;
   B->ops->destroy          = MackoSeqBase.destroy;
   B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
+  B->ops->bindtocpu        = MackoSeqBase.bindtocpu;
+  B->ops->getdiagonal      = MackoSeqBase.getdiagonal;
+  MackoMarkBound(B, PETSC_TRUE);
+  PetscCall(MackoPlainVectors(B));
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoSeqBase.retrievevalues));
@@ -281,6 +402,8 @@ static PetscErrorCode SaveBase(Mat A)
   MackoSeqBase.view             = A->ops->view;
   MackoSeqBase.destroy          = A->ops->destroy;
   MackoSeqBase.setfromoptions   = A->ops->setfromoptions;
+  MackoSeqBase.bindtocpu        = A->ops->bindtocpu;
+  MackoSeqBase.getdiagonal      = A->ops->getdiagonal;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoSeqBase.retrievevalues));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -330,7 +453,13 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->view             = MatView_SeqAIJMacko;
   B->ops->destroy          = MatDestroy_SeqAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
+  B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
+  B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
+  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
   PetscCall(MackoGet(B, &m));
+  PetscCall(MackoReadBackend(B, NULL));
+  PetscCall(MackoChooseVectors(B));
+  PetscCall(MackoComposeDense(B, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJMacko));

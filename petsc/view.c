@@ -30,8 +30,8 @@ static const macko_matrix *Compressed(Mat block)
 PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
 {
   Mat        blocks[2];
-  int        count, mine[2] = {0}, any[2]; /* a block without a compressed form; a lossy one */
-  PetscInt64 sums[3] = {0}, counts[2] = {0}, total_sums[3], total_counts[2];
+  int        count, mine[3] = {0}, any[3]; /* a block without a compressed form; a lossy one; one on the CPU */
+  PetscInt64 sums[4] = {0}, counts[2] = {0}, total_sums[4], total_counts[2];
   double     seconds[2] = {0}, slowest[2];
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info first = {0}, one;
@@ -48,14 +48,15 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
     macko_get_info(m->compressed, &one);
     if (i == 0) first = one;
     mine[1] |= one.lossy;
-    sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes;
+    mine[2] |= !MackoDeviceAllowed(blocks[i], NULL);
+    sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes, sums[3] += MackoDeviceBytes(m);
   }
   if (whole) {
     counts[0] = whole->encodes, counts[1] = whole->refreshes;
     seconds[0] = whole->encode_seconds, seconds[1] = whole->refresh_seconds;
   }
-  PetscCallMPI(MPI_Allreduce(mine, any, 2, MPI_INT, MPI_MAX, comm));
-  PetscCallMPI(MPI_Allreduce(sums, total_sums, 3, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(sums, total_sums, 4, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(counts, total_counts, 2, MPIU_INT64, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(seconds, slowest, 2, MPI_DOUBLE, MPI_MAX, comm));
   PetscCall(PetscMemzero(info, sizeof *info));
@@ -67,6 +68,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   info->nnz = total_sums[0], info->bytes = total_sums[1], info->csr_bytes = total_sums[2];
   info->encodes = total_counts[0], info->refreshes = total_counts[1];
   info->encode_seconds = slowest[0], info->refresh_seconds = slowest[1];
+  info->on_device = (PetscBool)!any[2], info->device_bytes = total_sums[3];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -124,6 +126,21 @@ static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where products run, and why not on a GPU. */
+static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
+{
+  const char *why;
+  int         cpu = !MackoDeviceAllowed(block, &why), any;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&cpu, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (any) PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", cpu ? why : "another rank has no GPU"));
+  else
+    PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",
+                                     MackoDeviceVectors() ? "" : " with copies of the vectors", device_bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat          blocks[2];
@@ -159,10 +176,11 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   if (!ascii || !A->assembled || A->factortype) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMackoEncode(A)); /* the answer is what the products will use */
   PetscCall(MatMackoGetInfo(A, &info));
-  if (!info.encoded) PetscCall(MatMackoEncode(A)); /* the answer is what the products will use */
   PetscCall(Blocks(A, blocks, &count));
   for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
   PetscCall(ViewCounts(A, viewer));
+  PetscCall(ViewBackend(A, blocks[0], info.device_bytes, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,15 +4,18 @@
 
 #include "macko.h"
 
-/* One way to multiply by one matrix. Times in microseconds, medians of repeats. */
+#include <stdio.h>
+
+/* One way to multiply by one matrix. Times are medians of repeats; 0 where there is nothing to measure. */
 typedef struct {
   char matrix[96], name[48], detail[256];
   int peer;                      /* 1: not ours, what ratios are taken against */
+  int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
   int64_t moved;                 /* matrix, x once, y once */
-  double flushed, warm;          /* caches emptied before each multiply; not */
-  double encode, upload;         /* seconds; 0 for peers */
-  double difference;             /* |y - y_csr| / |y_csr| in the 2-norm */
+  double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
+  double plan, encode, refresh, upload; /* seconds; a peer's preparation counts as encode */
+  double difference;             /* |y - y_first| / |y_first| in the 2-norm */
 } bench_result;
 
 typedef struct {
@@ -25,14 +28,16 @@ bench_result *bench_add(bench_table *table);
 
 typedef struct {
   int repeats;
-  const char *encodings; /* comma-separated, see bench_encoding; NULL: a choice that suits the matrix */
-  double copy;           /* ceiling of the machine in bytes a second, filled in by the part that measures */
+  const char *encodings; /* comma-separated, see bench_encoding */
+  const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
+  double copy, triad;    /* ceilings of the machine in bytes a second, filled in by the part that measures; triad 0 on a GPU */
+  int64_t cache;         /* bytes of the last-level cache, 0 if unknown */
   char machine[384];
 } bench_settings;
 
 /* Encoding of a name "auto", "csr", "slice", "row" or "paper", with the value codec after a dot: "slice.raw", "auto.f32".
  * Errors: INVALID_ARGUMENT. */
-macko_status bench_encoding(const char *name, macko_options *options, macko_error *err);
+macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
 /* The vector type that goes with a matrix: its own values' type. */
 #define BENCH_VECTOR(csr) ((csr)->value_type)
@@ -42,5 +47,17 @@ macko_status bench_gpu(const char *name, const macko_csr *csr, bench_settings *s
 
 /* Fills settings->copy and settings->machine; UNSUPPORTED without a GPU. */
 macko_status bench_gpu_open(bench_settings *settings, macko_error *err);
+
+/* The same on the CPU. */
+macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
+void bench_cpu_close(void);
+
+/* ---- bench_report.c ---- */
+
+/* Rows from number `from` on, as aligned columns for people or as tab-separated values; a heading before row 0. */
+void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings);
 
 #endif

@@ -158,7 +158,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, const vector
   snprintf(c->name, sizeof c->name, "%s", name);
   *o = (ours){.type = v->type, .nrows = a->nrows, .ncols = a->ncols};
   double start = now();
-  macko_status s = bench_encoding(name, &options, err);
+  macko_status s = bench_encoding(name, MACKO_TARGET_GPU, &options, err);
   if (!s) s = macko_encode(a, &options, &m, err);
   if (s) return s;
   r->encode = now() - start;

@@ -15,6 +15,7 @@ const char generate_help[] =
     "  banded:NxW              N rows of W random columns near the diagonal, random values\n"
     "  rmat:S                  power-law graph of 2^S nodes\n"
     "  erdos:NxD               N rows of D random columns, random values\n"
+    "  mesh:N                  N^3 scattered points, neighbours within a radius (about 15), numbered brick by brick, random values\n"
     "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
     "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
     "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n";
@@ -139,6 +140,58 @@ static void pattern_row(builder *b, const request *r, int64_t i)
   }
 }
 
+/* ---- scattered points in the unit cells of a grid, numbered at random inside bricks of 4^3 cells, as a mesh generator's are ---- */
+
+enum { BRICK = 4, CELLS = BRICK * BRICK * BRICK };
+
+/* Numbers of a brick's cells are the odd multiples of one of them, shifted: a permutation that can be undone. */
+static uint64_t brick_key(int64_t brick)
+{
+  return mix((uint64_t)brick + 0xb71c) | 1;
+}
+
+static int64_t node_at(const int64_t at[3], int64_t n)
+{
+  int64_t side = n / BRICK, brick = at[0] / BRICK + side * (at[1] / BRICK + side * (at[2] / BRICK));
+  uint64_t local = (uint64_t)(at[0] % BRICK + BRICK * (at[1] % BRICK + BRICK * (at[2] % BRICK))), key = brick_key(brick);
+  return brick * CELLS + (int64_t)((local * key + (key >> 32)) % CELLS);
+}
+
+static void cell_of(int64_t node, int64_t n, int64_t at[3])
+{
+  int64_t side = n / BRICK, brick = node / CELLS;
+  uint64_t key = brick_key(brick), inverse = key, local;
+  for (int i = 0; i < 5; i++) inverse *= 2 - key * inverse;
+  local = ((uint64_t)(node % CELLS) - (key >> 32)) * inverse % CELLS;
+  at[0] = brick % side * BRICK + (int64_t)local % BRICK;
+  at[1] = brick / side % side * BRICK + (int64_t)local / BRICK % BRICK;
+  at[2] = brick / side / side * BRICK + (int64_t)local / BRICK / BRICK;
+}
+
+static void point_in(const int64_t at[3], double point[3])
+{
+  uint64_t state = mix((uint64_t)(at[0] + (at[1] << 20) + (at[2] << 40)));
+  for (int d = 0; d < 3; d++) point[d] = (double)at[d] + uniform(&state);
+}
+
+static void mesh_row(builder *b, int64_t i, int64_t n)
+{
+  const double radius = 1.5;
+  int64_t start = b->nnz, here[3], at[3];
+  double p[3], q[3];
+  cell_of(i, n, here);
+  point_in(here, p);
+  for (at[2] = here[2] - 2; at[2] <= here[2] + 2; at[2]++)
+    for (at[1] = here[1] - 2; at[1] <= here[1] + 2; at[1]++)
+      for (at[0] = here[0] - 2; at[0] <= here[0] + 2; at[0]++) {
+        if (at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] >= n || at[1] >= n || at[2] >= n) continue;
+        point_in(at, q);
+        double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
+        if (dx * dx + dy * dy + dz * dz < radius * radius) add(b, node_at(at, n));
+      }
+  sort_row(b, start);
+}
+
 /* Rows of an R-MAT graph (a = 0.57, b = c = 0.19): edges are drawn, counted by row, and sorted row by row. */
 static void rmat(builder *b, const request *r)
 {
@@ -175,6 +228,7 @@ static void add_row(builder *b, const request *r, int64_t i)
   else if (!strcmp(r->kind, "7-point")) stencil_row(b, i, r->a, 3, 0, 1);
   else if (!strcmp(r->kind, "27-point")) stencil_row(b, i, r->a, 3, 1, 1);
   else if (!strcmp(r->kind, "elasticity")) stencil_row(b, i, r->a, 3, 1, 3);
+  else if (!strcmp(r->kind, "mesh")) mesh_row(b, i, r->a);
   else if (!strcmp(r->kind, "pruned")) pruned_row(b, r, i);
   else if (!strcmp(r->kind, "pattern")) pattern_row(b, r, i);
   else random_row(b, r, i);
@@ -207,7 +261,7 @@ static const struct {
   int dims; /* rows are A^dims; 0: A alone */
   int points, random;
 } kinds[] = {{"5-point", 2, 5, 0}, {"9-point", 2, 9, 0}, {"7-point", 3, 7, 0}, {"27-point", 3, 27, 0}, {"elasticity", 3, 0, 1},
-             {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1}, {"pattern", 0, 0, 1}};
+             {"mesh", 3, 0, 1}, {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1}, {"pattern", 0, 0, 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static macko_status parse_option(const char *spec, char *word, request *r, macko_error *err)
@@ -240,6 +294,8 @@ static macko_status parse(const char *spec, request *r, int *kind, macko_error *
   int two = !kinds[*kind].dims && strcmp(r->kind, "rmat");
   if (found < 1 + two || r->a < 1 || (two && r->b < 1) || (!strcmp(r->kind, "rmat") && r->a > 25))
     return fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind, two ? "1000x20" : "20");
+  if (!strcmp(r->kind, "mesh") && r->a % BRICK)
+    return fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d", spec, BRICK, BRICK);
   macko_status s = MACKO_OK;
   while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, r, err);
   return s;

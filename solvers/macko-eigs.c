@@ -1,10 +1,8 @@
 /* macko-eigs MATRIX [-b MATRIX] [-singular] [SLEPc options]: eigenvalues or singular values of a matrix stored compressed. */
 #include "pairs.h"
 
-#include <slepceps.h>
-#include <slepcsvd.h>
+#include <slepcsys.h>
 #include <string.h>
-#include <unistd.h>
 
 static const char help[] = "Finds eigenvalues or singular values of a sparse matrix that is stored compressed.\n"
   "usage: macko-eigs MATRIX [-b MATRIX] [-singular] [-vectors FILE] [-json FILE] [SLEPc options]\n"
@@ -23,238 +21,6 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
   "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values   of aijmacko (default: fewest bytes)\n"
   "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
-
-/* ---- progress: past a second, on a terminal only ---- */
-
-typedef struct {
-  PetscLogDouble start, shown;
-} Clock;
-
-static PetscErrorCode Progress(Clock *clock, PetscInt iteration, PetscInt found, PetscInt asked)
-{
-  PetscLogDouble now;
-
-  PetscFunctionBegin;
-  PetscCall(PetscTime(&now));
-  if (!isatty(STDERR_FILENO) || now - clock->start < 1 || now - clock->shown < 0.2) PetscFunctionReturn(PETSC_SUCCESS);
-  clock->shown = now;
-  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "\riteration %lld: %lld of %lld found ", (long long)iteration, (long long)found,
-                         (long long)asked));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode EndProgress(const Clock *clock)
-{
-  PetscFunctionBegin;
-  if (clock->shown > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "\r%60s\r", ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WatchEPS(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *re, PetscScalar *im, PetscReal *error, PetscInt n,
-                               void *clock)
-{
-  PetscInt nev;
-  (void)re, (void)im, (void)error, (void)n;
-
-  PetscFunctionBegin;
-  PetscCall(EPSGetDimensions(eps, &nev, NULL, NULL));
-  PetscCall(Progress((Clock *)clock, its, nconv, nev));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WatchSVD(SVD svd, PetscInt its, PetscInt nconv, PetscReal *sigma, PetscReal *error, PetscInt n, void *clock)
-{
-  PetscInt nsv;
-  (void)sigma, (void)error, (void)n;
-
-  PetscFunctionBegin;
-  PetscCall(SVDGetDimensions(svd, &nsv, NULL, NULL));
-  PetscCall(Progress((Clock *)clock, its, nconv, nsv));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- words ---- */
-
-static const char *WhichInWords(EPSWhich which)
-{
-  switch (which) {
-  case EPS_SMALLEST_MAGNITUDE: return "smallest in magnitude";
-  case EPS_LARGEST_REAL: return "with the largest real part";
-  case EPS_SMALLEST_REAL: return "with the smallest real part";
-  case EPS_LARGEST_IMAGINARY: return "with the largest imaginary part";
-  case EPS_SMALLEST_IMAGINARY: return "with the smallest imaginary part";
-  case EPS_TARGET_MAGNITUDE: return "nearest the target";
-  case EPS_TARGET_REAL: return "with the real part nearest the target";
-  case EPS_TARGET_IMAGINARY: return "with the imaginary part nearest the target";
-  case EPS_ALL: return "in the interval, and all others there";
-  default: return "largest in magnitude";
-  }
-}
-
-/* SLEPc's reasons of EPS and SVD are the same numbers. */
-static const char *ReasonInWords(int reason)
-{
-  switch (reason) {
-  case EPS_CONVERGED_TOL: return "their errors fell below the tolerance";
-  case EPS_CONVERGED_USER: return "a stopping test of the user's was met";
-  case EPS_DIVERGED_ITS: return "the limit of iterations was reached";
-  case EPS_DIVERGED_BREAKDOWN: return "the method broke down";
-  case EPS_DIVERGED_SYMMETRY_LOST: return "the problem turned out not to have the symmetry that was claimed";
-  default: return reason > 0 ? "a limit of the method was met" : "the method gave up";
-  }
-}
-
-/* ---- eigenvalues ---- */
-
-static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a, const Problem *b)
-{
-  PetscFunctionBegin;
-  if (b->A) PetscCall(EPSSetProblemType(eps, symmetric ? EPS_GHEP : EPS_GNHEP));
-  else PetscCall(EPSSetProblemType(eps, symmetric ? EPS_HEP : EPS_NHEP));
-  PetscCall(EPSSetOperators(eps, a->A, b->A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Inner eigenvalues are out of reach of products alone, so a target brings shift-and-invert. */
-static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Clock *clock)
-{
-  PetscBool symmetric = (PetscBool)(a->symmetric && (!b->A || b->symmetric)), target, type, chosen;
-  ST st;
-
-  PetscFunctionBegin;
-  PetscCall(EPSCreate(PETSC_COMM_WORLD, eps));
-  PetscCall(ProblemType(*eps, symmetric, a, b));
-  PetscCall(EPSSetType(*eps, EPSKRYLOVSCHUR)); /* Lanczos with thick restart for symmetric problems */
-  PetscCall(EPSMonitorSet(*eps, WatchEPS, clock, NULL));
-  PetscCall(EPSGetST(*eps, &st));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_target", &target));
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-st_type", &type));
-  if (target && !type) PetscCall(STSetType(st, STSINVERT));
-  PetscCall(EPSSetFromOptions(*eps));
-  /* SLEPc's other Lanczos refuses to choose for itself; does nothing to any other type. */
-  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_lanczos_reorthog", &chosen));
-  if (!chosen) PetscCall(EPSLanczosSetReorthog(*eps, EPS_LANCZOS_REORTHOG_FULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
-{
-  EPSType type;
-  STType transformation;
-  ST st;
-  EPSWhich which;
-  EPSConvergedReason reason;
-  PetscBool symmetric, generalized;
-  PetscScalar target, re, im;
-  size_t length;
-
-  PetscFunctionBegin;
-  PetscCall(EPSGetType(eps, &type));
-  PetscCall(EPSGetST(eps, &st));
-  PetscCall(STGetType(st, &transformation));
-  PetscCall(EPSGetWhichEigenpairs(eps, &which));
-  PetscCall(EPSGetTarget(eps, &target));
-  PetscCall(EPSGetConvergedReason(eps, &reason));
-  PetscCall(EPSIsHermitian(eps, &symmetric));
-  PetscCall(EPSIsGeneralized(eps, &generalized));
-  PetscCall(EPSGetDimensions(eps, &r->asked, NULL, NULL));
-  PetscCall(EPSGetConverged(eps, &r->count));
-  PetscCall(EPSGetIterationNumber(eps, &r->iterations));
-  PetscCall(PetscSNPrintf(r->problem, sizeof r->problem, "%s%s eigenvalues", generalized ? "generalized " : "", symmetric ? "symmetric" : "nonsymmetric"));
-  PetscCall(PetscStrncpy(r->which, WhichInWords(which), sizeof r->which));
-  PetscCall(PetscStrlen(r->which, &length));
-  if (which == EPS_TARGET_MAGNITUDE || which == EPS_TARGET_REAL || which == EPS_TARGET_IMAGINARY)
-    PetscCall(PetscSNPrintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)));
-  PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
-  PetscCall(PetscStrcmp(type, EPSKRYLOVSCHUR, &r->lanczos));
-  r->lanczos = (PetscBool)(r->lanczos && symmetric);
-  PetscCall(PetscStrncpy(r->transformation, transformation, sizeof r->transformation));
-  PetscCall(PetscStrncpy(r->reason, EPSConvergedReasons[reason], sizeof r->reason));
-  PetscCall(PetscStrncpy(r->reason_words, ReasonInWords((int)reason), sizeof r->reason_words));
-  r->converged = (PetscBool)(reason > 0);
-  PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
-  for (PetscInt i = 0; i < r->count; i++) {
-    PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));
-    PetscCall(EPSGetEigenpair(eps, i, &re, &im, r->re[i], r->im[i]));
-    r->pairs[i].re = PetscRealPart(re), r->pairs[i].im = PetscRealPart(im);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
-{
-  EPS eps;
-  Clock clock = {0, 0};
-  PetscLogDouble end, before, after;
-
-  PetscFunctionBegin;
-  PetscCall(MakeEPS(a, b, &eps, &clock));
-  PetscCall(StorageProductSeconds(&before));
-  PetscCall(PetscTime(&clock.start));
-  PetscCall(EPSSolve(eps));
-  PetscCall(PetscTime(&end));
-  PetscCall(StorageProductSeconds(&after));
-  PetscCall(EndProgress(&clock));
-  r->solve = end - clock.start, r->products = after - before;
-  PetscCall(CollectEPS(eps, a, r));
-  PetscCall(EPSDestroy(&eps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- singular values ---- */
-
-static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
-{
-  SVDType type;
-  SVDWhich which;
-  SVDConvergedReason reason;
-
-  PetscFunctionBegin;
-  PetscCall(SVDGetType(svd, &type));
-  PetscCall(SVDGetWhichSingularTriplets(svd, &which));
-  PetscCall(SVDGetConvergedReason(svd, &reason));
-  PetscCall(SVDGetDimensions(svd, &r->asked, NULL, NULL));
-  PetscCall(SVDGetConverged(svd, &r->count));
-  PetscCall(SVDGetIterationNumber(svd, &r->iterations));
-  PetscCall(PetscStrncpy(r->problem, "singular values", sizeof r->problem));
-  PetscCall(PetscStrncpy(r->which, which == SVD_LARGEST ? "largest" : "smallest", sizeof r->which));
-  PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
-  PetscCall(PetscStrncpy(r->reason, SVDConvergedReasons[reason], sizeof r->reason));
-  PetscCall(PetscStrncpy(r->reason_words, ReasonInWords((int)reason), sizeof r->reason_words));
-  r->converged = (PetscBool)(reason > 0);
-  PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
-  for (PetscInt i = 0; i < r->count; i++) {
-    PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));
-    PetscCall(SVDGetSingularTriplet(svd, i, &r->pairs[i].re, r->im[i], r->re[i]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
-{
-  SVD svd;
-  Clock clock = {0, 0};
-  PetscLogDouble end, before, after;
-
-  PetscFunctionBegin;
-  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
-  PetscCall(SVDSetOperators(svd, a->A, NULL));
-  PetscCall(SVDSetType(svd, SVDTRLANCZOS)); /* SLEPc's default works with A'A, which squares the small ones */
-  PetscCall(SVDMonitorSet(svd, WatchSVD, &clock, NULL));
-  PetscCall(SVDSetFromOptions(svd));
-  PetscCall(StorageProductSeconds(&before));
-  PetscCall(PetscTime(&clock.start));
-  PetscCall(SVDSolve(svd));
-  PetscCall(PetscTime(&end));
-  PetscCall(StorageProductSeconds(&after));
-  PetscCall(EndProgress(&clock));
-  r->solve = end - clock.start, r->products = after - before;
-  PetscCall(CollectSVD(svd, a, r));
-  PetscCall(SVDDestroy(&svd));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- the program ---- */
 
 /* Read, its symmetry known, converted and encoded. */
 static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read, PetscLogDouble *encode)
@@ -298,18 +64,39 @@ static PetscErrorCode CollectSeconds(Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The file that an option names; refused before anything is computed if it names none. */
+static PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], PetscBool *given)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, name, path, PETSC_MAX_PATH_LEN, given));
+  PetscCheck(!*given || path[0], PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: the name of a file is missing", name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckFileOptions(const Pairs *r)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-json", path, &given));
+  PetscCall(FileOption("-vectors", path, &given));
+  PetscCall(FileOption("-left_vectors", path, &given));
+  PetscCheck(!given || r->singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
 {
   char path[PETSC_MAX_PATH_LEN];
   PetscBool given;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-json", path, sizeof path, &given));
+  PetscCall(FileOption("-json", path, &given));
   if (given) PetscCall(PairsSave(r, a, path));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-vectors", path, sizeof path, &given));
+  PetscCall(FileOption("-vectors", path, &given));
   if (given) PetscCall(PairsSaveVectors(r, r->re, r->singular ? NULL : r->im, path));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-left_vectors", path, sizeof path, &given));
-  PetscCheck(!given || r->singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
+  PetscCall(FileOption("-left_vectors", path, &given));
   if (given) PetscCall(PairsSaveVectors(r, r->im, NULL, path));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -333,6 +120,7 @@ static PetscErrorCode Find(const char *path, int *status)
   PetscCall(PetscOptionsHasName(NULL, NULL, "-singular", &r.singular));
   PetscCheck(!given || !r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-singular and -b do not go together");
   r.singular = (PetscBool)(r.singular || r.rows != r.cols);
+  PetscCall(CheckFileOptions(&r));
   if (r.singular) PetscCall(SolveSVD(&a, &r));
   else PetscCall(SolveEPS(&a, &b, &r));
   PetscCall(CollectSeconds(&r));

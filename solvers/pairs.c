@@ -1,7 +1,9 @@
 /* Eigenpairs and singular triplets checked, told and written. */
 #include "pairs.h"
 
+#include <slepceps.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- the check ---- */
 
@@ -78,7 +80,8 @@ static PetscErrorCode CheckTriplet(Mat A, PetscReal norm, Vec v, Vec u, Pair *pa
 
 PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
 {
-  PetscReal norm[2] = {0, 1};
+  PetscReal norm[2] = {0, 1}, largest;
+  PetscInt above = 0;
 
   PetscFunctionBegin;
   PetscCall(MatConvert(*A, MATAIJ, MAT_INPLACE_MATRIX, A));
@@ -91,10 +94,54 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
     if (r->singular) PetscCall(CheckTriplet(*A, norm[0], r->re[i], r->im[i], &r->pairs[i]));
     else PetscCall(CheckEigenpair(*A, *B, norm, r->re[i], r->im[i], &r->pairs[i]));
   }
+  /* A method that works with a transformed matrix may be deceived: by a factorization that failed silently, for one. What has
+     converged leaves at most the tolerance times |k| + ||A||, in norms that are at most sqrt(n) times those of backward. */
+  largest = 2 * PetscSqrtReal((PetscReal)PetscMax(r->rows, r->cols)) * r->tolerance;
+  for (PetscInt i = 0; i < PetscMin(r->count, r->asked); i++) above += !(r->pairs[i].backward <= largest);
+  if (r->converged && above) {
+    r->converged = PETSC_FALSE;
+    PetscCall(PetscSNPrintf(r->reason_words, sizeof r->reason_words,
+                            "the method thinks so, but residuals by plain CSR are above %.2g (%lld of %lld)", (double)largest,
+                            (long long)above, (long long)PetscMin(r->count, r->asked)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- progress: past a second, on a terminal only ---- */
+
+PetscErrorCode PairsProgress(Watch *watch, PetscInt iteration, PetscInt found, PetscInt asked)
+{
+  PetscLogDouble now;
+
+  PetscFunctionBegin;
+  PetscCall(PetscTime(&now));
+  if (!isatty(STDERR_FILENO) || now - watch->start < 1 || now - watch->shown < 0.2) PetscFunctionReturn(PETSC_SUCCESS);
+  watch->shown = now;
+  PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "\riteration %lld: %lld of %lld found ", (long long)iteration,
+                         (long long)found, (long long)asked));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PairsEndProgress(const Watch *watch)
+{
+  PetscFunctionBegin;
+  if (watch->shown > 0) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "\r%60s\r", ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- for people ---- */
+
+const char *PairsReasonInWords(int reason)
+{
+  switch (reason) {
+  case EPS_CONVERGED_TOL: return "their errors fell below the tolerance";
+  case EPS_CONVERGED_USER: return "a stopping test of the user's was met";
+  case EPS_DIVERGED_ITS: return "the limit of iterations was reached";
+  case EPS_DIVERGED_BREAKDOWN: return "the method broke down";
+  case EPS_DIVERGED_SYMMETRY_LOST: return "the problem turned out not to have the symmetry that was claimed";
+  default: return reason > 0 ? "a limit of the method was met" : "the method gave up";
+  }
+}
 
 static void PrintValues(const Pairs *r)
 {

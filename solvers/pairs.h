@@ -19,6 +19,7 @@ typedef struct {
   PetscBool lanczos;             /* SLEPc's krylovschur is Lanczos with thick restart here */
   PetscMPIInt ranks;
   PetscInt rows, cols, asked, count, iterations;
+  PetscReal tolerance; /* of the method */
   Pair *pairs; /* count of them */
   /* Eigenvectors: real and imaginary parts, im[i] zero for a real one. Triplets: right and left vectors. */
   Vec *re, *im;
@@ -26,7 +27,24 @@ typedef struct {
   PetscLogDouble read, encode, solve, products; /* seconds of the slowest rank; products are part of solve */
 } Pairs;
 
-/* Fills residual, relative and backward of all pairs; A and B (may be NULL) become type aij. Collective. */
+/* Find eigenpairs of A x = k x or, where b holds a matrix, A x = k B x; or singular triplets. All fields but the names of files, the
+   seconds of reading and encoding and those of PairsCheck are filled. Collective. */
+PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r);
+PetscErrorCode SolveSVD(const Problem *a, Pairs *r);
+
+/* Progress of a solver that started and was last shown at these seconds: past the first second, on a terminal only. */
+typedef struct {
+  PetscLogDouble start, shown;
+} Watch;
+
+PetscErrorCode PairsProgress(Watch *watch, PetscInt iteration, PetscInt found, PetscInt asked);
+PetscErrorCode PairsEndProgress(const Watch *watch);
+
+/* SLEPc's reasons of EPS and SVD are the same numbers. */
+const char *PairsReasonInWords(int reason);
+
+/* Fills residual, relative and backward of all pairs; those asked for must meet the tolerance, or converged becomes false.
+   A and B (may be NULL) become type aij. Collective. */
 PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B);
 
 /* On the first rank's stdout. */

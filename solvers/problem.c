@@ -191,9 +191,10 @@ static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p)
 /* ---- PETSc's own files ---- */
 
 /* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows, columns, nonzeros of a matrix
-   (-1: dense) or the length of a vector. class_id is 0 for any other file. */
+   (-1: dense) or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
+   the other size. */
 typedef struct {
-  int64_t class_id, sizes[3], bytes;
+  int64_t class_id, sizes[3], bytes, other_width;
 } BinaryHead;
 
 static int64_t BigEndian(const unsigned char *byte, int count)
@@ -205,7 +206,8 @@ static int64_t BigEndian(const unsigned char *byte, int count)
 
 static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead *head)
 {
-  const int width = (int)sizeof(PetscInt);
+  const int width = (int)sizeof(PetscInt), other = 12 - width;
+  int64_t id = 0;
   unsigned char bytes[4 * sizeof(PetscInt)];
   PetscMPIInt rank;
 
@@ -216,11 +218,15 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead
     FILE *f = fopen(path, "rb");
     int read = f ? (int)fread(bytes, 1, sizeof bytes, f) : 0;
     if (read >= width) head->class_id = BigEndian(bytes, width);
+    if (read >= other) id = BigEndian(bytes, other);
+    head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
     for (int i = 0; i < 3 && read >= (i + 2) * width; i++) head->sizes[i] = BigEndian(bytes + (i + 1) * width, width);
     if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
   }
   PetscCallMPI(MPI_Bcast(head, sizeof *head, MPI_BYTE, 0, comm));
+  PetscCheck(!head->other_width, comm, PETSC_ERR_FILE_READ,
+             "%s: written by a PETSc with %d-bit indices, and this one has %d-bit indices", path, 8 * other, 8 * width);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

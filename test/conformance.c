@@ -64,7 +64,7 @@ static const struct {
   int values;
   macko_type type;
 } values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
-                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}};
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 START_TEST(formats_agree_with_csr)
@@ -98,7 +98,7 @@ END_TEST
 START_TEST(refresh_takes_new_values)
 {
   macko_options o;
-  test_matrix a = test_make(_i, 0, MACKO_F64);
+  test_matrix a = test_make(_i, TEST_VALUES - 1, MACKO_F64);
   test_products *products[TEST_VALUES];
   macko_options_init(&o);
   for (int kind = 0; kind < TEST_VALUES; kind++) {
@@ -110,6 +110,7 @@ START_TEST(refresh_takes_new_values)
       macko_matrix *m = NULL;
       macko_error err = {0};
       o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      test_fill(&a, TEST_VALUES - 1); /* stencils, which the next values end */
       macko_csr c = test_view(&a);
       ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s: %s", a.name, err.text);
       for (int kind = TEST_VALUES - 1; kind >= 0; kind--) {

@@ -110,12 +110,12 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   macko_matrix *m = NULL;
   macko_device_matrix *d = NULL;
   macko_error err = {0};
-  char what[200];
+  char what[500];
   if (macko_encode(&c, o, &m, NULL)) return; /* the host's suite knows which combinations do not exist */
   macko_info info;
   macko_get_info(m, &info);
-  snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s", macko_format_name(info.format), macko_layout_name(info.layout),
-           info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type));
+  snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s: %s", macko_format_name(info.format), macko_layout_name(info.layout),
+           info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type), info.reason);
   macko_status s = macko_to_device(m, NULL, &d, &err);
   ck_assert_msg(s == MACKO_OK || s == MACKO_UNSUPPORTED, "%s, %s: %s", a->name, what, err.text);
   if (s == MACKO_UNSUPPORTED) ck_assert_msg(strstr(err.text, "no GPU kernel") != NULL, "%s", err.text);
@@ -131,7 +131,7 @@ static const struct {
   int values;
   macko_type type;
 } values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
-                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}};
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 static void check_matrix(int pattern, int kind, int all_widths)
@@ -140,6 +140,11 @@ static void check_matrix(int pattern, int kind, int all_widths)
   test_matrix a = test_make(pattern, values_of[kind].values, values_of[kind].type);
   test_products *p = test_products_make(&a);
   macko_options_init(&o);
+  for (int variant = MACKO_VARIANT_SPLIT; variant <= MACKO_VARIANT_PAPER; variant++) {
+    o.format = MACKO_FORMAT_DTANS, o.variant = (macko_variant)variant, o.values = MACKO_VALUES_CODED;
+    with_options(&a, p, &o);
+  }
+  o.variant = MACKO_VARIANT_AUTO;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
     for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
       for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
@@ -162,23 +167,57 @@ END_TEST
 START_TEST(a_few)
 {
   static const int patterns[] = {5, 8, 11, 13};
-  check_matrix(patterns[_i % 4], _i / 4 == 0 ? 0 : _i / 4 == 1 ? 1 : 4, 0);
+  static const int kinds[] = {0, 1, 4, 11}; /* the last: stencils */
+  check_matrix(patterns[_i % 4], kinds[_i / 4], 0);
+}
+END_TEST
+
+/* Several rows a lane, all kinds of tables, escapes in both: what dtans does on matrices of many rows only. */
+START_TEST(lanes_of_several_rows)
+{
+  enum { N = 200, ROWS = N * N };
+  int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(ROWS * 6 * 8), count = 0;
+  double *values = malloc(ROWS * 6 * 8);
+  test_seed(9);
+  for (int64_t i = 0; i < ROWS; i++) {
+    static const int64_t offsets[] = {-N, -1, 0, 1, N};
+    for (int k = 0; k < 5; k++)
+      if (i + offsets[k] >= 0 && i + offsets[k] < ROWS && i % 1000 > 40) {
+        cols[count] = i + offsets[k];
+        values[count++] = _i == 0 ? (k == 2 ? 4 : -1) : (double)(test_draw() % (_i == 1 ? 50 : 100000)) / 7;
+      }
+    if (i % 97 == 0 && i + 3 * N < ROWS) cols[count] = i + 2 * N + (int64_t)(test_draw() % N), values[count++] = 0.1;
+    row_ptr[i + 1] = count;
+  }
+  test_matrix a = {"many rows", ROWS, ROWS, row_ptr, cols, MACKO_F64, values, values};
+  test_products *p = test_products_make(&a);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS;
+  for (int variant = MACKO_VARIANT_AUTO; variant <= MACKO_VARIANT_PAPER; variant++) {
+    o.variant = (macko_variant)variant;
+    with_options(&a, p, &o);
+  }
+  test_products_free(p);
+  free(row_ptr), free(cols), free(values);
 }
 END_TEST
 
 START_TEST(refresh_takes_new_values)
 {
   macko_options o;
-  test_matrix a = test_make(_i, 0, MACKO_F64);
+  test_matrix a = test_make(_i, TEST_VALUES - 1, MACKO_F64);
   macko_options_init(&o);
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
-    for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+    for (int choice = 0; choice <= (int)MACKO_LAYOUT_PAPER; choice++) { /* of a layout, or of a variant of dtans */
       macko_matrix *m = NULL;
       macko_device_matrix *d = NULL;
       macko_error err = {0};
       macko_csr c = test_view(&a);
-      if (f != MACKO_FORMAT_MACKO && layout) continue;
-      o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      if (f == MACKO_FORMAT_CSR && choice) continue;
+      o.format = (macko_format)f, o.layout = f == MACKO_FORMAT_MACKO ? (macko_layout)choice : MACKO_LAYOUT_AUTO;
+      o.variant = f == MACKO_FORMAT_DTANS ? (macko_variant)choice : MACKO_VARIANT_AUTO;
+      test_fill(&a, TEST_VALUES - 1); /* stencils, which the next values end */
       if (macko_encode(&c, &o, &m, NULL)) continue;
       if (macko_to_device(m, NULL, &d, &err)) {
         macko_destroy(&m);
@@ -207,8 +246,9 @@ int main(void)
   TCase *all = tcase_create("all"), *few = tcase_create("few");
   tcase_set_timeout(all, 600), tcase_set_timeout(few, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
+  tcase_add_loop_test(all, lanes_of_several_rows, 0, 3);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
-  tcase_add_loop_test(few, a_few, 0, 12);
+  tcase_add_loop_test(few, a_few, 0, 16);
   suite_add_tcase(suite, all), suite_add_tcase(suite, few);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);

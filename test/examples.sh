@@ -9,6 +9,10 @@ examples/spmv /nonexistent.mtx 2>/dev/null && fail "spmv accepts a file that is 
 text=$(examples/lanczos "$src/examples/tridiagonal.mtx") || fail "lanczos: $text"
 echo "$text" | awk '{ pi = atan2(0, -1); d = $4 - 2 + 2 * cos(2 * pi / 81); e = $6 - 2 + 2 * cos(80 * pi / 81)
   exit !(NF == 6 && d * d + e * e < 1e-20) }' || fail "lanczos: $text"
+printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 1\n' >lanczos-test.mtx
+text=$(examples/lanczos lanczos-test.mtx 2>&1) && fail "lanczos takes any matrix: $text"
+rm -f lanczos-test.mtx
+[ "$text" = "lanczos-test.mtx: not stored as a symmetric matrix" ] || fail "lanczos: $text"
 [ -x examples/gmres ] || { echo "gmres is not built (no PETSc)"; exit 0; }
 for ranks in 1 3; do
   text=$(${MPIEXEC:-mpiexec} -n $ranks examples/gmres "$src/examples/tridiagonal.mtx" -ksp_rtol 1e-12 -pc_type jacobi -ksp_gmres_restart 50) ||

@@ -207,6 +207,10 @@ contains
     call check(stat == macko_invalid_argument .and. errmsg == 'layout "slyce" is unknown; the nearest is "slice"', errmsg)
     call check(macko_layout_name(macko_layout_slice) == 'slice' .and. macko_values_name(macko_values_bf16) == 'bf16', 'names')
     call check(macko_type_name(macko_u16) == 'u16' .and. macko_format_name(99) == '', 'no name')
+    do f = macko_variant_auto, macko_variant_paper
+      call macko_options_set(options, 'variant', macko_variant_name(f))
+      call check(options%variant == f, 'variant by name')
+    end do
     call check(macko_status_text(macko_ok) == 'success', 'status text')
   end subroutine options_by_name
 

@@ -1,11 +1,18 @@
 #!/bin/sh
-# make installcheck: the project in examples/link builds and runs against the installed library.
+# make installcheck: the project in examples/link builds and runs against the installed library, its Fortran program against the
+# installed module.
 src=$(cd "${srcdir:-.}" && pwd)
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cp "$src"/examples/link/* "$dir" && chmod -R u+w "$dir" && cd "$dir" || exit 1
 { autoreconf -fi && PKG_CONFIG_PATH=$pkgconfigdir:$PKG_CONFIG_PATH ./configure && make; } >log 2>&1 || { cat log; exit 1; }
 [ "$(LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH ./use)" = "12 3" ] || { echo "wrong answer"; exit 1; }
+if [ -e "$pkgconfigdir/macko-fortran.pc" ]; then
+  # shellcheck disable=SC2046,SC2086
+  $FC $FC_STRICT -Werror use.f90 -o use_fortran \
+    $(PKG_CONFIG_PATH=$pkgconfigdir:$PKG_CONFIG_PATH pkg-config --cflags --libs macko-fortran) || exit 1
+  [ "$(LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH ./use_fortran)" = "12 3" ] || { echo "wrong answer from Fortran"; exit 1; }
+fi
 if [ -x "$bindir/macko-solve" ]; then
   LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH "$bindir/macko-solve" "$src/examples/tridiagonal.mtx" -ksp_gmres_restart 50 >log 2>&1 || { cat log; exit 1; }
 fi

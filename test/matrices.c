@@ -117,10 +117,11 @@ static double bf16_to_double(uint16_t h)
 static const uint16_t f16_integers[] = {0, 0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800};
 static const uint16_t bf16_integers[] = {0, 0x3f80, 0x4000, 0x4040, 0x4080, 0x40a0, 0x40c0, 0x40e0, 0x4100};
 
-static void put(test_matrix *a, int64_t p, int kind)
+static void put(test_matrix *a, int64_t row, int64_t p, int kind)
 {
-  uint64_t r = test_draw();
-  int integer = (int)(kind == 1 ? r % 3 : r % 9), negative = integer && test_draw() % 2;
+  /* The same along diagonals, but in one row of 96. */
+  uint64_t r = kind == 4 ? (uint64_t)(a->cols[p] - row + 9000 + (row % 96 == 50)) : test_draw();
+  int integer = (int)(kind == 1 ? r % 3 : r % 9), negative = integer && kind != 4 && test_draw() % 2;
   if (a->type == MACKO_F64) {
     double v = kind == 0 ? ldexp((double)test_draw() * 0x1p22 + (double)r, -50 + (int)(r % 7)) * (r % 2 ? 1 : -1)
                : kind == 3 ? (double)((float)test_draw() / 1024) : negative ? -integer : integer;
@@ -145,7 +146,8 @@ static void put(test_matrix *a, int64_t p, int kind)
 
 void test_fill(test_matrix *a, int values)
 {
-  for (int64_t p = 0; p < a->row_ptr[a->nrows]; p++) put(a, p, values);
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) put(a, i, p, values);
 }
 
 test_matrix test_make(int pattern, int values, macko_type type)

@@ -12,9 +12,10 @@ typedef struct {
   double *exact;  /* the same numbers as double */
 } test_matrix;
 
-enum { TEST_PATTERNS = 18, TEST_VALUES = 4 };
+enum { TEST_PATTERNS = 18, TEST_VALUES = 5 };
 
-/* Pattern 0 .. TEST_PATTERNS - 1 with values of kind 0 .. TEST_VALUES - 1 (any bits, few distinct, small integers, floats). */
+/* Pattern 0 .. TEST_PATTERNS - 1 with values of kind 0 .. TEST_VALUES - 1 (any bits, few distinct, small integers,
+ * floats, the same along diagonals). */
 test_matrix test_make(int pattern, int values, macko_type type);
 void test_free(test_matrix *a);
 macko_csr test_view(const test_matrix *a);

@@ -106,6 +106,10 @@ run 1 test/petsc_other_version -dll_append $plugin -mat_type aijmacko
 check "another PETSc: status" test $? != 0
 check "another PETSc: sentence" has 'libpetscmacko was built for PETSc [0-9]+\.[0-9]+ and cannot work with the running PETSc [0-9]+\.[0-9]+'
 check "another PETSc: nothing is solved" lacks 'solve 0'
+run 1 test/petsc_other_indices -dll_append $plugin -mat_type aijmacko
+check "other indices: status" test $? != 0
+check "other indices: sentence" has 'built for a PETSc with (32-bit indices .* has 64|64-bit indices .* has 32)-bit indices'
+check "other indices: nothing is solved" lacks 'solve 0'
 
 # ---- a failure on the last of 3 ranks ends all of them, in time, with one message ----
 if [ -x test/petsc_failure.mpi ]; then

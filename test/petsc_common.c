@@ -309,7 +309,7 @@ const char *difference(Mat A, Mat P)
   PetscRandom random;
   bound       bounds[2];
   why[0] = 0;
-  OK(MatCreateVecs(P, &right, &left));
+  OK(MatCreateVecs(A, &right, &left)); /* in GPU memory, where A has them */
   OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
   OK(PetscRandomSetInterval(random, -1, 1));
   OK(VecSetRandom(right, random));
@@ -343,7 +343,9 @@ void assert_same_products(Mat A, Mat P, const char *when)
 int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles)
 {
   int failed = 0;
-  MPI_Init(&argc, &argv); /* PETSc would end MPI with its first cycle */
+  int there;
+  MPI_Initialized(&there);
+  if (!there) MPI_Init(&argc, &argv); /* PETSc would end MPI with its first cycle */
   for (int cycle = 0; cycle < cycles && !failed; cycle++) {
     if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
     if (MatMackoInitializePackage() || MatMackoInitializePackage()) return 1;

@@ -1,5 +1,9 @@
 /* A PETSc program like any other, which has never heard of macko: A x = b with the matrix type and solver of the command line.
- * Built with OTHER_VERSION it claims to run on another minor version of PETSc. */
+ * Built with OTHER_VERSION it claims to run on another minor version of PETSc, with OTHER_INDICES on indices of another width. */
+#ifdef OTHER_INDICES
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#endif
 #include <petscksp.h>
 
 #ifdef OTHER_VERSION
@@ -10,6 +14,17 @@ PetscErrorCode PetscGetVersionNumber(PetscInt *major, PetscInt *minor, PetscInt 
   if (subminor) *subminor = 0;
   if (release) *release = 1;
   return 0;
+}
+#endif
+
+#ifdef OTHER_INDICES
+PetscErrorCode PetscDataTypeGetSize(PetscDataType type, size_t *size)
+{
+  PetscErrorCode (*petsc)(PetscDataType, size_t *), ierr;
+  *(void **)&petsc = dlsym(RTLD_NEXT, "PetscDataTypeGetSize");
+  ierr = petsc(type, size);
+  if (type == PETSC_INT) *size = 12 - *size;
+  return ierr;
 }
 #endif
 

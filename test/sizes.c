@@ -3,6 +3,7 @@
 
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -71,6 +72,7 @@ static macko_info encode_info(const plain *a, const char *layout, const char *bi
   macko_options_init(&o);
   ck_assert(!macko_options_set(&o, "format", "macko", &err) && !macko_options_set(&o, "layout", layout, &err));
   ck_assert(!macko_options_set(&o, "delta_bits", bits, &err) && !macko_options_set(&o, "values", values, &err));
+  o.prefer = MACKO_PREFER_MEMORY;
   ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
   info.reason = NULL;
@@ -141,6 +143,40 @@ START_TEST(codecs_choose_the_fewest_bytes)
   for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)p / 3;
   info = encode_info(&a, "slice", "auto", "f32");
   ck_assert(info.stored_type == MACKO_F32 && info.values == MACKO_VALUES_F32 && info.lossy);
+  release(&a);
+}
+END_TEST
+
+/* The fewest bytes and the fastest loop are not the same: 16-bit codes are looked up one by one, and rows of other lengths leave
+ * lanes idle. What is predicted is what is then encoded. */
+START_TEST(prefer_decides)
+{
+  plain a = stencil(12, 7);
+  macko_csr c = view(&a);
+  macko_options o;
+  macko_info info[2];
+  char reason[2][256];
+  for (int64_t p = 0; p < a.row_ptr[a.rows]; p++) a.values[p] = (double)(p % 700) / 3;
+  for (int prefer = MACKO_PREFER_TIME; prefer <= MACKO_PREFER_MEMORY; prefer++) {
+    macko_matrix *m = NULL;
+    macko_info predicted;
+    macko_options_init(&o);
+    ck_assert(o.prefer == MACKO_PREFER_TIME && !macko_options_set(&o, "prefer", macko_prefer_name((macko_prefer)prefer), NULL));
+    ck_assert(!macko_encode(&c, &o, &m, NULL) && !macko_predict(&c, &o, &predicted, NULL));
+    macko_get_info(m, &info[prefer]);
+    snprintf(reason[prefer], sizeof reason[prefer], "%s", info[prefer].reason);
+    ck_assert(predicted.bytes == info[prefer].bytes && predicted.format == info[prefer].format && predicted.nsections == 0 &&
+              predicted.layout == info[prefer].layout && predicted.values == info[prefer].values && !predicted.reason);
+    macko_destroy(&m);
+  }
+  ck_assert_int_eq(info[MACKO_PREFER_MEMORY].values, MACKO_VALUES_DICT);
+  ck_assert_int_eq(info[MACKO_PREFER_TIME].values, MACKO_VALUES_RAW);
+  ck_assert(info[MACKO_PREFER_MEMORY].bytes < info[MACKO_PREFER_TIME].bytes);
+  ck_assert_msg(strstr(reason[MACKO_PREFER_TIME], " us a multiply, "), "%s", reason[MACKO_PREFER_TIME]);
+  ck_assert_msg(strstr(reason[MACKO_PREFER_MEMORY], "csr takes "), "%s", reason[MACKO_PREFER_MEMORY]);
+  ck_assert_ptr_null(macko_prefer_name((macko_prefer)2));
+  ck_assert_int_eq(macko_options_set(&o, "prefer", "tine", NULL), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_predict(&c, NULL, NULL, NULL), MACKO_INVALID_ARGUMENT);
   release(&a);
 }
 END_TEST
@@ -269,6 +305,7 @@ int main(void)
   tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 7, 8);
   tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 27, 28);
   tcase_add_test(t, codecs_choose_the_fewest_bytes);
+  tcase_add_test(t, prefer_decides);
   tcase_add_test(t, lossy_values_are_rounded_once);
   suite_add_tcase(suite, t);
   t = tcase_create("errors");

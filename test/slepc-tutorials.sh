@@ -1,10 +1,15 @@
 #!/bin/bash
 # SLEPc's own tutorials, compiled against SLEPc alone and unchanged, must find the same values with the matrix type swapped as with
-# aij. MACKO_SLEPC_EXAMPLES names the folder src of them; default: Debian's libslepc3.18-dev-examples.
+# aij. MACKO_SLEPC_EXAMPLES names the folder src of them; default: the one that SLEPc installs beside PETSc, then that of Debian's
+# libslepc3.18-dev-examples.
 plugin=$PWD/.libs/libpetscmacko.so
 [ -e "$plugin" ] || { echo "SKIP: the plugin is not built (no PETSc)"; exit 77; }
 [ -n "$SLEPC_LIBS" ] || { echo "SKIP: no SLEPc"; exit 77; }
-from=${MACKO_SLEPC_EXAMPLES:-$(ls -d /usr/share/slepc/*/share/slepc/examples/src 2>/dev/null | tail -1)}
+from=$MACKO_SLEPC_EXAMPLES
+for share in "$petsc_libdir/.." /usr/share/slepc/*; do
+  folder=$share/share/slepc/examples/src
+  [ -z "$from" ] && [ -e "$folder/eps/tutorials/ex2.c" ] && from=$folder
+done
 [ -e "$from/eps/tutorials/ex2.c" ] || { echo "SKIP: no SLEPc tutorials (Debian package libslepc3.18-dev-examples, or MACKO_SLEPC_EXAMPLES)"; exit 77; }
 data=${from%/examples/src}/datafiles/matrices
 dir=$(mktemp -d) || exit 1
@@ -32,6 +37,7 @@ compare() { # eps/ex2 TYPE_OPTION ARGUMENTS...
   shift 2
   for n in 1 3; do
     compared=$((compared + 1))
+    rm -f "$dir/plain" "$dir/ours"
     values $n "$kind" "$program" "$@" "$option" aij >"$dir/plain" &&
       values $n "$kind" "$program" "$@" "$option" aijmacko -dll_append "$plugin" >"$dir/ours" &&
       grep -qE 'type: (seq|mpi)aijmacko' "$dir/out" &&
@@ -45,7 +51,8 @@ compare() { # eps/ex2 TYPE_OPTION ARGUMENTS...
           if (size(plain - ours) > 2e-8 * scale || size(imaginary) > 2e-8 * scale) exit bad = 1 }
         END { exit bad || NR == 0 }' && continue
     echo "FAIL on $n ranks: ${program##*/} $* $option"
-    paste "$dir/plain" "$dir/ours"
+    tail -5 "$dir/out"
+    paste "$dir/plain" "$dir/ours" 2>/dev/null
     bad=1
   done
 }
@@ -56,16 +63,24 @@ compare eps/ex2 -mat_type -n 20 -m 17 -eps_nev 4 -eps_smallest_real -eps_type lo
 compare eps/ex2 -mat_type -n 20 -m 17 -eps_nev 3 -eps_target 3.1 -st_type sinvert -st_pc_type redundant
 compare eps/ex5 -mat_type -m 15 -eps_nev 4
 compare eps/ex11 -mat_type -n 12 -m 10 -eps_nev 2
-compare eps/ex13 -mat_type -n 12 -eps_nev 4 -eps_type krylovschur
+compare eps/ex13 -mat_type -n 12 -eps_nev 4 -eps_type krylovschur -st_pc_type redundant
 compare eps/ex18 -mat_type -m 15 -eps_nev 3
 compare eps/ex19 -dm_mat_type -da_grid_x 8 -da_grid_y 9 -da_grid_z 7 -eps_nev 4 -eps_ncv 24
 compare eps/ex24 -mat_type -n 12 -eps_nev 2 -target 3
 compare eps/ex41 -mat_type -m 12 -eps_nev 2 -eps_largest_real
 compare svd/ex15 -mat_type -n 60 -svd_nsv 3 -svd_type trlanczos
 compare svd/ex8 -mat_type -n 40
-if [ -e "$data/rdb200.petsc" ]; then
+# Matrices from files. SLEPc's own have 4-byte integers, which a PETSc with 64-bit indices does not read.
+matrix=$dir/m.bin second=$dir/diagonal.bin
+solvers/macko-solve "${srcdir:-.}/examples/tridiagonal.mtx" -ksp_view_mat binary:"$matrix" >/dev/null || exit 1
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general\n40 40 40"; for (i = 1; i <= 40; i++) print i, i, 1 + i / 7 }' >"$dir/diagonal.mtx"
+solvers/macko-solve "$dir/diagonal.mtx" -ksp_view_mat binary:"$second" >/dev/null || exit 1
+compare eps/ex4 -mat_type -file "$matrix" -eps_nev 4
+compare eps/ex7 -mat_type -f1 "$matrix" -f2 "$second" -eps_nev 2 -st_pc_type redundant
+compare svd/ex14 -mat_type -file "$matrix" -svd_nsv 4
+if [ "$(od -An -tx1 -N4 "$matrix")" = "$(od -An -tx1 -N4 "$data/rdb200.petsc")" ]; then
   compare eps/ex4 -mat_type -file "$data/rdb200.petsc" -eps_nev 4
-  compare eps/ex7 -mat_type -f1 "$data/bfw62a.petsc" -f2 "$data/bfw62b.petsc" -eps_nev 4
+  compare eps/ex7 -mat_type -f1 "$data/bfw62a.petsc" -f2 "$data/bfw62b.petsc" -eps_nev 4 -st_pc_type redundant
   compare svd/ex14 -mat_type -file "$data/rdb200.petsc" -svd_nsv 4
 fi
 echo "$compared runs compared"

@@ -52,7 +52,7 @@ printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n-1\n' >"$dir/outside
 $solve "$dir/singular.mtx" -rhs "$dir/outside.mtx" >"$dir/text" 2>&1
 [ $? = 2 ] || grep -q '^WARNING' "$dir/text" || fail "a singular matrix, inconsistent, passes for solved"
 
-# PETSc's files: damaged in the head, cut short, dense, vectors of the wrong length.
+# PETSc's files: damaged in the head, cut short, dense, vectors of the wrong length, integers of another PETSc's width.
 width=$(printf '#include <petscsys.h>\n#ifdef PETSC_USE_64BIT_INDICES\nwidth 8\n#else\nwidth 4\n#endif\n' |
   ${MPICC:-mpicc} -E $PETSC_CFLAGS - | sed -n 's/^width //p')
 $solve "$T" -ksp_view_mat binary:"$dir/t.bin" -ksp_view_rhs binary:"$dir/b.bin" -ksp_gmres_restart 50 >"$dir/text" 2>&1 ||
@@ -70,6 +70,9 @@ open(folder + '/dense.bin', 'wb').write(put(whole, 3, -1))
 b = open(folder + '/b.bin', 'rb').read()
 open(folder + '/b.cut.bin', 'wb').write(b[:-9])
 open(folder + '/b.long.bin', 'wb').write(put(b, 1, 41))
+rewidth = lambda ints: b''.join(int.from_bytes(ints[i:i + width], 'big').to_bytes(12 - width, 'big') for i in range(0, len(ints), width))
+open(folder + '/other.bin', 'wb').write(rewidth(whole[:4 * width]) + whole[4 * width:])
+open(folder + '/b.other.bin', 'wb').write(rewidth(b[:2 * width]) + b[2 * width:])
 P
 refused 1 "cut short" $solve "$dir/cut.bin"
 refused 1 "cut short" $mpi $solve "$dir/huge.bin"
@@ -78,6 +81,8 @@ refused 1 "a dense matrix" $solve "$dir/dense.bin"
 refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
 refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
 refused 1 "b.bin" $solve "$dir/b.bin"
+refused 1 "written by a PETSc with $((96 - 8 * width))-bit indices, and this one has $((8 * width))-bit" $mpi $solve "$dir/other.bin"
+refused 1 "b.other.bin: written by a PETSc" $solve "$T" -rhs "$dir/b.other.bin"
 
 # What looks converged and is not: the residual of the preconditioned system falls to zero, the true one stays.
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n1 2 1\n2 2 1e-12\n' >"$dir/skewed.mtx"

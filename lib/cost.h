@@ -1,0 +1,54 @@
+/* What a multiply by one vector is predicted to take, from bytes and structure alone, so that the same matrix is stored the same way
+ * everywhere. Measured with macko-bench; only the ratios within a table matter. */
+#ifndef MACKO_COST_H
+#define MACKO_COST_H
+
+#include "format.h"
+
+/* Nanoseconds. */
+typedef struct {
+  double byte;
+  double csr_entry, csr_row;
+  double stencil;      /* an entry of a slice that is a stencil */
+  double uniform;      /* slot of slices that load x as it lies */
+  double run;          /* slot of 8 lanes side by side in slices that are not uniform */
+  double listed;       /* slot of slices that gather x by one list of distances */
+  double walked;       /* slot of slices whose lanes have gaps of their own */
+  double step;         /* of the longest slice: no other warp takes a part of it */
+  double row_wide;     /* entry of layout row stored in 8 bytes */
+  double row_narrow;   /* in fewer */
+  double row_row;      /* row of layout row */
+  double ordered_row;  /* row of y that is not beside the one before */
+  double few_codes;    /* more for an 8-bit code into at most 8 values */
+  double byte_codes;   /* into more */
+  double half_codes;   /* for a 16-bit code */
+  double halves;       /* for a 16-bit float */
+} macko_cost;
+
+/* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where nothing
+ * but instructions counts, and with larger ones: 25 GB/s is the copy bandwidth of one core. CSR's loop runs ahead of its loads, so
+ * that two thirds of its instructions hide behind the bytes; layouts decode columns before they use them, and hide none. */
+static const macko_cost macko_cpu_cost = {
+  .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.28, .walked = 0.55,
+  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15};
+
+/* An H200, L2 flushed: 4 TB/s. csr is cuSPARSE's CSR_ALG2. */
+static const macko_cost macko_gpu_cost = {
+  .byte = 0.00025, .csr_entry = 0.0014, .csr_row = 0.01, .stencil = 0.0008, .uniform = 0.0002, .run = 0.0002, .listed = 0.0002,
+  .walked = 0.0002, .step = 150, .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001, .few_codes = 0.0005,
+  .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001};
+
+static inline const macko_cost *macko_cost_of(const macko_options *options)
+{
+  return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : &macko_cpu_cost;
+}
+
+/* More for an element, for what the values are stored as. */
+static inline double macko_codec_cost(const macko_cost *c, macko_type stored, int64_t table)
+{
+  if (stored == MACKO_U8) return table <= 8 ? c->few_codes : c->byte_codes; /* 8 doubles stay in a register */
+  if (stored == MACKO_U16) return c->half_codes;
+  return stored == MACKO_F16 || stored == MACKO_BF16 ? c->halves : 0;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* Instruction sets that one binary is compiled for: a function marked with one of them is called only where the processor has it. */
+#ifndef MACKO_CPU_H
+#define MACKO_CPU_H
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define MACKO_HAS_X86_64 1
+#define MACKO_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
+#define MACKO_AVX2 __attribute__((target("avx2,fma")))
+
+static inline int macko_has_avx512(void)
+{
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
+}
+
+static inline int macko_has_avx2(void)
+{
+  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+}
+#else
+#define MACKO_HAS_X86_64 0
+#endif
+
+#endif

@@ -1,0 +1,52 @@
+/* y = alpha A x + beta y of an f64 matrix with 32-bit indices and one f64 vector, included once a vector width (see
+ * macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns are
+ * just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
+typedef double NAME(csr_vector) __attribute__((vector_size(8 * WIDTH)));
+
+static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_gather)(const double *x, const int32_t *c)
+{
+#if WIDTH == 8
+  return (NAME(csr_vector)){x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]};
+#else
+  return (NAME(csr_vector)){x[c[0]], x[c[1]], x[c[2]], x[c[3]]};
+#endif
+}
+
+static inline __attribute__((always_inline)) TARGET void NAME(csr_rows_as)(const csr_view *a, const macko_product *q, int64_t from,
+                                                                             int64_t to, int short_rows)
+{
+  typedef NAME(csr_vector) vector;
+  typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
+  typedef double vector_at __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+  const double *x = q->x;
+  double *y = q->y;
+#if WIDTH == 8
+  const integers count = {0, 1, 2, 3, 4, 5, 6, 7};
+#else
+  const integers count = {0, 1, 2, 3};
+#endif
+  for (int64_t i = from; i < to; i++) {
+    int64_t p = macko_index(a->row_ptr_type, a->row_ptr, i), end = macko_index(a->row_ptr_type, a->row_ptr, i + 1);
+    vector sum = {0};
+    double total = 0;
+    for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
+      if (short_rows) __builtin_prefetch(a->values + p + 256), __builtin_prefetch(a->cols + p + 512);
+      vector term = *(const vector_at *)(a->values + p) * NAME(csr_gather)(x, a->cols + p);
+      sum += (vector)((integers)term & (count < end - p));
+    }
+    for (; p < end; p++) total += a->values[p] * x[a->cols[p]];
+#if WIDTH == 8
+    total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+#else
+    total += (sum[0] + sum[2]) + (sum[1] + sum[3]);
+#endif
+    y[i] = q->beta == 0 ? q->alpha * total : q->alpha * total + q->beta * y[i];
+  }
+}
+
+static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to,
+                                                             int short_rows)
+{
+  if (short_rows) NAME(csr_rows_as)(a, q, from, to, 1);
+  else NAME(csr_rows_as)(a, q, from, to, 0);
+}

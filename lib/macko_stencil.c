@@ -1,0 +1,93 @@
+/* Slices that are stencils: entries at the same distance from the diagonal have the same value in all rows that have one. So are
+ * most slices of difference operators with constant coefficients; equal ones are stored once, as all blocks are. Not in the paper
+ * (arXiv 2511.13061). */
+#include "macko_slice.h"
+
+#include <string.h>
+
+/* Place of a distance in steps[from .. count - 1], which rise: of the first that is not smaller. */
+static int find_distance(const macko_stencil_step *steps, int from, int count, int64_t distance)
+{
+  while (from < count && steps[from].distance < distance) from++;
+  return from;
+}
+
+/* Adds an entry of a lane, found at place at; 0 where it does not fit. */
+static int add_entry(macko_stencil_step *steps, int *count, int at, int64_t distance, int lane, uint64_t value)
+{
+  if (at < *count && steps[at].distance == distance) {
+    steps[at].lanes |= 1u << lane;
+    return steps[at].value == value;
+  }
+  if (*count == MACKO_STENCIL_MAX_STEPS) return 0;
+  memmove(steps + at + 1, steps + at, (size_t)(*count - at) * sizeof *steps);
+  steps[at] = (macko_stencil_step){(int32_t)distance, 1u << lane, value};
+  ++*count;
+  return 1;
+}
+
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, macko_stencil_step *steps, macko_slice *s)
+{
+  int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some distances, not most */
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return 0;
+  for (int l = 0; l < lanes; l++) {
+    int at = 0;
+    for (int64_t p = macko_csr_row(a, row + l); p < macko_csr_row(a, row + l + 1); p++) {
+      int64_t distance = macko_csr_col(a, p) - (row + l);
+      at = find_distance(steps, at, count, distance);
+      if (!add_entry(steps, &count, at, distance, l, macko_bits_at(a->value_type, a->values, p)) || count > limit) return 0;
+    }
+  }
+  s->stencil = 1;
+  s->steps = (uint32_t)count;
+  s->base = (int32_t)row;
+  return 1;
+}
+
+int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
+                           int64_t p)
+{
+  int64_t n = 0;
+  for (uint32_t k = 0; k < s->steps; k++) {
+    macko_stencil_step step = macko_stencil_at(s, r->blocks, k);
+    if (!(step.lanes >> lane & 1)) continue;
+    if (cols) cols[n] = (int64_t)s->base + lane + step.distance;
+    if (values) macko_put_bits(type, values, p + n, step.value);
+    n++;
+  }
+  return n;
+}
+
+int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
+{
+  slice_reader r = macko_open_slices(m);
+  for (int64_t i = 0; m->plan.params[MACKO_PARAM_STENCILS] && i < m->nrows; i++) {
+    macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
+    int64_t p = macko_csr_row(a, i);
+    for (uint32_t k = 0; s.stencil && k < s.steps; k++) {
+      macko_stencil_step step = macko_stencil_at(&s, r.blocks, k);
+      if (step.lanes >> (i % MACKO_SLICE_ROWS) & 1 && macko_bits_at(a->value_type, a->values, p++) != step.value) return 0;
+    }
+  }
+  return 1;
+}
+
+macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
+{
+  macko_slice s = macko_slice_at(r->headers, slice);
+  int lanes = macko_slice_lanes(r, slice);
+  int64_t before = INT64_MIN;
+  if (r->order || s.base != slice * MACKO_SLICE_ROWS || s.block % MACKO_STENCIL_WORDS || s.gap_bits || s.offset_bytes || s.length_bytes)
+    return macko_fail(err, MACKO_CORRUPT, "slice %lld is no stencil: base %d, block %u, info %08x", (long long)slice, s.base, s.block,
+                      r->headers[slice * MACKO_SLICE_WORDS + 2]);
+  for (uint32_t k = 0; k < s.steps; k++) {
+    macko_stencil_step step = macko_stencil_at(&s, r->blocks, k);
+    int first = step.lanes ? __builtin_ctz(step.lanes) : 0, last = step.lanes ? 31 - __builtin_clz(step.lanes) : -1;
+    int64_t low = (int64_t)s.base + first + step.distance, high = (int64_t)s.base + last + step.distance;
+    if (step.distance <= before || last < 0 || last >= lanes || low < 0 || high >= m->ncols)
+      return macko_fail(err, MACKO_CORRUPT, "step %u of slice %lld: distance %d after %lld, lanes %08x of %d, %lld columns", k,
+                        (long long)slice, step.distance, (long long)before, step.lanes, lanes, (long long)m->ncols);
+    before = step.distance;
+  }
+  return MACKO_OK;
+}

@@ -1,0 +1,194 @@
+/* The compressed form in GPU memory, and products with it on PETSc's stream. */
+#include "matmacko.h"
+
+#include "macko_cuda.h"
+
+#include <cuda_runtime_api.h>
+
+#if defined(PETSC_HAVE_CUDA)
+#include <petscdevice_cuda.h>
+#endif
+
+PetscBool MackoDeviceVectors(void)
+{
+#if defined(PETSC_HAVE_CUDA)
+  return PETSC_TRUE;
+#else
+  return PETSC_FALSE;
+#endif
+}
+
+/* Looked for once: a process does not gain or lose GPUs. */
+static const char *NoDevice(void)
+{
+  static macko_error err;
+  static int         devices = -1;
+  if (devices < 0) devices = macko_cuda_devices(&err);
+  return devices ? NULL : err.text;
+}
+
+PetscBool MackoDeviceAllowed(Mat A, const char **why)
+{
+  const Mat_Macko *m = (const Mat_Macko *)A->spptr;
+  const char      *reason = NULL;
+  if (MackoBoundToCPU(A)) reason = "the matrix is bound to the CPU";
+  else if (m && m->backend == MACKO_BACKEND_CPU) reason = "-mat_macko_backend cpu";
+  else reason = NoDevice();
+  if (!reason && !MackoDeviceVectors() && !(m && m->backend == MACKO_BACKEND_CUDA))
+    reason = "this PETSc has no vectors on the GPU; -mat_macko_backend cuda copies them for every product";
+  if (why) *why = reason;
+  return (PetscBool)!reason;
+}
+
+static PetscErrorCode Stream(cudaStream_t *stream)
+{
+  PetscFunctionBegin;
+#if !defined(PETSC_HAVE_CUDA)
+  *stream = NULL;
+#elif PETSC_VERSION_LT(3, 19, 0)
+  *stream = PetscDefaultCudaStream;
+#else
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *status = MACKO_OK;
+  if (m->device && m->device_encodes == m->encodes && m->device_refreshes == m->refreshes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogEventBegin(MACKO_Upload, 0, 0, 0, 0));
+  if (m->device && m->device_encodes == m->encodes) {
+    *status = macko_device_refresh(m->device, m->compressed, stream, NULL, err);
+  } else {
+    macko_device_destroy(&m->device);
+    *status = macko_to_device(m->compressed, stream, &m->device, err);
+  }
+  if (!*status) {
+    m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)macko_device_bytes(m->device)));
+  }
+  PetscCall(PetscLogEventEnd(MACKO_Upload, 0, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product with a symmetric matrix needs no transpose. */
+static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t stream, macko_status *status, macko_error *err)
+{
+  PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (*op == MACKO_OP_N) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  if (known && symmetric && A->rmap->n == A->cmap->n) *op = MACKO_OP_N;
+  else *status = macko_device_add_transpose(m->device, m->compressed, stream, err);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- arrays that are not on the GPU ---- */
+
+static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
+{
+  PetscFunctionBegin;
+  PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s: %s", what, cudaGetErrorString(error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t ArrayBytes(MackoArray a, PetscInt n, PetscInt k)
+{
+  return sizeof(PetscScalar) * (size_t)(k > 1 ? a.ld * (k - 1) + n : n);
+}
+
+/* Gives a the room number which on the GPU, filled if it is to be read. */
+static PetscErrorCode Stage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (m->staged_bytes[which] < bytes) {
+    cudaFree(m->staged[which]);
+    m->staged[which] = NULL, m->staged_bytes[which] = 0;
+    PetscCall(CudaCheck(cudaMalloc(&m->staged[which], bytes), "GPU memory for a vector"));
+    m->staged_bytes[which] = bytes;
+  }
+  if (read && bytes) {
+    PetscCall(CudaCheck(cudaMemcpyAsync(m->staged[which], a->data, bytes, cudaMemcpyHostToDevice, stream), "copying to the GPU"));
+    PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  }
+  a->data = (PetscScalar *)m->staged[which];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Unstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CudaCheck(cudaMemcpyAsync(to.data, staged.data, bytes, cudaMemcpyDeviceToHost, stream), "copying from the GPU"));
+  PetscCall(CudaCheck(cudaStreamSynchronize(stream), "copying from the GPU"));
+  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  MackoArray   xd = x, yd = y;
+  PetscInt     nx = op == MACKO_OP_N ? A->cmap->n : A->rmap->n, ny = op == MACKO_OP_N ? A->rmap->n : A->cmap->n;
+  size_t       x_bytes = ArrayBytes(x, nx, k), y_bytes = ArrayBytes(y, ny, k);
+  PetscBool    rest = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny)); /* of y, that the product leaves as it is */
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+
+  PetscFunctionBegin;
+  PetscCall(MackoDeviceUpdate(m, &status, &err));
+  PetscCall(Stream(&stream));
+  if (!status) PetscCall(Transpose(A, m, &op, stream, &status, &err));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  if (PetscMemTypeHost(x.where)) PetscCall(Stage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(Stage(m, 1, &yd, y_bytes, rest, stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  status = macko_device_multiply(m->device, op, MACKO_F64, k, 1, xd.data, xd.ld, beta, yd.data, yd.ld, stream, &err);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  if (PetscMemTypeHost(y.where)) PetscCall(Unstage(yd, y, y_bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
+{
+  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+  macko_info   info;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!m->device) PetscFunctionReturn(PETSC_SUCCESS);
+  macko_get_info(m->compressed, &info);
+  if (info.lossy) PetscFunctionReturn(PETSC_SUCCESS); /* only products take rounded values */
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  status = macko_device_diagonal(m->device, diagonal, stream, &err);
+  PetscCall(PetscLogGpuTimeEnd());
+  *done = (PetscBool)(status == MACKO_OK);
+  if (status != MACKO_UNSUPPORTED) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
+{
+  return m->device ? macko_device_bytes(m->device) : 0;
+}
+
+void MackoDeviceFree(Mat_Macko *m)
+{
+  macko_device_destroy(&m->device);
+  for (int i = 0; i < 2; i++) {
+    if (m->staged[i]) cudaFree(m->staged[i]);
+    m->staged[i] = NULL, m->staged_bytes[i] = 0;
+  }
+}

@@ -1,0 +1,48 @@
+/* A build without CUDA: products run on the CPU. */
+#include "matmacko.h"
+
+PetscBool MackoDeviceAllowed(Mat A, const char **why)
+{
+  (void)A;
+  if (why) *why = "libpetscmacko was built without CUDA";
+  return PETSC_FALSE;
+}
+
+PetscBool MackoDeviceVectors(void)
+{
+  return PETSC_FALSE;
+}
+
+PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
+{
+  PetscFunctionBegin;
+  (void)m, (void)status, (void)err;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not reached: nothing is allowed on a device, and no vector can be there. */
+PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  PetscFunctionBegin;
+  (void)op, (void)k, (void)x, (void)beta, (void)y;
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
+}
+
+PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
+{
+  PetscFunctionBegin;
+  (void)A, (void)diagonal;
+  *done = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
+{
+  (void)m;
+  return 0;
+}
+
+void MackoDeviceFree(Mat_Macko *m)
+{
+  (void)m;
+}

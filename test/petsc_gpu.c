@@ -1,0 +1,295 @@
+/* The matrix type on a GPU: where vectors live, where products run, what is copied. Needs a PETSc with CUDA and a GPU; the other
+ * suites run there as well, with vectors in GPU memory. */
+#include "petsc_common.h"
+
+#include <petscdmda.h>
+#include <petscksp.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#if defined(PETSC_HAVE_CUDA)
+
+enum { N = 50, EDGE = 40 };
+
+static int on_gpu(Vec v)
+{
+  const PetscScalar *a;
+  PetscMemType       where;
+  OK(VecGetArrayReadAndMemType(v, &a, &where));
+  OK(VecRestoreArrayReadAndMemType(v, &a));
+  return PetscMemTypeDevice(where);
+}
+
+static void assert_vectors(Mat A, int gpu, const char *when)
+{
+  Vec right, left;
+  OK(MatCreateVecs(A, &right, &left));
+  ASSERT_ALL(on_gpu(right) == gpu && on_gpu(left) == gpu, "%s: vectors are on the %s", when, gpu ? "CPU" : "GPU");
+  OK(VecSet(right, 1));
+  OK(MatMult(A, right, left));
+  ASSERT_ALL(on_gpu(left) == gpu, "%s: the product is on the %s", when, gpu ? "CPU" : "GPU");
+  OK(VecDestroy(&right));
+  OK(VecDestroy(&left));
+}
+
+static void assert_same_diagonal(Mat A, Mat P, const char *when)
+{
+  Vec       mine, theirs;
+  PetscBool equal;
+  OK(MatCreateVecs(A, NULL, &mine));
+  OK(VecDuplicate(mine, &theirs));
+  OK(MatGetDiagonal(A, mine));
+  OK(MatGetDiagonal(P, theirs));
+  OK(VecEqual(mine, theirs, &equal));
+  ASSERT_ALL(equal, "%s: the diagonal differs", when);
+  OK(VecDestroy(&mine));
+  OK(VecDestroy(&theirs));
+}
+
+START_TEST(vectors_live_on_the_gpu)
+{
+  Mat          A, P, copy;
+  MatMackoInfo info;
+  OK(make_matrix((way)_i, our_type(ROOT_TYPE), N, N, 3, &A));
+  OK(make_matrix((way)_i, plain_type(ROOT_TYPE), N, N, 3, &P));
+  assert_vectors(A, 1, way_names[_i]);
+  assert_same_products(A, P, way_names[_i]);
+  assert_same_diagonal(A, P, way_names[_i]);
+  OK(MatMackoGetInfo(A, &info));
+  ASSERT_ALL(info.on_device && info.device_bytes > 0, "%s: nothing is on the device", way_names[_i]);
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &copy));
+  assert_vectors(copy, 1, "a copy");
+  assert_same_products(copy, P, "a copy");
+  OK(MatBindToCPU(A, PETSC_TRUE));
+  assert_vectors(A, 0, "bound to the CPU");
+  assert_same_products(A, P, "bound to the CPU");
+  OK(MatBindToCPU(A, PETSC_FALSE));
+  assert_vectors(A, 1, "unbound");
+  assert_same_products(A, P, "unbound");
+  OK(MatConvert(A, plain_type(ROOT_TYPE), MAT_INPLACE_MATRIX, &A));
+  assert_vectors(A, 0, "plain AIJ again");
+  OK(MatDestroy(&copy));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+START_TEST(backend_can_be_chosen)
+{
+  static const char *const backends[] = {"cpu", "cuda"};
+  Mat A, P, block;
+  Vec x, y;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", backends[_i]));
+  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
+  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  assert_vectors(A, _i, backends[_i]);
+  assert_same_products(A, P, backends[_i]);
+  OK(MatGetDiagonalBlock(A, &block));
+  assert_vectors(block, _i, backends[_i]);
+  OK(MatCreateVecs(P, &x, &y)); /* plain vectors */
+  OK(VecSet(x, 1));
+  OK(MatMult(A, x, y));
+  ASSERT_ALL(!on_gpu(y), "the product of plain vectors is on the GPU");
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_backend"));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* ---- solvers ---- */
+
+/* The Laplacian on a cube, with 7 points. */
+static Mat laplacian(const char *type, PetscInt edge)
+{
+  Mat      A;
+  PetscInt low, high, last = edge - 1, steps[3] = {1, edge, edge * edge};
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, edge * edge * edge, edge * edge * edge));
+  OK(MatSetType(A, type));
+  OK(MatSetUp(A));
+  OK(MatGetOwnershipRange(A, &low, &high));
+  for (PetscInt i = low; i < high; i++) {
+    PetscInt at[3] = {i % edge, i / edge % edge, i / edge / edge};
+    OK(MatSetValue(A, i, i, 6, INSERT_VALUES));
+    for (int d = 0; d < 3; d++) {
+      if (at[d] > 0) OK(MatSetValue(A, i, i - steps[d], -1, INSERT_VALUES));
+      if (at[d] < last) OK(MatSetValue(A, i, i + steps[d], -1, INSERT_VALUES));
+    }
+  }
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  return A;
+}
+
+typedef struct {
+  PetscInt       steps;
+  PetscLogDouble copies;                   /* GPU to CPU, of vectors, inside the second KSPSolve */
+  PetscLogDouble flops, gpu_flops, counts; /* of our products, all levels */
+} outcome;
+
+static void product_log(outcome *o, int sign)
+{
+  PetscLogEvent      event;
+  PetscEventPerfInfo info;
+  if (PetscLogEventGetId("MatMackoMult", &event) || event < 0) return;
+  OK(PetscLogEventGetPerfInfo(0, event, &info));
+  o->flops += sign * info.flops, o->gpu_flops += sign * info.GpuFlops, o->counts += sign * info.count;
+}
+
+static outcome solve(const char *type, const char *options)
+{
+  outcome o = {0};
+  KSP     ksp;
+  Mat     A = laplacian(type, EDGE);
+  Vec     x, b;
+  OK(PetscOptionsInsertString(NULL, options));
+  OK(MatCreateVecs(A, &x, &b));
+  OK(VecSet(b, 1));
+  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  OK(KSPSetOperators(ksp, A, A));
+  OK(KSPSetFromOptions(ksp));
+  OK(KSPSolve(ksp, b, x));
+  OK(VecSet(x, 0));
+  product_log(&o, -1);
+  o.copies = -petsc_gtoc_ct;
+  OK(KSPSolve(ksp, b, x));
+  o.copies += petsc_gtoc_ct;
+  product_log(&o, 1);
+  OK(KSPGetIterationNumber(ksp, &o.steps));
+  OK(KSPDestroy(&ksp));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&b));
+  OK(MatDestroy(&A));
+  OK(PetscOptionsClear(NULL));
+  return o;
+}
+
+/* Row, slice and stencils, on the GPU. */
+START_TEST(diagonals_agree)
+{
+  static const char *const options[] = {"-mat_macko_layout row", "-mat_macko_layout slice", "-mat_macko_layout slice -mat_macko_values dict"};
+  Mat A, P;
+  OK(PetscOptionsInsertString(NULL, options[_i]));
+  A = laplacian(MATAIJMACKO, 9), P = laplacian(MATAIJ, 9);
+  OK(MatSetValue(A, 3, 3, 7, INSERT_VALUES));
+  OK(MatSetValue(P, 3, 3, 7, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  assert_same_diagonal(A, P, options[_i]);
+  assert_same_products(A, P, options[_i]);
+  OK(PetscOptionsClear(NULL));
+  OK(MatDestroy(&A));
+  OK(MatDestroy(&P));
+}
+END_TEST
+
+static const char *const methods[] = {
+  "-ksp_type cg -pc_type jacobi",
+  "-ksp_type gmres -pc_type jacobi",
+  "-ksp_type bcgs -pc_type jacobi",
+  "-ksp_type chebyshev -pc_type jacobi -ksp_max_it 30",
+  "-ksp_type cg -pc_type gamg -mg_levels_pc_type jacobi",
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+/* The sums of a product are not in cuSPARSE's order, which BiCGStab feels. A direct solver on GAMG's coarsest grid runs on the CPU
+ * and copies its right-hand side; all other copies aijcusparse has as well. */
+START_TEST(solves_stay_on_the_gpu)
+{
+  OK(PetscLogDefaultBegin());
+  outcome   ours = solve(MATAIJMACKO, methods[_i]), peer = solve(MATAIJCUSPARSE, methods[_i]);
+  int       gamg = strstr(methods[_i], "gamg") != NULL, bcgs = strstr(methods[_i], "bcgs") != NULL;
+  PetscInt  apart = ours.steps > peer.steps ? ours.steps - peer.steps : peer.steps - ours.steps;
+  ASSERT_ALL(apart <= (bcgs ? peer.steps / 10 : 0), "%s: %d steps, aijcusparse %d", methods[_i], (int)ours.steps, (int)peer.steps);
+  ASSERT_ALL(ours.counts > 0 && ours.flops == ours.gpu_flops, "%s: %g of %g operations of products ran on the GPU", methods[_i],
+             ours.gpu_flops, ours.flops);
+  ASSERT_ALL(ours.copies <= peer.copies + 4 * apart + (gamg ? ours.steps + 1 : 0), "%s: %g copies from the GPU, aijcusparse %g",
+             methods[_i], ours.copies, peer.copies);
+}
+END_TEST
+
+/* ---- dense matrices ---- */
+
+START_TEST(dense_products_stay_on_the_gpu)
+{
+  Mat           A, P, B, X, Y;
+  PetscRandom   random;
+  PetscInt      n;
+  PetscReal     norm, difference;
+  PetscBool     cuda;
+  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
+  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(MatGetLocalSize(A, NULL, &n));
+  OK(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 7, NULL, &B));
+  OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  OK(MatSetRandom(B, random));
+  OK(PetscRandomDestroy(&random));
+  OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  OK(PetscObjectTypeCompareAny((PetscObject)X, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  ASSERT_ALL(cuda, "the product is not on the GPU");
+  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+  OK(MatNorm(Y, NORM_FROBENIUS, &norm));
+  OK(MatConvert(X, MATDENSE, MAT_INPLACE_MATRIX, &X));
+  OK(MatConvert(Y, MATDENSE, MAT_INPLACE_MATRIX, &Y));
+  OK(MatAXPY(Y, -1, X, SAME_NONZERO_PATTERN));
+  OK(MatNorm(Y, NORM_FROBENIUS, &difference));
+  ASSERT_ALL(difference <= 1e-14 * norm, "A B differs by %g of %g", (double)difference, (double)norm);
+  OK(MatDestroy(&X));
+  OK(MatDestroy(&Y));
+  OK(MatDestroy(&B));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+static Suite *gpu_suite(void)
+{
+  Suite *s = suite_create("the matrix type on a GPU");
+  TCase *t = tcase_create("gpu");
+  tcase_add_loop_test(t, vectors_live_on_the_gpu, 0, WAYS);
+  tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
+  tcase_add_test(t, dense_products_stay_on_the_gpu);
+  tcase_add_loop_test(t, diagonals_agree, 0, 3);
+  tcase_add_loop_test(t, solves_stay_on_the_gpu, 0, METHODS);
+  tcase_set_timeout(t, 200);
+  suite_add_tcase(s, t);
+  return s;
+}
+
+/* Whether products could run on a GPU, asked of the type itself; outside of any test. */
+static int gpu_found(int argc, char **argv)
+{
+  Mat          A;
+  MatMackoInfo info = {0};
+  if (PetscInitialize(&argc, &argv, NULL, NULL) || MatMackoInitializePackage() ||
+      make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A) || MatMackoEncode(A) || MatMackoGetInfo(A, &info) ||
+      MatDestroy(&A) || PetscFinalize())
+    return 0;
+  return info.on_device;
+}
+
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  if (!gpu_found(argc, argv)) {
+    MPI_Finalize();
+    printf("SKIP: no GPU that PETSc can use\n");
+    return 77;
+  }
+  return run_suite(argc, argv, gpu_suite, 1);
+}
+
+#else
+
+int main(void)
+{
+  printf("SKIP: this PETSc has no CUDA\n");
+  return 77;
+}
+
+#endif
