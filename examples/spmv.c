@@ -21,7 +21,7 @@ int main(int argc, char **argv)
     fprintf(stderr, "%s\n", err.text);
     return 1;
   }
-  if (macko_encode(&csr, NULL, &matrix, &err)) { /* NULL: the fewest bytes, nothing lossy */
+  if (macko_encode(&csr, NULL, &matrix, &err)) { /* NULL: what should multiply fastest, nothing lossy */
     fprintf(stderr, "%s\n", err.text);
     macko_free_csr(&csr);
     return 1;

@@ -154,7 +154,7 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 #if MACKO_HAS_X86_64
   csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
   if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2())
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 6 * m->nrows) /* a plain loop wastes less of short rows */
     return 0;
   /* Where rows are short the hardware's own prefetching was too late. */
   int short_rows = m->nnz < 16 * m->nrows;

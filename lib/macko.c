@@ -62,6 +62,12 @@ static void describe_values(macko_plan *plan)
            macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
 }
 
+/* Known before anything is planned: the entries alone take layout row longer. */
+static int row_is_slower(const macko_csr *a, const macko_options *options, const macko_plan *other)
+{
+  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)macko_csr_nnz(a) * macko_cost_row_entry;
+}
+
 static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
 {
   size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
@@ -83,7 +89,7 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   for (int i = 0; !s && i < 2; i++) {
     macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
     macko_plan candidate = {0};
-    if (i == 1 && options->layout != MACKO_LAYOUT_AUTO) break;
+    if (i == 1 && (options->layout != MACKO_LAYOUT_AUTO || (found && row_is_slower(a, options, plan)))) break;
     s = layout_ops(layout)->plan_pattern(a, options, &candidate, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {

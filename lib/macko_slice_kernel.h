@@ -188,9 +188,10 @@ INLINE void NAME(add_masked)(NAME(f64) *sum, NAME(f64) a, NAME(f64) x, NAME(i32)
 #endif
 }
 
-/* Steps from to from + steps - 1, whose columns are in *block. */
+/* Steps from to from + steps - 1, whose columns are in *block. look: some vectors of lanes have consecutive columns, in all steps of
+ * the block, so that the branch on it is foreseen; such lanes all have these steps. */
 INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
-                              int64_t from, int steps, int masked, int run, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
+                              int64_t from, int steps, int masked, int look, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
                               macko_type vector, macko_op op, int group)
 {
   for (int k = 0; k < steps; k++)
@@ -199,8 +200,9 @@ INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, co
       const int32_t *cols = block->cols + k * MACKO_SLICE_ROWS + first + p * WIDTH;
       NAME(i32) active = {0};
       NAME(f64) a, x;
+      int run = look && block->run[first / WIDTH + p];
       NAME(values)(v, stored, from + k, first + p * WIDTH, few, &a);
-      if (masked) active = *(const NAME(i32_at) *)(o->lengths + first + p * WIDTH) > (int32_t)(from + k);
+      if (masked && !run) active = *(const NAME(i32_at) *)(o->lengths + first + p * WIDTH) > (int32_t)(from + k);
 #pragma GCC unroll 8
       for (int j = 0; j < group; j++) {
         NAME(f64) *s = &sum[j * parts + p];
@@ -211,32 +213,11 @@ INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, co
         else {
           if (run) NAME(load)(vector, macko_x_of(vector, q, j), cols[0], &x);
           else NAME(gather)(vector, macko_x_of(vector, q, j), cols, &x);
-          if (masked) NAME(add_masked)(s, a, x, active);
+          if (masked && !run) NAME(add_masked)(s, a, x, active);
           else *s += a * x;
         }
       }
     }
-}
-
-/* The same of one vector of lanes after the other where some of them have consecutive columns. */
-INLINE void NAME(looked_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
-                               int64_t from, int steps, int masked, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
-                               macko_type vector, int group)
-{
-#pragma GCC unroll 8
-  for (int p = 0; p < parts; p++) {
-    int lane = first + p * WIDTH;
-    NAME(f64) one[MACKO_GROUP];
-#pragma GCC unroll 8
-    for (int j = 0; j < group; j++) one[j] = sum[j * parts + p];
-    /* Consecutive columns are those of lanes that are all there. */
-    if (block->run[lane / WIDTH])
-      NAME(block_steps)(o, block, v, q, from, steps, 0, 1, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
-    else if (masked) NAME(block_steps)(o, block, v, q, from, steps, 1, 0, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
-    else NAME(block_steps)(o, block, v, q, from, steps, 0, 0, lane, few, one, 1, stored, vector, MACKO_OP_N, group);
-#pragma GCC unroll 8
-    for (int j = 0; j < group; j++) sum[j * parts + p] = one[j];
-  }
 }
 
 /* All lanes have consecutive columns from col on. */
@@ -268,7 +249,7 @@ INLINE void NAME(begin)(const open_slice *o, const macko_product *q, int first, 
   for (int i = 0; i < group * parts; i++) sum[i] = (NAME(f64)){0};
   for (int l = 0; op == MACKO_OP_T && l < parts * WIDTH && first + l < o->lanes; l++)
     for (int j = 0; j < group; j++)
-      sum[j * parts + l / WIDTH][l % WIDTH] = q->alpha * macko_x(vector, q, j, o->rows[first + l]);
+      sum[j * parts + l / WIDTH][l % WIDTH] = q->alpha * macko_x(vector, q, j, row_of(o, first + l));
 }
 
 INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first, const NAME(f64) *sum, int parts, macko_type vector,
@@ -281,10 +262,10 @@ INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first,
       int lane = first + p * WIDTH;
       NAME(f64) y = q->alpha * sum[j * parts + p], old;
       if (o->ordered || lane + WIDTH > o->lanes)
-        for (int l = 0; l < WIDTH && lane + l < o->lanes; l++) macko_put_y(vector, q, j, o->rows[lane + l], sum[j * parts + p][l]);
+        for (int l = 0; l < WIDTH && lane + l < o->lanes; l++) macko_put_y(vector, q, j, row_of(o, lane + l), sum[j * parts + p][l]);
       else {
-        if (q->beta != 0) NAME(load)(vector, macko_y_of(vector, q, j), o->rows[lane], &old), y += q->beta * old;
-        NAME(store)(vector, macko_y_of(vector, q, j), o->rows[lane], y);
+        if (q->beta != 0) NAME(load)(vector, macko_y_of(vector, q, j), o->first_row + lane, &old), y += q->beta * old;
+        NAME(store)(vector, macko_y_of(vector, q, j), o->first_row + lane, y);
       }
     }
 }
@@ -382,11 +363,13 @@ INLINE void NAME(any_slice)(open_slice *o, const slice_values *v, const macko_pr
 #pragma GCC unroll 16
       for (int s = 0; s < group * parts; s++) sum[s] = sums[i * parts * group + s];
       int first = i * parts * WIDTH;
-      if (op == MACKO_OP_N && o->look)
-        NAME(looked_steps)(o, &block, v, q, from, (int)steps, masked, first, few, sum, parts, stored, vector, group);
-      else if (masked)
-        NAME(block_steps)(o, &block, v, q, from, (int)steps, 1, 0, first, few, sum, parts, stored, vector, op, group);
-      else NAME(block_steps)(o, &block, v, q, from, (int)steps, 0, 0, first, few, sum, parts, stored, vector, op, group);
+#define STEPS(masked, look) \
+  NAME(block_steps)(o, &block, v, q, from, (int)steps, masked, look, first, few, sum, parts, stored, vector, op, group)
+      if (op == MACKO_OP_N && o->look && masked) STEPS(1, 1);
+      else if (op == MACKO_OP_N && o->look) STEPS(0, 1);
+      else if (masked) STEPS(1, 0);
+      else STEPS(0, 0);
+#undef STEPS
 #pragma GCC unroll 16
       for (int s = 0; s < group * parts; s++) sums[i * parts * group + s] = sum[s];
     }

@@ -8,11 +8,11 @@
 typedef struct {
   macko_slice s;
   const uint32_t *gaps;
-  int lanes, ordered; /* ordered: rows are not consecutive */
+  int lanes, ordered; /* ordered: rows are those listed, else first_row and on */
   int uniform;        /* every step's columns are consecutive, all rows are there and equally long */
   int look;           /* some lanes begin at consecutive columns, so that others may follow */
   int64_t shortest;   /* every lane has at least so many entries */
-  int64_t rows[MACKO_SLICE_ROWS];
+  int64_t first_row, rows[MACKO_SLICE_ROWS];
   int32_t lengths[MACKO_SLICE_ROWS], cols[MACKO_SLICE_ROWS]; /* base columns */
 } open_slice;
 
@@ -33,6 +33,11 @@ typedef struct {
   macko_type table_type;
   double wide[256];           /* the same as doubles, for codes of 8 bits */
 } slice_values;
+
+static inline int64_t row_of(const open_slice *o, int lane)
+{
+  return o->ordered ? o->rows[lane] : o->first_row + lane;
+}
 
 static slice_values open_values(const macko_matrix *m)
 {
@@ -60,11 +65,8 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
   o->lanes = macko_slice_lanes(r, slice);
   o->ordered = r->order != NULL;
   o->uniform = o->s.gap_bits == 0 && o->s.offset_bytes == 0 && o->s.length_bytes == 0 && o->lanes == MACKO_SLICE_ROWS;
-  o->rows[0] = slice * MACKO_SLICE_ROWS;
-  if (!o->uniform || o->ordered)
-    for (int l = 0; l < o->lanes; l++) o->rows[l] = macko_slice_row(r, slice * MACKO_SLICE_ROWS + l);
-  else
-    for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->rows[l] = o->rows[0] + l;
+  o->first_row = slice * MACKO_SLICE_ROWS;
+  for (int l = 0; o->ordered && l < o->lanes; l++) o->rows[l] = macko_slice_row(r, o->first_row + l);
   o->shortest = o->s.steps;
   if (o->uniform) return;
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->cols[l] = o->s.base + l;

@@ -28,6 +28,7 @@ bench_result *bench_add(bench_table *table);
 
 typedef struct {
   int repeats;
+  int cpu_time;          /* 1: processor time of all threads instead of the wall's, for a CPU that others use too */
   const char *encodings; /* comma-separated, see bench_encoding */
   const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
   double copy, triad;    /* ceilings of the machine in bytes a second, filled in by the part that measures; triad 0 on a GPU */

@@ -37,6 +37,7 @@ static void help(void)
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
          "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: auto,slice.raw\n"
          "                     (default on a GPU: auto,auto.raw,slice,row; on a CPU: %s)\n"
+         "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
          "  --json FILE        the table with every detail\n\n"
@@ -131,7 +132,7 @@ static int run_all(const device *d, char **names, int count, bench_settings *set
 int main(int argc, char **argv)
 {
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
-                                          {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
+                                          {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'}, {"cpu-time", no_argument, NULL, 'c'},
                                           {"tsv", required_argument, NULL, 't'}, {"json", required_argument, NULL, 'j'},
                                           {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
   bench_settings settings = {0};
@@ -146,6 +147,7 @@ int main(int argc, char **argv)
     else if (c == 'r') continue;
     else if (c == 'e') settings.encodings = optarg;
     else if (c == 'm') settings.mkl = optarg;
+    else if (c == 'c') settings.cpu_time = 1;
     else if (c == 't') tsv = optarg;
     else if (c == 'j') json = optarg;
     else if (c == 'h') return help(), 0;

@@ -19,7 +19,7 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -json FILE      writes the summary for machines\n"
   "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
-  "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values   of aijmacko (default: fewest bytes)\n"
+  "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values, -mat_macko_prefer   of aijmacko\n"
   "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
 
 /* Read, its symmetry known, converted and encoded. */
