@@ -65,7 +65,7 @@ static void describe_values(macko_plan *plan)
 /* Known before anything is planned: the entries alone take layout row longer. */
 static int row_is_slower(const macko_csr *a, const macko_options *options, const macko_plan *other)
 {
-  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)macko_csr_nnz(a) * macko_cost_row_entry;
+  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)macko_csr_nnz(a) * macko_row_cost(options, a->value_type);
 }
 
 static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)

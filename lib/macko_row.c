@@ -122,7 +122,7 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   plan->bytes = (a->nrows + 1) * macko_type_bytes(row_ptr_type(nnz)) + base.cost + gap_cost(a, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
-               (double)nnz * (a->value_type == MACKO_F64 ? cost->row_wide : cost->row_narrow);
+               (double)nnz * macko_row_cost(options, a->value_type);
   snprintf(plan->reason, sizeof plan->reason, "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes",
            widths[best], options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
   return MACKO_OK;

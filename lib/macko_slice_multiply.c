@@ -116,6 +116,7 @@ static void multiply_slices(const macko_matrix *m, const macko_product *p, int64
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *values = macko_find_section(m, "values");
-  macko_share_pieces(m, p, multiply_slices, MACKO_U32, macko_section_data(m, "slices"), MACKO_SLICE_WORDS,
+  int stencils = m->plan.params[MACKO_PARAM_STENCILS] > 0; /* which have no values to go by */
+  macko_share_pieces(m, p, multiply_slices, MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"), MACKO_SLICE_WORDS,
                      macko_slices_of(m->nrows), values->bytes / MACKO_VALUE_UNIT);
 }

@@ -13,12 +13,13 @@
 enum { MACKO_THREADS_NNZ = 1 << 16 };
 
 /* starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to them: the first of n pieces
- * of the part that thread number `part` of `parts` multiplies. */
+ * of the part that thread number `part` of `parts` multiplies. Without starts pieces are alike. */
 static inline int64_t macko_first_piece(macko_type type, const void *starts, int64_t stride, int64_t n, int64_t total, int part,
                                         int parts)
 {
   int64_t low = 0, high = n, wanted = (int64_t)((double)total * part / parts);
   if (part == 0 || part == parts) return part ? n : 0;
+  if (!starts) return (int64_t)((double)n * part / parts);
   while (low < high) {
     int64_t middle = low + (high - low) / 2;
     int64_t start = type == MACKO_U32 ? (int64_t)((const uint32_t *)starts)[middle * stride]

@@ -74,13 +74,21 @@ class Matrix:
         for position in range(self.rows):
             row = position // 4096 * 4096 + self["order"][position] if window else position
             lane, header = position % 32, slices[position // 32 * 4:position // 32 * 4 + 4]
+            if header[2] >> 7 & 1:
+                yield from self.read_stencil(row, header, lane, blocks)
+                continue
             yield from ((row, column, self.value(slot)) for column, slot in self.read_lane(header, lane, blocks))
+
+    def read_stencil(self, row, header, lane, blocks):
+        for at in range(header[1], header[1] + 4 * (header[2] >> 8), 4):
+            distance, lanes, low, high = blocks[at:at + 4]
+            if lanes >> lane & 1:
+                yield row, number("i32", header[3]) + lane + number("i32", distance), number(self.type, low | high << 32)
 
     def read_lane(self, header, lane, blocks):
         values, at, info, base = header
         g = {0: 0, 1: 4, 2: 8, 3: 16, 4: 32}[info & 7]
         offset_bytes, length_bytes, steps = (0, 1, 2, 4)[info >> 3 & 3], (0, 1, 2, 4)[info >> 5 & 3], info >> 8
-        assert not info >> 7 & 1
         length = self.packed(blocks, at, length_bytes, lane) if length_bytes else steps
         at += 8 * length_bytes
         first = number("i32", base) + lane + (self.packed(blocks, at, offset_bytes, lane) if offset_bytes else 0)

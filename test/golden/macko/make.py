@@ -61,5 +61,8 @@ write("halves", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lamb
 write("singles", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: (draw(2**20) - 2**19) / 2**16))
 write("ranges", 12, 30, walk(12, 30, lambda i: 4, lambda i, k: 1 + draw(9), lambda i, j: "%de%d" % (0, 0) if draw(9) == 0
                              else repr((1 + draw(100) / 128) * 2.0**(draw(200) - 100))))
+# A difference operator on a grid of 7 x 20: stencils, but for the slice of row 40.
+write("stencil", 140, 140, [(i, j, 5 if i == j == 40 else 4 if i == j else -1) for i in range(140) for j in range(140)
+                            if j == i or abs(i - j) == 7 or abs(i - j) == 1 and i // 7 == j // 7])
 # Slices that share one list and one block.
 write("band", 100, 110, walk(100, 110, lambda i: 3, lambda i, k: 1 + 2 * k, lambda i, j: few[j % 4], lambda i: i))
