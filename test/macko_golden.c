@@ -37,7 +37,7 @@ static const golden cases[] = {
     PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
     PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_F64),
     SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16)};
-enum { CASES = sizeof cases / sizeof *cases };
+enum { CASES = sizeof cases / sizeof *cases, PARAMETERS = 8 /* of format macko */ };
 
 static const char *file_name(const golden *g, char name[100])
 {
@@ -93,7 +93,7 @@ static void dump(const macko_matrix *m, FILE *out)
   fprintf(out, "macko %s %" PRId64 " %" PRId64 " %" PRId64, macko_layout_name(m->plan.layout), m->nrows, m->ncols, m->nnz);
   fprintf(out, " %s %s %s %d\nparameters", macko_type_name(m->value_type), macko_values_name(m->plan.values),
           macko_type_name(m->plan.stored_type), m->plan.delta_bits);
-  for (int i = 0; i < MACKO_MAX_PARAMS; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
+  for (int i = 0; i < PARAMETERS; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
   for (int64_t i = 0; (s = macko_get_section(m, i)); i++) {
     int64_t size = macko_type_bytes(s->type);
     fprintf(out, "\n%s %s %" PRId64, s->name, macko_type_name(s->type), s->bytes / size);
@@ -158,7 +158,7 @@ static macko_matrix *load(FILE *in)
   m->value_type = (macko_type)number_of(type, type_name);
   plan->values = (macko_values)number_of(codec, values_name);
   plan->stored_type = (macko_type)number_of(stored, type_name);
-  for (int i = 0; i < MACKO_MAX_PARAMS; i++) ck_assert_int_eq(fscanf(in, "%" SCNd64, &plan->params[i]), 1);
+  for (int i = 0; i < PARAMETERS; i++) ck_assert_int_eq(fscanf(in, "%" SCNd64, &plan->params[i]), 1);
   while (fscanf(in, "%19s", name) == 1 && name[0] != '`') {
     ck_assert_int_lt(m->nsections, MACKO_MAX_SECTIONS);
     m->sections[m->nsections++] = load_section(name, in);
