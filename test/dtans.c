@@ -149,7 +149,7 @@ START_TEST(time_is_bought_with_bytes)
   macko_info info;
   macko_error err;
   macko_options_init(&o);
-  ck_assert(!macko_options_set(&o, "format", "dtans", &err) && !macko_options_set(&o, "prefer", "time", &err));
+  ck_assert(!macko_options_set(&o, "format", "dtans", &err) && !macko_options_set(&o, "target", "gpu", &err));
   ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
   double ratio = (double)info.csr_bytes / (double)info.bytes;
