@@ -184,9 +184,10 @@ static macko_status add_values(planner *p, const macko_codec *codecs, int count,
       plan->params[MACKO_DTANS_ONE_VALUE] = single;
     }
   }
+  if (s) return s; /* there may be no best */
   plan->params[MACKO_DTANS_VALUE_BYTES] = best;
   plan->bytes += best;
-  return s;
+  return MACKO_OK;
 }
 
 /* The codecs that may stand beside coded gaps, none where values must be coded; *coded: whether they may be coded. */
