@@ -180,7 +180,7 @@ int main(void)
 {
   Suite *suite = suite_create("rows");
   TCase *t = tcase_create("rows");
-  tcase_set_timeout(t, 120);
+  tcase_set_timeout(t, 900);
   tcase_add_loop_test(t, pieces_give_the_same_bytes, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_or_change_are_reported);
