@@ -8,7 +8,7 @@
 
 #include <stdlib.h>
 
-enum { THREADS = 128, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
+enum { THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
 static const unsigned EVERY = 0xffffffffu;
 
 struct csr {
@@ -105,50 +105,42 @@ static __global__ void __launch_bounds__(THREADS) csr_kernel(csr a, device_value
   __shared__ double scratch[THREADS / WARP];
   macko_csr_block b = load_block(a.blocks);
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
-  int from = (int)(b.begin - start), to = from + b.entries;
+  int from = (int)(b.begin - start), to = from + b.entries, lane = threadIdx.x % b.lanes, first = threadIdx.x / b.lanes;
   SUM value[ITEMS];
   COL col[ITEMS];
+  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. */
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    int e = i * THREADS + threadIdx.x;
-    if (e < from || e >= to) continue;
-    col[i] = __ldcs((const COL *)a.cols + start + e);
-    value[i] = load_value<STORED, SUM>(values, start + e);
+    int64_t e = start + min(max(i * THREADS + (int)threadIdx.x, from), to - 1);
+    col[i] = __ldcs((const COL *)a.cols + e);
+    value[i] = load_value<STORED, SUM>(values, e);
   }
   /* The row of this thread, before anything waits. */
-  int lanes = b.rows * 2 > THREADS ? 1 : b.rows ? min(WARP, 1 << (31 - __clz(THREADS / b.rows))) : WARP;
-  int lane = threadIdx.x % lanes, first = threadIdx.x / lanes;
   int begin = row_start(a, b, start, first), end = row_start(a, b, start, first + 1);
   SUM piece[GROUP];
 #pragma unroll
   for (int g = 0; g < GROUP; g++) {
-    SUM x[ITEMS], sum = 0;
+    SUM x[ITEMS];
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      int e = i * THREADS + threadIdx.x;
-      if (e >= from && e < to) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
-    }
+    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
     if (g) __syncthreads(); /* products of the vector before are read */
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      int e = i * THREADS + threadIdx.x;
-      if (e < from || e >= to) continue;
-      if (b.rows) products[slot<SUM>(e)] = value[i] * x[i];
-      else sum += value[i] * x[i];
-    }
-    if (!b.rows) {
-      piece[g] = sum_of_block(sum, products);
+    for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
+    __syncthreads();
+    if (b.rows == 0) {
+      SUM sum = 0;
+      for (int e = from + threadIdx.x; e < to; e += THREADS) sum += products[slot<SUM>(e)];
+      piece[g] = sum_of_block(sum, (SUM *)scratch);
       continue;
     }
-    __syncthreads();
-    SUM row = sum_of_row(products, begin, end, lane, lanes);
+    SUM row = sum_of_row(products, begin, end, lane, b.lanes);
     if (first < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + first, row);
     for (int r = first + THREADS; r - first < b.rows; r += THREADS) { /* a lane a row */
       row = sum_of_row(products, row_start(a, b, start, r), row_start(a, b, start, r + 1), 0, 1);
       if (r < b.rows) put_y<VECTOR>(v, g, b.row + r, row);
     }
   }
-  if (!b.rows) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
+  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
 }
 
 struct csr_launch {

@@ -11,6 +11,14 @@ static int64_t entries_for(int64_t nnz)
   return entries;
 }
 
+/* A row each for all lanes at once where that is possible. */
+static int16_t lanes_for(int64_t rows)
+{
+  int lanes = 32;
+  while (lanes > 1 && lanes * rows > MACKO_CSR_THREADS) lanes /= 2;
+  return (int16_t)lanes;
+}
+
 /* Cuts, or only counts where cut->blocks is NULL. */
 static void walk(const macko_matrix *m, macko_csr_cut *cut)
 {
@@ -27,8 +35,8 @@ static void walk(const macko_matrix *m, macko_csr_cut *cut)
     }
     if (i > first) {
       if (cut->blocks)
-        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int32_t)(end - begin),
-                                                      .rows = (int32_t)(i - first)};
+        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int16_t)(end - begin),
+                                                      .rows = (int16_t)(i - first), .lanes = lanes_for(i - first)};
       cut->nblocks++;
       continue;
     }
@@ -36,7 +44,7 @@ static void walk(const macko_matrix *m, macko_csr_cut *cut)
     for (int64_t p = begin; p < row_end; p = stop, stop += limit, cut->nblocks++, cut->npieces++)
       if (cut->blocks)
         cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces,
-                                                      .entries = (int32_t)((stop < row_end ? stop : row_end) - p)};
+                                                      .entries = (int16_t)((stop < row_end ? stop : row_end) - p)};
     if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first_piece, (int32_t)(cut->npieces - first_piece)};
     cut->nlong++, i++;
   }

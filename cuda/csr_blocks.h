@@ -9,12 +9,13 @@ extern "C" {
 #endif
 
 /* Loads start at multiples of ALIGN entries; from there on a block spans at most ENTRIES. */
-enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32 };
+enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
 /* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
-  int64_t begin, row;     /* first entry and row */
-  int32_t entries, rows;  /* rows 0: a piece */
+  int64_t begin, row;      /* first entry and row */
+  int16_t entries, rows;   /* rows 0: a piece */
+  int16_t lanes, unused;   /* that add up a row, at first: 1, 2, 4 ... 32 */
   int32_t long_row, piece; /* number of the row among the long ones, and of the piece among all pieces */
 } macko_csr_block;
 
