@@ -1,140 +1,223 @@
-/* Plain CSR through cuSPARSE: CSR_ALG2, which gives the same bits on every run, with its preprocessing done at upload. Several vectors at
- * once, and types that cuSPARSE cannot mix, take the kernel of csr_rows.cu. */
-#include "device.h"
+/* Plain CSR. A block of threads takes about as many entries as every other, whatever the rows are like: it multiplies them side by
+ * side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and adds
+ * them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of those every
+ * block leaves a sum, and the last one done adds them up, always in the same order. cuSPARSE has no such kernel that gives the same
+ * bits on every run: on rows of uneven length its CSR_ALG2 takes up to four times as long. */
+#include "csr_blocks.h"
+#include "product.cuh"
 
-#include <cusparse.h>
 #include <stdlib.h>
 
-/* Descriptors and work space belong to one vector type each: cuSPARSE ties a work space to the operation it was prepared for. */
+enum { THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
+static const unsigned EVERY = 0xffffffffu;
+
+struct csr {
+  const void *row_ptr, *cols;
+  const macko_csr_block *blocks;
+  const macko_csr_long_row *long_rows;
+  double *partials; /* MACKO_DEVICE_GROUP a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row; 0 between multiplies */
+  int row_ptr_type;
+};
+
+/* Where product e is: a row of 8 or 16 entries a lane would otherwise hit the same banks. */
+template <typename SUM> static __device__ __forceinline__ int slot(int e)
+{
+  return e + e / (int)(128 / sizeof(SUM));
+}
+
+static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
+{
+  const int4 *p = (const int4 *)(blocks + blockIdx.x);
+  union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
+  return u.block;
+}
+
+/* Where row r of the block starts, from entry start on; rows beyond the last are empty. */
+static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
+{
+  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, b.rows)) - start);
+}
+
+template <typename SUM> static __device__ __forceinline__ SUM sum_of_lanes(SUM sum, int lanes)
+{
+  for (int d = lanes / 2; d > 0; d /= 2) sum += __shfl_xor_sync(EVERY, sum, d, lanes);
+  return sum;
+}
+
+/* Thread 0 gets the sum of all threads'. */
+template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM sum, SUM *scratch)
+{
+  sum = sum_of_lanes(sum, WARP);
+  __syncthreads();
+  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = sum;
+  __syncthreads();
+  for (int w = 1; w < THREADS / WARP; w++) sum += scratch[w];
+  return sum;
+}
+
+/* A row that has many entries for its lanes would keep its warp waiting: the whole warp takes one after the other. */
+template <typename SUM>
+static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
+{
+  int is_long = end - begin > LONG * lanes;
+  SUM sum = 0;
+  for (int e = begin + lane; !is_long && e < end; e += lanes) sum += products[slot<SUM>(e)];
+  sum = sum_of_lanes(sum, lanes);
+  for (unsigned left = __ballot_sync(EVERY, is_long && lane == 0); left; left &= left - 1) {
+    int owner = __ffs(left) - 1, from = __shfl_sync(EVERY, begin, owner), to = __shfl_sync(EVERY, end, owner);
+    SUM all = 0;
+    for (int e = from + (int)(threadIdx.x % WARP); e < to; e += WARP) all += products[slot<SUM>(e)];
+    all = sum_of_lanes(all, WARP);
+    if ((int)(threadIdx.x % WARP) == owner) sum = all;
+  }
+  return sum;
+}
+
+/* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP], const device_vectors &v,
+                                                 double *scratch)
+{
+  __shared__ int is_last;
+  macko_csr_long_row row = a.long_rows[b.long_row];
+  if (threadIdx.x == 0) {
+    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_GROUP + g, (double)sum[g]);
+    __threadfence();
+    is_last = atomicAdd(a.done + b.long_row, 1u) == (unsigned)row.count - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  for (int g = 0; g < GROUP; g++) {
+    double all = 0;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(a.partials + (int64_t)(row.first + i) * MACKO_DEVICE_GROUP + g);
+    all = sum_of_block(all, scratch);
+    if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
+  }
+  if (threadIdx.x == 0) a.done[b.long_row] = 0;
+}
+
+template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
+static __global__ void __launch_bounds__(THREADS) csr_kernel(csr a, device_values values, device_vectors v)
+{
+  __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
+  __shared__ double scratch[THREADS / WARP];
+  macko_csr_block b = load_block(a.blocks);
+  int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
+  int from = (int)(b.begin - start), to = from + b.entries, lane = threadIdx.x % b.lanes, first = threadIdx.x / b.lanes;
+  SUM value[ITEMS];
+  COL col[ITEMS];
+  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. */
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    int64_t e = start + min(max(i * THREADS + (int)threadIdx.x, from), to - 1);
+    col[i] = __ldcs((const COL *)a.cols + e);
+    value[i] = load_value<STORED, SUM>(values, e);
+  }
+  /* The row of this thread, before anything waits. */
+  int begin = row_start(a, b, start, first), end = row_start(a, b, start, first + 1);
+  SUM piece[GROUP];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[ITEMS];
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
+    if (g) __syncthreads(); /* products of the vector before are read */
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
+    __syncthreads();
+    if (b.rows == 0) {
+      SUM sum = 0;
+      for (int e = from + threadIdx.x; e < to; e += THREADS) sum += products[slot<SUM>(e)];
+      piece[g] = sum_of_block(sum, (SUM *)scratch);
+      continue;
+    }
+    SUM row = sum_of_row(products, begin, end, lane, b.lanes);
+    if (first < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + first, row);
+    for (int r = first + THREADS; r - first < b.rows; r += THREADS) { /* a lane a row */
+      row = sum_of_row(products, row_start(a, b, start, r), row_start(a, b, start, r + 1), 0, 1);
+      if (r < b.rows) put_y<VECTOR>(v, g, b.row + r, row);
+    }
+  }
+  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
+}
+
+struct csr_launch {
+  csr a;
+  int64_t nblocks;
+  int wide; /* 64-bit columns: only through the kernel for any types */
+  cudaStream_t stream;
+  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  {
+    unsigned blocks = (unsigned)nblocks;
+    if constexpr (STORED == MACKO_ANY) {
+      if (wide) {
+        csr_kernel<STORED, VECTOR, SUM, GROUP, long long><<<blocks, THREADS, 0, stream>>>(a, values, v);
+        return;
+      }
+    }
+    /* Values of this format are stored as they are. */
+    if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16)
+      csr_kernel<STORED, VECTOR, SUM, GROUP, int><<<blocks, THREADS, 0, stream>>>(a, values, v);
+  }
+};
+
+/* What a matrix of format csr owns. */
 typedef struct {
-  int ready;
-  cudaDataType vector_type, compute_type;
-  cusparseSpMatDescr_t matrix;
-  cusparseDnVecDescr_t x, y;
-  void *buffer;
-} operation;
+  macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
+  csr a;
+  void *memory;
+} device_csr;
 
-enum { F64_VECTORS, F32_VECTORS, F16_VECTORS, BF16_VECTORS, OPERATIONS };
-
-typedef struct {
-  cusparseHandle_t handle;
-  operation all[OPERATIONS];
-} spmv;
-
-static macko_status sparse_status(cusparseStatus_t status, const char *what, macko_error *err)
+static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
 {
-  if (status == CUSPARSE_STATUS_SUCCESS) return MACKO_OK;
-  macko_status s = status == CUSPARSE_STATUS_ALLOC_FAILED ? MACKO_OUT_OF_MEMORY : MACKO_DEVICE;
-  return macko_fail(err, s, "%s: cuSPARSE says %s (%s)", what, cusparseGetErrorString(status), cusparseGetErrorName(status));
-}
-
-static cudaDataType data_type(macko_type type)
-{
-  return type == MACKO_F64 ? CUDA_R_64F : type == MACKO_F32 ? CUDA_R_32F : type == MACKO_F16 ? CUDA_R_16F : CUDA_R_16BF;
-}
-
-static int operation_for(macko_type vector_type)
-{
-  return vector_type == MACKO_F64 ? F64_VECTORS : vector_type == MACKO_F32 ? F32_VECTORS
-         : vector_type == MACKO_F16 ? F16_VECTORS : BF16_VECTORS;
-}
-
-/* y = alpha A x + beta y in the compute type of the operation. */
-static cusparseStatus_t run(const spmv *s, const operation *o, double alpha, double beta)
-{
-  float alpha_f32 = (float)alpha, beta_f32 = (float)beta;
-  const void *a = o->compute_type == CUDA_R_64F ? (const void *)&alpha : &alpha_f32;
-  const void *b = o->compute_type == CUDA_R_64F ? (const void *)&beta : &beta_f32;
-  return cusparseSpMV(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, a, o->matrix, o->x, b, o->y, o->compute_type, CUSPARSE_SPMV_CSR_ALG2,
-                      o->buffer);
-}
-
-static macko_status describe(const macko_device_matrix *d, operation *o, macko_error *err)
-{
-  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr"), *cols = macko_find_section(&d->m, "cols");
-  cusparseIndexType_t row_index = row_ptr->type == MACKO_I64 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
-  cusparseIndexType_t col_index = cols->type == MACKO_I64 ? CUSPARSE_INDEX_64I : CUSPARSE_INDEX_32I;
-  cusparseStatus_t status = cusparseCreateCsr(&o->matrix, d->m.nrows, d->m.ncols, d->m.nnz, row_ptr->data, cols->data,
-                                              macko_device_data(d, "values"), row_index, col_index, CUSPARSE_INDEX_BASE_ZERO,
-                                              data_type(d->m.value_type));
-  /* cuSPARSE wants addresses now; the right ones come with every multiply. */
-  if (!status) status = cusparseCreateDnVec(&o->x, d->m.ncols, d->memory, o->vector_type);
-  if (!status) status = cusparseCreateDnVec(&o->y, d->m.nrows, d->memory, o->vector_type);
-  return sparse_status(status, "describing the matrix", err);
-}
-
-static macko_status prepare_operation(macko_device_matrix *d, spmv *s, operation *o, macko_error *err)
-{
-  size_t bytes = 0;
-  double one = 1, zero = 0;
-  float one_f32 = 1, zero_f32 = 0;
-  int f64 = o->compute_type == CUDA_R_64F;
-  const void *alpha = f64 ? (const void *)&one : &one_f32, *beta = f64 ? (const void *)&zero : &zero_f32;
-  macko_status status = describe(d, o, err);
-  if (!status)
-    status = sparse_status(cusparseSpMV_bufferSize(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, o->matrix, o->x, beta, o->y,
-                                                   o->compute_type, CUSPARSE_SPMV_CSR_ALG2, &bytes), "sizing cuSPARSE's work space", err);
-  if (!status && bytes) status = macko_device_alloc((int64_t)bytes, "cuSPARSE's work space", &o->buffer, err);
-  if (!status) d->own_bytes += (int64_t)bytes;
-  if (!status)
-    status = sparse_status(cusparseSpMV_preprocess(s->handle, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, o->matrix, o->x, beta, o->y,
-                                                   o->compute_type, CUSPARSE_SPMV_CSR_ALG2, o->buffer), "preparing cuSPARSE", err);
-  if (!status) o->ready = 1;
-  return status;
-}
-
-/* cuSPARSE multiplies vectors of the matrix's own type, and f32 matrices with f64 vectors. */
-static int wanted(const macko_matrix *m, macko_type vector_type)
-{
-  return vector_type == m->value_type || (m->value_type == MACKO_F32 && vector_type == MACKO_F64);
+  const macko_csr_cut *cut = &own->cut;
+  size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
+  size_t partials = (size_t)cut->npieces * MACKO_DEVICE_GROUP * sizeof(double), done = (size_t)cut->nlong * sizeof(unsigned);
+  size_t total = blocks + rows + partials + done;
+  macko_status s = macko_device_alloc((int64_t)total, "the blocks of a matrix", &own->memory, err);
+  if (s) return s;
+  d->own_bytes = (int64_t)total;
+  char *to = (char *)own->memory;
+  own->a.blocks = (const macko_csr_block *)to, own->a.long_rows = (const macko_csr_long_row *)(to + blocks);
+  own->a.partials = (double *)(to + blocks + rows), own->a.done = (unsigned *)(to + blocks + rows + partials);
+  cudaError_t e = cudaMemcpyAsync(to, cut->blocks, blocks, cudaMemcpyHostToDevice, stream);
+  if (!e && rows) e = cudaMemcpyAsync(to + blocks, cut->long_rows, rows, cudaMemcpyHostToDevice, stream);
+  if (!e && rows) e = cudaMemsetAsync(own->a.done, 0, done, stream);
+  return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
 }
 
 static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
-  static const macko_type types[] = {MACKO_F64, MACKO_F32, MACKO_F16, MACKO_BF16};
-  (void)host;
-  /* Values stay where they are, and the preprocessing looks at the pattern only. */
+  /* New values leave the rows as they are. */
   if (d->own || d->m.nnz == 0) return MACKO_OK;
-  if (macko_find_section(&d->m, "row_ptr")->type != macko_find_section(&d->m, "cols")->type) return MACKO_OK;
-  spmv *s = (spmv *)calloc(1, sizeof *s);
-  if (!s) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for cuSPARSE's handles");
-  d->own = s;
-  macko_status status = sparse_status(cusparseCreate(&s->handle), "starting cuSPARSE", err);
-  if (!status) status = sparse_status(cusparseSetStream(s->handle, stream), "giving cuSPARSE a stream", err);
-  for (int i = 0; !status && i < OPERATIONS; i++) {
-    if (!wanted(&d->m, types[i])) continue;
-    s->all[i].vector_type = data_type(types[i]);
-    s->all[i].compute_type = types[i] == MACKO_F64 ? CUDA_R_64F : CUDA_R_32F;
-    status = prepare_operation(d, s, &s->all[i], err);
-  }
-  return status;
+  device_csr *own = (device_csr *)calloc(1, sizeof *own);
+  if (!own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
+  d->own = own;
+  own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
+  own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
+  macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
+  return s ? s : upload_cut(d, own, stream, err);
 }
 
 static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
-  const spmv *s = (const spmv *)d->own;
-  const operation *o = s ? &s->all[operation_for(p->vector_type)] : NULL;
-  if (p->k > 1 || !o || !o->ready) return macko_csr_rows_multiply(d, p, stream, err);
-  cusparseStatus_t status = cusparseSetStream(s->handle, stream);
-  if (!status) status = cusparseDnVecSetValues(o->x, (void *)p->x);
-  if (!status) status = cusparseDnVecSetValues(o->y, p->y);
-  if (!status) status = run(s, o, p->alpha, p->beta);
-  return sparse_status(status, "multiplying", err);
+  const device_csr *own = (const device_csr *)d->own;
+  int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
+  csr_launch launch = {own->a, own->cut.nblocks, wide, stream};
+  if (!wide) return run_product(launch, d, p, err);
+  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values_of(d), p);
+  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
 }
 
 static void destroy(macko_device_matrix *d)
 {
-  spmv *s = (spmv *)d->own;
-  if (!s) return;
-  for (int i = 0; i < OPERATIONS; i++) {
-    operation *o = &s->all[i];
-    if (o->matrix) cusparseDestroySpMat(o->matrix);
-    if (o->x) cusparseDestroyDnVec(o->x);
-    if (o->y) cusparseDestroyDnVec(o->y);
-    cudaFree(o->buffer);
-  }
-  if (s->handle) cusparseDestroy(s->handle);
-  free(s);
+  device_csr *own = (device_csr *)d->own;
+  if (!own) return;
+  cudaFree(own->memory);
+  free(own->cut.blocks), free(own->cut.long_rows);
+  free(own);
 }
 
 extern "C" const macko_device_ops macko_csr_device_ops = {prepare, multiply, destroy};

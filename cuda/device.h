@@ -57,9 +57,6 @@ macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error 
 /* Y = beta Y for k vectors of n elements; beta = 0 does not read Y. */
 macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err);
 
-/* y = alpha A x + beta y, row by row; for format csr where cuSPARSE lacks the types. */
-macko_status macko_csr_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
-
 /* Layouts row and paper of macko. */
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 

@@ -1,16 +1,17 @@
-/* Layout slice: one warp a slice, one lane a row. Everything about a slice but its rows' own numbers is the same for the warp, so no
+/* Layout slice: one warp a slice, or several where there are too few slices to fill the GPU; one lane a row. Everything about a slice but its rows' own numbers is the same for the warp, so no
  * branch diverges. Steps are taken several at a time, so that as many loads are in flight. */
 #include "product.cuh"
 
 #include "macko_layout.h"
 
 /* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times cuSPARSE). */
-enum { THREADS = 128, STEPS = 4, TABLE = 256 };
+enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
 
 struct slices {
   const uint32_t *headers, *blocks;
   const uint16_t *order;
   int64_t nrows, count;
+  int split; /* warps of a slice: 1, 2 or 4 */
 };
 
 /* Values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads in flight at once. */
@@ -75,14 +76,14 @@ static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k,
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
 static __device__ __forceinline__ void add_round(const device_values &values, const SUM *table, const device_vectors &v,
                                                  const macko_slice &s, const char *start, const uint32_t *gaps, int lane, int base,
-                                                 int length, int k, int n, int *col, SUM sum[GROUP])
+                                                 int length, int k, int n, int end, int *col, SUM sum[GROUP])
 {
   constexpr int bytes = sizeof(typename element<STORED>::type);
   int cols[STEPS];
   SUM value[STEPS];
   if constexpr (STORED == MACKO_ANY) load_any_steps<SUM>(values, s.values, k, lane, n, value);
   else load_steps<STORED, SUM, FULL>(start + (size_t)k * (MACKO_SLICE_ROWS * bytes), table, lane, n, value);
-  load_columns<BITS, FULL>(gaps, k, (int)s.steps, lane, base, col, cols);
+  load_columns<BITS, FULL>(gaps, k, end, lane, base, col, cols);
 #pragma unroll
   for (int j = 0; j < STEPS; j++)
     if ((FULL || j < n) && (!MASKED || k + j < length))
@@ -90,31 +91,50 @@ static __device__ __forceinline__ void add_round(const device_values &values, co
       for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
 }
 
+/* Sum of the first n gaps of a lane; n is a multiple of STEPS. */
+template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32_t *gaps, int n, int lane)
+{
+  constexpr int per = BITS ? 32 / BITS : 1;
+  unsigned sum = (unsigned)n;
+  if (BITS == 0) return 0;
+#pragma unroll 4
+  for (int k = 0; k < n; k += per) {
+    uint32_t word = __ldg(gaps + k / per * MACKO_SLICE_ROWS + lane);
+    if (BITS == 4) {
+      if (k + STEPS == n) word &= 0xffffu;
+      sum = __dp4a(word & 0x0f0f0f0fu, 0x01010101u, __dp4a(word >> 4 & 0x0f0f0f0fu, 0x01010101u, sum));
+    } else if (BITS == 8) sum = __dp4a(word, 0x01010101u, sum);
+    else sum += BITS == 16 ? (word & 0xffffu) + (word >> 16) : word;
+  }
+  return (int)sum;
+}
+
+/* Steps from .. to - 1; from is a multiple of STEPS. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
 static __device__ __forceinline__ void walk(const device_values &values, const SUM *table, const device_vectors &v,
-                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
+                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length, int from, int to,
                                             SUM sum[GROUP])
 {
   const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
-  int col = base, steps = (int)s.steps, k = 0;
+  int col = base + skip_gaps<BITS>(gaps, from, lane), k = from;
   /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What is
    * narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
   if constexpr (STORED != MACKO_F64)
-    for (; k + STEPS <= steps; k += STEPS)
-      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(values, table, v, s, start, gaps, lane, base, length, k, STEPS, &col,
+    for (; k + STEPS <= to; k += STEPS)
+      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(values, table, v, s, start, gaps, lane, base, length, k, STEPS, to, &col,
                                                              sum);
-  for (; k < steps; k += STEPS)
+  for (; k < to; k += STEPS)
     add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(values, table, v, s, start, gaps, lane, base, length, k,
-                                                           min(STEPS, steps - k), &col, sum);
+                                                           min(STEPS, to - k), to, &col, sum);
 }
 
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
                                                   const macko_slice &s, const uint32_t *gaps, int lane, int base, int length, int whole,
-                                                  SUM sum[GROUP])
+                                                  int from, int to, SUM sum[GROUP])
 {
-  if (whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(values, table, v, s, gaps, lane, base, length, sum);
-  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, sum);
+  if (whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(values, table, v, s, gaps, lane, base, length, from, to, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
 }
 
 static __device__ __forceinline__ macko_slice load_header(const uint32_t *headers, int64_t slice)
@@ -124,40 +144,79 @@ static __device__ __forceinline__ macko_slice load_header(const uint32_t *header
   return macko_slice_at(words, 0);
 }
 
+/* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table, const device_vectors &v,
+                                                    const macko_slice &s, int64_t slice, int from, int to, SUM sum[GROUP])
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
+  int64_t position = slice * MACKO_SLICE_ROWS + lane;
+  int there = position < a.nrows;
+  int length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
+  int base = s.base + lane + (int)macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane);
+  int whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
+  int64_t row = a.order && there ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + __ldg(a.order + position) : position;
+  switch (s.gap_bits) {
+  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum);
+  }
+  return row;
+}
+
+/* The table of an 8-bit code in shared memory. */
+template <int STORED, typename SUM>
+static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
+{
+  const SUM *table = (const SUM *)values.table;
+  if constexpr (STORED == MACKO_U8) {
+    for (int i = threadIdx.x; i < values.table_entries; i += THREADS) shared_table[i] = table[i];
+    __syncthreads();
+    table = shared_table;
+  }
+  return table;
+}
+
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
-  const SUM *table = (const SUM *)values.table;
-  if (STORED == MACKO_U8) {
-    for (int i = threadIdx.x; i < values.table_entries; i += THREADS) shared_table[i] = table[i];
-    table = shared_table;
-    __syncthreads();
-  }
-  int lane = threadIdx.x % MACKO_SLICE_ROWS;
-  int64_t warps = (int64_t)gridDim.x * (THREADS / MACKO_SLICE_ROWS);
-  for (int64_t slice = (int64_t)blockIdx.x * (THREADS / MACKO_SLICE_ROWS) + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
+  const SUM *table = share_table<STORED>(values, shared_table);
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
     macko_slice s = load_header(a.headers, slice);
     if (s.stencil) continue; /* the other kernel's */
-    const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
-    int64_t position = slice * MACKO_SLICE_ROWS + lane;
-    int there = position < a.nrows;
-    int length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
-    int base = s.base + lane + (int)macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane);
-    int whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
-    int64_t row = a.order && there ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + __ldg(a.order + position) : position;
     SUM sum[GROUP] = {};
-    switch (s.gap_bits) {
-    case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(values, table, v, s, gaps, lane, base, length, whole, sum); break;
-    case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(values, table, v, s, gaps, lane, base, length, whole, sum); break;
-    case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(values, table, v, s, gaps, lane, base, length, whole, sum); break;
-    case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(values, table, v, s, gaps, lane, base, length, whole, sum); break;
-    default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(values, table, v, s, gaps, lane, base, length, whole, sum);
-    }
-    if (there)
+    int64_t row = add_slice<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, slice, 0, (int)s.steps, sum);
+    if (row < a.nrows)
 #pragma unroll
       for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
   }
+}
+
+/* Several warps of a block take a part each of a slice's steps; the first adds up what they found, always in the same order. */
+template <int STORED, int VECTOR, typename SUM>
+static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors v)
+{
+  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1], sums[WARPS][MACKO_SLICE_ROWS];
+  const SUM *table = share_table<STORED>(values, shared_table);
+  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
+  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
+  SUM sum = 0;
+  if (slice < a.count) {
+    macko_slice s = load_header(a.headers, slice);
+    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
+    if (!s.stencil && (part == 0 || from < steps))
+      row = add_slice<STORED, VECTOR, SUM, 1>(a, values, table, v, s, slice, from, min(from + each, steps), &sum);
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (part || row >= a.nrows) return;
+  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
+  put_y<VECTOR>(v, 0, row, sum);
 }
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */
@@ -209,12 +268,20 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
 static slices slices_of(const macko_device_matrix *d)
 {
   return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
-          (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS};
+          (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
 }
 
-static unsigned blocks_for(int64_t slices)
+/* Until there are as many warps as a GPU holds, unless parts become too short to be worth it. */
+static int warps_for(int64_t slices, int64_t steps)
 {
-  int64_t blocks = (slices + THREADS / MACKO_SLICE_ROWS - 1) / (THREADS / MACKO_SLICE_ROWS);
+  int split = 1;
+  while (split < WARPS && slices * split < 8192 && steps >= 16 * split * slices) split *= 2;
+  return split;
+}
+
+static unsigned blocks_for(int64_t warps)
+{
+  int64_t blocks = (warps + WARPS - 1) / WARPS;
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
@@ -241,7 +308,13 @@ struct slice_launch {
   cudaStream_t stream;
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
-    unsigned blocks = blocks_for(a.count);
+    unsigned blocks = blocks_for(a.count * a.split);
+    if constexpr (GROUP == 1) {
+      if (a.split > 1) {
+        split_kernel<STORED, VECTOR, SUM><<<blocks, THREADS, 0, stream>>>(a, values, v);
+        return;
+      }
+    }
     /* A block that has loaded a table keeps it for several slices. */
     if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
     slice_kernel<STORED, VECTOR, SUM, GROUP><<<blocks, THREADS, 0, stream>>>(a, values, v);
@@ -290,6 +363,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
 {
   slices a = slices_of(d);
   int64_t stencils = d->m.plan.params[MACKO_PARAM_STENCILS];
+  a.split = warps_for(a.count, d->m.plan.params[MACKO_PARAM_VALUE_UNITS + 2]);
   if (stencils) multiply_stencils(a, d->m.value_type, p, stream);
   if (stencils < a.count) return run_product(slice_launch{a, stream}, d, p, err);
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);

@@ -206,6 +206,35 @@ START_TEST(lanes_of_several_rows)
 }
 END_TEST
 
+/* Blocks of csr as on large matrices: full ones, thousands of empty rows, rows of a few blocks, and one of so many blocks that their
+ * sums are more than there are threads. */
+START_TEST(rows_of_every_length)
+{
+  enum { ROWS = 90000, COLS = 400000 };
+  static const int longer[] = {600, 993, 1024, 1025, 5000, 300000};
+  int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(1500000 * 8), count = 0;
+  double *values = malloc(1500000 * 8);
+  test_seed(11);
+  for (int64_t i = 0; i < ROWS; i++) {
+    int64_t length = i >= 40000 && i < 44000 ? 0 : i % 1000 == 7 ? (int64_t)(test_draw() % 200) : (int64_t)(test_draw() % 21);
+    if (i % 15000 == 2) length = longer[i / 15000];
+    for (int64_t k = 0, gap = COLS / (length + 1); k < length; k++) {
+      cols[count] = k * gap + (int64_t)(test_draw() % (uint64_t)gap);
+      values[count++] = (double)(test_draw() >> 11) * 0x1p-52 - 1;
+    }
+    row_ptr[i + 1] = count;
+  }
+  test_matrix a = {"rows of every length", ROWS, COLS, row_ptr, cols, MACKO_F64, values, values};
+  test_products *p = test_products_make(&a);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR;
+  with_options(&a, p, &o);
+  test_products_free(p);
+  free(row_ptr), free(cols), free(values);
+}
+END_TEST
+
 START_TEST(refresh_takes_new_values)
 {
   macko_options o;
@@ -250,6 +279,7 @@ int main(void)
   tcase_set_timeout(all, 600), tcase_set_timeout(few, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, lanes_of_several_rows, 0, 3);
+  tcase_add_test(all, rows_of_every_length);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_loop_test(few, a_few, 0, 16);
   suite_add_tcase(suite, all), suite_add_tcase(suite, few);

@@ -1,0 +1,68 @@
+/* Which entries a block of threads takes: as many whole rows as fit, so that most blocks need nothing of each other. */
+#include "csr_blocks.h"
+
+#include <stdlib.h>
+
+/* Smaller blocks where there would be too few to fill a GPU; a piece has a multiple of MACKO_CSR_ALIGN entries. */
+static int64_t entries_for(int64_t nnz)
+{
+  int64_t entries = MACKO_CSR_ENTRIES;
+  while (entries > 256 && nnz / entries < 1024) entries /= 2;
+  return entries;
+}
+
+/* A row each for all lanes at once where that is possible. */
+static int16_t lanes_for(int64_t rows)
+{
+  int lanes = 32;
+  while (lanes > 1 && lanes * rows > MACKO_CSR_THREADS) lanes /= 2;
+  return (int16_t)lanes;
+}
+
+/* Cuts, or only counts where cut->blocks is NULL. */
+static void walk(const macko_matrix *m, macko_csr_cut *cut)
+{
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
+  int64_t limit = entries_for(m->nnz);
+  cut->nblocks = cut->nlong = cut->npieces = 0;
+  for (int64_t i = 0; i < m->nrows;) {
+    int64_t first = i, begin = macko_index(row_ptr->type, row_ptr->data, i), end = begin;
+    int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
+    for (; i < m->nrows && i - first < limit; i++) {
+      int64_t next = macko_index(row_ptr->type, row_ptr->data, i + 1);
+      if (next > stop) break;
+      end = next;
+    }
+    if (i > first) {
+      if (cut->blocks)
+        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int16_t)(end - begin),
+                                                      .rows = (int16_t)(i - first), .lanes = lanes_for(i - first)};
+      cut->nblocks++;
+      continue;
+    }
+    int64_t row_end = macko_index(row_ptr->type, row_ptr->data, i + 1), first_piece = cut->npieces;
+    for (int64_t p = begin; p < row_end; p = stop, stop += limit, cut->nblocks++, cut->npieces++)
+      if (cut->blocks)
+        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces,
+                                                      .entries = (int16_t)((stop < row_end ? stop : row_end) - p)};
+    if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first_piece, (int32_t)(cut->npieces - first_piece)};
+    cut->nlong++, i++;
+  }
+}
+
+macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err)
+{
+  *cut = (macko_csr_cut){0};
+  walk(host, cut);
+  if (cut->nblocks > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, MACKO_CSR_ENTRIES, INT32_MAX);
+  cut->blocks = malloc((size_t)cut->nblocks * sizeof *cut->blocks);
+  cut->long_rows = malloc((size_t)(cut->nlong + 1) * sizeof *cut->long_rows);
+  if (!cut->blocks || !cut->long_rows) {
+    free(cut->blocks), free(cut->long_rows);
+    *cut = (macko_csr_cut){0};
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld blocks of a matrix", (long long)cut->nblocks);
+  }
+  walk(host, cut);
+  return MACKO_OK;
+}
