@@ -99,8 +99,9 @@ typedef struct {
 /* Y = op(A) X + beta Y for k columns, wherever they are; A is sequential and up to date. */
 PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
 
-/* Hooks the products with dense matrices into A, or out of it. */
-PETSC_INTERN PetscErrorCode MackoComposeDense(Mat A, PetscBool in);
+/* Hooks the products with other types of matrices into A, or out of it. */
+PETSC_INTERN PetscErrorCode MackoComposeSeqProducts(Mat A, PetscBool in);
+PETSC_INTERN PetscErrorCode MackoComposeMPIProducts(Mat A, PetscBool in);
 
 /* ---- the GPU: device.c, or no_device.c in a build without CUDA ---- */
 
