@@ -2,11 +2,9 @@
    PETSc's own. */
 #include "matmacko.h"
 
-static PetscErrorCode ProductNumeric(Mat C)
+/* C = op(A) B */
+static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
 {
-  Mat_Product       *product = C->product;
-  Mat                A = product->A, B = product->B;
-  macko_op           op = product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N;
   const PetscScalar *b;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
   PetscBool          device = MackoDeviceAllowed(A, NULL);
@@ -36,6 +34,29 @@ static PetscErrorCode ProductNumeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(A, MACKO_OP_T, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductNumeric(Mat C)
+{
+  Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(product->A, product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N, product->B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ProductSymbolic(Mat C)
 {
   Mat_Product *product = C->product;
@@ -48,7 +69,9 @@ static PetscErrorCode ProductSymbolic(Mat C)
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!dense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  C->ops->productnumeric = ProductNumeric;
+  C->ops->productnumeric          = ProductNumeric;
+  C->ops->matmultnumeric          = MatMatMultNumeric_SeqAIJMacko_SeqDense; /* what products of three matrices call */
+  C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,6 +127,7 @@ static const struct {
                     {"MatProductSetFromOptions_transpose_seqaijmacko_seqaijmacko_C", ForwardToBase}},
   mpi_products[] = {{"MatProductSetFromOptions_mpiaijmacko_mpimaij_C", ForwardToBase},
                     {"MatProductSetFromOptions_mpiaijmacko_hypre_C", ForwardToBase},
+                    {"MatProductSetFromOptions_mpiaijmacko_mpidense_C", ForwardToBase},
                     {"MatProductSetFromOptions_mpidense_mpiaijmacko_C", ForwardToBase},
                     {"MatProductSetFromOptions_is_mpiaijmacko_C", ForwardToBase},
                     {"MatProductSetFromOptions_transpose_mpiaijmacko_mpiaijmacko_C", ForwardToBase}};

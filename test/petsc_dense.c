@@ -145,7 +145,23 @@ static PetscErrorCode product_from_the_right(Mat A, Mat *C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode (*const others[])(Mat, Mat *) = {galerkin_with_interpolation, product_from_the_right,
+/* A B A with B dense. */
+static PetscErrorCode product_of_three(Mat A, Mat *C)
+{
+  PetscInt m;
+  Mat      B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, m, m, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMatMult(A, B, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatMatMatMult(A, B, A, MAT_REUSE_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*const others[])(Mat, Mat *) = {galerkin_with_interpolation, product_from_the_right, product_of_three,
                                                        product_with_a_transposed_dense_matrix};
 enum { OTHERS = sizeof others / sizeof *others };
 
