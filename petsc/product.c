@@ -1,5 +1,4 @@
-/* Products with matrices. Dense ones: all columns at once, so that the compressed form is read once for several of them. Others are
-   PETSc's own. */
+/* Products with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
 #include "matmacko.h"
 
 /* C = op(A) B */
@@ -75,75 +74,11 @@ static PetscErrorCode ProductSymbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- products that PETSc finds by the names of the types ---- */
-
-/* "seqaij" for "seqaijmacko"; other names as they are. */
-static PetscErrorCode AppendBaseName(Mat A, char *name, size_t room)
-{
-  char  type[64];
-  char *end;
-
-  PetscFunctionBegin;
-  PetscCall(PetscStrncpy(type, ((PetscObject)A)->type_name, sizeof type));
-  PetscCall(PetscStrstr(type, "aijmacko", &end));
-  if (end) end[3] = 0;
-  PetscCall(PetscStrlcat(name, "_", room));
-  PetscCall(PetscStrlcat(name, type, room));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* What PETSc would call if ours were AIJ: asked of the same operands, in the same order. */
-static PetscErrorCode ForwardToBase(Mat C)
-{
-  Mat operands[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
-  char name[256]  = "MatProductSetFromOptions";
-  PetscErrorCode (*f)(Mat) = NULL;
-
-  PetscFunctionBegin;
-  for (int i = 0; i < 3 && operands[i]; i++) PetscCall(AppendBaseName(operands[i], name, sizeof name));
-  PetscCall(PetscStrlcat(name, "_C", sizeof name));
-  for (int i = 0; i < 3 && operands[i] && !f; i++) PetscCall(PetscObjectQueryFunction((PetscObject)operands[i], name, &f));
-  if (f) PetscCall((*f)(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ProductSetFromOptions(Mat C)
+/* What is not taken here PETSc does in its own ways. */
+PetscErrorCode MackoDenseProduct(Mat C)
 {
   PetscFunctionBegin;
   if (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB) C->ops->productsymbolic = ProductSymbolic;
-  else PetscCall(ForwardToBase(C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static const struct {
-  const char *name;
-  PetscErrorCode (*function)(Mat);
-} seq_products[] = {{"MatProductSetFromOptions_seqaijmacko_seqdense_C", ProductSetFromOptions},
-                    {"MatProductSetFromOptions_seqaijmacko_seqdensecuda_C", ProductSetFromOptions},
-                    {"MatProductSetFromOptions_seqaijmacko_seqmaij_C", ForwardToBase},
-                    {"MatProductSetFromOptions_seqaijmacko_hypre_C", ForwardToBase},
-                    {"MatProductSetFromOptions_seqdense_seqaijmacko_C", ForwardToBase},
-                    {"MatProductSetFromOptions_is_seqaijmacko_C", ForwardToBase},
-                    {"MatProductSetFromOptions_transpose_seqaijmacko_seqaijmacko_C", ForwardToBase}},
-  mpi_products[] = {{"MatProductSetFromOptions_mpiaijmacko_mpimaij_C", ForwardToBase},
-                    {"MatProductSetFromOptions_mpiaijmacko_hypre_C", ForwardToBase},
-                    {"MatProductSetFromOptions_mpiaijmacko_mpidense_C", ForwardToBase},
-                    {"MatProductSetFromOptions_mpidense_mpiaijmacko_C", ForwardToBase},
-                    {"MatProductSetFromOptions_is_mpiaijmacko_C", ForwardToBase},
-                    {"MatProductSetFromOptions_transpose_mpiaijmacko_mpiaijmacko_C", ForwardToBase}};
-
-PetscErrorCode MackoComposeSeqProducts(Mat A, PetscBool in)
-{
-  PetscFunctionBegin;
-  for (size_t i = 0; i < sizeof seq_products / sizeof *seq_products; i++)
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, seq_products[i].name, in ? seq_products[i].function : NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoComposeMPIProducts(Mat A, PetscBool in)
-{
-  PetscFunctionBegin;
-  for (size_t i = 0; i < sizeof mpi_products / sizeof *mpi_products; i++)
-    PetscCall(PetscObjectComposeFunction((PetscObject)A, mpi_products[i].name, in ? mpi_products[i].function : NULL));
+  else PetscCall(MackoForwardProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,4 +1,5 @@
-/* Products with dense matrices: all columns at once, each what a product with that column gives. */
+/* Products with and conversions to other types. Products with dense matrices: all columns at once, each what a product with that
+ * column gives. */
 #include "petsc_common.h"
 
 enum { ROWS = 41, COLS = 33 };
@@ -193,14 +194,48 @@ START_TEST(products_found_by_type_are_those_of_aij)
 }
 END_TEST
 
+static const char *const other_types[] = {MATBAIJ, MATDENSE, MATSELL, MATIS};
+enum { OTHER_TYPES = sizeof other_types / sizeof *other_types };
+
+START_TEST(conversions_to_other_types_keep_the_entries)
+{
+  Mat A, P, B;
+  Vec x, y, expected;
+  PetscReal norm, difference;
+  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), ROWS, ROWS, 9, &A));
+  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), ROWS, ROWS, 9, &P));
+  OK(MatConvert(A, other_types[_i], MAT_INITIAL_MATRIX, &B));
+  OK(MatCreateVecs(P, &x, &expected));
+  OK(VecDuplicate(expected, &y));
+  OK(VecSetRandom(x, NULL));
+  OK(MatMult(P, x, expected));
+  for (int again = 0; again < 2; again++) {
+    OK(MatMult(B, x, y));
+    OK(VecNorm(expected, NORM_2, &norm));
+    OK(VecAXPY(y, -1, expected));
+    OK(VecNorm(y, NORM_2, &difference));
+    ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "%s %d differs by %g of %g", other_types[_i], again, (double)difference,
+               (double)norm);
+    OK(MatConvert(A, other_types[_i], MAT_REUSE_MATRIX, &B));
+  }
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(VecDestroy(&expected));
+  OK(MatDestroy(&B));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 static Suite *dense_suite(void)
 {
-  Suite *s = suite_create("products with dense matrices");
+  Suite *s = suite_create("products with and conversions to other types");
   TCase *t = tcase_create("dense");
   tcase_add_test(t, columns_agree_with_vectors);
   tcase_add_test(t, other_products_are_left_to_petsc);
   /* AIJ has not the last in parallel. */
   tcase_add_loop_test(t, products_found_by_type_are_those_of_aij, 0, ranks() == 1 ? OTHERS : OTHERS - 1);
+  tcase_add_loop_test(t, conversions_to_other_types_keep_the_entries, 0, OTHER_TYPES);
   suite_add_tcase(s, t);
   return s;
 }
