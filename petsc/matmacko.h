@@ -99,8 +99,13 @@ typedef struct {
 /* Y = op(A) X + beta Y for k columns, wherever they are; A is sequential and up to date. */
 PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y);
 
-/* Hooks the products with dense matrices into A, or out of it. */
-PETSC_INTERN PetscErrorCode MackoComposeDense(Mat A, PetscBool in);
+/* Sets up the product C = A B or A^T B with B dense, if C is such a one; the others as for AIJ. */
+PETSC_INTERN PetscErrorCode MackoDenseProduct(Mat C);
+PETSC_INTERN PetscErrorCode MackoForwardProduct(Mat C);
+
+/* Hooks the products with and conversions to other types into A, or out of it. */
+PETSC_INTERN PetscErrorCode MackoComposeSeq(Mat A, PetscBool in);
+PETSC_INTERN PetscErrorCode MackoComposeMPI(Mat A, PetscBool in);
 
 /* ---- the GPU: device.c, or no_device.c in a build without CUDA ---- */
 

@@ -175,6 +175,7 @@ static PetscErrorCode MatSetFromOptions_MPIAIJMacko(Mat A, MackoOptionItems Pets
 static PetscErrorCode ComposeNothing(Mat A)
 {
   PetscFunctionBegin;
+  PetscCall(MackoComposeMPI(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijmacko_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijmacko_mpiaij_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -278,6 +279,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));
+  PetscCall(MackoComposeMPI(B, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));

@@ -1,11 +1,9 @@
 /* Products with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
 #include "matmacko.h"
 
-static PetscErrorCode ProductNumeric(Mat C)
+/* C = op(A) B */
+static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
 {
-  Mat_Product       *product = C->product;
-  Mat                A = product->A, B = product->B;
-  macko_op           op = product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N;
   const PetscScalar *b;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
   PetscBool          device = MackoDeviceAllowed(A, NULL);
@@ -35,6 +33,29 @@ static PetscErrorCode ProductNumeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(A, MACKO_OP_T, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductNumeric(Mat C)
+{
+  Mat_Product *product = C->product;
+
+  PetscFunctionBegin;
+  PetscCall(MultiplyDense(product->A, product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N, product->B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ProductSymbolic(Mat C)
 {
   Mat_Product *product = C->product;
@@ -47,24 +68,17 @@ static PetscErrorCode ProductSymbolic(Mat C)
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATSEQDENSECUDA, ""));
   if (!dense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
-  C->ops->productnumeric = ProductNumeric;
+  C->ops->productnumeric          = ProductNumeric;
+  C->ops->matmultnumeric          = MatMatMultNumeric_SeqAIJMacko_SeqDense; /* what products of three matrices call */
+  C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is not taken here PETSc does in its own ways. */
-static PetscErrorCode ProductSetFromOptions(Mat C)
+PetscErrorCode MackoDenseProduct(Mat C)
 {
   PetscFunctionBegin;
   if (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB) C->ops->productsymbolic = ProductSymbolic;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoComposeDense(Mat A, PetscBool in)
-{
-  PetscErrorCode (*f)(Mat) = in ? ProductSetFromOptions : NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijmacko_seqdense_C", f));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_seqaijmacko_seqdensecuda_C", f));
+  else PetscCall(MackoForwardProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -350,7 +350,7 @@ static PetscErrorCode MatSetFromOptions_SeqAIJMacko(Mat A, MackoOptionItems Pets
 static PetscErrorCode ComposeNothing(Mat A)
 {
   PetscFunctionBegin;
-  PetscCall(MackoComposeDense(A, PETSC_FALSE));
+  PetscCall(MackoComposeSeq(A, PETSC_FALSE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijmacko_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijmacko_seqaij_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -464,7 +464,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));
-  PetscCall(MackoComposeDense(B, PETSC_TRUE));
+  PetscCall(MackoComposeSeq(B, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJMacko));

@@ -74,6 +74,11 @@ PetscErrorCode use(Mat A)
   PetscCall(like(*A, seed, &B)); \
   __VA_ARGS__ \
   PetscCall(MatDestroy(&B));
+#define WITH_COPY(...) \
+  Mat B; \
+  PetscCall(MatDuplicate(*A, MAT_COPY_VALUES, &B)); \
+  __VA_ARGS__ \
+  PetscCall(MatDestroy(&B));
 #define WITH_DIAGONAL(...) \
   Vec d; \
   PetscCall(diagonal_vector(*A, &d)); \
@@ -100,11 +105,11 @@ OPERATION(scale_columns, WITH_DIAGONAL(PetscCall(MatDiagonalScale(*A, NULL, d));
 OPERATION(scale_both, WITH_DIAGONAL(PetscCall(MatDiagonalScale(*A, d, d));))
 OPERATION(set_diagonal, WITH_DIAGONAL(PetscCall(MatDiagonalSet(*A, d, INSERT_VALUES));))
 OPERATION(add_to_diagonal, WITH_DIAGONAL(PetscCall(MatDiagonalSet(*A, d, ADD_VALUES));))
-OPERATION(axpy_same_pattern, WITH_OTHER(1, PetscCall(MatScale(B, 3)); PetscCall(MatAXPY(*A, 0.5, B, SAME_NONZERO_PATTERN));))
+OPERATION(axpy_same_pattern, WITH_COPY(PetscCall(MatScale(B, 3)); PetscCall(MatAXPY(*A, 0.5, B, SAME_NONZERO_PATTERN));))
 OPERATION(axpy_different_pattern, WITH_OTHER(2, PetscCall(MatAXPY(*A, 0.5, B, DIFFERENT_NONZERO_PATTERN));))
 OPERATION(axpy_unknown_pattern, WITH_OTHER(3, PetscCall(MatAXPY(*A, -2, B, UNKNOWN_NONZERO_PATTERN));))
 OPERATION(aypx_different_pattern, WITH_OTHER(2, PetscCall(MatAYPX(*A, 0.5, B, DIFFERENT_NONZERO_PATTERN));))
-OPERATION(copy_same_pattern, WITH_OTHER(1, PetscCall(MatScale(B, 3)); PetscCall(MatCopy(B, *A, SAME_NONZERO_PATTERN));))
+OPERATION(copy_same_pattern, WITH_COPY(PetscCall(MatScale(B, 3)); PetscCall(MatCopy(B, *A, SAME_NONZERO_PATTERN));))
 OPERATION(copy_different_pattern, WITH_OTHER(2, PetscCall(MatCopy(B, *A, DIFFERENT_NONZERO_PATTERN));))
 OPERATION(transpose_in_place, PetscCall(MatTranspose(*A, MAT_INPLACE_MATRIX, A));)
 OPERATION(conjugate_and_negate, PetscCall(MatConjugate(*A)); PetscCall(MatScale(*A, -1));)
@@ -311,23 +316,23 @@ const change changes_in_place[] = {
   {.name = "scale by zero", .run = scale_by_zero},
   {.name = "shift", .run = shift},
   {.name = "zero entries", .run = zero_entries},
-  {.name = "zero rows", .run = zero_rows, .diagonal = 1},
+  {.name = "zero rows", .run = zero_rows},
   {.name = "zero rows, pattern kept", .run = zero_rows_keeping_pattern, .diagonal = 1},
-  {.name = "zero rows without diagonal", .run = zero_rows_without_diagonal, .diagonal = 1},
-  {.name = "zero rows and columns", .run = zero_rows_and_columns, .diagonal = 1},
+  {.name = "zero rows without diagonal", .run = zero_rows_without_diagonal},
+  {.name = "zero rows and columns", .run = zero_rows_and_columns},
   {.name = "scale rows", .run = scale_rows},
   {.name = "scale columns", .run = scale_columns},
   {.name = "scale both", .run = scale_both},
   {.name = "set diagonal", .run = set_diagonal},
   {.name = "add to diagonal", .run = add_to_diagonal},
-  {.name = "AXPY same", .run = axpy_same_pattern, .fresh_only = 1},
-  {.name = "AXPY subset", .run = axpy_subset_pattern, .fresh_only = 1},
+  {.name = "AXPY same", .run = axpy_same_pattern},
+  {.name = "AXPY subset", .run = axpy_subset_pattern, .diagonal = 1},
   {.name = "AXPY different", .run = axpy_different_pattern},
   {.name = "AXPY unknown", .run = axpy_unknown_pattern},
   {.name = "AYPX different", .run = aypx_different_pattern},
-  {.name = "copy same", .run = copy_same_pattern, .fresh_only = 1},
+  {.name = "copy same", .run = copy_same_pattern},
   {.name = "copy different", .run = copy_different_pattern},
-  {.name = "store and retrieve", .run = store_and_retrieve, .once = 1},
+  {.name = "store and retrieve", .run = store_and_retrieve, .stores = 1},
   {.name = "transpose in place", .run = transpose_in_place},
   {.name = "transpose to new", .run = transpose_to_new},
   {.name = "transpose again", .run = transpose_again},

@@ -9,9 +9,8 @@ typedef struct {
   const char *name;
   PetscErrorCode (*run)(Mat *A); /* may put another matrix in the place of *A */
   int least;                     /* rows that the matrix needs: the operation shrinks it */
-  int fresh_only;                /* counts on the pattern that make_matrix gives with seed 1 */
-  int diagonal;                  /* PETSc may refuse where a diagonal entry is missing */
-  int once;                      /* PETSc writes beyond its arrays where the pattern has grown since the last time */
+  int diagonal;                  /* needs every diagonal entry; a rank that lacks one refuses while the others wait for it */
+  int stores;                    /* AIJ copies the values to an array that never grows: not again after new nonzeros */
   int plain_type;                /* PETSc makes a matrix of its own type */
 } change;
 

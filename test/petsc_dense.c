@@ -1,4 +1,5 @@
-/* Products with dense matrices: all columns at once, each what a product with that column gives. */
+/* Products with and conversions to other types. Products with dense matrices: all columns at once, each what a product with that
+ * column gives. */
 #include "petsc_common.h"
 
 enum { ROWS = 41, COLS = 33 };
@@ -97,12 +98,144 @@ START_TEST(other_products_are_left_to_petsc)
 }
 END_TEST
 
+/* Kinds of products in which AIJ is one factor; PETSc looks for most of them by the names of the types. */
+static PetscErrorCode galerkin_with_interpolation(Mat A, Mat *C)
+{
+  Mat P, M, F;
+  MatType  type;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetType(A, &type));
+  PetscCall(make_matrix(PREALLOCATED, type, 36, 36, 3, &P)); /* rows that ranks share evenly, twice as many too */
+  PetscCall(MatCreateMAIJ(P, 2, &M));
+  PetscCall(MatGetSize(M, &n, NULL));
+  PetscCall(make_matrix(PREALLOCATED, type, n, n, 4, &F));
+  PetscCall(MatPtAP(F, M, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatDestroy(&F));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode product_with_a_transposed_dense_matrix(Mat A, Mat *C)
+{
+  PetscInt n;
+  Mat      B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, n, 5, PETSC_DETERMINE, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatTransposeMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode product_from_the_right(Mat A, Mat *C)
+{
+  PetscInt m;
+  Mat      B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, m, 5, PETSC_DETERMINE, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMult(B, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A B A with B dense. */
+static PetscErrorCode product_of_three(Mat A, Mat *C)
+{
+  PetscInt m;
+  Mat      B;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &m, NULL));
+  PetscCall(MatCreateDense(PETSC_COMM_WORLD, m, m, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &B));
+  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(MatMatMatMult(A, B, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatMatMatMult(A, B, A, MAT_REUSE_MATRIX, PETSC_DEFAULT, C));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode (*const others[])(Mat, Mat *) = {galerkin_with_interpolation, product_from_the_right, product_of_three,
+                                                       product_with_a_transposed_dense_matrix};
+enum { OTHERS = sizeof others / sizeof *others };
+
+START_TEST(products_found_by_type_are_those_of_aij)
+{
+  Mat A, P, X = NULL, Y = NULL;
+  Vec x, y, expected;
+  PetscReal norm, difference;
+  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), COLS, COLS, 5, &A));
+  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), COLS, COLS, 5, &P));
+  OK((*others[_i])(P, &Y));
+  OK((*others[_i])(A, &X));
+  OK(MatCreateVecs(Y, &x, &expected));
+  OK(MatCreateVecs(X, NULL, &y));
+  OK(VecSetRandom(x, NULL));
+  OK(MatMult(Y, x, expected));
+  OK(MatMult(X, x, y));
+  OK(VecNorm(expected, NORM_2, &norm));
+  OK(VecAXPY(y, -1, expected));
+  OK(VecNorm(y, NORM_2, &difference));
+  ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "product %d differs by %g of %g", _i, (double)difference, (double)norm);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(VecDestroy(&expected));
+  OK(MatDestroy(&X));
+  OK(MatDestroy(&Y));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+static const char *const other_types[] = {MATBAIJ, MATDENSE, MATSELL, MATIS};
+enum { OTHER_TYPES = sizeof other_types / sizeof *other_types };
+
+START_TEST(conversions_to_other_types_keep_the_entries)
+{
+  Mat A, P, B;
+  Vec x, y, expected;
+  PetscReal norm, difference;
+  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), ROWS, ROWS, 9, &A));
+  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), ROWS, ROWS, 9, &P));
+  OK(MatConvert(A, other_types[_i], MAT_INITIAL_MATRIX, &B));
+  OK(MatCreateVecs(P, &x, &expected));
+  OK(VecDuplicate(expected, &y));
+  OK(VecSetRandom(x, NULL));
+  OK(MatMult(P, x, expected));
+  for (int again = 0; again < 2; again++) {
+    OK(MatMult(B, x, y));
+    OK(VecNorm(expected, NORM_2, &norm));
+    OK(VecAXPY(y, -1, expected));
+    OK(VecNorm(y, NORM_2, &difference));
+    ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "%s %d differs by %g of %g", other_types[_i], again, (double)difference,
+               (double)norm);
+    OK(MatConvert(A, other_types[_i], MAT_REUSE_MATRIX, &B));
+  }
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(VecDestroy(&expected));
+  OK(MatDestroy(&B));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 static Suite *dense_suite(void)
 {
-  Suite *s = suite_create("products with dense matrices");
+  Suite *s = suite_create("products with and conversions to other types");
   TCase *t = tcase_create("dense");
   tcase_add_test(t, columns_agree_with_vectors);
   tcase_add_test(t, other_products_are_left_to_petsc);
+  /* AIJ has not the last in parallel. */
+  tcase_add_loop_test(t, products_found_by_type_are_those_of_aij, 0, ranks() == 1 ? OTHERS : OTHERS - 1);
+  tcase_add_loop_test(t, conversions_to_other_types_keep_the_entries, 0, OTHER_TYPES);
   suite_add_tcase(s, t);
   return s;
 }
