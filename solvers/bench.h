@@ -40,6 +40,14 @@ typedef struct {
  * Errors: INVALID_ARGUMENT. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
+/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated along
+ * the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with macko_free_csr.
+ * Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
+macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
+
+/* What tables call it: the name without folders. Returns label. */
+const char *bench_label(const char *name, char *label, size_t room);
+
 /* The vector type that goes with a matrix: its own values' type. */
 #define BENCH_VECTOR(csr) ((csr)->value_type)
 

@@ -41,7 +41,9 @@ static void help(void)
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
          "  --json FILE        the table with every detail\n\n"
-         "Generated matrices:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help);
+         "Generated matrices:\n%s"
+         "  tile:MATRIX:MB          copies of MATRIX, a file or a generated one, along the diagonal until they are MB megabytes as CSR\n",
+         gpu_matrices, cpu_matrices, cpu.encodings, generate_help);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
@@ -61,25 +63,12 @@ macko_status bench_encoding(const char *name, macko_target target, macko_options
   return s || !dot ? s : macko_options_set(options, "values", dot, err);
 }
 
-/* ---- matrices ---- */
-
-static int is_file(const char *name)
-{
-  FILE *f = fopen(name, "rb");
-  if (f) fclose(f);
-  return f != NULL;
-}
-
-static macko_status bench_matrix(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
+static macko_status measure(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr a = {0};
-  const char *slash = strrchr(name, '/');
-  macko_status s = is_file(name) ? macko_read(name, NULL, &a, NULL, err) : generate_matrix(name, &a, err);
-  if (!s && (a.row_ptr_type != MACKO_I32 || a.col_type != MACKO_I32)) {
-    snprintf(err->text, sizeof err->text, "%s: the peers take 32-bit indices only", name);
-    s = MACKO_UNSUPPORTED;
-  }
-  if (!s) s = d->run(slash ? slash + 1 : name, &a, settings, table, err);
+  char label[96];
+  macko_status s = bench_matrix(name, &a, err);
+  if (!s) s = d->run(bench_label(name, label, sizeof label), &a, settings, table, err);
   macko_free_csr(&a);
   return s;
 }
@@ -119,7 +108,7 @@ static int run_all(const device *d, char **names, int count, bench_settings *set
   FILE *rows = tsv ? open_output(tsv) : NULL, *all = json ? open_output(json) : NULL;
   for (int i = 0; i < count; i++) {
     int from = table.count;
-    if (bench_matrix(d, names[i], settings, &table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
+    if (measure(d, names[i], settings, &table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
     bench_print(stdout, &table, settings, from);
     if (rows) bench_print_tsv(rows, &table, settings, from);
   }
