@@ -1,4 +1,4 @@
-/* macko-bench: from names to matrices. */
+/* macko-bench: from names to matrices, and sets of names. */
 #include "bench.h"
 #include "generate.h"
 
@@ -29,6 +29,41 @@ static macko_status read_or_generate(const char *name, macko_csr *a, macko_error
   if (s || (a->row_ptr_type == MACKO_I32 && a->col_type == MACKO_I32)) return s;
   macko_free_csr(a);
   return fail(err, MACKO_UNSUPPORTED, "%s: the peers take 32-bit indices only", name);
+}
+
+/* ---- sets ---- */
+
+/* Every shape with every last number. Those of pruned-shapes are the weights of OPT, Llama 2 and 3, Qwen 2 and Mistral models that
+ * the authors of format macko measured, in their order. */
+static const struct {
+  const char *name, *kind, *shapes, *numbers;
+} sets[] = {
+    {"pruned-shapes", "pruned",
+     "4096x4096 8192x8192 8192x29568 32000x5120 32000x8192 28672x8192 5120x5120 5120x13824 3584x20480 4096x11008 13824x5120 "
+     "18944x3584 14336x4096 4096x14336 8192x28672 11008x4096 32000x4096 20480x3584 3584x18944 21504x7168 7168x7168 28672x7168 "
+     "7168x28672 27648x9216 9216x9216 36864x9216 9216x36864 36864x12288 12288x12288 49152x12288 12288x49152", "50 70 90"},
+    {"pruned-sweep", "pruned", "12288x12288", "10 20 30 40 50 60 70 80 90 95"},
+    {"patterns", "pattern", "12288x12288", "2 3 4 6 8 16"}};
+
+const char bench_matrix_help[] =
+    "  tile:MATRIX:MB          copies of MATRIX, a file or a generated one, along the diagonal until they are MB megabytes as CSR\n"
+    "  pruned-shapes           pruned weights of 31 shapes of language models, each with 50, 70 and 90 percent dropped\n"
+    "  pruned-sweep            pruned:12288x12288 with 10 to 95 percent dropped\n"
+    "  patterns                pattern:12288x12288 with N of 2, 3, 4, 6, 8 and 16\n";
+
+void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context)
+{
+  for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
+    if (strcmp(name, sets[i].name)) continue;
+    for (const char *shape = sets[i].shapes; *shape; shape += strcspn(shape, " "), shape += strspn(shape, " "))
+      for (const char *number = sets[i].numbers; *number; number += strcspn(number, " "), number += strspn(number, " ")) {
+        char text[96];
+        snprintf(text, sizeof text, "%s:%.*s:%.*s", sets[i].kind, (int)strcspn(shape, " "), shape, (int)strcspn(number, " "), number);
+        use(context, text);
+      }
+    return;
+  }
+  use(context, name);
 }
 
 /* ---- tile:NAME:MEGABYTES ---- */
