@@ -33,8 +33,8 @@ static macko_status read_or_generate(const char *name, macko_csr *a, macko_error
 
 /* ---- sets ---- */
 
-/* Every shape with every last number. Those of pruned-shapes are the weights of OPT, Llama 2 and 3, Qwen 2 and Mistral models that
- * the authors of format macko measured, in their order. */
+/* Every shape with every last number. Those of pruned-shapes are the layers of language models in the benchmark that the authors of
+ * format macko published (arXiv 2511.13061), in their order. */
 static const struct {
   const char *name, *kind, *shapes, *numbers;
 } sets[] = {
