@@ -12,7 +12,7 @@ enum { MATRICES = 512 };
 
 static const char gpu_matrices[] =
     "5-point:2048,9-point:2048,7-point:192,27-point:160,5-point:2048:random,7-point:192:random,27-point:160:random,elasticity:72,"
-    "mesh:160,banded:2000000x24,rmat:20,erdos:2000000x16,pruned:12288x12288:50,pruned:12288x12288:70,pruned:12288x12288:90,"
+    "mesh:128,banded:2000000x24,rmat:20,erdos:2000000x16,pruned:12288x12288:50,pruned:12288x12288:70,pruned:12288x12288:90,"
     "pruned:28672x8192:50,pattern:12288x12288:4";
 static const char cpu_matrices[] =
     "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,7-point:144:random,27-point:112:random,"
