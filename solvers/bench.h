@@ -9,13 +9,14 @@
 /* One way to multiply by one matrix. Times are medians of repeats; 0 where there is nothing to measure. */
 typedef struct {
   char matrix[96], name[48], detail[256];
-  int peer;                      /* 1: not ours, what ratios are taken against */
+  int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
+  int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
   int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
   int64_t moved;                 /* matrix, x once, y once */
   double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
   double plan, encode, refresh, upload; /* seconds; a peer's preparation counts as encode */
-  double difference;             /* |y - y_first| / |y_first| in the 2-norm */
+  double difference;             /* |y - y_first| / |y_first| in the 2-norm, NAN where that is none */
 } bench_result;
 
 typedef struct {
@@ -40,6 +41,20 @@ typedef struct {
  * Errors: INVALID_ARGUMENT. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
+/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated along
+ * the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with macko_free_csr.
+ * Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
+macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
+
+/* Calls `use` for every matrix of the set of that name, or for the name itself if it is no set. */
+void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context);
+
+/* The sets and tile as help text. */
+extern const char bench_matrix_help[];
+
+/* What tables call it: the name without folders. Returns label. */
+const char *bench_label(const char *name, char *label, size_t room);
+
 /* The vector type that goes with a matrix: its own values' type. */
 #define BENCH_VECTOR(csr) ((csr)->value_type)
 
@@ -54,11 +69,48 @@ macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *s
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
 void bench_cpu_close(void);
 
-/* ---- bench_report.c ---- */
+/* A product that is further off than this is wrong: above what rounding to 8 bits of mantissa explains. */
+#define BENCH_WRONG 0.02
 
-/* Rows from number `from` on, as aligned columns for people or as tab-separated values; a heading before row 0. */
+/* ---- bench_report.c: what follows from the results. NAN where something is missing ---- */
+
+double bench_time(const bench_result *r); /* microseconds that ratios are taken of: with caches emptied where that was measured */
+/* The least that `of` gives for the peers that keep all of the values of r's matrix; dense ones only if asked for. */
+double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense);
+double bench_bytes(const bench_result *r);
+
+/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this one's,
+ * and plan, encode (with upload) and refresh in multiplies of plain CSR. */
+double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+
+/* Rows from number `from` on, as aligned columns for people; a heading before row 0. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+
+/* ---- bench_files.c ---- */
+
+/* One line, marked as a comment: machine, ceilings, cache, repeats. */
+void bench_print_heading(FILE *f, const bench_settings *settings);
+
+/* Rows from number `from` on as tab-separated values, headings before row 0; all rows as JSON. */
 void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings);
+
+/* Appends the rows of a file that bench_print_tsv wrote; settings get the machine of the first such file.
+ * Errors: IO, PARSE (file and line), OUT_OF_MEMORY. */
+macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings *settings, macko_error *err);
+
+/* ---- bench_plot.c ---- */
+
+/* Draws PREFIX-size, PREFIX-time and, of pruned matrices beside cuBLAS, PREFIX-sparsity, each as .svg and .png, through gnuplot and
+ * PREFIX.gnuplot, which is left there. Without gnuplot a sentence on stderr says how to draw later: no error.
+ * Errors: IO, INVALID_ARGUMENT (nothing to draw), DEVICE (gnuplot fails). */
+macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err);
 
 #endif

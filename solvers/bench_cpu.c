@@ -143,7 +143,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   if (!s) s = time_preparation(a, &options, o, m, err);
   if (s) return s;
   macko_get_info(o->matrix, &info);
-  m->bytes = info.bytes;
+  m->bytes = info.bytes, m->lossy = info.lossy;
   snprintf(m->detail, sizeof m->detail, "%s", info.reason);
   return MACKO_OK;
 }
@@ -246,10 +246,14 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
 {
   for (int i = 0; i < count; i++) {
     const bench_method *m = &methods[i];
+    if (!(apart[i] <= BENCH_WRONG)) {
+      fprintf(stderr, "%s: %s left out: its product is off by %.1e\n", matrix, m->name, apart[i]);
+      continue;
+    }
     bench_result *r = bench_add(table);
     if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
-    *r = (bench_result){.peer = m->peer, .cached = cached, .nrows = a->nrows, .ncols = a->ncols, .bytes = m->bytes, .plan = m->plan,
-                        .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
+    *r = (bench_result){.peer = m->peer, .lossy = m->lossy, .cached = cached, .nrows = a->nrows, .ncols = a->ncols, .bytes = m->bytes,
+                        .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
     r->warm = 1e6 * median(times + i * repeats, repeats);

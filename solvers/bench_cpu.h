@@ -9,7 +9,7 @@ typedef struct bench_method {
   void (*close)(struct bench_method *m);
   void *own;
   int64_t bytes;
-  int peer;
+  int peer, lossy;
   double plan, encode, refresh; /* seconds */
   char name[48], detail[256];
 } bench_method;

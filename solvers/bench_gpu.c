@@ -13,11 +13,17 @@
 enum { WARM_UP = 5 };
 #define FLUSH_BYTES ((size_t)512 << 20)
 
-static double now(void)
+double bench_gpu_now(void)
 {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static macko_status no_memory(macko_error *err)
+{
+  snprintf(err->text, sizeof err->text, "no memory on the host");
+  return err->status = MACKO_OUT_OF_MEMORY;
 }
 
 static int compare_times(const void *a, const void *b)
@@ -37,7 +43,8 @@ typedef struct {
 static macko_status open_stopwatch(stopwatch *w, int repeats, macko_error *err)
 {
   *w = (stopwatch){.times = malloc((size_t)repeats * sizeof *w->times)};
-  macko_status s = bench_cuda(cudaEventCreate(&w->from), "an event", err);
+  macko_status s = w->times ? MACKO_OK : no_memory(err);
+  if (!s) s = bench_cuda(cudaEventCreate(&w->from), "an event", err);
   if (!s) s = bench_cuda(cudaEventCreate(&w->to), "an event", err);
   if (!s) s = bench_cuda(cudaMalloc(&w->flush, FLUSH_BYTES), "memory to flush the cache", err);
   return s;
@@ -92,13 +99,14 @@ typedef struct {
 static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
 {
   size_t size = (size_t)macko_type_bytes(BENCH_VECTOR(a)), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
-  *v = (vectors){.type = BENCH_VECTOR(a), .nrows = a->nrows, .ncols = a->ncols, .host = malloc(most), .first = calloc(most, 1)};
+  *v = (vectors){.type = BENCH_VECTOR(a), .nrows = a->nrows, .ncols = a->ncols, .host = malloc(most + 1), .first = calloc(most + 1, 1)};
   uint64_t state = 1;
   for (int64_t j = 0; v->host && j < a->ncols; j++) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     put(v->type, v->host, j, (double)(state >> 40) * 0x1p-23 - 1);
   }
-  macko_status s = bench_cuda(cudaMalloc(&v->x, most + 256), "memory for x", err);
+  macko_status s = v->host && v->first ? MACKO_OK : no_memory(err);
+  if (!s) s = bench_cuda(cudaMalloc(&v->x, most + 256), "memory for x", err);
   if (!s) s = bench_cuda(cudaMalloc(&v->y, most + 256), "memory for y", err);
   if (!s) s = bench_cuda(cudaMemcpy(v->x, v->host, (size_t)a->ncols * size, cudaMemcpyHostToDevice), "copying x", err);
   return s;
@@ -144,33 +152,50 @@ static macko_status run_ours(const bench_contender *c, cudaStream_t stream, mack
 static void close_ours(bench_contender *c)
 {
   ours *o = c->own;
-  macko_device_destroy(&o->d);
+  if (o) macko_device_destroy(&o->d);
   free(o);
+}
+
+/* Everything that comes before the first multiply, and new values for the same pattern; the host's part and the device's. */
+static macko_status prepare_ours(const macko_csr *a, const macko_options *options, ours *o, bench_contender *c, bench_result *r,
+                                 macko_error *err)
+{
+  macko_matrix *m = NULL;
+  macko_info info;
+  double start = bench_gpu_now();
+  macko_status s = macko_predict(a, options, &info, err);
+  r->plan = bench_gpu_now() - start;
+  start = bench_gpu_now();
+  if (!s) s = macko_encode(a, options, &m, err);
+  r->encode = bench_gpu_now() - start;
+  if (s) return s;
+  macko_get_info(m, &info);
+  c->bytes = info.bytes, c->lossy = info.lossy;
+  snprintf(c->detail, sizeof c->detail, "%s", info.reason);
+  start = bench_gpu_now();
+  s = macko_to_device(m, NULL, &o->d, err);
+  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "upload", err);
+  r->upload = bench_gpu_now() - start;
+  start = bench_gpu_now();
+  if (!s) s = macko_refresh(m, a, err);
+  if (!s) s = macko_device_refresh(o->d, m, NULL, NULL, err);
+  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "refresh", err);
+  r->refresh = bench_gpu_now() - start;
+  macko_destroy(&m);
+  return s;
 }
 
 static macko_status open_ours(const char *name, const macko_csr *a, const vectors *v, bench_contender *c, bench_result *r, macko_error *err)
 {
   macko_options options;
-  macko_matrix *m = NULL;
-  macko_info info;
   ours *o = calloc(1, sizeof *o);
   *c = (bench_contender){.close = close_ours, .own = o, .x = v->x, .y = v->y};
   snprintf(c->name, sizeof c->name, "%s", name);
+  if (!o) return no_memory(err);
   *o = (ours){.type = v->type, .nrows = a->nrows, .ncols = a->ncols};
-  double start = now();
   macko_status s = bench_encoding(name, MACKO_TARGET_GPU, &options, err);
-  if (!s) s = macko_encode(a, &options, &m, err);
-  if (s) return s;
-  r->encode = now() - start;
-  macko_get_info(m, &info);
-  c->bytes = info.bytes;
-  snprintf(c->detail, sizeof c->detail, "%s", info.reason);
-  start = now();
-  s = macko_to_device(m, NULL, &o->d, err);
-  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "upload", err);
-  r->upload = now() - start;
+  if (!s) s = prepare_ours(a, &options, o, c, r, err);
   if (!s) c->run = run_ours;
-  macko_destroy(&m);
   return s;
 }
 
@@ -183,9 +208,14 @@ static macko_status measure(const char *matrix, const macko_csr *a, const bench_
   snprintf(r->name, sizeof r->name, "%s", c->name);
   snprintf(r->detail, sizeof r->detail, "%s", c->detail);
   r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
-  r->bytes = c->bytes;
+  r->bytes = c->bytes, r->lossy = c->lossy;
+  if (r->peer) r->encode = c->preparation;
   r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(v->type);
   macko_status s = check(c, v, table->count == 0 || strcmp(table->all[table->count - 1].matrix, matrix), &r->difference, err);
+  if (!s && !(r->difference <= BENCH_WRONG)) {
+    snprintf(err->text, sizeof err->text, "its product is off by %.1e", r->difference);
+    return err->status = MACKO_CORRUPT;
+  }
   if (!s) s = median(w, c, repeats, 1, &r->flushed, err);
   if (!s) s = median(w, c, repeats, 0, &r->warm, err);
   bench_result *room = s ? NULL : bench_add(table);
@@ -193,20 +223,15 @@ static macko_status measure(const char *matrix, const macko_csr *a, const bench_
   return s;
 }
 
-static macko_status bench_peers(const char *matrix, const macko_csr *a, vectors *v, stopwatch *w, int repeats, bench_table *table,
-                                macko_error *err)
+/* Leaves out with a sentence what cannot be measured: no reason to stop. */
+static void measure_or_say(const char *matrix, const macko_csr *a, macko_status opened, bench_contender *c, vectors *v, stopwatch *w,
+                           int repeats, bench_table *table, bench_result *r, macko_error *err)
 {
-  macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < BENCH_PEERS; i++) {
-    bench_contender c;
-    bench_result r = {.peer = 1};
-    s = bench_open_peer(i, a, v->x, v->y, &c, err);
-    if (!s && c.run) s = measure(matrix, a, &c, v, w, repeats, table, &r, err);
-    else fprintf(stderr, "%s: %s left out: %s\n", matrix, c.name, s ? err->text : c.detail);
-    c.close(&c);
-    if (s) cudaGetLastError(), s = MACKO_OK; /* a peer that fails is no reason to stop */
-  }
-  return s;
+  macko_status s = opened;
+  if (!s && c->run) s = measure(matrix, a, c, v, w, repeats, table, r, err);
+  if (s || !c->run) fprintf(stderr, "%s: %s left out: %s\n", matrix, c->name, s ? err->text : c->detail);
+  c->close(c);
+  if (s) cudaGetLastError();
 }
 
 macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
@@ -215,17 +240,19 @@ macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *s
   vectors v;
   stopwatch w;
   snprintf(names, sizeof names, "%s", settings->encodings);
-  macko_status s = open_stopwatch(&w, settings->repeats, err), first;
-  first = open_vectors(a, &v, err);
-  if (!s) s = first;
-  if (!s) s = bench_peers(matrix, a, &v, &w, settings->repeats, table, err);
+  macko_status s = open_stopwatch(&w, settings->repeats, err), filled = open_vectors(a, &v, err);
+  if (!s) s = filled;
+  for (int i = 0; !s && i < BENCH_PEERS; i++) {
+    bench_contender c;
+    bench_result r = {.peer = 1};
+    macko_status opened = bench_open_peer(i, a, v.x, v.y, &c, err);
+    measure_or_say(matrix, a, opened, &c, &v, &w, settings->repeats, table, &r, err);
+  }
   for (char *name = strtok_r(names, ",", &save); !s && name; name = strtok_r(NULL, ",", &save)) {
     bench_contender c;
     bench_result r = {0};
-    macko_status refused = open_ours(name, a, &v, &c, &r, err);
-    if (!refused) s = measure(matrix, a, &c, &v, &w, settings->repeats, table, &r, err);
-    else fprintf(stderr, "%s: %s left out: %s\n", matrix, name, err->text);
-    c.close(&c);
+    macko_status opened = open_ours(name, a, &v, &c, &r, err);
+    measure_or_say(matrix, a, opened, &c, &v, &w, settings->repeats, table, &r, err);
   }
   close_vectors(&v);
   close_stopwatch(&w);

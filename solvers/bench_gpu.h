@@ -13,13 +13,17 @@ typedef struct bench_contender {
   void *own;
   void *x, *y; /* device */
   int64_t bytes;
+  int lossy;
+  double preparation; /* seconds that a peer spends once before it multiplies */
   char name[48], detail[256];
 } bench_contender;
 
-enum { BENCH_PEERS = 5 };
+enum { BENCH_PEERS = 9 };
 
 /* Peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices); run is NULL if that peer cannot take this matrix, with the reason in detail. */
 macko_status bench_open_peer(int peer, const macko_csr *csr, void *x, void *y, bench_contender *c, macko_error *err);
+
+double bench_gpu_now(void); /* seconds */
 
 macko_status bench_cuda(cudaError_t error, const char *what, macko_error *err);
 

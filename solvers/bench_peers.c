@@ -1,5 +1,6 @@
-/* What macko-bench compares with: cuSPARSE's CSR (both algorithms, preprocessed), COO and sliced ELL (32 rows), and cuBLAS on the dense
- * matrix where it is small enough. */
+/* What macko-bench compares with: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also with values in
+ * f32), COO and sliced ELL (32 rows), and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a peer prepares
+ * is not in its times. */
 #include "bench_gpu.h"
 
 #include <cublas_v2.h>
@@ -9,17 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CSR_ALG1, CSR_ALG2, COO, SELL, DENSE };
 enum { SLICE = 32, ARRAYS = 4 };
-#define DENSE_LIMIT 4e9 /* bytes */
+#define DENSE_LIMIT 8e9      /* bytes */
+static const double sparsest = 0.02; /* share of nonzeros; a dense product that is further from dense is no rival */
 
 typedef struct {
   cusparseHandle_t sparse;
   cublasHandle_t dense;
   cusparseSpMatDescr_t matrix;
   cusparseDnVecDescr_t x, y;
-  cudaDataType type, compute;
+  cudaDataType type, vector, compute;
   cusparseSpMVAlg_t algorithm;
+  int preprocess;
   int64_t nrows, ncols;
   void *arrays[ARRAYS], *buffer;
 } peer;
@@ -53,6 +55,52 @@ static cudaDataType data_type(macko_type type)
   return type == MACKO_F64 ? CUDA_R_64F : type == MACKO_F32 ? CUDA_R_32F : type == MACKO_F16 ? CUDA_R_16F : CUDA_R_16BF;
 }
 
+/* ---- running ---- */
+
+static const double one = 1, zero = 0;
+static const float one_f32 = 1, zero_f32 = 0;
+
+static macko_status run_sparse(const bench_contender *c, cudaStream_t stream, macko_error *err)
+{
+  const peer *p = c->own;
+  int f64 = p->compute == CUDA_R_64F;
+  cusparseSetStream(p->sparse, stream);
+  return sparse(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, f64 ? (const void *)&one : &one_f32, p->matrix, p->x,
+                             f64 ? (const void *)&zero : &zero_f32, p->y, p->compute, p->algorithm, p->buffer), c->name, err);
+}
+
+static macko_status run_gemm(const bench_contender *c, cudaStream_t stream, macko_error *err)
+{
+  const peer *p = c->own;
+  int f64 = p->type == CUDA_R_64F, m = (int)p->nrows, k = (int)p->ncols;
+  cublasSetStream(p->dense, stream);
+  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, 1, k, f64 ? (const void *)&one : &one_f32, p->arrays[0], p->type, k,
+                                  c->x, p->type, k, f64 ? (const void *)&zero : &zero_f32, c->y, p->type, m,
+                                  f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : say(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
+}
+
+/* cuBLAS declares these for C++ only. */
+#define GEMV_HALF cublasHandle_t, cublasOperation_t, int, int, const float *, const void *, int, long long, const void *, int, long long, \
+                  const float *, void *, int, long long, int
+cublasStatus_t cublasHSHgemvStridedBatched(GEMV_HALF);
+cublasStatus_t cublasTSTgemvStridedBatched(GEMV_HALF);
+
+static macko_status run_gemv(const bench_contender *c, cudaStream_t stream, macko_error *err)
+{
+  const peer *p = c->own;
+  const void *a = p->arrays[0];
+  int m = (int)p->ncols, n = (int)p->nrows; /* stored by columns, the matrix is its transpose */
+  cublasStatus_t s;
+  cublasSetStream(p->dense, stream);
+  if (p->type == CUDA_R_64F) s = cublasDgemv(p->dense, CUBLAS_OP_T, m, n, &one, a, m, c->x, 1, &zero, c->y, 1);
+  else if (p->type == CUDA_R_32F) s = cublasSgemv(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, c->x, 1, &zero_f32, c->y, 1);
+  else if (p->type == CUDA_R_16F)
+    s = cublasHSHgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, 0, c->x, 1, 0, &zero_f32, c->y, 1, 0, 1);
+  else s = cublasTSTgemvStridedBatched(p->dense, CUBLAS_OP_T, m, n, &one_f32, a, m, 0, c->x, 1, 0, &zero_f32, c->y, 1, 0, 1);
+  return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : say(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
+}
+
 /* ---- the forms ---- */
 
 static macko_status make_csr(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
@@ -81,6 +129,22 @@ static macko_status make_coo(peer *p, const macko_csr *a, bench_contender *c, ma
   if (s) return s;
   return sparse(cusparseCreateCoo(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I,
                                   CUSPARSE_INDEX_BASE_ZERO, p->type), "describing COO", err);
+}
+
+static macko_status make_csr_f32(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
+{
+  int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+  macko_csr half = *a;
+  if (a->value_type != MACKO_F64) return snprintf(c->detail, sizeof c->detail, "for f64 matrices only"), MACKO_OK;
+  float *values = malloc((size_t)nnz * sizeof *values + 4);
+  if (!values) return say(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
+  for (int64_t q = 0; q < nnz; q++) values[q] = (float)((const double *)a->values)[q];
+  half.values = values, half.value_type = MACKO_F32;
+  p->type = CUDA_R_32F;
+  c->lossy = 1;
+  macko_status s = make_csr(p, &half, c, err);
+  free(values);
+  return s;
 }
 
 /* Slots of every slice, column by column; -1 marks padding. */
@@ -127,6 +191,8 @@ static macko_status make_dense(peer *p, const macko_csr *a, bench_contender *c, 
   int64_t size = macko_type_bytes(a->value_type);
   if ((double)a->nrows * (double)a->ncols * (double)size > DENSE_LIMIT)
     return snprintf(c->detail, sizeof c->detail, "the dense matrix is too big"), MACKO_OK;
+  if (row_ptr[a->nrows] < sparsest * (double)a->nrows * (double)a->ncols)
+    return snprintf(c->detail, sizeof c->detail, "far from dense"), MACKO_OK;
   char *dense = calloc((size_t)(a->nrows * a->ncols), (size_t)size);
   if (!dense) return say(err, MACKO_OUT_OF_MEMORY, "dense", "no memory");
   for (int64_t i = 0; i < a->nrows; i++)
@@ -135,32 +201,15 @@ static macko_status make_dense(peer *p, const macko_csr *a, bench_contender *c, 
   macko_status s = upload(p, 0, dense, a->nrows * a->ncols * size, c, err);
   free(dense);
   if (!s && cublasCreate(&p->dense) != CUBLAS_STATUS_SUCCESS) s = say(err, MACKO_DEVICE, "cuBLAS", "does not start");
+  if (!s) c->run = run_gemm;
   return s;
 }
 
-/* ---- running ---- */
-
-static const double one = 1, zero = 0;
-static const float one_f32 = 1, zero_f32 = 0;
-
-static macko_status run_sparse(const bench_contender *c, cudaStream_t stream, macko_error *err)
+static macko_status make_dense_vector(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
-  const peer *p = c->own;
-  int f64 = p->compute == CUDA_R_64F;
-  cusparseSetStream(p->sparse, stream);
-  return sparse(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, f64 ? (const void *)&one : &one_f32, p->matrix, p->x,
-                             f64 ? (const void *)&zero : &zero_f32, p->y, p->compute, p->algorithm, p->buffer), c->name, err);
-}
-
-static macko_status run_dense(const bench_contender *c, cudaStream_t stream, macko_error *err)
-{
-  const peer *p = c->own;
-  int f64 = p->type == CUDA_R_64F, m = (int)p->nrows, k = (int)p->ncols;
-  cublasSetStream(p->dense, stream);
-  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, 1, k, f64 ? (const void *)&one : &one_f32, p->arrays[0], p->type, k,
-                                  c->x, p->type, k, f64 ? (const void *)&zero : &zero_f32, c->y, p->type, m,
-                                  f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
-  return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : say(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
+  macko_status s = make_dense(p, a, c, err);
+  if (c->run) c->run = run_gemv;
+  return s;
 }
 
 static void close_peer(bench_contender *c)
@@ -183,15 +232,18 @@ static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
   size_t bytes = 0;
   int f64 = p->compute == CUDA_R_64F;
   const void *alpha = f64 ? (const void *)&one : &one_f32, *beta = f64 ? (const void *)&zero : &zero_f32;
-  macko_status s = sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->type), "describing x", err);
-  if (!s) s = sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->type), "describing y", err);
+  macko_status s = sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->vector), "describing x", err);
+  if (!s) s = sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->vector), "describing y", err);
   if (!s)
     s = sparse(cusparseSpMV_bufferSize(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y, p->compute,
                                        p->algorithm, &bytes), "sizing the work space", err);
   if (!s) s = bench_cuda(cudaMalloc(&p->buffer, bytes + 256), "the work space", err);
-  if (!s)
+  double start = bench_gpu_now();
+  if (!s && p->preprocess)
     s = sparse(cusparseSpMV_preprocess(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y, p->compute,
                                        p->algorithm, p->buffer), "preprocessing", err);
+  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "preprocessing", err);
+  if (p->preprocess) c->preparation = bench_gpu_now() - start;
   if (!s) c->run = run_sparse;
   return s;
 }
@@ -201,19 +253,25 @@ macko_status bench_open_peer(int number, const macko_csr *a, void *x, void *y, b
   static const struct {
     const char *name;
     cusparseSpMVAlg_t algorithm;
+    int preprocess;
     macko_status (*make)(peer *, const macko_csr *, bench_contender *, macko_error *);
-  } peers[BENCH_PEERS] = {{"cusparse-csr1", CUSPARSE_SPMV_CSR_ALG1, make_csr}, {"cusparse-csr2", CUSPARSE_SPMV_CSR_ALG2, make_csr},
-                          {"cusparse-coo", CUSPARSE_SPMV_COO_ALG1, make_coo}, {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, make_sell},
-                          {"cublas", CUSPARSE_SPMV_ALG_DEFAULT, make_dense}};
+  } peers[BENCH_PEERS] = {{"cusparse-csr1", CUSPARSE_SPMV_CSR_ALG1, 1, make_csr},
+                          {"cusparse-csr1-plain", CUSPARSE_SPMV_CSR_ALG1, 0, make_csr},
+                          {"cusparse-csr2", CUSPARSE_SPMV_CSR_ALG2, 1, make_csr},
+                          {"cusparse-csr2-plain", CUSPARSE_SPMV_CSR_ALG2, 0, make_csr},
+                          {"cusparse-coo", CUSPARSE_SPMV_COO_ALG1, 1, make_coo},
+                          {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, 1, make_sell},
+                          {"cusparse-csr1-f32", CUSPARSE_SPMV_CSR_ALG1, 1, make_csr_f32},
+                          {"cublas-gemm", CUSPARSE_SPMV_ALG_DEFAULT, 0, make_dense},
+                          {"cublas-gemv", CUSPARSE_SPMV_ALG_DEFAULT, 0, make_dense_vector}};
   *c = (bench_contender){.close = close_peer, .x = x, .y = y};
   snprintf(c->name, sizeof c->name, "%s", peers[number].name);
   peer *p = c->own = calloc(1, sizeof *p);
   if (!p) return say(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
-  *p = (peer){.type = data_type(a->value_type), .compute = a->value_type == MACKO_F64 ? CUDA_R_64F : CUDA_R_32F,
-              .algorithm = peers[number].algorithm, .nrows = a->nrows, .ncols = a->ncols};
-  macko_status s = number == DENSE ? MACKO_OK : sparse(cusparseCreate(&p->sparse), "starting cuSPARSE", err);
+  *p = (peer){.type = data_type(a->value_type), .vector = data_type(a->value_type),
+              .compute = a->value_type == MACKO_F64 ? CUDA_R_64F : CUDA_R_32F, .algorithm = peers[number].algorithm,
+              .preprocess = peers[number].preprocess, .nrows = a->nrows, .ncols = a->ncols};
+  macko_status s = sparse(cusparseCreate(&p->sparse), "starting cuSPARSE", err);
   if (!s) s = peers[number].make(p, a, c, err);
-  if (!s && p->matrix) s = prepare(p, c, err);
-  if (!s && p->dense) c->run = run_dense;
-  return s;
+  return !s && p->matrix ? prepare(p, c, err) : s;
 }

@@ -1,4 +1,4 @@
-/* macko-bench: its results as a table, as tab-separated values and as JSON. */
+/* macko-bench: what follows from the results, and the table for people. */
 #include "bench.h"
 
 #include <math.h>
@@ -17,52 +17,83 @@ bench_result *bench_add(bench_table *table)
   return &table->all[table->count++];
 }
 
-/* What ratios are taken of: with caches emptied where that was measured. */
-static double time_of(const bench_result *r)
+double bench_time(const bench_result *r)
 {
   return r->flushed > 0 ? r->flushed : r->warm;
 }
 
-/* Fastest peer on the same matrix; NAN without one. */
-static double best_peer(const bench_table *table, const bench_result *r)
+double bench_bytes(const bench_result *r)
+{
+  return (double)r->bytes;
+}
+
+double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense)
 {
   double best = NAN;
   for (int i = 0; i < table->count; i++) {
     const bench_result *peer = &table->all[i];
-    if (peer->peer && !strcmp(peer->matrix, r->matrix) && !(time_of(peer) >= best)) best = time_of(peer);
+    if (!peer->peer || peer->lossy || strcmp(peer->matrix, r->matrix)) continue;
+    if (!dense && !strncmp(peer->name, "cublas", strlen("cublas"))) continue;
+    if (!(of(peer) >= best)) best = of(peer);
   }
   return best;
 }
 
-/* Unit of plan, encode and refresh: a plain CSR multiply in seconds; NAN without one. */
-static double plain_multiply(const bench_table *table, const bench_result *r)
+double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
-  for (int i = 0; i < table->count; i++)
-    if (!strcmp(table->all[i].name, "csr-loop") && !strcmp(table->all[i].matrix, r->matrix)) return 1e-6 * table->all[i].warm;
+  (void)table, (void)settings;
+  return r->nnz ? (double)r->bytes / (double)r->nnz : NAN;
+}
+
+double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)table, (void)settings;
+  return bench_time(r) > 0 ? (double)r->moved / (bench_time(r) * 1e3) : NAN;
+}
+
+double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  return settings->copy > 0 ? 1e11 * bench_rate(table, settings, r) / settings->copy : NAN;
+}
+
+double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  return settings->triad > 0 ? 1e11 * bench_rate(table, settings, r) / settings->triad : NAN;
+}
+
+double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)settings;
+  return bench_time(r) > 0 ? bench_best_peer(table, r, bench_time, 1) / bench_time(r) : NAN;
+}
+
+/* Seconds in multiplies of plain CSR: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. */
+static double multiplies(const bench_table *table, const bench_result *r, double seconds)
+{
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *plain = &table->all[i];
+    if (strcmp(plain->name, "csr-loop") && strcmp(plain->name, "cusparse-csr1")) continue;
+    if (!strcmp(plain->matrix, r->matrix)) return seconds > 0 ? 1e6 * seconds / bench_time(plain) : NAN;
+  }
   return NAN;
 }
 
-static double rate(const bench_result *r)
+double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
-  return (double)r->moved / (time_of(r) * 1e-6);
+  (void)settings;
+  return multiplies(table, r, r->plan);
 }
 
-static double share(const bench_result *r, double ceiling)
+double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
-  return ceiling > 0 ? 100 * rate(r) / ceiling : NAN;
+  (void)settings;
+  return multiplies(table, r, r->encode + r->upload);
 }
 
-static double per_nonzero(const bench_result *r)
+double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
-  return r->nnz ? (double)r->bytes / (double)r->nnz : 0;
-}
-
-static void heading(FILE *f, const bench_settings *settings)
-{
-  fprintf(f, "# %s; copy %.1f GB/s", settings->machine, settings->copy * 1e-9);
-  if (settings->triad > 0) fprintf(f, ", triad %.1f GB/s", settings->triad * 1e-9);
-  if (settings->cache) fprintf(f, "; last-level cache %lld KiB", (long long)settings->cache >> 10);
-  fprintf(f, "\n");
+  (void)settings;
+  return multiplies(table, r, r->refresh);
 }
 
 /* A number, or a dash where there is none. */
@@ -73,75 +104,29 @@ static const char *number(char text[32], const char *format, double value)
   return text;
 }
 
+static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r)
+{
+  const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
+  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz, cache);
+  fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us", "GB/s",
+          "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
+}
+
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
-  char t[8][32];
-  if (from == 0) heading(f, settings);
+  char t[10][32];
+  if (from == 0) bench_print_heading(f, settings);
   for (int i = from; i < table->count; i++) {
     const bench_result *r = &table->all[i];
-    double unit = plain_multiply(table, r);
-    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix))
-      fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n  %-16s %9s %12s %7s %7s %7s %7s %7s %8s %8s %10s\n", r->matrix,
-              (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
-              settings->cache ? r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache" : "", "form",
-              "bytes/nnz", "us", "GB/s", "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
-    fprintf(f, "  %-16s %9.2f %12.1f %7.1f %7s %7s %7s %7s %8s %8s %10.1e\n", r->name, per_nonzero(r), time_of(r), rate(r) * 1e-9,
-            number(t[0], "%.0f", share(r, settings->copy)), number(t[1], "%.0f", share(r, settings->triad)),
-            number(t[2], "%.2f", best_peer(table, r) / time_of(r)), number(t[3], "%.1f", r->plan > 0 ? r->plan / unit : NAN),
-            number(t[4], "%.1f", r->encode > 0 ? r->encode / unit : NAN),
-            number(t[5], "%.1f", r->refresh > 0 ? r->refresh / unit : NAN), r->difference);
+    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r);
+    fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", r->name,
+            number(t[0], "%.2f", bench_bytes_per_nonzero(table, settings, r)), (double)r->moved * 1e-6, bench_time(r),
+            number(t[1], "%.1f", r->flushed > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
+            number(t[3], "%.0f", bench_percent_of_copy(table, settings, r)),
+            number(t[4], "%.0f", bench_percent_of_triad(table, settings, r)),
+            number(t[5], "%.2f", bench_x_best_peer(table, settings, r)), number(t[6], "%.1f", bench_plan_multiplies(table, settings, r)),
+            number(t[7], "%.1f", bench_encode_multiplies(table, settings, r)),
+            number(t[8], "%.1f", bench_refresh_multiplies(table, settings, r)), number(t[9], "%.1e", r->difference));
   }
   fflush(f);
-}
-
-void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from)
-{
-  char t[2][32];
-  if (from == 0) {
-    heading(f, settings);
-    fprintf(f, "matrix\tform\tnnz\tbytes/nnz\tflushed us\twarm us\tGB/s\t%% of copy\t%% of triad\tx best peer\tdifference\t"
-               "plan s\tencode s\trefresh s\tupload s\tcached\n");
-  }
-  for (int i = from; i < table->count; i++) {
-    const bench_result *r = &table->all[i];
-    fprintf(f, "%s\t%s\t%lld\t%.3f\t%.1f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%.3g\t%.4g\t%.4g\t%.4g\t%.4g\t%d\n", r->matrix, r->name,
-            (long long)r->nnz, per_nonzero(r), r->flushed, r->warm, rate(r) * 1e-9, share(r, settings->copy),
-            number(t[0], "%.1f", share(r, settings->triad)), number(t[1], "%.3f", best_peer(table, r) / time_of(r)), r->difference,
-            r->plan, r->encode, r->refresh, r->upload, r->cached);
-  }
-  fflush(f);
-}
-
-static void json_text(FILE *f, const char *text)
-{
-  putc('"', f);
-  for (; *text; text++)
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
-    else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else putc(*text, f);
-  putc('"', f);
-}
-
-void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings)
-{
-  fprintf(f, "{\"machine\": ");
-  json_text(f, settings->machine);
-  fprintf(f, ", \"copy_bytes_per_s\": %.6g, \"triad_bytes_per_s\": %.6g, \"cache_bytes\": %lld, \"repeats\": %d, \"results\": [",
-          settings->copy, settings->triad, (long long)settings->cache, settings->repeats);
-  for (int i = 0; i < table->count; i++) {
-    const bench_result *r = &table->all[i];
-    fprintf(f, "%s\n{\"matrix\": ", i ? "," : "");
-    json_text(f, r->matrix);
-    fprintf(f, ", \"form\": ");
-    json_text(f, r->name);
-    fprintf(f, ", \"peer\": %s, \"cached\": %s, \"rows\": %lld, \"columns\": %lld, \"nonzeros\": %lld, \"bytes\": %lld, "
-               "\"moved_bytes\": %lld, \"flushed_us\": %.4g, \"warm_us\": %.4g, \"plan_s\": %.4g, \"encode_s\": %.4g, "
-               "\"refresh_s\": %.4g, \"upload_s\": %.4g, \"difference\": %.3g, \"detail\": ",
-            r->peer ? "true" : "false", r->cached ? "true" : "false", (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
-            (long long)r->bytes, (long long)r->moved, r->flushed, r->warm, r->plan, r->encode, r->refresh, r->upload,
-            isfinite(r->difference) ? r->difference : -1);
-    json_text(f, r->detail);
-    fprintf(f, "}");
-  }
-  fprintf(f, "\n]}\n");
 }

@@ -8,13 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRICES = 256 };
+enum { MATRICES = 512 };
 
-static const char gpu_matrices[] = "5-point:2048,7-point:192,27-point:160,5-point:2048:random,7-point:192:random,27-point:160:random,"
-                                   "elasticity:72,rmat:20,erdos:2000000x16,banded:2000000x24,pruned:12288x12288:50,pruned:12288x12288:90";
-static const char cpu_matrices[] = "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,"
-                                   "7-point:144:random,27-point:112:random,elasticity:48,banded:1000000x24,rmat:19,erdos:1000000x16,"
-                                   "mesh:128,5-point:256,7-point:32:random,27-point:24:random,elasticity:12,rmat:13,mesh:24";
+static const char gpu_matrices[] =
+    "5-point:2048,9-point:2048,7-point:192,27-point:160,5-point:2048:random,7-point:192:random,27-point:160:random,elasticity:72,"
+    "mesh:128,banded:2000000x24,rmat:20,erdos:2000000x16,pruned:12288x12288:50,pruned:12288x12288:70,pruned:12288x12288:90,"
+    "pruned:28672x8192:50,pattern:12288x12288:4";
+static const char cpu_matrices[] =
+    "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,7-point:144:random,27-point:112:random,"
+    "elasticity:48,banded:1000000x24,rmat:19,erdos:1000000x16,mesh:128,5-point:256,7-point:32:random,27-point:24:random,elasticity:12,"
+    "rmat:13,mesh:24";
 
 /* What runs where; the GPU side is there in a build with CUDA. */
 typedef struct {
@@ -31,7 +34,7 @@ static const device gpu = {gpu_matrices, "auto,auto.raw,slice,row", 50, bench_gp
 static void help(void)
 {
   printf("Usage: macko-bench [OPTION]... [MATRIX]...\n\n"
-         "Times y = A x for every MATRIX (a file, or a generated one as below) in our encodings and with the peers, on the GPU if\n"
+         "Times y = A x for every MATRIX (a file, or one of the names below) in our encodings and with the peers, on the GPU if\n"
          "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s\nand on a CPU:\n%s\n\n"
          "  --device cpu|gpu   where (default: the GPU if there is one)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
@@ -40,8 +43,11 @@ static void help(void)
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
-         "  --json FILE        the table with every detail\n\n"
-         "Generated matrices:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help);
+         "  --json FILE        the same as JSON\n"
+         "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the smallest peer's),\n"
+         "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
+         "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
+         "Generated matrices:\n%s\nAnd made of others:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help, bench_matrix_help);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
@@ -61,25 +67,12 @@ macko_status bench_encoding(const char *name, macko_target target, macko_options
   return s || !dot ? s : macko_options_set(options, "values", dot, err);
 }
 
-/* ---- matrices ---- */
-
-static int is_file(const char *name)
-{
-  FILE *f = fopen(name, "rb");
-  if (f) fclose(f);
-  return f != NULL;
-}
-
-static macko_status bench_matrix(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
+static macko_status measure(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr a = {0};
-  const char *slash = strrchr(name, '/');
-  macko_status s = is_file(name) ? macko_read(name, NULL, &a, NULL, err) : generate_matrix(name, &a, err);
-  if (!s && (a.row_ptr_type != MACKO_I32 || a.col_type != MACKO_I32)) {
-    snprintf(err->text, sizeof err->text, "%s: the peers take 32-bit indices only", name);
-    s = MACKO_UNSUPPORTED;
-  }
-  if (!s) s = d->run(slash ? slash + 1 : name, &a, settings, table, err);
+  char label[96];
+  macko_status s = bench_matrix(name, &a, err);
+  if (!s) s = d->run(bench_label(name, label, sizeof label), &a, settings, table, err);
   macko_free_csr(&a);
   return s;
 }
@@ -111,57 +104,115 @@ static const device *open_device(const char *name, bench_settings *settings, mac
   return d->open(settings, err) ? NULL : d;
 }
 
-static int run_all(const device *d, char **names, int count, bench_settings *settings, const char *tsv, const char *json)
+typedef struct {
+  char *all[MATRICES];
+  int count, asked;
+} names;
+
+static void add_name(void *context, const char *name)
 {
-  bench_table table = {0};
+  names *n = context;
+  if (n->asked++ < MATRICES && (n->all[n->count] = strdup(name))) n->count++;
+}
+
+/* The matrices of the command line, sets expanded; without any those of a list. 0: too many. */
+static int choose(char **arguments, int count, const char *list, names *n)
+{
+  char defaults[1024], *save = NULL;
+  snprintf(defaults, sizeof defaults, "%s", list);
+  for (int i = 0; i < count; i++) bench_expand(arguments[i], add_name, n);
+  for (char *name = count ? NULL : strtok_r(defaults, ",", &save); name; name = strtok_r(NULL, ",", &save)) add_name(n, name);
+  return n->count == n->asked;
+}
+
+/* Rows leave as soon as they are there: a long run may be cut short. */
+static int measure_all(const device *d, const names *n, bench_settings *settings, bench_table *table, FILE *tsv)
+{
   macko_error err = {0};
   int failed = 0;
-  FILE *rows = tsv ? open_output(tsv) : NULL, *all = json ? open_output(json) : NULL;
-  for (int i = 0; i < count; i++) {
-    int from = table.count;
-    if (bench_matrix(d, names[i], settings, &table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
-    bench_print(stdout, &table, settings, from);
-    if (rows) bench_print_tsv(rows, &table, settings, from);
+  for (int i = 0; i < n->count; i++) {
+    int from = table->count;
+    if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
+    bench_print(stdout, table, settings, from);
+    if (tsv) bench_print_tsv(tsv, table, settings, from);
   }
-  if (rows) fclose(rows);
-  if (all) bench_print_json(all, &table, settings), fclose(all);
-  free(table.all);
+  return failed;
+}
+
+/* ---- the command line ---- */
+
+typedef struct {
+  const char *tsv, *json, *plot, *where;
+  int read; /* results come from files */
+  bench_settings settings;
+  bench_table table;
+} request;
+
+/* -1 to go on, else the exit status. */
+static int take_option(int c, request *r)
+{
+  macko_error err = {0};
+  if (c == 'd') r->where = optarg;
+  else if (c == 'r' && (r->settings.repeats = atoi(optarg)) < 1)
+    return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
+  else if (c == 'e') r->settings.encodings = optarg;
+  else if (c == 'm') r->settings.mkl = optarg;
+  else if (c == 'c') r->settings.cpu_time = 1;
+  else if (c == 't') r->tsv = optarg;
+  else if (c == 'j') r->json = optarg;
+  else if (c == 'p') r->plot = optarg;
+  else if (c == 'f') {
+    if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
+    r->read = 1;
+  } else if (c == 'h') return help(), 0;
+  else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), 0;
+  else if (c != 'r') return 2;
+  return -1;
+}
+
+/* Measures on the device that was asked for, into r->table; the exit status. */
+static int run(request *r, char **arguments, int count)
+{
+  static names n;
+  macko_error err = {0};
+  const device *d = open_device(r->where, &r->settings, &err);
+  if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
+  if (!r->settings.repeats) r->settings.repeats = d->repeats;
+  if (!r->settings.encodings) r->settings.encodings = d->encodings;
+  if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
+  FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
+  int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  if (tsv) fclose(tsv);
+  if (d == &cpu) bench_cpu_close();
+  for (int i = 0; i < n.count; i++) free(n.all[i]);
   return failed;
 }
 
 int main(int argc, char **argv)
 {
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
-                                          {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'}, {"cpu-time", no_argument, NULL, 'c'},
-                                          {"tsv", required_argument, NULL, 't'}, {"json", required_argument, NULL, 'j'},
-                                          {"help", no_argument, NULL, 'h'}, {"version", no_argument, NULL, 'v'}, {0}};
-  bench_settings settings = {0};
+                                          {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
+                                          {"cpu-time", no_argument, NULL, 'c'}, {"tsv", required_argument, NULL, 't'},
+                                          {"json", required_argument, NULL, 'j'}, {"plot", required_argument, NULL, 'p'},
+                                          {"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'v'}, {0}};
+  request r = {0};
   macko_error err = {0};
-  const char *tsv = NULL, *json = NULL, *where = NULL;
-  char defaults[512], *names[MATRICES], *save = NULL;
-  int count = 0;
-  for (int c; (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) {
-    if (c == 'd') where = optarg;
-    else if (c == 'r' && (settings.repeats = atoi(optarg)) < 1)
-      return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
-    else if (c == 'r') continue;
-    else if (c == 'e') settings.encodings = optarg;
-    else if (c == 'm') settings.mkl = optarg;
-    else if (c == 'c') settings.cpu_time = 1;
-    else if (c == 't') tsv = optarg;
-    else if (c == 'j') json = optarg;
-    else if (c == 'h') return help(), 0;
-    else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), 0;
-    else return 2;
-  }
-  const device *d = open_device(where, &settings, &err);
-  if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), where && strcmp(where, "gpu") ? 2 : 77;
-  if (!settings.repeats) settings.repeats = d->repeats;
-  if (!settings.encodings) settings.encodings = d->encodings;
-  for (; optind < argc && count < MATRICES; optind++) names[count++] = argv[optind];
-  snprintf(defaults, sizeof defaults, "%s", d->matrices);
-  for (char *name = count ? NULL : strtok_r(defaults, ",", &save); name; name = strtok_r(NULL, ",", &save)) names[count++] = name;
-  int failed = run_all(d, names, count, &settings, tsv, json);
-  if (d == &cpu) bench_cpu_close();
-  return failed;
+  int status = -1;
+  for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
+  if (status < 0 && r.read && optind < argc)
+    status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
+  if (status >= 0) return free(r.table.all), status;
+  if (r.read) {
+    FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
+    bench_print(stdout, &r.table, &r.settings, 0);
+    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0), fclose(tsv);
+    status = 0;
+  } else
+    status = run(&r, argv + optind, argc - optind);
+  FILE *json = r.json && status < 2 ? open_output(r.json) : NULL;
+  if (json) bench_print_json(json, &r.table, &r.settings), fclose(json);
+  if (r.plot && status < 2 && bench_plot(r.plot, &r.table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), status = 1;
+  free(r.table.all);
+  return status;
 }

@@ -1,0 +1,18 @@
+#!/bin/bash
+# macko-bench on a GPU: every peer and every way to say what it measured.
+bench=$PWD/solvers/macko-bench
+command -v python3 >/dev/null || { echo "SKIP: no python3 to read JSON"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; cat "$dir/text"; exit 1; }
+status=0
+$bench --device gpu --repeat 5 --encodings auto --json "$dir/g.json" 27-point:20 pruned:256x256:50 >"$dir/text" 2>&1 || status=$?
+[ $status = 77 ] && { echo "SKIP: $(tail -n 1 "$dir/text")"; exit 77; }
+[ $status = 0 ] || fail "exit status $status on a GPU"
+python3 - "$dir/g.json" <<'END' || fail "results of a GPU"
+import json, sys
+forms = {(r["matrix"], r["form"]) for r in json.load(open(sys.argv[1]))["results"] if r["flushed_us"] > 0 and r["warm_us"] > 0}
+for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert ("27-point:20", "cusparse-" + form) in forms, form
+for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
+END
+exit 0

@@ -1,0 +1,87 @@
+#!/bin/bash
+# macko-bench as its user sees it: tables, JSON, pictures, exit statuses.
+bench=$PWD/solvers/macko-bench
+command -v python3 >/dev/null || { echo "SKIP: no python3 to read JSON"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+fail() { echo "FAIL: $*"; cat "$dir/text" 2>/dev/null; exit 1; }
+expect() { # STATUS ARGUMENTS...: runs, and compares the exit status
+  local want=$1 got=0
+  shift
+  "$@" >"$dir/text" 2>&1 || got=$?
+  [ "$got" = "$want" ] || fail "exit status $got, not $want: $*"
+}
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 2 0.1\n2 2 4\n' >"$dir/little \"one\".mtx"
+
+# On the CPU: a table, TSV, JSON and pictures of the same results.
+expect 0 $bench --device cpu --repeat 3 --encodings auto,slice.raw,auto.f32 --tsv "$dir/a.tsv" --json "$dir/a.json" \
+  --plot "$dir/a" "$dir/little \"one\".mtx" "tile:$dir/little \"one\".mtx:0.01" 27-point:8 pruned:64x64:50:f32 rmat:6
+grep -q "^27-point:8: 512 x 512, 10648 nonzeros" "$dir/text" || fail "no heading of 27-point:8"
+python3 - "$dir/a.json" "$dir/a.tsv" <<'END' || fail "the JSON is not what the TSV is"
+import json, math, sys
+made = json.load(open(sys.argv[1]))
+lines = [l.rstrip("\n").split("\t") for l in open(sys.argv[2]) if l[0] != "#"]
+names, rows = lines[0], [dict(zip(lines[0], l)) for l in lines[1:]]
+results = made["results"]
+assert len(rows) == len(results) >= 20, len(rows)
+for row, result in zip(rows, results):
+    assert set(row) == set(result)
+    for name, value in result.items():
+        if isinstance(value, bool): assert row[name] == str(int(value)), name
+        elif value is None: assert row[name] == "", name
+        elif isinstance(value, str): assert row[name] == value, name
+        else: assert math.isclose(float(row[name]), value), name
+of = {(r["matrix"], r["form"]): r for r in results}
+tiled = of["tile:little \"one\".mtx:0.01", "csr-loop"]
+assert tiled["rows"] == tiled["columns"] and tiled["nonzeros"] * 2 == tiled["rows"] * 3 and tiled["bytes"] >= 10000, tiled
+assert of["little \"one\".mtx", "auto.f32"]["lossy"], "0.1 does not fit into f32"
+for r in results:
+    best = min(p["warm_us"] for p in results if p["matrix"] == r["matrix"] and p["peer"])
+    assert math.isclose(r["x_best_peer"], best / r["warm_us"], rel_tol=1e-4), r
+    assert not r["lossy"] or r["form"] == "auto.f32", r
+    assert r["difference"] < (1e-6 if r["form"] == "auto.f32" or "f32" in r["matrix"] else 1e-14), r
+    assert r["moved_bytes"] > r["bytes"] > 0
+    assert (r["encode_multiplies"] or 0) > 0 or r["peer"], r
+END
+if command -v gnuplot >/dev/null; then
+  for picture in size time; do
+    grep -q "<svg" "$dir/a-$picture.svg" || fail "no picture a-$picture.svg"
+    [ "$(head -c 4 "$dir/a-$picture.png" | tail -c 3)" = PNG ] || fail "no picture a-$picture.png"
+  done
+fi
+
+# From a file, without measuring: what a GPU left, made up.
+tab=$(printf '\t')
+{ echo "# A GPU; copy 4000.0 GB/s; median of 50"
+  echo "matrix form peer nonzeros bytes moved_bytes flushed_us warm_us" | tr ' ' "$tab"
+  for percent in 50 70 90; do
+    echo "pruned:64x64:$percent cusparse-csr1 1 $((4096 - 41 * percent)) 9000 9999 $((200 - percent)) 5
+pruned:64x64:$percent cublas-gemv 1 $((4096 - 41 * percent)) 8192 9999 100 5
+pruned:64x64:$percent auto 0 $((4096 - 41 * percent)) 5000 9999 $((130 - percent)) 5" | tr ' ' "$tab"
+  done; } >"$dir/gpu.tsv"
+expect 0 $bench --from "$dir/gpu.tsv" --json "$dir/gpu.json" --plot "$dir/gpu"
+grep -q "A GPU; copy 4000.0 GB/s; median of 50" "$dir/text" || fail "the machine is lost"
+python3 -c 'import json, sys; r = json.load(open(sys.argv[1]))["results"]; assert len(r) == 9 and r[8]["x_best_peer"] == 2.5, r' \
+  "$dir/gpu.json" || fail "what was read is not what was written"
+grep -q '^90 2.5$' "$dir/gpu.gnuplot" || fail "the sweep lacks its point at 90 %"
+if command -v gnuplot >/dev/null; then
+  [ -s "$dir/gpu-sparsity.svg" ] && [ -s "$dir/gpu-sparsity.png" ] || fail "no pictures of the sweep"
+fi
+mkdir "$dir/empty"
+PATH=$dir/empty expect 0 $bench --from "$dir/gpu.tsv" --plot "$dir/later"
+grep -q "gnuplot is not there" "$dir/text" || fail "not a word of gnuplot"
+[ -s "$dir/later.gnuplot" ] || fail "nothing to draw later"
+
+# What is wrong is said.
+expect 2 $bench --from "$dir/absent.tsv"
+grep -q "absent.tsv" "$dir/text" || fail "which file"
+expect 2 $bench --from "$dir/gpu.tsv" 27-point:4
+expect 2 $bench --repeat 0 27-point:4
+expect 2 $bench --device fpga 27-point:4
+expect 1 $bench --device cpu --repeat 1 tile:27-point:4:MB
+grep -q "tile needs a matrix" "$dir/text" || fail "what tile needs"
+expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-point:4
+grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
+expect 0 $bench --help
+for word in tile: pruned-shapes --plot --from; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
+exit 0
