@@ -38,7 +38,7 @@ template <typename SUM> struct alignas(2 * sizeof(SUM)) value_entry {
 struct device_table {
   const uint4 *ids;
   const macko_dtans_entry *entries;
-  int symbols, id_bytes, shift;
+  int symbols, escape, id_bytes, shift;
 };
 
 template <int POWERS, typename ENTRY> struct shared_table {

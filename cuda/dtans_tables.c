@@ -40,12 +40,20 @@ static int log2_of(unsigned power)
   return __builtin_ctz(power);
 }
 
-static macko_dtans_entry entry_of(const macko_matrix *m, const table_source *t, int i, int powers)
+/* Whether all symbols have 256 slots. */
+static int are_equal(const table_source *t)
+{
+  for (int i = 0; i <= t->symbols; i++)
+    if (t->first[i] != 256 * i) return 0;
+  return 1;
+}
+
+static macko_dtans_entry entry_of(const macko_matrix *m, const table_source *t, int i, macko_dtans_digits digits)
 {
   unsigned slots = t->first[i + 1] - t->first[i];
   macko_dtans_entry e = {.value = t->values ? macko_float_at(m->value_type, t->values, i) : 0, .gap = t->gaps ? t->gaps[i] : 0};
-  if (powers) e.code = (uint32_t)log2_of(slots) | (i == t->escape ? MACKO_DTANS_CODE_ESCAPE : 0);
-  else e.code = t->first[i] | slots << 16 | (i == t->escape ? 1u << 31 : 0);
+  if (digits == MACKO_DTANS_POWERS) e.code = (uint32_t)log2_of(slots) | (i == t->escape ? MACKO_DTANS_CODE_ESCAPE : 0);
+  else if (digits == MACKO_DTANS_ANY) e.code = t->first[i] | slots << 16 | (i == t->escape ? 1u << 31 : 0);
   return e;
 }
 
@@ -53,11 +61,12 @@ static void fill_table(const macko_matrix *m, const table_source *t, const macko
 {
   macko_dtans_entry *entries = (macko_dtans_entry *)(void *)(own->image + to->entries);
   for (int i = 0; i < t->symbols; i++) {
-    entries[i] = entry_of(m, t, i, own->powers);
-    for (int slot = t->first[i]; slot < t->first[i + 1]; slot++)
-      if (own->powers) ((uint8_t *)own->image + to->ids)[slot >> own->shift] = (uint8_t)i;
+    entries[i] = entry_of(m, t, i, own->digits);
+    for (int slot = t->first[i]; own->digits != MACKO_DTANS_EQUAL && slot < t->first[i + 1]; slot++)
+      if (own->digits == MACKO_DTANS_POWERS) ((uint8_t *)own->image + to->ids)[slot >> own->shift] = (uint8_t)i;
       else ((uint16_t *)(void *)(own->image + to->ids))[slot] = (uint16_t)i;
   }
+  for (int i = t->symbols; i < to->symbols; i++) entries[i] = entries[0];
 }
 
 static macko_status check_lanes(const macko_matrix *m, int64_t rows, macko_error *err)
@@ -90,11 +99,14 @@ macko_status macko_dtans_open_device(const macko_matrix *m, macko_dtans_device *
   if (own->tables == 2) from[1] = source_of(m, MACKO_DTANS_VALUES);
   own->shift = shift_of(&from[0]);
   if (own->tables == 2 && shift_of(&from[1]) < own->shift) own->shift = shift_of(&from[1]);
-  own->powers = !paper && own->shift >= 4;
+  /* A kernel for equal multiplicities is there for lanes of one row that have one stream. */
+  if (own->tables == 1 && own->rows == 1 && own->groups == 2 && are_equal(&from[0])) own->digits = MACKO_DTANS_EQUAL;
+  else own->digits = !paper && own->shift >= 4 ? MACKO_DTANS_POWERS : MACKO_DTANS_ANY;
   if (own->shift > 8) own->shift = 8; /* ids are loaded 16 bytes at a time */
   for (int i = 0; i < own->tables; i++) {
-    own->table[i] = (macko_dtans_device_table){from[i].symbols, at, at + macko_dtans_id_bytes(own)};
-    at = own->table[i].entries + from[i].symbols * (int64_t)sizeof(macko_dtans_entry);
+    int entries = own->digits == MACKO_DTANS_EQUAL ? MACKO_DTANS_EQUAL_SYMBOLS : from[i].symbols;
+    own->table[i] = (macko_dtans_device_table){entries, from[i].escape, at, at + macko_dtans_id_bytes(own)};
+    at = own->table[i].entries + entries * (int64_t)sizeof(macko_dtans_entry);
   }
   macko_status s = check_lanes(m, own->rows, err);
   if (s) return s;

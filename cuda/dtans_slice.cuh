@@ -1,0 +1,117 @@
+/* Format dtans on the device: what all kernels share, which is a matrix, where its slices are, its sums and the values beside gaps. */
+#ifndef MACKO_DTANS_SLICE_CUH
+#define MACKO_DTANS_SLICE_CUH
+
+#include "product.cuh"
+
+#include "dtans_decode.cuh"
+
+enum { WARP = MACKO_DTANS_LANES };
+
+struct dtans_matrix {
+  const uint32_t *words[2];
+  const void *slices[2], *lengths;
+  int slices_type[2], length_bytes, value_type, rows;
+  uint32_t relative; /* every bit, or none */
+  int64_t nrows, count;
+  device_table table[MACKO_DTANS_DOMAINS];
+  double value;
+};
+
+/* Lengths are loaded as words, whatever their type: a lane's rows are 32 apart, so it always finds them at the same place of a word. */
+MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
+{
+  return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
+}
+
+MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
+{
+  int64_t byte = row * a.length_bytes;
+  return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
+}
+
+/* Where a slice's streams, or its stream and the values beside it, begin. */
+struct slice_place {
+  int64_t start[2];
+};
+
+MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
+{
+  slice_place p = {};
+  p.start[0] = index_at(a.slices_type[0], a.slices[0], slice);
+  if (a.slices[1]) p.start[1] = index_at(a.slices_type[1], a.slices[1], slice);
+  return p;
+}
+
+MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
+{
+  return (uint32_t)macko_dtans_unzigzag(gap);
+}
+
+/* ---- sums ---- */
+
+/* N entries of one row, or `count` where fewer are left of it, of which no lane has more than `most`: all loads of x are under way
+ * together. WHOLE: all lanes have N. */
+template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
+MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, int most, uint32_t *col,
+                                  SUM sum[GROUP])
+{
+  uint32_t cols[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) cols[i] = *col = *col + gap[i];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      if (!WHOLE && i % 2 == 0 && i >= most) break;
+      if (WHOLE || i < count) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)cols[i], v.type);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      if (!WHOLE && i % 2 == 0 && i >= most) break;
+      if (WHOLE || i < count) sum[g] += value[i] * x[i];
+    }
+  }
+}
+
+/* ---- values beside the gaps ---- */
+
+/* Where the values of eight nonzeros are, of which a lane has `left`; *slot goes on to the next eight. */
+MACKO_DEVICE void find_beside(int left, int64_t *slot, int64_t at[8])
+{
+  if (__all_sync(MACKO_EVERY_LANE, left >= 8)) {
+#pragma unroll
+    for (int k = 0; k < 8; k++) at[k] = *slot + k * WARP + threadIdx.x % WARP;
+    *slot += 8 * WARP;
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    unsigned mask = __ballot_sync(MACKO_EVERY_LANE, k < left);
+    at[k] = *slot + __popc(mask & lanes_before());
+    *slot += __popc(mask);
+  }
+}
+
+template <typename SUM>
+MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, int64_t *slot, SUM value[8])
+{
+  if (!values.stream) {
+#pragma unroll
+    for (int k = 0; k < 8; k++) value[k] = (SUM)a.value;
+    return;
+  }
+  int64_t at[8];
+  find_beside(left, slot, at);
+#define LOAD(type) \
+  _Pragma("unroll") for (int k = 0; k < 8; k++) if (k < left) value[k] = load_value<type, SUM>(values, at[k])
+  switch (values.stored_type) {
+  case MACKO_F64: LOAD(MACKO_F64); break;
+  case MACKO_F32: LOAD(MACKO_F32); break;
+  default: LOAD(MACKO_ANY);
+  }
+#undef LOAD
+}
+
+#endif
