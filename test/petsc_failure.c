@@ -224,18 +224,43 @@ static Suite *failure_suite(void)
   return s;
 }
 
-/* With -end it does not catch the error, as most programs do not: the script looks at how it ends. */
+/* What comes before the product that fails on the last rank: nothing, new values, a new pattern, a conversion in place. */
+static PetscErrorCode before_the_end(const char *what, Mat *A, Vec x, Vec y)
+{
+  PetscInt begin;
+
+  PetscFunctionBegin;
+  if (!strcmp(what, "multiply")) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMult(*A, x, y));
+  PetscCall(MatGetOwnershipRange(*A, &begin, NULL));
+  if (!strcmp(what, "values")) PetscCall(MatSetValue(*A, begin, begin, 1, ADD_VALUES));
+  if (!strcmp(what, "pattern")) {
+    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    for (PetscInt j = 0; j < N; j++) PetscCall(MatSetValue(*A, begin, j, 1, ADD_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (!strcmp(what, "convert")) {
+    PetscCall(MatConvert(*A, ranks() > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, A));
+    PetscCall(MatConvert(*A, MATAIJMACKO, MAT_INPLACE_MATRIX, A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With -end WHAT it does not catch the error, as most programs do not: the script looks at how it ends. */
 int main(int argc, char **argv)
 {
   Mat A;
   Vec x, y;
+  const char *what = argc > 2 ? argv[2] : "multiply";
   if (argc < 2 || strcmp(argv[1], "-end")) return run_suite(argc, argv, failure_suite, 1);
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(MatMackoInitializePackage());
   PetscCall(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 1, &A));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
-  reason = MACKO_OUT_OF_MEMORY;
+  PetscCall(before_the_end(what, &A, x, y));
+  reason = argc > 3 ? MACKO_LIMIT : MACKO_OUT_OF_MEMORY;
   fail_on_last_rank(0);
   PetscCall(MatMult(A, x, y));
   return 0;
