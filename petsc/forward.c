@@ -76,6 +76,20 @@ static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *bas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's own takes only a B that is AIJ by name. */
+static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Mat *C)
+{
+  Mat       plain = B;
+  PetscBool ours;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)B, MATSEQAIJMACKO, &ours));
+  if (ours) PetscCall(MatConvert(B, MATSEQAIJ, MAT_INITIAL_MATRIX, &plain));
+  PetscCall((*MackoSeqBase.kron)(A, plain, reuse, C));
+  if (ours) PetscCall(MatDestroy(&plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define LENGTH(list) (sizeof list / sizeof *list)
 
 PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
@@ -85,6 +99,7 @@ PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, seq_products[i].name, in ? seq_products[i].function : NULL));
   for (size_t i = 0; i < LENGTH(seq_conversions); i++)
     PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_conversions[i], in));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", in ? MatSeqAIJKron_SeqAIJMacko : MackoSeqBase.kron));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,6 +49,7 @@ typedef struct {
   PetscErrorCode (*bindtocpu)(Mat, PetscBool);
   PetscErrorCode (*getdiagonal)(Mat, Vec);
   PetscErrorCode (*retrievevalues)(Mat);
+  PetscErrorCode (*kron)(Mat, Mat, MatReuse, Mat *);
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 } MackoBase;
 

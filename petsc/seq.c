@@ -431,6 +431,7 @@ static PetscErrorCode SaveBase(Mat A)
   MackoSeqBase.bindtocpu        = A->ops->bindtocpu;
   MackoSeqBase.getdiagonal      = A->ops->getdiagonal;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoSeqBase.retrievevalues));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSeqAIJKron_C", &MackoSeqBase.kron));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -113,10 +113,16 @@ check "other indices: nothing is solved" lacks 'solve 0'
 
 # ---- a failure on the last of 3 ranks ends all of them, in time, with one message ----
 if [ -x test/petsc_failure.mpi ]; then
-  run 3 test/petsc_failure.mpi -end
-  status=$?
-  check "failure ends the program (status $status)" test $status != 0 -a $status != 124
-  check "failure: one message" times 1 'rank 2: no memory for 4711 bytes'
+  for what in multiply values pattern convert; do
+    run 3 test/petsc_failure.mpi -end $what
+    status=$?
+    check "no memory, $what: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "no memory, $what: one message" times 1 'rank 2: no memory for 4711 bytes'
+    run 3 test/petsc_failure.mpi -end $what refused
+    status=$?
+    check "refused, $what: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "refused, $what: one message" times 1 'rank 2: 4711 columns are too many'
+  done
 fi
 echo "$checks checks"
 exit $bad

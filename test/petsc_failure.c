@@ -8,6 +8,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { N = 40 };
 
@@ -214,28 +215,119 @@ START_TEST(every_allocation_may_fail)
 }
 END_TEST
 
+/* ---- limits ---- */
+
+#if defined(PETSC_USE_64BIT_INDICES)
+enum { WIDE_ROWS = 3 };
+static const PetscInt wide = 3000000000;
+
+static PetscErrorCode wide_matrix(const char *type, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, A));
+  PetscCall(MatSetSizes(*A, WIDE_ROWS, wide, WIDE_ROWS, wide));
+  PetscCall(MatSetType(*A, type));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 2, NULL));
+  for (PetscInt i = 0; i < WIDE_ROWS; i++) {
+    PetscCall(MatSetValue(*A, i, i, 1, INSERT_VALUES));
+    PetscCall(MatSetValue(*A, i, wide - 1 - i, (PetscScalar)(i + 2), INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A vector of zeros, in memory only where it is touched. */
+static Vec wide_vector(size_t bytes)
+{
+  Vec   x;
+  void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) return NULL;
+  for (PetscInt i = 0; i < WIDE_ROWS; i++) ((PetscScalar *)memory)[i] = ((PetscScalar *)memory)[wide - 1 - i] = 10;
+  OK(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, wide, memory, &x));
+  return x;
+}
+
+START_TEST(columns_beyond_31_bits_are_held_or_refused)
+{
+  Mat                A;
+  Vec                y, x = wide_vector((size_t)wide * sizeof(PetscScalar));
+  const PetscScalar *a;
+  if (!x) return; /* no room for its addresses */
+  OK(VecCreateSeq(PETSC_COMM_SELF, WIDE_ROWS, &y));
+  OK(wide_matrix(MATSEQAIJMACKO, &A));
+  OK(MatMult(A, x, y));
+  OK(VecGetArrayRead(y, &a));
+  for (PetscInt i = 0; i < WIDE_ROWS; i++) ck_assert_double_eq(PetscRealPart(a[i]), 10.0 * (double)(i + 3));
+  OK(VecRestoreArrayRead(y, &a));
+  OK(MatDestroy(&A));
+
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "macko"));
+  OK(wide_matrix(MATSEQAIJMACKO, &A));
+  message[0] = 0;
+  OK(PetscPushErrorHandler(keep_message, NULL));
+  PetscErrorCode code = MatMult(A, x, y);
+  OK(PetscPopErrorHandler());
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
+  ck_assert_int_eq(code, PETSC_ERR_SUP);
+  ck_assert_str_eq(message, "format macko holds at most 2147483647 columns, not 3000000000");
+  OK(MatDestroy(&A));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+}
+END_TEST
+#endif
+
 static Suite *failure_suite(void)
 {
   Suite *s = suite_create("failures on one rank");
   TCase *t = tcase_create("failures");
   tcase_add_loop_test(t, one_rank_fails_for_all, 0, PRODUCTS * 8);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, STORAGES * 3);
+#if defined(PETSC_USE_64BIT_INDICES)
+  tcase_add_test(t, columns_beyond_31_bits_are_held_or_refused);
+#endif
   suite_add_tcase(s, t);
   return s;
 }
 
-/* With -end it does not catch the error, as most programs do not: the script looks at how it ends. */
+/* What comes before the product that fails on the last rank: nothing, new values, a new pattern, a conversion in place. */
+static PetscErrorCode before_the_end(const char *what, Mat *A, Vec x, Vec y)
+{
+  PetscInt begin;
+
+  PetscFunctionBegin;
+  if (!strcmp(what, "multiply")) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMult(*A, x, y));
+  PetscCall(MatGetOwnershipRange(*A, &begin, NULL));
+  if (!strcmp(what, "values")) PetscCall(MatSetValue(*A, begin, begin, 1, ADD_VALUES));
+  if (!strcmp(what, "pattern")) {
+    PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    for (PetscInt j = 0; j < N; j++) PetscCall(MatSetValue(*A, begin, j, 1, ADD_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  if (!strcmp(what, "convert")) {
+    PetscCall(MatConvert(*A, ranks() > 1 ? MATMPIAIJ : MATSEQAIJ, MAT_INPLACE_MATRIX, A));
+    PetscCall(MatConvert(*A, MATAIJMACKO, MAT_INPLACE_MATRIX, A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With -end WHAT it does not catch the error, as most programs do not: the script looks at how it ends. */
 int main(int argc, char **argv)
 {
   Mat A;
   Vec x, y;
+  const char *what = argc > 2 ? argv[2] : "multiply";
   if (argc < 2 || strcmp(argv[1], "-end")) return run_suite(argc, argv, failure_suite, 1);
   PetscCall(PetscInitialize(&argc, &argv, NULL, NULL));
   PetscCall(MatMackoInitializePackage());
   PetscCall(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 1, &A));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecSet(x, 1));
-  reason = MACKO_OUT_OF_MEMORY;
+  PetscCall(before_the_end(what, &A, x, y));
+  reason = argc > 3 ? MACKO_LIMIT : MACKO_OUT_OF_MEMORY;
   fail_on_last_rank(0);
   PetscCall(MatMult(A, x, y));
   return 0;
