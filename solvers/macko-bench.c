@@ -15,9 +15,9 @@ static const char gpu_matrices[] =
     "mesh:128,banded:2000000x24,rmat:20,erdos:2000000x16,pruned:12288x12288:50,pruned:12288x12288:70,pruned:12288x12288:90,"
     "pruned:28672x8192:50,pattern:12288x12288:4";
 static const char cpu_matrices[] =
-    "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,7-point:144:random,27-point:112:random,"
-    "elasticity:48,banded:1000000x24,rmat:19,erdos:1000000x16,mesh:128,5-point:256,7-point:32:random,27-point:24:random,elasticity:12,"
-    "rmat:13,mesh:24";
+    "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,7-point:144:random,"
+    "27-point:112:random,elasticity:48,banded:1000000x24,rmat:19,erdos:1000000x16,mesh:128,5-point:256,7-point:32:random,"
+    "27-point:24:random,elasticity:12,rmat:13,mesh:24";
 
 /* What runs where; the GPU side is there in a build with CUDA. */
 typedef struct {
@@ -47,7 +47,8 @@ static void help(void)
          "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the smallest peer's),\n"
          "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
-         "Generated matrices:\n%s\nAnd made of others:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help, bench_matrix_help);
+         "Generated matrices:\n%s\nAnd made of others:\n%s",
+         gpu_matrices, cpu_matrices, cpu.encodings, generate_help, bench_matrix_help);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
