@@ -169,13 +169,27 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
 
 /* ---- JSON ---- */
 
+/* Bytes of the character of UTF-8 at text, 0 where none is. */
+static int utf8_bytes(const unsigned char *text)
+{
+  int bytes = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : *text < 0xf5 ? 4 : 0;
+  for (int i = 1; i < bytes; i++)
+    if ((text[i] & 0xc0) != 0x80) return 0;
+  return bytes;
+}
+
+/* File names can hold anything, JSON only UTF-8. */
 static void json_text(FILE *f, const char *text)
 {
   putc('"', f);
-  for (; *text; text++)
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+  while (*text) {
+    int bytes = utf8_bytes((const unsigned char *)text);
+    if (!bytes) fputs("\\ufffd", f);
+    else if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
     else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else putc(*text, f);
+    else fwrite(text, 1, (size_t)bytes, f);
+    text += bytes ? bytes : 1;
+  }
   putc('"', f);
 }
 
