@@ -37,13 +37,13 @@ typedef struct {
   char machine[384];
 } bench_settings;
 
-/* Encoding of a name "auto", "csr", "slice", "row", "paper" or "dtans", with the value codec after a dot: "slice.raw", "auto.f32".
- * Errors: INVALID_ARGUMENT. */
+/* Encoding of a name "auto", "csr", "slice", "row", "paper" or "dtans", with the value codec after a dot: "slice.raw",
+ * "auto.f32". Errors: INVALID_ARGUMENT. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
-/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated along
- * the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with macko_free_csr.
- * Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
+/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated
+ * along the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with
+ * macko_free_csr. Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
 macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
 
 /* Calls `use` for every matrix of the set of that name, or for the name itself if it is no set. */
@@ -79,8 +79,8 @@ double bench_time(const bench_result *r); /* microseconds that ratios are taken 
 double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense);
 double bench_bytes(const bench_result *r);
 
-/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this one's,
- * and plan, encode (with upload) and refresh in multiplies of plain CSR. */
+/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this
+ * one's, and plan, encode (with upload) and refresh in multiplies of plain CSR. */
 double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);
@@ -108,9 +108,9 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
 
 /* ---- bench_plot.c ---- */
 
-/* Draws PREFIX-size, PREFIX-time and, of pruned matrices beside cuBLAS, PREFIX-sparsity, each as .svg and .png, through gnuplot and
- * PREFIX.gnuplot, which is left there. Without gnuplot a sentence on stderr says how to draw later: no error.
- * Errors: IO, INVALID_ARGUMENT (nothing to draw), DEVICE (gnuplot fails). */
+/* Draws PREFIX-size, PREFIX-time and, of pruned matrices beside cuBLAS, PREFIX-sparsity, each as .svg and .png, through gnuplot
+ * and PREFIX.gnuplot, which is left there. Without gnuplot a sentence on stderr says how to draw later: no error.
+ * Errors: IO (gnuplot's failure too), INVALID_ARGUMENT (nothing to draw). */
 macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err);
 
 #endif

@@ -21,16 +21,17 @@ typedef struct {
 static const field fields[] = {
     FIELD("matrix", TEXT, matrix), FIELD("form", TEXT, name), FIELD("peer", FLAG, peer), FIELD("lossy", FLAG, lossy),
     FIELD("cached", FLAG, cached), FIELD("rows", WHOLE, nrows), FIELD("columns", WHOLE, ncols), FIELD("nonzeros", WHOLE, nnz),
-    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("flushed_us", REAL, flushed), FIELD("warm_us", REAL, warm),
-    FIELD("plan_s", REAL, plan), FIELD("encode_s", REAL, encode), FIELD("refresh_s", REAL, refresh), FIELD("upload_s", REAL, upload),
-    FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
+    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("flushed_us", REAL, flushed),
+    FIELD("warm_us", REAL, warm), FIELD("plan_s", REAL, plan), FIELD("encode_s", REAL, encode), FIELD("refresh_s", REAL, refresh),
+    FIELD("upload_s", REAL, upload), FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
 enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 };
 
 static const struct {
   const char *name;
   double (*of)(const bench_table *table, const bench_settings *settings, const bench_result *r);
-} derived[] = {{"bytes_per_nonzero", bench_bytes_per_nonzero}, {"gb_per_s", bench_rate}, {"percent_of_copy", bench_percent_of_copy},
-               {"percent_of_triad", bench_percent_of_triad}, {"x_best_peer", bench_x_best_peer},
+} derived[] = {{"bytes_per_nonzero", bench_bytes_per_nonzero}, {"gb_per_s", bench_rate},
+               {"percent_of_copy", bench_percent_of_copy}, {"percent_of_triad", bench_percent_of_triad},
+               {"x_best_peer", bench_x_best_peer},
                {"plan_multiplies", bench_plan_multiplies}, {"encode_multiplies", bench_encode_multiplies},
                {"refresh_multiplies", bench_refresh_multiplies}};
 enum { DERIVED = sizeof derived / sizeof *derived };
@@ -149,12 +150,15 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
     line[strcspn(line, "\r\n")] = 0;
     if (*line == '#') read_heading(line, settings);
     else if (!count) {
-      if (strncmp(line, "matrix\tform\t", strlen("matrix\tform\t"))) s = refuse(err, MACKO_PARSE, path, number, "no names of columns");
-      else count = read_names(line, columns);
+      count = strncmp(line, "matrix\tform\t", strlen("matrix\tform\t")) ? 0 : read_names(line, columns);
+      if (!count) s = refuse(err, MACKO_PARSE, path, number, "no names of columns");
     } else {
       bench_result *r = bench_add(table);
       if (!r) s = refuse(err, MACKO_OUT_OF_MEMORY, path, number, "no memory for results");
-      else if (!read_row(line, columns, count, r)) s = refuse(err, MACKO_PARSE, path, number, "no row of results"), table->count--;
+      else if (!read_row(line, columns, count, r)) {
+        s = refuse(err, MACKO_PARSE, path, number, "no row of results");
+        table->count--;
+      }
     }
   }
   if (!s && !count) s = refuse(err, MACKO_PARSE, path, number, "no names of columns");
@@ -165,13 +169,27 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
 
 /* ---- JSON ---- */
 
+/* Bytes of the character of UTF-8 at text, 0 where none is. */
+static int utf8_bytes(const unsigned char *text)
+{
+  int bytes = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : *text < 0xf5 ? 4 : 0;
+  for (int i = 1; i < bytes; i++)
+    if ((text[i] & 0xc0) != 0x80) return 0;
+  return bytes;
+}
+
+/* File names can hold anything, JSON only UTF-8. */
 static void json_text(FILE *f, const char *text)
 {
   putc('"', f);
-  for (; *text; text++)
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+  while (*text) {
+    int bytes = utf8_bytes((const unsigned char *)text);
+    if (!bytes) fputs("\\ufffd", f);
+    else if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
     else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else putc(*text, f);
+    else fwrite(text, 1, (size_t)bytes, f);
+    text += bytes ? bytes : 1;
+  }
   putc('"', f);
 }
 

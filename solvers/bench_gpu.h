@@ -20,7 +20,8 @@ typedef struct bench_contender {
 
 enum { BENCH_PEERS = 9 };
 
-/* Peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices); run is NULL if that peer cannot take this matrix, with the reason in detail. */
+/* Peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices); run is NULL if that peer cannot take this matrix, with the reason in
+ * detail. */
 macko_status bench_open_peer(int peer, const macko_csr *csr, void *x, void *y, bench_contender *c, macko_error *err);
 
 double bench_gpu_now(void); /* seconds */

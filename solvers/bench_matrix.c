@@ -33,8 +33,8 @@ static macko_status read_or_generate(const char *name, macko_csr *a, macko_error
 
 /* ---- sets ---- */
 
-/* Every shape with every last number. Those of pruned-shapes are the layers of language models in the benchmark that the authors of
- * format macko published (arXiv 2511.13061), in their order. */
+/* Every shape with every last number. Those of pruned-shapes are the layers of language models in the benchmark that the authors
+ * of format macko published (arXiv 2511.13061), in their order. */
 static const struct {
   const char *name, *kind, *shapes, *numbers;
 } sets[] = {
@@ -46,7 +46,7 @@ static const struct {
     {"patterns", "pattern", "12288x12288", "2 3 4 6 8 16"}};
 
 const char bench_matrix_help[] =
-    "  tile:MATRIX:MB          copies of MATRIX, a file or a generated one, along the diagonal until they are MB megabytes as CSR\n"
+    "  tile:MATRIX:MB          copies of MATRIX (a file or generated) along the diagonal until they have MB megabytes as CSR\n"
     "  pruned-shapes           pruned weights of 31 shapes of language models, each with 50, 70 and 90 percent dropped\n"
     "  pruned-sweep            pruned:12288x12288 with 10 to 95 percent dropped\n"
     "  patterns                pattern:12288x12288 with N of 2, 3, 4, 6, 8 and 16\n";
@@ -58,7 +58,8 @@ void bench_expand(const char *name, void (*use)(void *context, const char *matri
     for (const char *shape = sets[i].shapes; *shape; shape += strcspn(shape, " "), shape += strspn(shape, " "))
       for (const char *number = sets[i].numbers; *number; number += strcspn(number, " "), number += strspn(number, " ")) {
         char text[96];
-        snprintf(text, sizeof text, "%s:%.*s:%.*s", sets[i].kind, (int)strcspn(shape, " "), shape, (int)strcspn(number, " "), number);
+        snprintf(text, sizeof text, "%s:%.*s:%.*s", sets[i].kind, (int)strcspn(shape, " "), shape, (int)strcspn(number, " "),
+                 number);
         use(context, text);
       }
     return;
@@ -75,7 +76,7 @@ static macko_status parse_tile(const char *spec, char *name, size_t room, double
   char *end = NULL;
   *megabytes = colon ? strtod(colon + 1, &end) : 0;
   if (!colon || colon == start || *end || end == colon + 1 || !(*megabytes > 0) || (size_t)(colon - start) >= room)
-    return fail(err, MACKO_INVALID_ARGUMENT, "%.200s: tile needs a matrix and a size in megabytes, as in tile:matrix.mtx:200", spec);
+    return fail(err, MACKO_INVALID_ARGUMENT, "%.200s: tile needs a matrix and a size in megabytes, as in tile:a.mtx:200", spec);
   memcpy(name, start, (size_t)(colon - start));
   name[colon - start] = 0;
   return MACKO_OK;
@@ -90,7 +91,8 @@ static macko_status repeat(const macko_csr *a, int64_t copies, macko_csr *tiled,
   char *values = malloc((size_t)(copies * nnz * size) + 8);
   if (!to_ptr || !to_cols || !values) {
     free(to_ptr), free(to_cols), free(values);
-    return fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld copies of a matrix of %lld nonzeros", (long long)copies, (long long)nnz);
+    return fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld copies of a matrix of %lld nonzeros", (long long)copies,
+                (long long)nnz);
   }
   for (int64_t t = 0; t < copies; t++) {
     for (int64_t i = 0; i < a->nrows; i++) to_ptr[t * a->nrows + i] = (int32_t)(t * nnz + row_ptr[i]);

@@ -1,6 +1,6 @@
-/* What macko-bench compares with: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also with values in
- * f32), COO and sliced ELL (32 rows), and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a peer prepares
- * is not in its times. */
+/* What macko-bench compares with: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also with
+ * values in f32), COO and sliced ELL (32 rows), and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a
+ * peer prepares is not in its times. */
 #include "bench_gpu.h"
 
 #include <cublas_v2.h>
@@ -74,17 +74,17 @@ static macko_status run_gemm(const bench_contender *c, cudaStream_t stream, mack
   const peer *p = c->own;
   int f64 = p->type == CUDA_R_64F, m = (int)p->nrows, k = (int)p->ncols;
   cublasSetStream(p->dense, stream);
-  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, 1, k, f64 ? (const void *)&one : &one_f32, p->arrays[0], p->type, k,
-                                  c->x, p->type, k, f64 ? (const void *)&zero : &zero_f32, c->y, p->type, m,
-                                  f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
+  const void *alpha = f64 ? (const void *)&one : &one_f32, *beta = f64 ? (const void *)&zero : &zero_f32;
+  cublasStatus_t s = cublasGemmEx(p->dense, CUBLAS_OP_T, CUBLAS_OP_N, m, 1, k, alpha, p->arrays[0], p->type, k, c->x, p->type, k,
+                                  beta, c->y, p->type, m, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT);
   return s == CUBLAS_STATUS_SUCCESS ? MACKO_OK : say(err, MACKO_DEVICE, c->name, cublasGetStatusString(s));
 }
 
 /* cuBLAS declares these for C++ only. */
-#define GEMV_HALF cublasHandle_t, cublasOperation_t, int, int, const float *, const void *, int, long long, const void *, int, long long, \
-                  const float *, void *, int, long long, int
-cublasStatus_t cublasHSHgemvStridedBatched(GEMV_HALF);
-cublasStatus_t cublasTSTgemvStridedBatched(GEMV_HALF);
+typedef cublasStatus_t gemv_half(cublasHandle_t, cublasOperation_t, int m, int n, const float *alpha, const void *a, int lda,
+                                 long long stride_a, const void *x, int incx, long long stride_x, const float *beta, void *y,
+                                 int incy, long long stride_y, int count);
+gemv_half cublasHSHgemvStridedBatched, cublasTSTgemvStridedBatched;
 
 static macko_status run_gemv(const bench_contender *c, cudaStream_t stream, macko_error *err)
 {
@@ -110,8 +110,9 @@ static macko_status make_csr(peer *p, const macko_csr *a, bench_contender *c, ma
   if (!s) s = upload(p, 1, a->cols, nnz * 4, c, err);
   if (!s) s = upload(p, 2, a->values, nnz * macko_type_bytes(a->value_type), c, err);
   if (s) return s;
-  return sparse(cusparseCreateCsr(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I,
-                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type), "describing CSR", err);
+  return sparse(cusparseCreateCsr(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2],
+                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type),
+                "describing CSR", err);
 }
 
 static macko_status make_coo(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
@@ -127,8 +128,8 @@ static macko_status make_coo(peer *p, const macko_csr *a, bench_contender *c, ma
   if (!s) s = upload(p, 1, a->cols, nnz * 4, c, err);
   if (!s) s = upload(p, 2, a->values, nnz * macko_type_bytes(a->value_type), c, err);
   if (s) return s;
-  return sparse(cusparseCreateCoo(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I,
-                                  CUSPARSE_INDEX_BASE_ZERO, p->type), "describing COO", err);
+  return sparse(cusparseCreateCoo(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2],
+                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type), "describing COO", err);
 }
 
 static macko_status make_csr_f32(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
@@ -165,8 +166,12 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
     free(starts);
     return snprintf(c->detail, sizeof c->detail, "%lld slots of padding", (long long)(slots - row_ptr[a->nrows])), MACKO_OK;
   }
-  if (starts) starts[slices] = (int32_t)slots, sell_cols = malloc((size_t)slots * 4 + 4), values = calloc((size_t)slots + 1, (size_t)size);
-  if (!starts || !sell_cols || !values) return free(starts), free(sell_cols), free(values), say(err, MACKO_OUT_OF_MEMORY, "SELL", "no memory");
+  if (starts) {
+    starts[slices] = (int32_t)slots;
+    sell_cols = malloc((size_t)slots * 4 + 4), values = calloc((size_t)slots + 1, (size_t)size);
+  }
+  if (!starts || !sell_cols || !values)
+    return free(starts), free(sell_cols), free(values), say(err, MACKO_OUT_OF_MEMORY, "SELL", "no memory");
   memset(sell_cols, 0xff, (size_t)slots * 4);
   for (int64_t r = 0; r < a->nrows; r++)
     for (int64_t q = row_ptr[r]; q < row_ptr[r + 1]; q++) {
@@ -179,8 +184,8 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
   if (!s) s = upload(p, 2, values, slots * size, c, err);
   free(starts), free(sell_cols), free(values);
   if (s) return s;
-  return sparse(cusparseCreateSlicedEll(&p->matrix, a->nrows, a->ncols, row_ptr[a->nrows], slots, SLICE, p->arrays[0], p->arrays[1],
-                                        p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type),
+  return sparse(cusparseCreateSlicedEll(&p->matrix, a->nrows, a->ncols, row_ptr[a->nrows], slots, SLICE, p->arrays[0],
+                                        p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type),
                 "describing SELL", err);
 }
 
@@ -235,13 +240,13 @@ static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
   macko_status s = sparse(cusparseCreateDnVec(&p->x, p->ncols, c->x, p->vector), "describing x", err);
   if (!s) s = sparse(cusparseCreateDnVec(&p->y, p->nrows, c->y, p->vector), "describing y", err);
   if (!s)
-    s = sparse(cusparseSpMV_bufferSize(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y, p->compute,
-                                       p->algorithm, &bytes), "sizing the work space", err);
+    s = sparse(cusparseSpMV_bufferSize(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y,
+                                       p->compute, p->algorithm, &bytes), "sizing the work space", err);
   if (!s) s = bench_cuda(cudaMalloc(&p->buffer, bytes + 256), "the work space", err);
   double start = bench_gpu_now();
   if (!s && p->preprocess)
-    s = sparse(cusparseSpMV_preprocess(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y, p->compute,
-                                       p->algorithm, p->buffer), "preprocessing", err);
+    s = sparse(cusparseSpMV_preprocess(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y,
+                                       p->compute, p->algorithm, p->buffer), "preprocessing", err);
   if (!s) s = bench_cuda(cudaDeviceSynchronize(), "preprocessing", err);
   if (p->preprocess) c->preparation = bench_gpu_now() - start;
   if (!s) c->run = run_sparse;

@@ -87,16 +87,16 @@ static double dense_time(const bench_table *table, const bench_result *r)
   return best;
 }
 
-/* Percent of zeros of a pruned matrix, and cuBLAS's time over this form's; the form behind ours is the best sparse peer. */
+/* Percent of zeros of a pruned matrix in f16, and cuBLAS's time over this form's; the form behind ours is the best sparse peer. */
 static void write_sweep(drawing *d, int form)
 {
   fprintf(d->f, "$sweep%d << END\n", form);
   for (int i = 0; i < d->table->count; i++) {
     const bench_result *r = &d->table->all[i];
     const int peers = form == d->count;
-    int percent;
+    int percent, end = 0;
     if (peers ? !starts_matrix(d->table, i) : strcmp(r->name, d->forms[form])) continue;
-    if (sscanf(r->matrix, "pruned:%*dx%*d:%d", &percent) != 1) continue;
+    if (sscanf(r->matrix, "pruned:%*dx%*d:%d%n", &percent, &end) != 1 || r->matrix[end]) continue;
     double ratio = dense_time(d->table, r) / (peers ? bench_best_peer(d->table, r, bench_time, 0) : bench_time(r));
     if (isfinite(ratio)) fprintf(d->f, "%d %.6g\n", percent, ratio), d->drawn[form]++;
   }
@@ -143,7 +143,8 @@ static void write_script(drawing *d)
   for (int form = 0; form < d->count; form++) write_ratios(d, form);
   fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
           peers);
-  write_picture(d, "size", d->matrices > 40 ? 240 + 18 * d->matrices : 960, "ratios", "using 1:3:xtic(2) pointtype 7 linecolor %d");
+  int width = d->matrices > 40 ? 240 + 18 * d->matrices : 960;
+  write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype 7 linecolor %d");
   fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form\"\n"
                 "set ylabel \"time, %s / this form\"\n", peers, peers);
   write_picture(d, "time", 960, "ratios", "using 3:4 pointtype 7 linecolor %d");
@@ -160,7 +161,8 @@ static macko_status run_gnuplot(char *script, macko_error *err)
   char *arguments[] = {"gnuplot", script, NULL};
   pid_t child;
   int status = 0, refused = posix_spawnp(&child, "gnuplot", NULL, NULL, arguments, environ);
-  if (refused == ENOENT) return fprintf(stderr, "macko-bench: gnuplot is not there; gnuplot %s draws the pictures\n", script), MACKO_OK;
+  if (refused == ENOENT)
+    return fprintf(stderr, "macko-bench: gnuplot is not there; gnuplot %s draws the pictures\n", script), MACKO_OK;
   if (refused) return fail(err, MACKO_IO, "gnuplot", strerror(refused));
   if (waitpid(child, &status, 0) < 0) return fail(err, MACKO_IO, "gnuplot", strerror(errno));
   return status ? fail(err, MACKO_IO, script, "gnuplot fails") : MACKO_OK;
@@ -174,7 +176,10 @@ macko_status bench_plot(const char *prefix, const bench_table *table, macko_erro
   if ((size_t)snprintf(script, sizeof script, "%s.gnuplot", prefix) >= sizeof script - 16)
     return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "too long");
   survey(&d);
-  for (int i = 0; i < table->count; i++) pairs += !table->all[i].peer && isfinite(bench_best_peer(table, &table->all[i], bench_time, 0));
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    pairs += !r->peer && isfinite(bench_best_peer(table, r, bench_time, 0));
+  }
   if (!pairs) return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "no matrix was multiplied both by a form of ours and by a peer");
   d.f = fopen(script, "w");
   if (!d.f) return fail(err, MACKO_IO, script, strerror(errno));

@@ -107,9 +107,10 @@ static const char *number(char text[32], const char *format, double value)
 static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r)
 {
   const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
-  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz, cache);
-  fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us", "GB/s",
-          "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
+  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
+          cache);
+  fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
+          "GB/s", "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
 }
 
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
@@ -124,7 +125,8 @@ void bench_print(FILE *f, const bench_table *table, const bench_settings *settin
             number(t[1], "%.1f", r->flushed > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
             number(t[3], "%.0f", bench_percent_of_copy(table, settings, r)),
             number(t[4], "%.0f", bench_percent_of_triad(table, settings, r)),
-            number(t[5], "%.2f", bench_x_best_peer(table, settings, r)), number(t[6], "%.1f", bench_plan_multiplies(table, settings, r)),
+            number(t[5], "%.2f", bench_x_best_peer(table, settings, r)),
+            number(t[6], "%.1f", bench_plan_multiplies(table, settings, r)),
             number(t[7], "%.1f", bench_encode_multiplies(table, settings, r)),
             number(t[8], "%.1f", bench_refresh_multiplies(table, settings, r)), number(t[9], "%.1e", r->difference));
   }

@@ -11,13 +11,15 @@
 enum { MATRICES = 512 };
 
 static const char gpu_matrices[] =
-    "5-point:2048,9-point:2048,7-point:192,27-point:160,5-point:2048:random,7-point:192:random,27-point:160:random,elasticity:72,"
-    "mesh:128,banded:2000000x24,rmat:20,erdos:2000000x16,pruned:12288x12288:50,pruned:12288x12288:70,pruned:12288x12288:90,"
-    "pruned:28672x8192:50,pattern:12288x12288:4";
+    "  5-point:2048 9-point:2048 7-point:192 27-point:160 5-point:2048:random 7-point:192:random 27-point:160:random\n"
+    "  elasticity:72 mesh:128 banded:2000000x24 rmat:20 erdos:2000000x16 pruned:12288x12288:50 pruned:12288x12288:70\n"
+    "  pruned:12288x12288:90 pruned:28672x8192:50 pattern:12288x12288:4\n";
 static const char cpu_matrices[] =
-    "5-point:2048,9-point:2048,7-point:144,27-point:112,5-point:2048:random,9-point:2048:random,7-point:144:random,27-point:112:random,"
-    "elasticity:48,banded:1000000x24,rmat:19,erdos:1000000x16,mesh:128,5-point:256,7-point:32:random,27-point:24:random,elasticity:12,"
-    "rmat:13,mesh:24";
+    "  5-point:2048 9-point:2048 7-point:144 27-point:112 5-point:2048:random 9-point:2048:random 7-point:144:random\n"
+    "  27-point:112:random elasticity:48 banded:1000000x24 rmat:19 erdos:1000000x16 mesh:128 5-point:256 7-point:32:random\n"
+    "  27-point:24:random elasticity:12 rmat:13 mesh:24\n";
+static const char gpu_encodings[] = "auto,auto.raw,csr,slice,row,dtans";
+static const char cpu_encodings[] = "auto,auto.raw,auto.f32,csr,slice.raw,row.raw,dtans";
 
 /* What runs where; the GPU side is there in a build with CUDA. */
 typedef struct {
@@ -26,28 +28,31 @@ typedef struct {
   macko_status (*open)(bench_settings *settings, macko_error *err);
   macko_status (*run)(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 } device;
-static const device cpu = {cpu_matrices, "auto,auto.raw,auto.f32,csr,slice.raw,row.raw", 21, bench_cpu_open, bench_cpu};
+static const device cpu = {cpu_matrices, cpu_encodings, 21, bench_cpu_open, bench_cpu};
 #ifdef HAVE_CUDA
-static const device gpu = {gpu_matrices, "auto,auto.raw,slice,row", 50, bench_gpu_open, bench_gpu};
+static const device gpu = {gpu_matrices, gpu_encodings, 50, bench_gpu_open, bench_gpu};
 #endif
 
 static void help(void)
 {
   printf("Usage: macko-bench [OPTION]... [MATRIX]...\n\n"
          "Times y = A x for every MATRIX (a file, or one of the names below) in our encodings and with the peers, on the GPU if\n"
-         "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s\nand on a CPU:\n%s\n\n"
+         "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s"
+         "and on a CPU:\n%s\n"
          "  --device cpu|gpu   where (default: the GPU if there is one)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
-         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: auto,slice.raw\n"
-         "                     (default on a GPU: auto,auto.raw,slice,row; on a CPU: %s)\n"
+         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: slice.raw\n"
+         "                     (default on a GPU: %s;\n"
+         "                     on a CPU: %s)\n"
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
          "  --json FILE        the same as JSON\n"
-         "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the smallest peer's),\n"
+         "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the best peer's),\n"
          "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
-         "Generated matrices:\n%s\nAnd made of others:\n%s", gpu_matrices, cpu_matrices, cpu.encodings, generate_help, bench_matrix_help);
+         "Generated matrices:\n%s\nAnd made of others:\n%s",
+         gpu_matrices, cpu_matrices, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
@@ -121,7 +126,7 @@ static int choose(char **arguments, int count, const char *list, names *n)
   char defaults[1024], *save = NULL;
   snprintf(defaults, sizeof defaults, "%s", list);
   for (int i = 0; i < count; i++) bench_expand(arguments[i], add_name, n);
-  for (char *name = count ? NULL : strtok_r(defaults, ",", &save); name; name = strtok_r(NULL, ",", &save)) add_name(n, name);
+  for (char *name = count ? NULL : strtok_r(defaults, " \n", &save); name; name = strtok_r(NULL, " \n", &save)) add_name(n, name);
   return n->count == n->asked;
 }
 

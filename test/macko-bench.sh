@@ -67,6 +67,13 @@ grep -q '^90 2.5$' "$dir/gpu.gnuplot" || fail "the sweep lacks its point at 90 %
 if command -v gnuplot >/dev/null; then
   [ -s "$dir/gpu-sparsity.svg" ] && [ -s "$dir/gpu-sparsity.png" ] || fail "no pictures of the sweep"
 fi
+odd=$(printf '\303\244\200\\"')
+cp "$dir/little \"one\".mtx" "$dir/$odd.mtx"
+expect 0 $bench --device cpu --repeat 1 --encodings auto --json "$dir/odd.json" "$dir/$odd.mtx"
+python3 - "$dir/odd.json" <<'END' || fail "a file name that is not UTF-8"
+import json, sys
+assert json.load(open(sys.argv[1], encoding="utf-8"))["results"][0]["matrix"] == '\u00e4\ufffd\\".mtx'
+END
 mkdir "$dir/empty"
 PATH=$dir/empty expect 0 $bench --from "$dir/gpu.tsv" --plot "$dir/later"
 grep -q "gnuplot is not there" "$dir/text" || fail "not a word of gnuplot"
