@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-enum { THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
+/* RESIDENT blocks run at once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
+enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
 static const unsigned EVERY = 0xffffffffu;
 
 struct csr {
@@ -111,7 +112,7 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
 }
 
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
-static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? MACKO_CSR_RESIDENT : 1) csr_kernel(csr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values, device_vectors v)
 {
   __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
   __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];

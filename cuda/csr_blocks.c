@@ -3,12 +3,11 @@
 
 #include <stdlib.h>
 
-/* Smaller blocks where there would be too few to fill a GPU of some 120 multiprocessors, but no more than run at once: what a small
- * matrix waits for is the latency of a block, whatever its size. */
+/* Half blocks where whole ones would be too few to fill a GPU (measured up to 2 million nonzeros); no less, because what a small matrix
+ * waits for is the latency of a block, whatever its size. */
 static int64_t entries_for(int64_t nnz)
 {
-  int64_t entries = (nnz / (120 * MACKO_CSR_RESIDENT) / MACKO_CSR_THREADS + 1) * MACKO_CSR_THREADS;
-  return entries < MACKO_CSR_ENTRIES ? entries : MACKO_CSR_ENTRIES;
+  return nnz < 1 << 21 ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
 }
 
 /* As many lanes a row, up to a warp, as let all rows be added up at the same time. */

@@ -8,9 +8,8 @@
 extern "C" {
 #endif
 
-/* Loads start at multiples of ALIGN entries; from there on a block spans at most ENTRIES. RESIDENT blocks of THREADS threads run at
- * once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
-enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128, MACKO_CSR_RESIDENT = 9 };
+/* Loads start at multiples of ALIGN entries; from there on a block of THREADS threads spans at most ENTRIES. */
+enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
 /* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
