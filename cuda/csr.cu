@@ -8,7 +8,8 @@
 
 #include <stdlib.h>
 
-enum { THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
+/* RESIDENT blocks run at once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
+enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
 static const unsigned EVERY = 0xffffffffu;
 
 struct csr {
@@ -31,12 +32,6 @@ static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_blo
   const int4 *p = (const int4 *)(blocks + blockIdx.x);
   union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
   return u.block;
-}
-
-/* Where row r of the block starts, from entry start on; rows beyond the last are empty. */
-static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
-{
-  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, b.rows)) - start);
 }
 
 template <typename SUM> static __device__ __forceinline__ SUM sum_of_lanes(SUM sum, int lanes)
@@ -74,6 +69,18 @@ static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin,
   return sum;
 }
 
+template <int VECTOR, typename SUM>
+static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const SUM *products, const int16_t *starts, const device_vectors &v,
+                                                int g)
+{
+  int lanes = 1 << b.log_lanes, lane = threadIdx.x & (lanes - 1), first = (int)threadIdx.x >> b.log_lanes;
+  for (int r = first; r - first < b.rows; r += THREADS >> b.log_lanes) {
+    int there = r < b.rows;
+    SUM sum = sum_of_row(products, there ? starts[r] : 0, there ? starts[r + 1] : 0, lane, lanes);
+    if (there && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum);
+  }
+}
+
 /* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP], const device_vectors &v,
@@ -98,25 +105,35 @@ static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_b
   if (threadIdx.x == 0) a.done[b.long_row] = 0;
 }
 
+/* Where row r of the block starts, from entry start on; rows beyond the last are empty. */
+static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
+{
+  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
+}
+
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
-static __global__ void __launch_bounds__(THREADS) csr_kernel(csr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values, device_vectors v)
 {
   __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
+  __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];
   __shared__ double scratch[THREADS / WARP];
+  constexpr int VALUE_BYTES = STORED == MACKO_ANY ? 0 : sizeof(typename element<STORED>::type); /* 0: known at run time */
   macko_csr_block b = load_block(a.blocks);
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
-  int from = (int)(b.begin - start), to = from + b.entries, lane = threadIdx.x % b.lanes, first = threadIdx.x / b.lanes;
+  int from = (int)(b.begin - start), to = from + b.entries;
+  const COL *cols = (const COL *)a.cols + start;
   SUM value[ITEMS];
   COL col[ITEMS];
+  values.stream = (const char *)values.stream + start * VALUE_BYTES;
   /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. */
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    int64_t e = start + min(max(i * THREADS + (int)threadIdx.x, from), to - 1);
-    col[i] = __ldcs((const COL *)a.cols + e);
-    value[i] = load_value<STORED, SUM>(values, e);
+    int e = min(max(i * THREADS + (int)threadIdx.x, from), to - 1);
+    col[i] = __ldcs(cols + e);
+    value[i] = load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start));
   }
-  /* The row of this thread, before anything waits. */
-  int begin = row_start(a, b, start, first), end = row_start(a, b, start, first + 1);
+  /* Most blocks have no more rows than these. */
+  int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
   SUM piece[GROUP];
 #pragma unroll
   for (int g = 0; g < GROUP; g++) {
@@ -124,21 +141,21 @@ static __global__ void __launch_bounds__(THREADS) csr_kernel(csr a, device_value
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
     if (g) __syncthreads(); /* products of the vector before are read */
+    else {
+      starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
+#pragma unroll 1
+      for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
+    }
 #pragma unroll
     for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
     __syncthreads();
-    if (b.rows == 0) {
-      SUM sum = 0;
-      for (int e = from + threadIdx.x; e < to; e += THREADS) sum += products[slot<SUM>(e)];
-      piece[g] = sum_of_block(sum, (SUM *)scratch);
+    if (b.rows) {
+      add_rows<VECTOR>(b, products, starts, v, g);
       continue;
     }
-    SUM row = sum_of_row(products, begin, end, lane, b.lanes);
-    if (first < b.rows && lane == 0) put_y<VECTOR>(v, g, b.row + first, row);
-    for (int r = first + THREADS; r - first < b.rows; r += THREADS) { /* a lane a row */
-      row = sum_of_row(products, row_start(a, b, start, r), row_start(a, b, start, r + 1), 0, 1);
-      if (r < b.rows) put_y<VECTOR>(v, g, b.row + r, row);
-    }
+    SUM sum = 0;
+    for (int e = from + threadIdx.x; e < to; e += THREADS) sum += products[slot<SUM>(e)];
+    piece[g] = sum_of_block(sum, (SUM *)scratch);
   }
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
 }

@@ -3,20 +3,19 @@
 
 #include <stdlib.h>
 
-/* Smaller blocks where there would be too few to fill a GPU; a piece has a multiple of MACKO_CSR_ALIGN entries. */
+/* Half blocks where whole ones would be too few to fill a GPU (measured up to 2 million nonzeros); no less, because what a small matrix
+ * waits for is the latency of a block, whatever its size. */
 static int64_t entries_for(int64_t nnz)
 {
-  int64_t entries = MACKO_CSR_ENTRIES;
-  while (entries > 256 && nnz / entries < 1024) entries /= 2;
-  return entries;
+  return nnz < 1 << 21 ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
 }
 
-/* A row each for all lanes at once where that is possible. */
-static int16_t lanes_for(int64_t rows)
+/* As many lanes a row, up to a warp, as let all rows be added up at the same time. */
+static int16_t log_lanes_for(int64_t rows)
 {
-  int lanes = 32;
-  while (lanes > 1 && lanes * rows > MACKO_CSR_THREADS) lanes /= 2;
-  return (int16_t)lanes;
+  int log = 5;
+  while (log > 0 && rows << log > MACKO_CSR_THREADS) log--;
+  return (int16_t)log;
 }
 
 /* Cuts, or only counts where cut->blocks is NULL. */
@@ -36,7 +35,7 @@ static void walk(const macko_matrix *m, macko_csr_cut *cut)
     if (i > first) {
       if (cut->blocks)
         cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int16_t)(end - begin),
-                                                      .rows = (int16_t)(i - first), .lanes = lanes_for(i - first)};
+                                                      .rows = (int16_t)(i - first), .log_lanes = log_lanes_for(i - first)};
       cut->nblocks++;
       continue;
     }

@@ -8,14 +8,15 @@
 extern "C" {
 #endif
 
-/* Loads start at multiples of ALIGN entries; from there on a block spans at most ENTRIES. */
+/* Loads start at multiples of ALIGN entries; from there on a block of THREADS threads spans at most ENTRIES. */
 enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
 /* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
   int64_t begin, row;      /* first entry and row */
   int16_t entries, rows;   /* rows 0: a piece */
-  int16_t lanes, unused;   /* that add up a row, at first: 1, 2, 4 ... 32 */
+  int16_t log_lanes;       /* 2^log_lanes lanes add up a row */
+  int16_t unused;
   int32_t long_row, piece; /* number of the row among the long ones, and of the piece among all pieces */
 } macko_csr_block;
 

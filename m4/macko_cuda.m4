@@ -18,7 +18,7 @@ AS_IF([test x$with_cuda = xno], [cuda_note="no: as asked for"], [
       test -e "$cuda_lib/libcudart.so" && break
     done
     CUDA_CFLAGS="-isystem $cuda_dir/include"
-    CUDA_LIBS="-L$cuda_lib -R$cuda_lib -lcusparse -lcudart"
+    CUDA_LIBS="-L$cuda_lib -R$cuda_lib -lcudart"
     macko_save_CPPFLAGS=$CPPFLAGS macko_save_LIBS=$LIBS
     CPPFLAGS="$CPPFLAGS $CUDA_CFLAGS"
     LIBS="-L$cuda_lib -lcusparse -lcudart $LIBS"

@@ -212,14 +212,14 @@ END_TEST
  * sums are more than there are threads. */
 START_TEST(rows_of_every_length)
 {
-  enum { ROWS = 90000, COLS = 400000 };
+  enum { ROWS = 180000, COLS = 400000, ROOM = 3000000 };
   static const int longer[] = {600, 993, 1024, 1025, 5000, 300000};
-  int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(1500000 * 8), count = 0;
-  double *values = malloc(1500000 * 8);
+  int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(ROOM * 8), count = 0;
+  double *values = malloc(ROOM * 8);
   test_seed(11);
   for (int64_t i = 0; i < ROWS; i++) {
     int64_t length = i >= 40000 && i < 44000 ? 0 : i % 1000 == 7 ? (int64_t)(test_draw() % 200) : (int64_t)(test_draw() % 21);
-    if (i % 15000 == 2) length = longer[i / 15000];
+    if (i % 30000 == 2) length = longer[i / 30000];
     for (int64_t k = 0, gap = COLS / (length + 1); k < length; k++) {
       cols[count] = k * gap + (int64_t)(test_draw() % (uint64_t)gap);
       values[count++] = (double)(test_draw() >> 11) * 0x1p-52 - 1;
