@@ -36,24 +36,88 @@ void macko_device_destroy(macko_device_matrix **device)
   *device = NULL;
 }
 
-macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **device, macko_error *err)
+static int holds_values(const char *section)
 {
-  if (!matrix || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and device must not be NULL");
-  const macko_device_ops *ops = device_ops[matrix->format];
-  if (!ops)
+  return !strcmp(section, "values") || !strcmp(section, "dict");
+}
+
+macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err)
+{
+  if (!device_ops[matrix->format])
     return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel", macko_format_name(matrix->format));
   macko_device_matrix *d = calloc(1, sizeof *d);
   if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
+  d->m = *matrix;
   macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **device, macko_error *err)
+{
+  macko_device_matrix *d = NULL;
+  if (!matrix || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and device must not be NULL");
+  macko_status s = macko_device_new(matrix, &d, err);
   if (!s) s = macko_upload(d, matrix, stream, err);
   if (!s) {
-    d->ops = ops;
-    s = ops->prepare(d, matrix, stream, err);
+    d->ops = device_ops[matrix->format];
+    s = d->ops->prepare(d, matrix, stream, err);
   }
   if (s) macko_device_destroy(&d);
   else *device = d;
   return s;
 }
+
+/* ---- the host's form back ---- */
+
+static macko_status fetch(const macko_device_matrix *d, int values, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+{
+  macko_matrix *m = malloc(sizeof *m);
+  macko_status s = MACKO_OK;
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  *m = d->m;
+  m->nsections = 0;
+  for (int i = 0; !s && i < d->m.nsections; i++) {
+    const macko_section *from = &d->m.sections[i];
+    if (!values && holds_values(from->name)) continue;
+    s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    if (!s)
+      s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes, cudaMemcpyDeviceToHost, stream),
+                            "copying the matrix from the GPU", err);
+  }
+  macko_status done = macko_cuda_status(cudaStreamSynchronize(stream), "copying the matrix from the GPU", s ? NULL : err);
+  if (s || done) macko_destroy(&m);
+  else *matrix = m;
+  return s ? s : done;
+}
+
+macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+{
+  if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
+  return fetch(device, 1, stream, matrix, err);
+}
+
+void macko_device_get_info(const macko_device_matrix *device, macko_info *info)
+{
+  macko_get_info(&device->m, info);
+}
+
+macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_matrix *host = NULL, no_data = d->m;
+  macko_status s = MACKO_OK;
+  no_data.nsections = 0;
+  /* Long rows are cut on the host. */
+  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE) s = fetch(d, 0, stream, &host, err);
+  if (s) return s;
+  d->ops = device_ops[d->m.format];
+  s = d->ops->prepare(d, host ? host : &no_data, stream, err);
+  macko_destroy(&host);
+  return s;
+}
+
+/* ---- sizes, transposes, new values ---- */
 
 static int64_t own_bytes(const macko_device_matrix *d)
 {
@@ -89,11 +153,6 @@ static int same_sections(const macko_matrix *a, const macko_matrix *b)
 static int has_stencils(const macko_matrix *m)
 {
   return m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
-}
-
-static int holds_values(const char *section)
-{
-  return !strcmp(section, "values") || !strcmp(section, "dict");
 }
 
 static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)

@@ -26,6 +26,21 @@ int macko_cuda_devices(macko_error *err);
 macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
+/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_to_device would give of the same
+ * arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix is made; work
+ * queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as everywhere.
+ * Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do not repeat. Format
+ * dtans, layout paper and rows that are unsorted or hold duplicates are copied to the host and encoded there.
+ * Errors: as macko_encode and macko_to_device. */
+macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
+                                    macko_device_matrix **device, macko_error *err);
+
+/* The matrix in host memory: new, and freed with macko_destroy. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_device_fetch(const macko_device_matrix *device, struct CUstream_st *stream, macko_matrix **matrix, macko_error *err);
+
+/* As macko_get_info of the matrix in host memory; reason is owned by the device matrix. */
+void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
+
 /* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix is the
  * matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
  * Errors: as macko_to_device and macko_encode. */
@@ -37,6 +52,12 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
  * when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as macko_to_device; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
+
+/* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern: what macko_refresh and
+ * macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are read until this returns; a transpose, if
+ * there is one, is built anew on the host. Errors: as macko_refresh and macko_to_device; the old values stay then, unless the device failed. */
+macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
+                                      macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64,
  * MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y, alpha = 0 does not

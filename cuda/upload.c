@@ -35,21 +35,34 @@ static macko_status copy_section(const macko_section *from, void *to, cudaStream
                            "clearing GPU memory", err);
 }
 
-macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+static macko_status take_memory(macko_device_matrix *d, macko_error *err)
 {
   int64_t total = 0;
   void *memory = NULL;
-  for (int i = 0; i < matrix->nsections; i++) total += room(&matrix->sections[i]);
-  d->m = *matrix;
+  for (int i = 0; i < d->m.nsections; i++) total += room(&d->m.sections[i]);
   macko_status s = total ? macko_device_alloc(total, "the matrix", &memory, err) : MACKO_OK;
   d->memory = memory;
   d->bytes = s ? 0 : total;
   char *to = d->memory;
-  for (int i = 0; !s && i < matrix->nsections; i++) {
+  for (int i = 0; !s && i < d->m.nsections; i++) {
     d->m.sections[i].data = to;
-    s = copy_section(&matrix->sections[i], to, stream, err);
-    to += room(&matrix->sections[i]);
+    to += room(&d->m.sections[i]);
   }
+  return s;
+}
+
+macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_status s = take_memory(d, err);
+  if (s || !d->bytes) return s;
+  return macko_cuda_status(cudaMemsetAsync(d->memory, 0, (size_t)d->bytes, stream), "clearing GPU memory", err);
+}
+
+macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+{
+  d->m = *matrix;
+  macko_status s = take_memory(d, err);
+  for (int i = 0; !s && i < matrix->nsections; i++) s = copy_section(&matrix->sections[i], d->m.sections[i].data, stream, err);
   return s;
 }
 

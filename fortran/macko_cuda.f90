@@ -21,6 +21,28 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_to_device_c
     end function macko_to_device_c
+    function macko_encode_on_device_c(csr, options, stream, device, err) bind(c, name="macko_encode_on_device")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(macko_options), intent(in) :: options
+      type(c_ptr), value :: stream
+      type(c_ptr), intent(inout) :: device
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_encode_on_device_c
+    end function macko_encode_on_device_c
+    function macko_device_fetch_c(device, stream, matrix, err) bind(c, name="macko_device_fetch")
+      import
+      type(c_ptr), value :: device
+      type(c_ptr), value :: stream
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_fetch_c
+    end function macko_device_fetch_c
+    subroutine macko_device_get_info_c(device, info) bind(c, name="macko_device_get_info")
+      import
+      type(c_ptr), value :: device
+      type(macko_info), intent(inout) :: info
+    end subroutine macko_device_get_info_c
     function macko_device_add_transpose_c(device, matrix, stream, err) bind(c, name="macko_device_add_transpose")
       import
       type(c_ptr), value :: device
@@ -38,6 +60,15 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_refresh_c
     end function macko_device_refresh_c
+    function macko_device_refresh_csr_c(device, csr, stream, moved, err) bind(c, name="macko_device_refresh_csr")
+      import
+      type(c_ptr), value :: device
+      type(macko_csr), intent(in) :: csr
+      type(c_ptr), value :: stream
+      type(c_ptr), value :: moved
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_refresh_csr_c
+    end function macko_device_refresh_csr_c
     function macko_device_multiply_c(device, op, vector_type, k, alpha, x, ldx, beta, y, ldy, stream, err) bind(c, &
       name="macko_device_multiply")
       import

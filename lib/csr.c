@@ -1,7 +1,7 @@
 /* Plain CSR: what no format improves, and the reference in every comparison. */
 #include "cost.h"
 #include "cpu.h"
-#include "format.h"
+#include "facts.h"
 #include "product.h"
 #include "threads.h"
 #include "values.h"
@@ -11,25 +11,20 @@
 
 enum { ROW_PTR, COLS, VALUES };
 
-/* Indices take 4 bytes unless the matrix is too big for them. */
-static macko_type index_type(int64_t largest)
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  return largest > INT32_MAX ? MACKO_I64 : MACKO_I32;
-}
-
-static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
-{
-  int64_t nnz = macko_csr_nnz(a);
+  const macko_csr *a = f->csr;
+  int64_t nnz = f->nnz;
   if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
     return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as they are, not as %s", macko_values_name(options->values));
   plan->values = MACKO_VALUES_RAW;
   plan->stored_type = a->value_type;
-  plan->bytes = (a->nrows + 1) * macko_type_bytes(index_type(nnz)) +
-                nnz * (macko_type_bytes(index_type(a->ncols)) + macko_type_bytes(a->value_type));
+  plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) +
+                nnz * (macko_type_bytes(macko_index_type(a->ncols)) + macko_type_bytes(a->value_type));
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)nnz * cost->csr_entry + (double)a->nrows * cost->csr_row;
-  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(index_type(a->ncols)),
-           macko_type_name(index_type(nnz)));
+  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(macko_index_type(a->ncols)),
+           macko_type_name(macko_index_type(nnz)));
   return MACKO_OK;
 }
 
@@ -44,8 +39,8 @@ static void copy_indices(macko_section *to, macko_type from_type, const void *fr
 
 static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_status s = macko_add_section(m, "row_ptr", index_type(m->nnz), m->nrows + 1, err);
-  if (!s) s = macko_add_section(m, "cols", index_type(m->ncols), m->nnz, err);
+  macko_status s = macko_add_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
+  if (!s) s = macko_add_section(m, "cols", macko_index_type(m->ncols), m->nnz, err);
   if (!s) s = macko_add_section(m, "values", m->value_type, m->nnz, err);
   if (s) return s;
   copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1, a->index_base);
@@ -77,9 +72,9 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
-  if (m->nsections != 3 || m->sections[ROW_PTR].type != index_type(m->nnz) || m->sections[COLS].type != index_type(m->ncols) ||
-      m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(index_type(m->nnz)) ||
-      m->sections[COLS].bytes != m->nnz * macko_type_bytes(index_type(m->ncols)) || m->sections[VALUES].type != m->value_type ||
+  if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) || m->sections[COLS].type != macko_index_type(m->ncols) ||
+      m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(macko_index_type(m->nnz)) ||
+      m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != m->value_type ||
       m->sections[VALUES].bytes != m->nnz * macko_type_bytes(m->value_type))
     return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows,
                       (long long)m->nnz);

@@ -2,13 +2,14 @@
  * dtans_input.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c and dtans_encode.c write the format,
  * dtans_decode.c and dtans_validate.c read it. */
 #include "dtans.h"
+#include "facts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  macko_rows rows = macko_rows_of(a);
+  macko_rows rows = macko_rows_of(f->csr);
   macko_dtans_input in;
   macko_status s = macko_dtans_open_input(&rows, &in, err);
   if (!s) s = macko_dtans_plan(&in, options, plan, err);

@@ -7,6 +7,7 @@
 enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 256 };
 
 struct macko_rows;
+typedef struct macko_facts macko_facts;
 
 /* What plan decided: everything encode needs besides the matrix, and everything info reports. */
 typedef struct {
@@ -48,8 +49,9 @@ typedef struct {
 /* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range. Its indices may count from 1, so
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
-  /* Reads pattern and values, allocates nothing big; fills *plan. UNSUPPORTED or LIMIT where the matrix does not fit. */
-  macko_status (*plan)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+  /* Allocates nothing big; fills *plan. UNSUPPORTED or LIMIT where the matrix does not fit. A format that is chosen automatically asks
+   * for facts only, as the arrays may be out of reach. */
+  macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (row lengths checked by the caller); on failure m is unchanged. */
@@ -97,6 +99,9 @@ void macko_put_section(macko_matrix *m, const macko_section *fresh);
 /* Frees and removes the section of that name, if there is one. */
 void macko_drop_section(macko_matrix *m, const char *name);
 
+/* Sizes, types and the index base of a csr. Errors: INVALID_MATRIX, INVALID_ARGUMENT. */
+macko_status macko_check_types(const macko_csr *csr, macko_error *err);
+
 /* Checks *csr. Where rows are sorted and free of duplicates *sorted is the same view and *owned is NULL; otherwise *sorted
  * points into *owned, one allocation, which the caller frees. */
 macko_status macko_sort_csr(const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err);
@@ -115,6 +120,12 @@ static inline int64_t macko_csr_row(const macko_csr *a, int64_t i)
 static inline int64_t macko_csr_col(const macko_csr *a, int64_t p)
 {
   return macko_index(a->col_type, a->cols, p) - a->index_base;
+}
+
+/* Indices take 4 bytes unless the matrix is too big for them. */
+static inline macko_type macko_index_type(int64_t largest)
+{
+  return largest > INT32_MAX ? MACKO_I64 : MACKO_I32;
 }
 
 static inline int64_t macko_csr_nnz(const macko_csr *a)

@@ -2,30 +2,32 @@
 #ifndef MACKO_HALF_H
 #define MACKO_HALF_H
 
+#include "inline.h"
+
 #include <stdint.h>
 #include <string.h>
 
-static inline float macko_float_from_bits(uint32_t bits)
+MACKO_INLINE float macko_float_from_bits(uint32_t bits)
 {
   float f;
   memcpy(&f, &bits, sizeof f);
   return f;
 }
 
-static inline uint32_t macko_bits_from_float(float f)
+MACKO_INLINE uint32_t macko_bits_from_float(float f)
 {
   uint32_t bits;
   memcpy(&bits, &f, sizeof bits);
   return bits;
 }
 
-static inline float macko_bf16_to_f32(uint16_t h)
+MACKO_INLINE float macko_bf16_to_f32(uint16_t h)
 {
   return macko_float_from_bits((uint32_t)h << 16);
 }
 
 /* Round to nearest even; a NaN stays a NaN. */
-static inline uint16_t macko_f32_to_bf16(float f)
+MACKO_INLINE uint16_t macko_f32_to_bf16(float f)
 {
   uint32_t bits = macko_bits_from_float(f);
   if ((bits & 0x7fffffffu) > 0x7f800000u) {
@@ -35,7 +37,7 @@ static inline uint16_t macko_f32_to_bf16(float f)
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
-static inline float macko_f16_to_f32(uint16_t h)
+MACKO_INLINE float macko_f16_to_f32(uint16_t h)
 {
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
   if (rest >= 0x7c00u) return macko_float_from_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
@@ -44,7 +46,7 @@ static inline float macko_f16_to_f32(uint16_t h)
 }
 
 /* Round to nearest even; a NaN keeps its upper payload bits and stays a NaN. */
-static inline uint16_t macko_f32_to_f16(float f)
+MACKO_INLINE uint16_t macko_f32_to_f16(float f)
 {
   uint32_t bits = macko_bits_from_float(f), size = bits & 0x7fffffffu;
   uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);

@@ -13,26 +13,27 @@ static const macko_layout_ops *layout_ops(macko_layout layout)
   return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
-static int64_t stream_bytes(const macko_csr *a, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
+static int64_t stream_bytes(const macko_facts *f, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
 {
   int64_t size = macko_type_bytes(codec->stored_type);
-  return ops->value_slots(a, plan, size) * size + codec->table * macko_type_bytes(a->value_type);
+  return ops->value_slots(f->nnz, plan, size) * size + codec->table * macko_type_bytes(f->csr->value_type);
 }
 
-static double stream_time(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_plan *plan,
+static double stream_time(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_plan *plan,
                           const macko_codec *codec)
 {
   const macko_cost *cost = macko_cost_of(options);
-  double slots = (double)ops->value_slots(a, plan, macko_type_bytes(codec->stored_type));
-  return (double)stream_bytes(a, ops, plan, codec) * cost->byte + slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  double slots = (double)ops->value_slots(f->nnz, plan, macko_type_bytes(codec->stored_type));
+  return (double)stream_bytes(f, ops, plan, codec) * cost->byte + slots * macko_codec_cost(cost, codec->stored_type, codec->table);
 }
 
 /* *plan with that codec. */
-static macko_plan with_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec, const macko_plan *plan)
+static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
+                             const macko_plan *plan)
 {
   macko_plan p = *plan;
-  p.bytes += stream_bytes(a, ops, plan, codec);
-  p.time += stream_time(a, options, ops, plan, codec);
+  p.bytes += stream_bytes(f, ops, plan, codec);
+  p.time += stream_time(f, options, ops, plan, codec);
   p.values = codec->values;
   p.stored_type = codec->stored_type;
   p.lossy = codec->lossy;
@@ -41,12 +42,12 @@ static macko_plan with_codec(const macko_csr *a, const macko_options *options, c
 }
 
 /* Adds to *plan the codec that suits the options best. */
-static void choose_codec(const macko_csr *a, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codecs,
+static void choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codecs,
                          int count, macko_plan *plan)
 {
-  macko_plan best = with_codec(a, options, ops, &codecs[0], plan);
+  macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
   for (int i = 1; i < count; i++) {
-    macko_plan p = with_codec(a, options, ops, &codecs[i], plan);
+    macko_plan p = with_codec(f, options, ops, &codecs[i], plan);
     if (macko_better(options, &p, &best)) best = p;
   }
   *plan = best;
@@ -63,9 +64,9 @@ static void describe_values(macko_plan *plan)
 }
 
 /* Known before anything is planned: the entries alone take layout row longer. */
-static int row_is_slower(const macko_csr *a, const macko_options *options, const macko_plan *other)
+static int row_is_slower(const macko_facts *f, const macko_options *options, const macko_plan *other)
 {
-  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)macko_csr_nnz(a) * macko_row_cost(options, a->value_type);
+  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
 }
 
 static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
@@ -76,26 +77,26 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
-static macko_status plan(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
   macko_codec codecs[3];
   macko_status refused = MACKO_OK;
   int count, found = 0;
   macko_plan both[2] = {{0}};
-  if (a->ncols > INT32_MAX)
-    return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)a->ncols);
-  macko_status s = macko_codecs(a, options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values, codecs, &count, err);
+  if (f->csr->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)f->csr->ncols);
+  macko_status s = macko_codecs_by(&f->values, options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values, codecs, &count, err);
   for (int i = 0; !s && i < 2; i++) {
     macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
     macko_plan candidate = {0};
-    if (i == 1 && (options->layout != MACKO_LAYOUT_AUTO || (found && row_is_slower(a, options, plan)))) break;
-    s = layout_ops(layout)->plan_pattern(a, options, &candidate, err);
+    if (i == 1 && (options->layout != MACKO_LAYOUT_AUTO || (found && row_is_slower(f, options, plan)))) break;
+    s = layout_ops(layout)->plan_pattern(f, options, &candidate, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {
       candidate.layout = layout;
-      choose_codec(a, options, layout_ops(layout), codecs, count, &candidate);
-      if (layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(a, &candidate, err);
+      choose_codec(f, options, layout_ops(layout), codecs, count, &candidate);
+      if (layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(f->csr, &candidate, err);
       both[i] = candidate;
       if (!found || macko_better(options, &candidate, plan)) *plan = candidate;
       found = 1;
@@ -107,6 +108,11 @@ static macko_status plan(const macko_csr *a, const macko_options *options, macko
   return MACKO_OK;
 }
 
+macko_facts macko_host_facts(const macko_csr *a)
+{
+  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_rows, (void *)a};
+}
+
 /* The value stream of m->plan in fresh sections; nothing of m changes. */
 static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_section *values, macko_section *dict,
                                macko_error *err)
@@ -114,7 +120,7 @@ static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_
   const macko_plan *plan = &m->plan;
   macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
   macko_value_writer w = {0};
-  int64_t slots = layout_ops(plan->layout)->value_slots(a, plan, macko_type_bytes(plan->stored_type));
+  int64_t slots = layout_ops(plan->layout)->value_slots(m->nnz, plan, macko_type_bytes(plan->stored_type));
   *dict = (macko_section){0};
   macko_status s = macko_new_section("values", plan->stored_type, slots, values, err);
   if (!s && plan->table) s = macko_new_section("dict", m->value_type, plan->table, dict, err);
@@ -156,22 +162,34 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
 }
 
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. */
-static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = layout_ops(m->plan.layout);
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_plan next = m->plan;
+  int count;
+  if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
+  macko_status s = macko_codecs_by(&f->values, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
+  if (s) return s;
+  next.bytes -= stream_bytes(f, ops, &m->plan, &old);
+  next.time -= stream_time(f, &m->options, ops, &m->plan, &old);
+  choose_codec(f, &m->options, ops, codecs, count, &next);
+  describe_values(&next);
+  *plan = next;
+  return MACKO_OK;
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  const macko_layout_ops *ops = layout_ops(m->plan.layout);
+  macko_facts f = macko_host_facts(a);
   macko_section values = {0}, dict = {0}, starts = {0};
   macko_matrix next = *m;
-  int count;
   if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
-  macko_status s = macko_codecs(a, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
+  macko_status s = macko_plan_values(&f, m, &next.plan, err);
   if (s) return s;
-  next.plan.bytes -= stream_bytes(a, ops, &m->plan, &old);
-  next.plan.time -= stream_time(a, &m->options, ops, &m->plan, &old);
-  choose_codec(a, &m->options, ops, codecs, count, &next.plan);
-  describe_values(&next.plan);
   if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
-  if (!s && ops->move_values && macko_type_bytes(old.stored_type) != macko_type_bytes(next.plan.stored_type))
+  if (!s && ops->move_values && macko_type_bytes(m->plan.stored_type) != macko_type_bytes(next.plan.stored_type))
     s = ops->move_values(&next, &starts, err);
   if (!s) s = new_values(a, &next, &values, &dict, err);
   if (s) {

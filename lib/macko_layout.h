@@ -14,14 +14,10 @@
 #ifndef MACKO_LAYOUT_H
 #define MACKO_LAYOUT_H
 
+#include "inline.h"
+
 #include <stdint.h>
 #include <string.h>
-
-#ifdef __CUDACC__
-#define MACKO_INLINE static __host__ __device__ __forceinline__
-#else
-#define MACKO_INLINE static inline __attribute__((always_inline))
-#endif
 
 enum {
   MACKO_SLICE_ROWS = 32,
@@ -33,6 +29,8 @@ enum {
   MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil; its block starts at a multiple of that */
   MACKO_STENCIL_MAX_STEPS = 128
 };
+
+enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
 
 /* How the base column of a row is stored: reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. */
 enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
@@ -63,6 +61,21 @@ MACKO_INLINE uint32_t macko_unsigned_at(const void *array, int bytes, int64_t i)
   }
   memcpy(&word, (const char *)array + 4 * i, sizeof word);
   return word;
+}
+
+/* Its inverse. */
+MACKO_INLINE void macko_put_unsigned(void *array, int bytes, int64_t i, uint32_t value)
+{
+  uint16_t half = (uint16_t)value;
+  if (bytes == 1) ((uint8_t *)array)[i] = (uint8_t)value;
+  else if (bytes == 2) memcpy((char *)array + 2 * i, &half, sizeof half);
+  else if (bytes == 4) memcpy((char *)array + 4 * i, &value, sizeof value);
+}
+
+/* Fewest bytes, 0, 1, 2 or 4, that hold numbers up to largest. */
+MACKO_INLINE int macko_unsigned_bytes(uint64_t largest)
+{
+  return largest == 0 ? 0 : largest < 256 ? 1 : largest < 65536 ? 2 : 4;
 }
 
 typedef struct {
@@ -99,6 +112,23 @@ MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
   return s;
 }
 
+/* The header of a slice, which macko_slice_at reads. */
+MACKO_INLINE void macko_put_slice(const macko_slice *s, uint32_t *h)
+{
+  uint32_t gap_code = s->gap_bits == 0 ? 0 : s->gap_bits == 4 ? 1 : s->gap_bits == 8 ? 2 : s->gap_bits == 16 ? 3 : 4;
+  uint32_t length_code = s->length_bytes == 4 ? 3 : s->length_bytes, offset_code = s->offset_bytes == 4 ? 3 : s->offset_bytes;
+  h[0] = s->values;
+  h[1] = s->block;
+  h[2] = s->steps << 8 | (s->stencil ? MACKO_SLICE_STENCIL : 0) | length_code << 5 | offset_code << 3 | gap_code;
+  h[3] = (uint32_t)s->base;
+}
+
+/* Bits of a gap in a slice, given all its codes or-ed together. */
+MACKO_INLINE int macko_slice_gap_bits(uint64_t any)
+{
+  return any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
+}
+
 /* Words of the gaps of a slice: the first entry of a row needs none. */
 MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
 {
@@ -132,6 +162,12 @@ MACKO_INLINE uint32_t macko_slice_gap(const uint32_t *gaps, int gap_bits, int64_
 {
   uint32_t word = gaps[k * gap_bits / 32 * MACKO_SLICE_ROWS + lane];
   return (word >> (k * gap_bits % 32) & (0xffffffffu >> (32 - gap_bits))) + 1;
+}
+
+/* Its inverse, into zeroed words. */
+MACKO_INLINE void macko_put_slice_gap(uint32_t *gaps, int gap_bits, int64_t k, int lane, uint32_t code)
+{
+  gaps[k * gap_bits / 32 * MACKO_SLICE_ROWS + lane] |= code << (k * gap_bits % 32);
 }
 
 /* Slot, in elements of the value stream, of step s of a lane: elements narrower than a word share the lane's word. */

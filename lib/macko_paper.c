@@ -37,8 +37,9 @@ static int64_t count_stored(const macko_csr *a, int b)
   return stored;
 }
 
-static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
+  const macko_csr *a = f->csr;
   int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type);
   if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
     return macko_fail(err, MACKO_UNSUPPORTED, "layout paper stores values as they are, not as %s", macko_values_name(options->values));
@@ -59,9 +60,9 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   return MACKO_OK;
 }
 
-static int64_t value_slots(const macko_csr *a, const macko_plan *plan, int64_t element_bytes)
+static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
-  (void)a, (void)element_bytes;
+  (void)nnz, (void)element_bytes;
   return plan->params[MACKO_PARAM_STORED];
 }
 

@@ -1,17 +1,18 @@
-/* What lib/macko.c asks of each layout. All read the csr of format.h: checked, sorted, without duplicates. */
+/* What lib/macko.c asks of each layout. All read the csr of format.h: checked, sorted, without duplicates. Layouts slice and row are
+ * planned by facts alone. */
 #ifndef MACKO_PARTS_H
 #define MACKO_PARTS_H
 
-#include "format.h"
+#include "facts.h"
 #include "macko_layout.h"
 #include "values.h"
 
 typedef struct {
   /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT where
    * the layout or options->delta_bits cannot hold the matrix. */
-  macko_status (*plan_pattern)(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err);
+  macko_status (*plan_pattern)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */
-  int64_t (*value_slots)(const macko_csr *a, const macko_plan *plan, int64_t element_bytes);
+  int64_t (*value_slots)(int64_t nnz, const macko_plan *plan, int64_t element_bytes);
   /* What depends on the values besides their codec; NULL where nothing does. */
   macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
   macko_status (*encode_pattern)(const macko_csr *a, macko_matrix *m, macko_error *err);
@@ -48,10 +49,32 @@ static inline macko_type macko_unsigned_type(int64_t bytes)
   return bytes == 1 ? MACKO_U8 : bytes == 2 ? MACKO_U16 : MACKO_U32;
 }
 
-/* Fewest bytes, 0, 1, 2 or 4, that hold numbers up to largest. */
-static inline int macko_unsigned_bytes(uint64_t largest)
+static inline int64_t macko_slices_of(int64_t nrows)
 {
-  return largest == 0 ? 0 : largest < 256 ? 1 : largest < 65536 ? 2 : 4;
+  return (nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
 }
+
+static inline int64_t macko_base_blocks(int64_t nrows)
+{
+  return (nrows + MACKO_BASE_ROWS - 1) / MACKO_BASE_ROWS;
+}
+
+static inline int64_t macko_gap_bytes(int64_t nnz, int b)
+{
+  return (nnz * b + 7) / 8;
+}
+
+/* Elements of the value stream of layout slice, padding included. */
+static inline int64_t macko_slice_value_slots(const macko_plan *plan, int64_t element_bytes)
+{
+  int e = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
+  return plan->params[MACKO_PARAM_VALUE_UNITS + e] * (MACKO_VALUE_UNIT / element_bytes);
+}
+
+/* What the pattern of layouts slice and row is stored in, without data: the number of sections. */
+int macko_pattern_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
+
+/* Those sections, zeroed, as the first of m. Errors: OUT_OF_MEMORY. */
+macko_status macko_add_pattern(macko_matrix *m, macko_error *err);
 
 #endif

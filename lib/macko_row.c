@@ -12,69 +12,40 @@
 enum { WIDTHS = 5 };
 static const int widths[WIDTHS] = {1, 2, 4, 8, 16};
 
-static macko_type row_ptr_type(int64_t nnz)
-{
-  return nnz > INT32_MAX ? MACKO_I64 : MACKO_I32;
-}
-
 /* ---- base columns ---- */
-
-enum { BLOCK_ROWS = 32 };
 
 typedef struct {
   int mode, bytes;
   int64_t bias, cost;
 } base_choice;
 
-static int64_t blocks_of(int64_t nrows)
-{
-  return (nrows + BLOCK_ROWS - 1) / BLOCK_ROWS;
-}
-
 /* Smallest first column among the rows of a block; 0 if all are empty. */
 static int64_t block_first(const macko_csr *a, int64_t block)
 {
-  int64_t first = INT64_MAX, end = (block + 1) * BLOCK_ROWS;
-  for (int64_t i = block * BLOCK_ROWS; i < end && i < a->nrows; i++) {
+  int64_t first = INT64_MAX, end = (block + 1) * MACKO_BASE_ROWS;
+  for (int64_t i = block * MACKO_BASE_ROWS; i < end && i < a->nrows; i++) {
     int64_t p = macko_csr_row(a, i);
     if (p < macko_csr_row(a, i + 1) && macko_csr_col(a, p) < first) first = macko_csr_col(a, p);
   }
   return first == INT64_MAX ? 0 : first;
 }
 
-static base_choice try_base(const macko_csr *a, int mode)
+static void find_distances(const macko_csr *a, int mode, int64_t *low, int64_t *high)
 {
-  int64_t low = INT64_MAX, high = INT64_MIN, block = 0;
+  int64_t block = 0;
+  *low = INT64_MAX, *high = INT64_MIN;
   for (int64_t i = 0; i < a->nrows; i++) {
     int64_t p = macko_csr_row(a, i);
-    if (mode == MACKO_BASE_BLOCK && i % BLOCK_ROWS == 0) block = block_first(a, i / BLOCK_ROWS);
+    if (mode == MACKO_BASE_BLOCK && i % MACKO_BASE_ROWS == 0) block = block_first(a, i / MACKO_BASE_ROWS);
     if (p == macko_csr_row(a, i + 1)) continue;
     int64_t distance = macko_csr_col(a, p) - (mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? block : 0);
-    if (distance < low) low = distance;
-    if (distance > high) high = distance;
+    if (distance < *low) *low = distance;
+    if (distance > *high) *high = distance;
   }
-  if (low == INT64_MAX) low = high = 0;
-  base_choice c = {mode, macko_unsigned_bytes((uint64_t)(high - low)), low, 0};
-  c.cost = c.bytes * a->nrows + (mode == MACKO_BASE_BLOCK ? 4 * blocks_of(a->nrows) : 0);
-  return c;
 }
 
-static base_choice choose_base(const macko_csr *a)
+static void count_gaps(const macko_csr *a, int64_t by_log[33])
 {
-  base_choice best = try_base(a, MACKO_BASE_ABSOLUTE);
-  for (int mode = MACKO_BASE_DIAGONAL; mode <= MACKO_BASE_BLOCK; mode++) {
-    base_choice c = try_base(a, mode);
-    if (c.cost < best.cost) best = c;
-  }
-  return best;
-}
-
-/* ---- plan ---- */
-
-/* escapes[w]: gaps that a code of widths[w] bits cannot hold. */
-static void count_escapes(const macko_csr *a, int64_t escapes[WIDTHS])
-{
-  int64_t by_log[33] = {0};
   for (int64_t i = 0; i < a->nrows; i++) {
     int64_t end = macko_csr_row(a, i + 1), p = macko_csr_row(a, i);
     if (p == end) continue;
@@ -84,42 +55,75 @@ static void count_escapes(const macko_csr *a, int64_t escapes[WIDTHS])
       before = col;
     }
   }
-  /* A code of b bits holds gaps 1 .. 2^b - 1. */
+}
+
+macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err)
+{
+  (void)err;
+  *facts = (macko_row_facts){0};
+  count_gaps(csr, facts->by_log);
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) find_distances(csr, mode, &facts->low[mode], &facts->high[mode]);
+  return MACKO_OK;
+}
+
+/* ---- plan ---- */
+
+static base_choice try_base(int64_t nrows, const macko_row_facts *facts, int mode)
+{
+  int64_t low = facts->low[mode], high = facts->high[mode];
+  if (low > high) low = high = 0;
+  base_choice c = {mode, macko_unsigned_bytes((uint64_t)(high - low)), low, 0};
+  c.cost = c.bytes * nrows + (mode == MACKO_BASE_BLOCK ? 4 * macko_base_blocks(nrows) : 0);
+  return c;
+}
+
+static base_choice choose_base(int64_t nrows, const macko_row_facts *facts)
+{
+  base_choice best = try_base(nrows, facts, MACKO_BASE_ABSOLUTE);
+  for (int mode = MACKO_BASE_DIAGONAL; mode <= MACKO_BASE_BLOCK; mode++) {
+    base_choice c = try_base(nrows, facts, mode);
+    if (c.cost < best.cost) best = c;
+  }
+  return best;
+}
+
+/* escapes[w]: gaps that a code of widths[w] bits, which holds gaps 1 .. 2^b - 1, cannot hold. */
+static void count_escapes(const macko_row_facts *facts, int64_t escapes[WIDTHS])
+{
   for (int w = 0; w < WIDTHS; w++) {
     escapes[w] = 0;
-    for (int l = widths[w]; l <= 32; l++) escapes[w] += by_log[l];
+    for (int l = widths[w]; l <= 32; l++) escapes[w] += facts->by_log[l];
   }
 }
 
-static int64_t gap_bytes(int64_t nnz, int b)
+static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
 {
-  return (nnz * b + 7) / 8;
+  return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
 }
 
-static int64_t gap_cost(const macko_csr *a, int b, int64_t escapes)
+static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  return gap_bytes(macko_csr_nnz(a), b) + (escapes ? 4 * (a->nrows + 1 + escapes) : 0);
-}
-
-static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
-{
-  int64_t escapes[WIDTHS], nnz = macko_csr_nnz(a);
+  const macko_csr *a = f->csr;
+  int64_t escapes[WIDTHS], nnz = f->nnz;
+  macko_row_facts facts;
   int best = -1;
-  count_escapes(a, escapes);
+  macko_status s = f->rows(f->context, &facts, err);
+  if (s) return s;
+  count_escapes(&facts, escapes);
   for (int w = 0; w < WIDTHS; w++) {
     if ((options->delta_bits && options->delta_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
-    if (best < 0 || gap_cost(a, widths[w], escapes[w]) < gap_cost(a, widths[best], escapes[best])) best = w;
+    if (best < 0 || gap_cost(f, widths[w], escapes[w]) < gap_cost(f, widths[best], escapes[best])) best = w;
   }
   if (best < 0)
     return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
                       options->delta_bits ? options->delta_bits : 16);
-  base_choice base = choose_base(a);
+  base_choice base = choose_base(a->nrows, &facts);
   plan->delta_bits = widths[best];
   plan->params[MACKO_PARAM_BASE_MODE] = base.mode;
   plan->params[MACKO_PARAM_BASE_BIAS] = base.bias;
   plan->params[MACKO_PARAM_BASE_BYTES] = base.bytes;
   plan->params[MACKO_PARAM_LONG_GAPS] = escapes[best];
-  plan->bytes = (a->nrows + 1) * macko_type_bytes(row_ptr_type(nnz)) + base.cost + gap_cost(a, widths[best], escapes[best]);
+  plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
                (double)nnz * macko_row_cost(options, a->value_type);
@@ -128,27 +132,13 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   return MACKO_OK;
 }
 
-static int64_t value_slots(const macko_csr *a, const macko_plan *plan, int64_t element_bytes)
+static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)plan, (void)element_bytes;
-  return macko_csr_nnz(a);
+  return nnz;
 }
 
 /* ---- encode ---- */
-
-static macko_status add_sections(macko_matrix *m, macko_error *err)
-{
-  const int64_t *params = m->plan.params;
-  macko_status s = macko_add_section(m, "row_ptr", row_ptr_type(m->nnz), m->nrows + 1, err);
-  if (!s && params[MACKO_PARAM_BASE_BYTES])
-    s = macko_add_section(m, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows, err);
-  if (!s && params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
-    s = macko_add_section(m, "block_base", MACKO_I32, blocks_of(m->nrows), err);
-  if (!s) s = macko_add_section(m, "gaps", MACKO_U8, gap_bytes(m->nnz, m->plan.delta_bits), err);
-  if (!s && params[MACKO_PARAM_LONG_GAPS]) s = macko_add_section(m, "long_ptr", MACKO_U32, m->nrows + 1, err);
-  if (!s && params[MACKO_PARAM_LONG_GAPS]) s = macko_add_section(m, "long_gaps", MACKO_U32, params[MACKO_PARAM_LONG_GAPS], err);
-  return s;
-}
 
 static void encode_bases(const macko_csr *a, const macko_matrix *m)
 {
@@ -158,14 +148,12 @@ static void encode_bases(const macko_csr *a, const macko_matrix *m)
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t p = macko_csr_row(a, i), reference = mode == MACKO_BASE_DIAGONAL ? i : 0;
     if (block_base) {
-      if (i % BLOCK_ROWS == 0) block_base[i / BLOCK_ROWS] = (int32_t)block_first(a, i / BLOCK_ROWS);
-      reference = block_base[i / BLOCK_ROWS];
+      if (i % MACKO_BASE_ROWS == 0) block_base[i / MACKO_BASE_ROWS] = (int32_t)block_first(a, i / MACKO_BASE_ROWS);
+      reference = block_base[i / MACKO_BASE_ROWS];
     }
     if (!bytes || p == macko_csr_row(a, i + 1)) continue;
     uint32_t offset = (uint32_t)(macko_csr_col(a, p) - reference - m->plan.params[MACKO_PARAM_BASE_BIAS]);
-    if (bytes == 1) ((uint8_t *)base)[i] = (uint8_t)offset;
-    else if (bytes == 2) ((uint16_t *)base)[i] = (uint16_t)offset;
-    else ((uint32_t *)base)[i] = offset;
+    macko_put_unsigned(base, (int)bytes, i, offset);
   }
 }
 
@@ -177,7 +165,7 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_status s = add_sections(m, err);
+  macko_status s = macko_add_pattern(m, err);
   if (s) return s;
   int b = m->plan.delta_bits;
   uint32_t escape = (1u << b) - 1, count = 0;
@@ -232,7 +220,7 @@ static inline int64_t row_start(const row_reader *r, int64_t i)
 
 static inline int64_t base_column(const row_reader *r, int64_t i)
 {
-  int64_t reference = r->mode == MACKO_BASE_DIAGONAL ? i : r->mode == MACKO_BASE_BLOCK ? r->block_base[i / BLOCK_ROWS] : 0;
+  int64_t reference = r->mode == MACKO_BASE_DIAGONAL ? i : r->mode == MACKO_BASE_BLOCK ? r->block_base[i / MACKO_BASE_ROWS] : 0;
   return reference + r->bias + macko_unsigned_at(r->base, r->base_bytes, i);
 }
 
@@ -270,10 +258,10 @@ static macko_status validate_sections(const macko_matrix *m, macko_error *err)
       mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)
     return macko_fail(err, MACKO_CORRUPT, "layout row: gaps of %d bits, base mode %lld of %lld bytes, %lld long gaps", b,
                       (long long)mode, (long long)bytes, (long long)longs);
-  macko_status s = macko_expect_section(m, "row_ptr", row_ptr_type(m->nnz), m->nrows + 1, err);
+  macko_status s = macko_expect_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
   if (!s) s = macko_expect_section(m, "base", macko_unsigned_type(bytes), bytes ? m->nrows : 0, err);
-  if (!s) s = macko_expect_section(m, "block_base", MACKO_I32, mode == MACKO_BASE_BLOCK ? blocks_of(m->nrows) : 0, err);
-  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, gap_bytes(m->nnz, b), err);
+  if (!s) s = macko_expect_section(m, "block_base", MACKO_I32, mode == MACKO_BASE_BLOCK ? macko_base_blocks(m->nrows) : 0, err);
+  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, b), err);
   if (!s) s = macko_expect_section(m, "long_ptr", MACKO_U32, longs ? m->nrows + 1 : 0, err);
   if (!s) s = macko_expect_section(m, "long_gaps", MACKO_U32, longs, err);
   if (!s) s = macko_expect_section(m, "values", m->plan.stored_type, m->nnz, err);

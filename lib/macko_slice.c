@@ -2,6 +2,7 @@
  * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
 #include "cost.h"
+#include "macko_blocks.h"
 #include "macko_slice.h"
 
 #include <stdio.h>
@@ -85,7 +86,7 @@ static int gap_width(const macko_csr *a, const csr_slice *c)
   for (int l = 0; l < c->lanes; l++)
     for (int64_t k = 1; k < c->length[l]; k++)
       any |= (uint64_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
-  return any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
+  return macko_slice_gap_bits(any);
 }
 
 static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencils, int64_t slice, csr_slice *c)
@@ -109,66 +110,31 @@ static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencil
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = gap_width(a, c);
 }
 
-static void put_unsigned(uint32_t *words, int bytes, int i, uint32_t value)
-{
-  uint16_t half = (uint16_t)value;
-  if (bytes == 1) ((uint8_t *)words)[i] = (uint8_t)value;
-  else if (bytes == 2) memcpy((char *)words + 2 * i, &half, sizeof half);
-  else if (bytes == 4) words[i] = value;
-}
-
 /* The words of the slice's block, into words (zeroed). */
 static void write_block(const macko_csr *a, const csr_slice *c, uint32_t *words)
 {
   uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
-  int64_t longest = c->begin[c->longest], bits = c->s.gap_bits;
+  int64_t longest = c->begin[c->longest];
+  int bits = c->s.gap_bits;
   if (c->s.stencil) {
     memcpy(words, c->stencil, c->s.steps * sizeof *c->stencil);
     return;
   }
   for (int l = 0; l < c->lanes; l++) {
-    put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
-    if (c->length[l]) put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(base_distance(a, c, l) - c->s.base));
+    macko_put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
+    if (c->length[l]) macko_put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(base_distance(a, c, l) - c->s.base));
     for (int64_t k = 1; bits && k < c->length[l]; k++) {
       uint32_t code = (uint32_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
-      gaps[(k - 1) * bits / 32 * MACKO_SLICE_ROWS + l] |= code << ((k - 1) * bits % 32);
+      macko_put_slice_gap(gaps, bits, k - 1, l, code);
     }
   }
   for (int64_t k = 1; !bits && k < c->s.steps; k++)
     gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));
 }
 
-/* ---- equal blocks once ---- */
+/* ---- the block at hand ---- */
 
-typedef struct {
-  uint64_t hash;
-  uint32_t start, words;
-  int used;
-} known_block;
-
-typedef struct {
-  uint32_t *buffer; /* the block at hand */
-  int64_t room;
-  known_block *table;
-  uint64_t mask;
-  int64_t words; /* of all blocks so far */
-} block_set;
-
-static macko_status open_set(int64_t slices, block_set *set, macko_error *err)
-{
-  uint64_t size = 64;
-  while (size < 2 * (uint64_t)slices) size *= 2;
-  *set = (block_set){.table = calloc(size, sizeof *set->table), .mask = size - 1};
-  if (set->table) return MACKO_OK;
-  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare the blocks of %lld slices", (long long)slices);
-}
-
-static void close_set(block_set *set)
-{
-  free(set->buffer), free(set->table);
-}
-
-static macko_status fill_buffer(const macko_csr *a, const csr_slice *c, block_set *set, int64_t *words, macko_error *err)
+static macko_status fill_buffer(const macko_csr *a, const csr_slice *c, macko_block_set *set, int64_t *words, macko_error *err)
 {
   *words = macko_slice_block_words(&c->s);
   if (*words == 0) return MACKO_OK;
@@ -189,35 +155,7 @@ static uint64_t hash_words(const uint32_t *words, int64_t count)
   return h;
 }
 
-/* Start of the block at hand: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been
- * written so far; NULL while planning, where equal hashes are taken for equal blocks. */
-static uint32_t place_block(block_set *set, int64_t words, int align, const uint32_t *blocks, int *is_new)
-{
-  uint64_t hash = hash_words(set->buffer, words), at = hash & set->mask;
-  *is_new = 0;
-  if (!words) return 0;
-  for (; set->table[at].used; at = (at + 1) & set->mask) {
-    known_block *b = &set->table[at];
-    if (b->hash == hash && b->words == words && b->start % (uint32_t)align == 0 &&
-        (!blocks || !memcmp(blocks + b->start, set->buffer, (size_t)words * sizeof *blocks)))
-      return b->start;
-  }
-  set->words = (set->words + align - 1) / align * align;
-  set->table[at] = (known_block){hash, (uint32_t)set->words, (uint32_t)words, 1};
-  set->words += words;
-  *is_new = 1;
-  return set->table[at].start;
-}
-
 /* ---- plan ---- */
-
-typedef struct {
-  int64_t window, block_words, order_bytes;
-  int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
-  int64_t stencils, streamed; /* slices that are stencils; entries in the others */
-  int64_t longest;            /* steps of the longest slice */
-  int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
-} slice_plan;
 
 /* Stencils hold values as they are. */
 static int stencils_allowed(const macko_csr *a, const macko_options *options)
@@ -225,57 +163,47 @@ static int stencils_allowed(const macko_csr *a, const macko_options *options)
   return (options->values == MACKO_VALUES_AUTO || options->values == MACKO_VALUES_RAW) && a->nrows <= INT32_MAX;
 }
 
-static int block_align(const macko_slice *s)
-{
-  return s->stencil ? MACKO_STENCIL_WORDS : 1;
-}
-
-static int64_t plan_bytes(const macko_csr *a, const slice_plan *p)
+static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 {
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
 }
 
 /* Predicted for everything but the values. */
-static double plan_time(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
+static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
          (double)p->longest * cost->step + (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
-enum { SIDE_BY_SIDE = 8 };
-
 /* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
 static int in_line(const macko_csr *a, const csr_slice *c, int first)
 {
-  for (int l = first; l < first + SIDE_BY_SIDE; l++)
+  for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
     if (!c->length[l] || c->length[l] != c->length[first] || base_distance(a, c, l) != base_distance(a, c, first)) return 0;
   return 1;
 }
 
-static void count_slots(const macko_csr *a, const csr_slice *c, slice_plan *p)
+static void count_slice(const macko_csr *a, const csr_slice *c, macko_slice_facts *p)
 {
-  int64_t slots = (int64_t)c->s.steps * SIDE_BY_SIDE;
-  int uniform = !c->s.gap_bits && !c->s.offset_bytes && !c->s.length_bytes && c->lanes == MACKO_SLICE_ROWS;
-  for (int first = 0; first < MACKO_SLICE_ROWS; first += SIDE_BY_SIDE)
-    if (c->s.stencil) p->stencil += slots;
-    else if (uniform) p->uniform += slots;
-    else if (in_line(a, c, first)) p->run += slots;
-    else if (c->s.gap_bits) p->walked += slots;
-    else p->listed += slots;
+  unsigned lined = 0;
+  int64_t entries = 0;
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !c->s.stencil; group++)
+    lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
+  for (int l = 0; l < c->lanes; l++) entries += c->length[l];
+  macko_count_slice(p, &c->s, c->lanes, lined, entries);
 }
 
-static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_plan *p, macko_error *err)
+macko_status macko_host_slices(void *csr, int sorted, int stencils, macko_slice_facts *p, macko_error *err)
 {
-  block_set set;
+  const macko_csr *a = csr;
+  macko_block_set set;
   csr_slice c;
   uint16_t order[WINDOW];
   int is_new;
   int64_t words, slices = macko_slices_of(a->nrows);
-  memset(p, 0, sizeof *p);
-  p->window = sorted ? WINDOW : 0;
-  p->order_bytes = sorted ? a->nrows * 2 : 0;
-  macko_status s = open_set(slices, &set, err);
+  *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
+  macko_status s = macko_open_blocks(slices, &set, err);
   for (int64_t i = 0; !s && i < slices; i++) {
     if (sorted && i % (WINDOW / MACKO_SLICE_ROWS) == 0) sort_window(a, i * MACKO_SLICE_ROWS, order);
     look_at_slice(a, sorted ? order : NULL, stencils, i, &c);
@@ -283,45 +211,39 @@ static macko_status survey(const macko_csr *a, int sorted, int stencils, slice_p
       s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS, c.s.steps);
     if (!s) s = fill_buffer(a, &c, &set, &words, err);
     if (s) break;
-    place_block(&set, words, block_align(&c.s), NULL, &is_new);
-    count_slots(a, &c, p);
-    if (c.s.steps > p->longest) p->longest = c.s.steps;
-    for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(&c.s, 1 << e);
-    p->stencils += c.s.stencil;
-    for (int l = 0; l < c.lanes && !c.s.stencil; l++) p->streamed += c.length[l];
+    macko_place_block(&set, hash_words(set.buffer, words), words, macko_block_align(&c.s), NULL, &is_new);
+    count_slice(a, &c, p);
   }
-  if (!s && (set.words > UINT32_MAX || p->units[3] > UINT32_MAX))
-    s = macko_fail(err, MACKO_LIMIT, "layout slice holds %u words of gaps and value units, not %lld and %lld", UINT32_MAX,
-                   (long long)set.words, (long long)p->units[3]);
-  p->block_words = set.words;
-  close_set(&set);
+  if (!s) s = macko_count_blocks(p, &set, err);
+  macko_close_blocks(&set);
   return s;
 }
 
-static int64_t padding(const slice_plan *p)
+static int64_t padding(const macko_slice_facts *p)
 {
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
 /* As if values took 4 bytes, to compare two orders of rows. */
-static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const slice_plan *p)
+static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   int64_t values = p->units[2] * MACKO_VALUE_UNIT;
   return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
 }
 
-static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
+static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
+  const macko_csr *a = f->csr;
   const macko_cost *cost = macko_cost_of(options);
-  slice_plan best, sorted;
+  macko_slice_facts best, sorted;
   if (options->delta_bits)
     return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
                       options->delta_bits);
-  macko_status s = survey(a, 0, stencils_allowed(a, options), &best, err);
+  macko_status s = f->slices(f->context, 0, stencils_allowed(a, options), &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
   if (padding(&best) > a->nrows) {
-    s = survey(a, 1, 0, &sorted, err);
+    s = f->slices(f->context, 1, 0, &sorted, err);
     if (s) return s;
     macko_plan one = with_values(a, cost, &sorted), other = with_values(a, cost, &best);
     if (macko_better(options, &one, &other)) best = sorted;
@@ -340,17 +262,16 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   return MACKO_OK;
 }
 
-static int64_t value_slots(const macko_csr *a, const macko_plan *plan, int64_t element_bytes)
+static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
-  int e = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
-  (void)a;
-  return plan->params[MACKO_PARAM_VALUE_UNITS + e] * (MACKO_VALUE_UNIT / element_bytes);
+  (void)nnz;
+  return macko_slice_value_slots(plan, element_bytes);
 }
 
 /* ---- encode ---- */
 
 /* The blocks as planned; a longer array in the one case that planning took two blocks for equal that were not. */
-static macko_status append_block(macko_matrix *m, block_set *set, int64_t words, uint32_t start, macko_error *err)
+static macko_status append_block(macko_matrix *m, macko_block_set *set, int64_t words, uint32_t start, macko_error *err)
 {
   macko_section *blocks = (macko_section *)macko_find_section(m, "blocks");
   int64_t bytes = (int64_t)(start + words) * 4;
@@ -365,21 +286,7 @@ static macko_status append_block(macko_matrix *m, block_set *set, int64_t words,
   return MACKO_OK;
 }
 
-static uint32_t width_code(int bytes)
-{
-  return bytes == 4 ? 3 : (uint32_t)bytes;
-}
-
-static void write_header(const macko_slice *s, uint32_t *h)
-{
-  uint32_t gap_code = s->gap_bits == 0 ? 0 : s->gap_bits == 4 ? 1 : s->gap_bits == 8 ? 2 : s->gap_bits == 16 ? 3 : 4;
-  h[0] = s->values;
-  h[1] = s->block;
-  h[2] = s->steps << 8 | (s->stencil ? MACKO_SLICE_STENCIL : 0) | width_code(s->length_bytes) << 5 | width_code(s->offset_bytes) << 3 | gap_code;
-  h[3] = (uint32_t)s->base;
-}
-
-static macko_status encode_slices(const macko_csr *a, macko_matrix *m, block_set *set, macko_error *err)
+static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_block_set *set, macko_error *err)
 {
   uint32_t *headers = macko_section_data(m, "slices");
   uint16_t *order = macko_section_data(m, "order");
@@ -392,11 +299,11 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, block_set
     look_at_slice(a, order ? order + window : NULL, m->plan.params[MACKO_PARAM_STENCILS] > 0, i, &c);
     macko_status s = fill_buffer(a, &c, set, &words, err);
     if (s) return s;
-    c.s.block = place_block(set, words, block_align(&c.s), macko_section_data(m, "blocks"), &is_new);
+    c.s.block = macko_place_block(set, hash_words(set->buffer, words), words, macko_block_align(&c.s), macko_section_data(m, "blocks"), &is_new);
     if (is_new) s = append_block(m, set, words, c.s.block, err);
     if (s) return s;
     c.s.values = (uint32_t)units;
-    write_header(&c.s, headers + i * MACKO_SLICE_WORDS);
+    macko_put_slice(&c.s, headers + i * MACKO_SLICE_WORDS);
     units += macko_slice_value_units(&c.s, (int)macko_type_bytes(m->plan.stored_type));
   }
   return MACKO_OK;
@@ -404,14 +311,12 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, block_set
 
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  block_set set;
-  macko_status s = macko_add_section(m, "slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS, err);
-  if (!s) s = macko_add_section(m, "blocks", MACKO_U32, m->plan.params[MACKO_PARAM_BLOCK_WORDS], err);
-  if (!s && m->plan.params[MACKO_PARAM_WINDOW]) s = macko_add_section(m, "order", MACKO_U16, m->nrows, err);
-  if (!s) s = open_set(macko_slices_of(m->nrows), &set, err);
+  macko_block_set set;
+  macko_status s = macko_add_pattern(m, err);
+  if (!s) s = macko_open_blocks(macko_slices_of(m->nrows), &set, err);
   if (s) return s;
   s = encode_slices(a, m, &set, err);
-  close_set(&set);
+  macko_close_blocks(&set);
   return s;
 }
 

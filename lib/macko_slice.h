@@ -17,11 +17,6 @@ static inline slice_reader macko_open_slices(const macko_matrix *m)
                         m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type)};
 }
 
-static inline int64_t macko_slices_of(int64_t nrows)
-{
-  return (nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
-}
-
 /* Row that lane l of a slice holds; slice * 32 + l < nrows. */
 static inline int64_t macko_slice_row(const slice_reader *r, int64_t position)
 {

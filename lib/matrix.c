@@ -1,5 +1,5 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
-#include "format.h"
+#include "facts.h"
 #include "product.h"
 
 #include <stdio.h>
@@ -23,32 +23,52 @@ static void compare_formats(const macko_options *options, macko_format loser, co
 }
 
 /* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
-static macko_status choose(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
+static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
   macko_plan other = {0};
   macko_format loser = MACKO_FORMAT_AUTO;
-  for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     macko_plan plan = {0};
-    if (options->format == MACKO_FORMAT_AUTO && format_ops[f]->why_not_automatic) continue;
-    if (options->format != MACKO_FORMAT_AUTO && options->format != (macko_format)f) continue;
-    macko_status s = format_ops[f]->plan(a, options, &plan, err);
+    if (options->format == MACKO_FORMAT_AUTO && format_ops[i]->why_not_automatic) continue;
+    if (options->format != MACKO_FORMAT_AUTO && options->format != (macko_format)i) continue;
+    macko_status s = format_ops[i]->plan(f, options, &plan, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
     else if (!m->ops || macko_better(options, &plan, &m->plan)) {
       if (m->ops) loser = m->format, other = m->plan;
-      m->format = (macko_format)f, m->ops = format_ops[f], m->plan = plan;
-    } else loser = (macko_format)f, other = plan;
+      m->format = (macko_format)i, m->ops = format_ops[i], m->plan = plan;
+    } else loser = (macko_format)i, other = plan;
   }
   if (m->ops && loser != MACKO_FORMAT_AUTO) compare_formats(options, loser, &other, &m->plan);
   return m->ops ? MACKO_OK : refused;
 }
 
 /* Whatever encode and predict do before they part: *m is a matrix without sections. */
-static macko_status open_matrix(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
+static macko_status open_matrix(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
-  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = macko_csr_nnz(a)};
-  return choose(a, options, m, err);
+  const macko_csr *a = f->csr;
+  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = f->nnz};
+  return choose(f, options, m, err);
+}
+
+static macko_status new_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_matrix *m = malloc(sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  macko_status s = open_matrix(f, options, m, err);
+  if (s) free(m);
+  else *matrix = m;
+  return s;
+}
+
+macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_options checked;
+  macko_options_init(&checked);
+  if (options) checked = *options;
+  macko_status s = macko_check_options(&checked, err);
+  return s ? s : new_matrix(f, &checked, matrix, err);
 }
 
 static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a, void **owned,
@@ -68,12 +88,9 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &checked, &a, &owned, err);
   if (s) return s;
-  macko_matrix *m = malloc(sizeof *m);
-  if (!m) {
-    free(owned);
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
-  }
-  s = open_matrix(&a, &checked, m, err);
+  macko_facts facts = macko_host_facts(&a);
+  macko_matrix *m = NULL;
+  s = new_matrix(&facts, &checked, &m, err);
   if (!s) s = m->ops->encode(&a, m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;
@@ -89,7 +106,10 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   void *owned = NULL;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
   macko_status s = check_input(csr, options, &checked, &a, &owned, err);
-  if (!s) s = open_matrix(&a, &checked, &m, err);
+  if (!s) {
+    macko_facts facts = macko_host_facts(&a);
+    s = open_matrix(&facts, &checked, &m, err);
+  }
   free(owned);
   if (s) return s;
   macko_get_info(&m, info);

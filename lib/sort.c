@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static macko_status check_types(const macko_csr *c, macko_error *err)
+macko_status macko_check_types(const macko_csr *c, macko_error *err)
 {
   if (c->nrows < 0 || c->ncols < 0)
     return macko_fail(err, MACKO_INVALID_MATRIX, "the size %lld x %lld is negative", (long long)c->nrows, (long long)c->ncols);
@@ -134,7 +134,7 @@ static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
 macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
 {
   int is_sorted = 1;
-  macko_status s = check_types(c, err);
+  macko_status s = macko_check_types(c, err);
   if (!s) s = check_row_ptr(c, err);
   if (!s) s = check_columns(c, &is_sorted, err);
   if (s) return s;

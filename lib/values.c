@@ -5,57 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- one value, as bits ---- */
-
-/* Rounds to odd: a second rounding to 16 bits then gives what one rounding of the double would. */
-static float double_to_float_odd(double v)
-{
-  float f = (float)v;
-  if ((double)f == v || v != v || f - f != 0) return f;
-  uint32_t bits = macko_bits_from_float(f);
-  int above = f > 0 ? (double)f > v : (double)f < v; /* |f| > |v| */
-  if (v != 0 && f == 0) return macko_float_from_bits(1u | (v < 0 ? 0x80000000u : 0));
-  if (above && !(bits & 1)) bits--;
-  else bits |= 1;
-  return macko_float_from_bits(bits);
-}
-
-/* Value number i of array, stored as type `to`, as bits. */
-static inline __attribute__((always_inline)) uint32_t convert(macko_type from, macko_type to, const void *array, int64_t i)
-{
-  double v = macko_float_at(from, array, i);
-  switch (to) {
-  case MACKO_F32: return macko_bits_from_float((float)v);
-  case MACKO_F16: return macko_f32_to_f16(double_to_float_odd(v));
-  case MACKO_BF16: return macko_f32_to_bf16(double_to_float_odd(v));
-  default: return v >= -128 && v <= 127 ? (uint8_t)(int8_t)v : 0;
-  }
-}
-
-/* The bits, in type `to`, of a value stored as type `from`. */
-static inline __attribute__((always_inline)) uint64_t widen(macko_type from, macko_type to, const void *array, int64_t i)
-{
-  double v = macko_float_at(from, array, i);
-  uint64_t bits;
-  switch (to) {
-  case MACKO_F64: memcpy(&bits, &v, 8); return bits;
-  case MACKO_F32: return macko_bits_from_float((float)v);
-  case MACKO_F16: return macko_f32_to_f16((float)v);
-  default: return macko_f32_to_bf16((float)v);
-  }
-}
-
-/* 1 if value i comes back with the same bits from type `to`. */
-static inline __attribute__((always_inline)) int fits(macko_type from, macko_type to, const void *array, int64_t i)
-{
-  uint32_t single = convert(from, to, array, i);
-  uint16_t half = (uint16_t)single;
-  uint8_t byte = (uint8_t)single;
-  uint64_t bits = macko_bits_at(from, array, i);
-  if (to == MACKO_F32) return widen(to, from, &single, 0) == bits;
-  if (to == MACKO_I8) return widen(to, from, &byte, 0) == bits;
-  return widen(to, from, &half, 0) == bits;
-}
+/* ---- what can hold the values ---- */
 
 /* 1 if a value of the piece does not come back with the same bits. */
 static int piece_misfits(const macko_csr *a, macko_type to)
@@ -64,7 +14,7 @@ static int piece_misfits(const macko_csr *a, macko_type to)
 #define SCAN(FROM, TO) \
   do { \
     for (int64_t p = macko_csr_row(a, 0); p < past; p++) \
-      if (!fits(FROM, TO, a->values, p)) return 1; \
+      if (!macko_fits(FROM, TO, a->values, p)) return 1; \
     return 0; \
   } while (0)
 #define SCAN_FROM(FROM) \
@@ -84,8 +34,9 @@ static int piece_misfits(const macko_csr *a, macko_type to)
 #undef SCAN
 }
 
-static macko_status find_misfit(macko_rows *r, macko_type to, int *found, macko_error *err)
+static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
 {
+  macko_rows *r = rows;
   macko_csr piece;
   macko_status s = MACKO_OK;
   *found = 0;
@@ -97,14 +48,14 @@ static macko_status find_misfit(macko_rows *r, macko_type to, int *found, macko_
 }
 
 /* The narrowest type that holds every value exactly; the matrix's own if none does. */
-static macko_status narrowest(macko_rows *r, macko_type *type, macko_error *err)
+static macko_status narrowest(const macko_value_facts *f, macko_type *type, macko_error *err)
 {
   static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
-  *type = r->value_type;
+  *type = f->value_type;
   for (int i = 0; i < 4; i++) {
     int misfit;
-    if (macko_type_bytes(candidates[i]) >= macko_type_bytes(r->value_type)) continue;
-    macko_status s = find_misfit(r, candidates[i], &misfit, err);
+    if (macko_type_bytes(candidates[i]) >= macko_type_bytes(f->value_type)) continue;
+    macko_status s = f->misfit(f->context, candidates[i], &misfit, err);
     if (s) return s;
     if (!misfit) return *type = candidates[i], MACKO_OK;
   }
@@ -130,8 +81,9 @@ static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64
 }
 
 /* Number of distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
-static macko_status count_distinct(macko_rows *r, int64_t *distinct, macko_error *err)
+static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *err)
 {
+  macko_rows *r = rows;
   int64_t used = 0;
   uint32_t *hash = calloc(HASH_SLOTS, sizeof *hash);
   void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(r->value_type)));
@@ -149,6 +101,30 @@ static macko_status count_distinct(macko_rows *r, int64_t *distinct, macko_error
   return s;
 }
 
+macko_value_facts macko_facts_of_rows(macko_rows *r)
+{
+  return (macko_value_facts){r->value_type, find_misfit, count_distinct, r};
+}
+
+/* ---- a csr as a whole ---- */
+
+static macko_status csr_misfit(void *csr, macko_type to, int *found, macko_error *err)
+{
+  macko_rows r = macko_rows_of(csr);
+  return find_misfit(&r, to, found, err);
+}
+
+static macko_status csr_distinct(void *csr, int64_t *distinct, macko_error *err)
+{
+  macko_rows r = macko_rows_of(csr);
+  return count_distinct(&r, distinct, err);
+}
+
+macko_value_facts macko_facts_of_csr(const macko_csr *a)
+{
+  return (macko_value_facts){a->value_type, csr_misfit, csr_distinct, (void *)a};
+}
+
 /* ---- choice ---- */
 
 static macko_codec dict_codec(int64_t distinct)
@@ -156,40 +132,40 @@ static macko_codec dict_codec(int64_t distinct)
   return (macko_codec){MACKO_VALUES_DICT, distinct <= 256 ? MACKO_U8 : MACKO_U16, 0, distinct};
 }
 
-static macko_status float_codec(macko_rows *r, macko_values wanted, macko_codec *codec, macko_error *err)
+static macko_status float_codec(const macko_value_facts *f, macko_values wanted, macko_codec *codec, macko_error *err)
 {
   macko_type to = wanted == MACKO_VALUES_F32 ? MACKO_F32 : wanted == MACKO_VALUES_F16 ? MACKO_F16 : MACKO_BF16;
-  *codec = (macko_codec){MACKO_VALUES_RAW, r->value_type, 0, 0};
-  if (to == r->value_type || macko_type_bytes(to) > macko_type_bytes(r->value_type)) return MACKO_OK;
+  *codec = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
+  if (to == f->value_type || macko_type_bytes(to) > macko_type_bytes(f->value_type)) return MACKO_OK;
   *codec = (macko_codec){wanted, to, 0, 0};
-  return find_misfit(r, to, &codec->lossy, err);
-}
-
-macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
-{
-  macko_rows r = macko_rows_of(a);
-  return macko_codecs_of_rows(&r, wanted, codecs, count, err);
+  return f->misfit(f->context, to, &codec->lossy, err);
 }
 
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+{
+  macko_value_facts facts = macko_facts_of_rows(r);
+  return macko_codecs_by(&facts, wanted, codecs, count, err);
+}
+
+macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
 {
   int64_t distinct = -1;
   macko_status s = MACKO_OK;
   *count = 1;
   if (wanted == MACKO_VALUES_CODED) return macko_fail(err, MACKO_UNSUPPORTED, "values coded: only format dtans codes values");
-  if (wanted >= MACKO_VALUES_F32) return float_codec(r, wanted, &codecs[0], err);
-  codecs[0] = (macko_codec){MACKO_VALUES_RAW, r->value_type, 0, 0};
+  if (wanted >= MACKO_VALUES_F32) return float_codec(f, wanted, &codecs[0], err);
+  codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
   if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_AUTO) {
     macko_type type;
-    s = narrowest(r, &type, err);
+    s = narrowest(f, &type, err);
     if (s) return s;
-    macko_codec narrow = {type == r->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
+    macko_codec narrow = {type == f->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
     if (wanted == MACKO_VALUES_NARROW) codecs[0] = narrow;
-    else if (type != r->value_type) codecs[(*count)++] = narrow;
+    else if (type != f->value_type) codecs[(*count)++] = narrow;
     if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
   }
-  s = count_distinct(r, &distinct, err);
+  s = f->distinct(f->context, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
@@ -224,10 +200,10 @@ static inline __attribute__((always_inline)) void write_as(macko_value_writer *w
         (uint8_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
     case MACKO_U16: ((uint16_t *)w->stream)[slot] =
         (uint16_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
-    case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)convert(from, to, w->values, p + i); break;
+    case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)macko_convert(from, to, w->values, p + i); break;
     default:
       if (from == to) macko_put_bits(to, w->stream, slot, macko_bits_at(from, w->values, p + i));
-      else macko_put_bits(to, w->stream, slot, convert(from, to, w->values, p + i));
+      else macko_put_bits(to, w->stream, slot, macko_convert(from, to, w->values, p + i));
     }
 }
 
@@ -250,7 +226,7 @@ void macko_read_values(const macko_plan *plan, macko_type value_type, const mack
     if (plan->stored_type == MACKO_U8) bits = macko_bits_at(value_type, v->table, ((const uint8_t *)v->stream)[slot]);
     else if (plan->stored_type == MACKO_U16) bits = macko_bits_at(value_type, v->table, ((const uint16_t *)v->stream)[slot]);
     else if (plan->stored_type == value_type) bits = macko_bits_at(value_type, v->stream, slot);
-    else bits = widen(plan->stored_type, value_type, v->stream, slot);
+    else bits = macko_widen(plan->stored_type, value_type, v->stream, slot);
     macko_put_bits(value_type, values, p + i, bits);
   }
 }

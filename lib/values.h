@@ -2,8 +2,8 @@
 #ifndef MACKO_VALUES_H
 #define MACKO_VALUES_H
 
-#include "format.h"
-#include "half.h"
+#include "convert.h"
+#include "facts.h"
 #include "rows.h"
 
 enum { MACKO_DICT_LIMIT = 65536 };
@@ -16,10 +16,14 @@ typedef struct {
   int64_t table; /* entries of the table "dict", of the matrix's own value type; 0 without one */
 } macko_codec;
 
-/* The codecs that options allow for *a, raw first; *count of at most 3. What a stream costs in bytes depends on the format's
- * slots, so the format compares. Reads every value once (twice where dict is possible).
- * Errors: UNSUPPORTED if the one asked for cannot hold the values, naming the first that does not fit; OUT_OF_MEMORY. */
-macko_status macko_codecs(const macko_csr *a, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+/* The codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes depends on
+ * the format's slots, so the format compares.
+ * Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
+macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+
+/* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of macko_get_rows. */
+macko_value_facts macko_facts_of_rows(macko_rows *r);
+macko_value_facts macko_facts_of_csr(const macko_csr *a);
 
 /* The same of rows that come in pieces. Errors: also those of macko_get_rows. */
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
@@ -49,38 +53,7 @@ typedef struct {
   const void *stream, *table;
 } macko_value_stream;
 
-/* Element i of an array of floats, as bits. */
-static inline uint64_t macko_bits_at(macko_type type, const void *array, int64_t i)
-{
-  uint64_t bits;
-  switch (type) {
-  case MACKO_F64: memcpy(&bits, (const double *)array + i, 8); return bits;
-  case MACKO_F32: return ((const uint32_t *)array)[i];
-  default: return ((const uint16_t *)array)[i];
-  }
-}
-
-static inline void macko_put_bits(macko_type type, void *array, int64_t i, uint64_t bits)
-{
-  switch (type) {
-  case MACKO_F64: memcpy((double *)array + i, &bits, 8); break;
-  case MACKO_F32: ((uint32_t *)array)[i] = (uint32_t)bits; break;
-  default: ((uint16_t *)array)[i] = (uint16_t)bits;
-  }
-}
-
 /* Value at a slot as double. stored and table types are constants in every caller, so the switch is gone after inlining. */
-static inline __attribute__((always_inline)) double macko_float_at(macko_type type, const void *array, int64_t i)
-{
-  switch (type) {
-  case MACKO_F64: return ((const double *)array)[i];
-  case MACKO_F32: return ((const float *)array)[i];
-  case MACKO_F16: return macko_f16_to_f32(((const uint16_t *)array)[i]);
-  case MACKO_BF16: return macko_bf16_to_f32(((const uint16_t *)array)[i]);
-  default: return ((const int8_t *)array)[i];
-  }
-}
-
 static inline __attribute__((always_inline)) double macko_value_at(macko_type stored, macko_type table_type,
                                                                    const macko_value_stream *v, int64_t slot)
 {

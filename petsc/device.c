@@ -53,13 +53,93 @@ static PetscErrorCode Stream(cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MackoDeviceCurrent(const Mat_Macko *m)
+{
+  return (PetscBool)(m->device && m->device_encodes == m->encodes && m->device_refreshes == m->refreshes);
+}
+
+void MackoDeviceInfo(const Mat_Macko *m, macko_info *info)
+{
+  macko_device_get_info(m->device, info);
+}
+
+PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *status = MACKO_OK;
+  if (m->compressed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  *status = macko_device_fetch(m->device, stream, &m->compressed, err);
+  if (!*status) PetscCall(PetscLogGpuToCpu((PetscLogDouble)macko_device_bytes(m->device)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- encoding there ---- */
+
+/* AIJ's arrays in GPU memory, for as long as the encoding takes: one allocation, which *memory holds. */
+static PetscErrorCode CopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done)
+{
+  size_t index  = (size_t)macko_type_bytes(csr->col_type), entries = (size_t)((const PetscInt *)csr->row_ptr)[csr->nrows];
+  size_t starts = ((size_t)csr->nrows + 1) * index, cols = entries * index, values = entries * sizeof(PetscScalar);
+  size_t cols_at = (starts + 255) / 256 * 256, values_at = cols_at + (cols + 255) / 256 * 256;
+  char  *to;
+
+  PetscFunctionBegin;
+  *done   = PETSC_FALSE;
+  *memory = NULL;
+  if (cudaMalloc(memory, values_at + values) != cudaSuccess) {
+    cudaGetLastError(); /* the CPU encodes in that case, which asks for less */
+    *memory = NULL;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  to              = (char *)*memory;
+  *device         = *csr;
+  device->row_ptr = to, device->cols = to + cols_at, device->values = to + values_at;
+  *done = (PetscBool)(cudaMemcpyAsync(to, csr->row_ptr, starts, cudaMemcpyHostToDevice, stream) == cudaSuccess &&
+                      cudaMemcpyAsync(to + cols_at, csr->cols, cols, cudaMemcpyHostToDevice, stream) == cudaSuccess &&
+                      cudaMemcpyAsync(to + values_at, csr->values, values, cudaMemcpyHostToDevice, stream) == cudaSuccess);
+  if (*done) PetscCall(PetscLogCpuToGpu((PetscLogDouble)(starts + cols + values)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+enum { ENCODED_SOONER_BY_CPU = 65536 }; /* entries */
+
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
+                                 macko_error *err)
+{
+  macko_device_matrix *fresh  = NULL;
+  macko_csr            device = *csr;
+  void                *memory;
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  *status = MACKO_OK;
+  *done   = PETSC_FALSE;
+  if (((const PetscInt *)csr->row_ptr)[csr->nrows] < ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(CopyRows(csr, &device, &memory, stream, done));
+  if (*done && refresh) *status = macko_device_refresh_csr(m->device, &device, stream, NULL, err);
+  else if (*done) *status = macko_encode_on_device(&device, &m->options, stream, &fresh, err);
+  cudaFree(memory);
+  if (*status == MACKO_OUT_OF_MEMORY) *status = MACKO_OK, *done = PETSC_FALSE;
+  if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
+  macko_destroy(&m->compressed);
+  if (fresh) {
+    macko_device_destroy(&m->device);
+    m->device = fresh;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
   *status = MACKO_OK;
-  if (m->device && m->device_encodes == m->encodes && m->device_refreshes == m->refreshes) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogEventBegin(MACKO_Upload, 0, 0, 0, 0));
   if (m->device && m->device_encodes == m->encodes) {
@@ -85,7 +165,10 @@ static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t 
   if (*op == MACKO_OP_N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
   if (known && symmetric && A->rmap->n == A->cmap->n) *op = MACKO_OP_N;
-  else *status = macko_device_add_transpose(m->device, m->compressed, stream, err);
+  else {
+    PetscCall(MackoDeviceFetch(m, status, err));
+    if (!*status) *status = macko_device_add_transpose(m->device, m->compressed, stream, err);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +251,7 @@ PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (!m->device) PetscFunctionReturn(PETSC_SUCCESS);
-  macko_get_info(m->compressed, &info);
+  MackoDeviceInfo(m, &info);
   if (info.lossy) PetscFunctionReturn(PETSC_SUCCESS); /* only products take rounded values */
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());

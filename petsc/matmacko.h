@@ -19,14 +19,14 @@ typedef struct {
   MackoBackend  backend;
   PetscBool     options_read;
 
-  /* The compressed form of a sequential matrix, and what it was made from. owner is this matrix's address: MatHeaderMerge moves
-     this struct to another matrix, whose state counter says nothing about it. */
+  /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this matrix's
+     address: MatHeaderMerge moves this struct to another matrix, whose state counter says nothing about it. */
   macko_matrix    *compressed;
   Mat              owner;
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
 
-  /* Its copy in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
+  /* The same in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
   struct macko_device_matrix *device;
   PetscInt64                  device_encodes, device_refreshes;
   void                       *staged[2];
@@ -72,6 +72,9 @@ PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 /* What is encoded from now on; the present form is stale if it was made with other options. */
 PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
 
+/* Facts of the compressed form, wherever it is; PETSC_FALSE where there is none. */
+PETSC_INTERN PetscBool MackoInfo(const Mat_Macko *m, macko_info *info);
+
 /* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
 PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
 
@@ -109,6 +112,18 @@ PETSC_INTERN PetscBool MackoDeviceAllowed(Mat A, const char **why);
 
 /* Whether vectors can live on the GPU too: PETSc has CUDA. */
 PETSC_INTERN PetscBool MackoDeviceVectors(void);
+
+/* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices, which the CPU
+   encodes sooner. The host has no compressed form then. */
+PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
+                                              macko_error *err);
+
+/* Makes m->compressed from the form in GPU memory where there is none. */
+PETSC_INTERN PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err);
+
+/* PETSC_TRUE if the form in GPU memory is what the last encoding or refresh gave; its facts. */
+PETSC_INTERN PetscBool MackoDeviceCurrent(const Mat_Macko *m);
+PETSC_INTERN void      MackoDeviceInfo(const Mat_Macko *m, macko_info *info);
 
 /* Brings the copy in GPU memory up to date with the compressed form. */
 PETSC_INTERN PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err);

@@ -13,6 +13,34 @@ PetscBool MackoDeviceVectors(void)
   return PETSC_FALSE;
 }
 
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
+                                 macko_error *err)
+{
+  PetscFunctionBegin;
+  (void)m, (void)csr, (void)refresh, (void)status, (void)err;
+  *done = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err)
+{
+  PetscFunctionBegin;
+  (void)m, (void)err;
+  *status = MACKO_OK;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool MackoDeviceCurrent(const Mat_Macko *m)
+{
+  (void)m;
+  return PETSC_FALSE;
+}
+
+void MackoDeviceInfo(const Mat_Macko *m, macko_info *info)
+{
+  (void)m, (void)info;
+}
+
 PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   PetscFunctionBegin;

@@ -68,42 +68,62 @@ PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
 
   PetscFunctionBegin;
   PetscCall(CurrentState(A, &state, &nonzerostate));
-  *fresh = (PetscBool)(m && m->compressed && m->owner == A && m->state == state && m->nonzerostate == nonzerostate &&
+  *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->state == state && m->nonzerostate == nonzerostate &&
                        m->ncols == A->cmap->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Encode(Mat_Macko *m, const macko_csr *csr, macko_status *status, macko_error *err)
+PetscBool MackoInfo(const Mat_Macko *m, macko_info *info)
+{
+  if (m->compressed) macko_get_info(m->compressed, info);
+  else if (MackoDeviceCurrent(m)) MackoDeviceInfo(m, info);
+  else return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* On the GPU where the form is wanted there, else on the CPU. */
+static PetscErrorCode Encode(Mat_Macko *m, const macko_csr *csr, PetscBool device, macko_status *status, macko_error *err)
 {
   macko_matrix  *fresh = NULL;
+  PetscBool      done  = PETSC_FALSE;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MACKO_Encode, 0, 0, 0, 0));
   PetscCall(PetscTime(&start));
-  *status = macko_encode(csr, &m->options, &fresh, err);
+  if (device) PetscCall(MackoDeviceEncode(m, csr, PETSC_FALSE, &done, status, err));
+  if (!done) *status = macko_encode(csr, &m->options, &fresh, err);
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(MACKO_Encode, 0, 0, 0, 0));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
-  macko_destroy(&m->compressed);
-  m->compressed = fresh;
+  if (!done) {
+    macko_destroy(&m->compressed);
+    m->compressed = fresh;
+  }
   m->encodes++;
+  if (done) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, macko_status *status, macko_error *err)
+static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, PetscBool device, macko_status *status, macko_error *err)
 {
+  PetscBool      done = PETSC_FALSE;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MACKO_Refresh, 0, 0, 0, 0));
   PetscCall(PetscTime(&start));
-  *status = macko_refresh(m->compressed, csr, err);
+  if (device && MackoDeviceCurrent(m)) PetscCall(MackoDeviceEncode(m, csr, PETSC_TRUE, &done, status, err));
+  if (!done) {
+    PetscCall(MackoDeviceFetch(m, status, err));
+    if (!*status) *status = macko_refresh(m->compressed, csr, err);
+  }
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
   m->refreshes++;
+  if (done) m->device_refreshes = m->refreshes;
   m->refresh_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,9 +173,9 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   m->options.target = WantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   m->nonempty_rows = 0;
   for (PetscInt i = 0; i < n; i++) m->nonempty_rows += ia[i + 1] > ia[i];
-  if (m->compressed && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
-    PetscCall(Refresh(m, &csr, status, err));
-  else PetscCall(Encode(m, &csr, status, err));
+  if ((m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
+    PetscCall(Refresh(m, &csr, WantsDevice(A, m), status, err));
+  else PetscCall(Encode(m, &csr, WantsDevice(A, m), status, err));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   if (!*status) PetscCall(UpdateDevice(A, m, status, err));
@@ -184,7 +204,8 @@ static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   macko_status status;
 
   PetscFunctionBegin;
-  status = macko_multiply(m->compressed, op, MACKO_F64, k, 1, x.data, x.ld, beta, y.data, y.ld, &err);
+  PetscCall(MackoDeviceFetch(m, &status, &err));
+  if (!status) status = macko_multiply(m->compressed, op, MACKO_F64, k, 1, x.data, x.ld, beta, y.data, y.ld, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -199,7 +220,7 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  macko_get_info(m->compressed, &info);
+  (void)MackoInfo(m, &info);
   flops = (PetscLogDouble)k * (2.0 * (PetscLogDouble)info.nnz -
                                (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0));
   PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));

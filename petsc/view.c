@@ -20,11 +20,11 @@ static PetscErrorCode Blocks(Mat A, Mat blocks[2], int *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The compressed form of a block, NULL before its first product. */
-static const macko_matrix *Compressed(Mat block)
+/* Facts of the compressed form of a block; PETSC_FALSE before its first product. */
+static PetscBool BlockInfo(Mat block, macko_info *info)
 {
   const Mat_Macko *m = block ? (const Mat_Macko *)block->spptr : NULL;
-  return m && m->owner == block ? m->compressed : NULL;
+  return (PetscBool)(m && m->owner == block && MackoInfo(m, info));
 }
 
 PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
@@ -40,12 +40,11 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
   for (int i = 0; i < count; i++) {
-    if (!Compressed(blocks[i])) {
+    if (!BlockInfo(blocks[i], &one)) {
       mine[0] = 1;
       continue;
     }
     const Mat_Macko *m = (const Mat_Macko *)blocks[i]->spptr;
-    macko_get_info(m->compressed, &one);
     if (i == 0) first = one;
     mine[1] |= one.lossy;
     mine[2] |= !MackoDeviceAllowed(blocks[i], NULL);
@@ -96,7 +95,7 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   int        lossy;
 
   PetscFunctionBegin;
-  macko_get_info(Compressed(block), &info);
+  (void)BlockInfo(block, &info);
   PetscCallMPI(MPI_Allreduce(&info.lossy, &lossy, 1, MPI_INT, MPI_MAX, comm));
   PetscCall(Range(comm, (double)info.bytes, "%.0f", bytes, sizeof bytes));
   PetscCall(Range(comm, info.nnz ? (double)info.bytes / (double)info.nnz : 0, "%.2f", each, sizeof each));

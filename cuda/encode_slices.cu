@@ -1,0 +1,279 @@
+/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal blocks once
+ * (lib/macko_blocks.c), and a warp writes header and block. The rules are those of lib/macko_slice.c and lib/macko_stencil.c. */
+#include "encode.cuh"
+
+/* ---- the order of rows ---- */
+
+enum { SORT_THREADS = 1024, MINE = MACKO_SLICE_WINDOW / SORT_THREADS };
+
+/* The place of a row is the number of rows that go before it: longer ones, and equal ones with smaller numbers. */
+static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
+{
+  __shared__ int length[MACKO_SLICE_WINDOW];
+  int64_t start = (int64_t)blockIdx.x * MACKO_SLICE_WINDOW;
+  int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW, place[MINE] = {};
+  for (int i = threadIdx.x; i < count; i += SORT_THREADS) length[i] = (int)(row_start(a, start + i + 1) - row_start(a, start + i));
+  __syncthreads();
+  for (int j = 0; j < count; j++)
+#pragma unroll
+    for (int m = 0; m < MINE; m++) {
+      int i = (int)threadIdx.x + m * SORT_THREADS;
+      if (i < count) place[m] += length[j] > length[i] || (length[j] == length[i] && j < i);
+    }
+  for (int m = 0; m < MINE; m++) {
+    int i = (int)threadIdx.x + m * SORT_THREADS;
+    if (i < count) order[start + place[m]] = (uint16_t)i;
+  }
+}
+
+extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream)
+{
+  unsigned windows = (unsigned)((a->nrows + MACKO_SLICE_WINDOW - 1) / MACKO_SLICE_WINDOW);
+  if (windows) sort_kernel<<<windows, SORT_THREADS, 0, stream>>>(*a, order);
+  return cudaGetLastError();
+}
+
+/* ---- stencils ---- */
+
+/* Makes *s and steps the stencil of the warp's rows, if they are one: their distances from the diagonal merged, smallest first. */
+static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r, int64_t first_row, macko_stencil_step *steps, macko_slice *s)
+{
+  uint32_t count = 0, limit = s->steps + s->steps / 2 + 1;
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return false;
+  for (int k = 0;; count++) {
+    int mine = k < r.length ? (int)(column(a, r.begin + k) - r.row) : INT32_MAX;
+    int distance = __reduce_min_sync(ALL_LANES, mine);
+    if (distance == INT32_MAX) break;
+    bool here = k < r.length && mine == distance;
+    unsigned lanes = __ballot_sync(ALL_LANES, here);
+    uint64_t value = here ? value_bits(a, r.begin + k) : 0, first = __shfl_sync(ALL_LANES, value, __ffs(lanes) - 1);
+    if (__any_sync(ALL_LANES, here && value != first)) return false;
+    if (count == MACKO_STENCIL_MAX_STEPS || count == limit) return false;
+    if (lane_number() == 0) steps[count] = macko_stencil_step{distance, lanes, first};
+    k += here;
+  }
+  s->stencil = 1;
+  s->steps = count;
+  s->base = (int32_t)first_row;
+  __syncwarp();
+  return true;
+}
+
+/* ---- what a slice is ---- */
+
+struct warp_slice {
+  macko_slice s;
+  lane_row r;
+  int longest;   /* the lane of the first longest row */
+  int first;     /* column of the lane's first entry */
+  int distance;  /* first less the lane's number */
+  unsigned in_line;
+};
+
+static __device__ void find_base(warp_slice *w)
+{
+  bool any = w->r.length > 0;
+  int low = __reduce_min_sync(ALL_LANES, any ? w->distance : INT32_MAX), high = __reduce_max_sync(ALL_LANES, any ? w->distance : INT32_MIN);
+  if (low > high) return;
+  w->s.base = low;
+  w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
+}
+
+static __device__ void find_gaps(const macko_device_csr &a, warp_slice *w)
+{
+  int before = w->first;
+  uint32_t any = 0;
+  bool uniform = true;
+  for (uint32_t k = 1; k < w->s.steps; k++) {
+    bool has = (int)k < w->r.length;
+    int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(ALL_LANES, col - w->first, w->longest);
+    if (!has) continue;
+    uniform &= col - w->first == listed;
+    any |= (uint32_t)(col - before - 1);
+    before = col;
+  }
+  uniform = __all_sync(ALL_LANES, uniform), any = __reduce_or_sync(ALL_LANES, any);
+  if (!uniform) w->s.gap_bits = macko_slice_gap_bits(any);
+}
+
+static __device__ unsigned find_in_line(const warp_slice &w)
+{
+  int leader = lane_number() & ~7;
+  bool same = w.r.length > 0;
+  same &= w.r.length == __shfl_sync(ALL_LANES, w.r.length, leader);
+  same &= w.distance == __shfl_sync(ALL_LANES, w.distance, leader);
+  unsigned lanes = __ballot_sync(ALL_LANES, same), groups = 0;
+  for (int g = 0; g < 4; g++) groups |= (lanes >> 8 * g & 0xff) == 0xff ? 1u << g : 0;
+  return groups;
+}
+
+static __device__ void look_at_slice(const macko_device_csr &a, int lanes, warp_slice *w)
+{
+  uint32_t shortest = __reduce_min_sync(ALL_LANES, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
+  w->longest = __ffs(__ballot_sync(ALL_LANES, (uint32_t)w->r.length == w->s.steps)) - 1;
+  w->s.length_bytes = shortest == w->s.steps ? 0 : macko_unsigned_bytes(w->s.steps);
+  w->first = w->r.length ? (int)column(a, w->r.begin) : 0;
+  w->distance = w->first - lane_number();
+  find_base(w);
+  find_gaps(a, w);
+  w->in_line = find_in_line(*w);
+}
+
+/* ---- its block ---- */
+
+static __device__ void write_block(const macko_device_csr &a, const warp_slice &w, uint32_t *words)
+{
+  const macko_slice &s = w.s;
+  uint32_t *offsets = words + 8 * s.length_bytes, *gaps = offsets + 8 * s.offset_bytes;
+  int lane = lane_number(), per = s.gap_bits ? 32 / s.gap_bits : 1, before = w.first;
+  macko_put_unsigned(words, s.length_bytes, lane, (uint32_t)w.r.length);
+  macko_put_unsigned(offsets, s.offset_bytes, lane, w.r.length ? (uint32_t)(w.distance - s.base) : 0);
+  if (!s.gap_bits) {
+    int64_t longest = __shfl_sync(ALL_LANES, w.r.begin, w.longest);
+    int first = __shfl_sync(ALL_LANES, w.first, w.longest);
+    for (int k = 1 + lane; k < (int)s.steps; k += LANES) gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
+    return;
+  }
+  for (int k = 1; k < (int)s.steps; k += per) {
+    uint32_t word = 0;
+    for (int i = 0; i < per && k + i < w.r.length; i++) {
+      int col = (int)column(a, w.r.begin + k + i);
+      word |= (uint32_t)(col - before - 1) << i * s.gap_bits;
+      before = col;
+    }
+    gaps[(k - 1) / per * LANES + lane] = word;
+  }
+}
+
+static __device__ uint64_t mix(uint64_t x)
+{
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* Any good hash will do: blocks that it takes for equal are compared. */
+static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
+{
+  uint64_t h = 0;
+  for (uint32_t i = lane_number(); i < count; i += LANES) h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
+  for (int far = 16; far; far /= 2) h += __shfl_xor_sync(ALL_LANES, h, far);
+  return h;
+}
+
+static __global__ void describe_kernel(macko_device_csr a, macko_device_slices all, int stencils)
+{
+  __shared__ macko_stencil_step shared[ENCODE_THREADS / LANES][MACKO_STENCIL_MAX_STEPS];
+  macko_stencil_step *steps = shared[threadIdx.x / LANES];
+  int64_t slice = warp_number(), start = slice * MACKO_SLICE_ROWS;
+  if (slice >= all.slices) return;
+  int lane = lane_number(), lanes = a.nrows - start < LANES ? (int)(a.nrows - start) : LANES;
+  warp_slice w = {};
+  w.r = row_at(a, all.order, start + lane);
+  w.s.steps = __reduce_max_sync(ALL_LANES, (uint32_t)w.r.length);
+  if (!(stencils && !all.order && find_stencil(a, w.r, start, steps, &w.s))) look_at_slice(a, lanes, &w);
+  uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(ALL_LANES, (uint32_t)w.r.length);
+  unsigned long long at = lane ? 0 : atomicAdd(all.used, words);
+  at = __shfl_sync(ALL_LANES, at, 0);
+  uint64_t hash = 0;
+  if (at + words <= all.room) {
+    if (!w.s.stencil) write_block(a, w, all.arena + at);
+    else for (uint32_t i = lane; i < words; i += LANES) all.arena[at + i] = ((const uint32_t *)steps)[i];
+    __syncwarp();
+    hash = hash_words(all.arena + at, words);
+  }
+  if (lane) return;
+  uint32_t header[MACKO_SLICE_WORDS];
+  macko_put_slice(&w.s, header);
+  all.records[slice] = macko_slice_record{hash, words, header[2], w.in_line, entries};
+  all.sources[slice] = macko_slice_source{at, w.s.base};
+}
+
+extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int stencils, const macko_device_slices *s, cudaStream_t stream)
+{
+  if (s->slices) describe_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, stencils);
+  return cudaGetLastError();
+}
+
+/* ---- writing ---- */
+
+static __global__ void write_kernel(macko_device_slices all, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks)
+{
+  int64_t slice = warp_number();
+  if (slice >= all.slices) return;
+  macko_slice_record record = all.records[slice];
+  macko_slice_source source = all.sources[slice];
+  macko_slice_place place = places[slice];
+  int lane = lane_number();
+  uint32_t word = lane == 0 ? place.values : lane == 1 ? place.block : lane == 2 ? record.info : (uint32_t)source.base;
+  if (lane < MACKO_SLICE_WORDS) headers[slice * MACKO_SLICE_WORDS + lane] = word;
+  for (uint32_t i = lane; place.is_new && i < record.words; i += LANES) blocks[place.block + i] = all.arena[source.at + i];
+}
+
+extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers,
+                                          uint32_t *blocks, cudaStream_t stream)
+{
+  if (s->slices) write_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*s, places, headers, blocks);
+  return cudaGetLastError();
+}
+
+static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks, int *differs)
+{
+  int64_t slice = warp_number();
+  if (slice >= all.slices) return;
+  const uint32_t *mine = all.arena + all.sources[slice].at, *given = blocks + places[slice].block;
+  for (uint32_t i = lane_number(); i < all.records[slice].words; i += LANES)
+    if (mine[i] != given[i]) *differs = 1;
+}
+
+extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
+                                            int *differs, cudaStream_t stream)
+{
+  if (s->slices) compare_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*s, places, blocks, differs);
+  return cudaGetLastError();
+}
+
+static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, int64_t slices)
+{
+  int64_t slice = thread_number();
+  if (slice < slices) headers[slice * MACKO_SLICE_WORDS] = starts[slice];
+}
+
+extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream)
+{
+  if (slices) move_kernel<<<blocks_for(slices), ENCODE_THREADS, 0, stream>>>(headers, starts, slices);
+  return cudaGetLastError();
+}
+
+/* ---- is the pattern still that of the csr? ---- */
+
+static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks, const uint16_t *order,
+                                           int *differs, int *stencils_differ)
+{
+  int64_t position = thread_number();
+  lane_row r = row_at(a, order, position);
+  if (r.row < 0) return;
+  macko_slice s = macko_slice_at(headers, position / MACKO_SLICE_ROWS);
+  int lane = (int)(position % MACKO_SLICE_ROWS), length = (int)s.steps;
+  if (s.length_bytes) length = (int)macko_unsigned_at(macko_slice_lengths(&s, blocks), s.length_bytes, lane);
+  if (s.stencil) {
+    length = 0;
+    for (uint32_t k = 0; k < s.steps; k++) {
+      macko_stencil_step step = macko_stencil_at(&s, blocks, k);
+      if (!(step.lanes >> lane & 1)) continue;
+      if (length < r.length && value_bits(a, r.begin + length) != step.value) *stencils_differ = 1;
+      length++;
+    }
+  }
+  if (length != r.length) *differs = 1;
+}
+
+extern "C" cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs, int *stencils_differ,
+                                            cudaStream_t stream)
+{
+  if (a->nrows)
+    compare_rows_kernel<<<blocks_for(a->nrows), ENCODE_THREADS, 0, stream>>>(
+      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
+      (const uint16_t *)macko_device_data(d, "order"), differs, stencils_differ);
+  return cudaGetLastError();
+}

@@ -1,0 +1,162 @@
+/* The value codecs on the GPU: what can hold the values, the dictionary, and the stream of layouts slice and row. The rules are those of
+ * lib/values.c, the arithmetic is lib/convert.h. */
+#include "encode.cuh"
+
+enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few ask for the same shared counters */
+
+static const unsigned long long FREE_SLOT = ~0ull;
+
+/* ---- what can hold the values ---- */
+
+template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const void *values, int64_t p)
+{
+  unsigned bits = 0;
+  if (!macko_fits((macko_type)FROM, MACKO_I8, values, p)) bits |= 1u << MACKO_I8;
+  if (!macko_fits((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << MACKO_F16;
+  if (!macko_fits((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << MACKO_BF16;
+  if (!macko_fits((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << MACKO_F32;
+  return bits;
+}
+
+template <int FROM> static __global__ void misfits_kernel(const void *values, int64_t nnz, unsigned *misfits)
+{
+  unsigned bits = 0;
+  for (int64_t p = thread_number(); p < nnz; p += (int64_t)gridDim.x * blockDim.x) bits |= misfits_of<FROM>(values, p);
+  bits = __reduce_or_sync(ALL_LANES, bits);
+  if (lane_number() == 0 && bits & ~*(volatile unsigned *)misfits) atomicOr(misfits, bits);
+}
+
+extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream)
+{
+  switch (a->value_type) {
+  case MACKO_F64: misfits_kernel<MACKO_F64><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
+  case MACKO_F32: misfits_kernel<MACKO_F32><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
+  case MACKO_F16: misfits_kernel<MACKO_F16><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
+  default: misfits_kernel<MACKO_BF16><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits);
+  }
+  return cudaGetLastError();
+}
+
+/* ---- the dictionary ---- */
+
+static __device__ __forceinline__ unsigned home_slot(uint64_t bits)
+{
+  return (unsigned)((bits * 0x9e3779b97f4a7c15u) >> 46) % MACKO_DEVICE_HASH_SLOTS;
+}
+
+/* Slot of a pattern that is in the set, or the free one where it would go. */
+static __device__ __forceinline__ unsigned find_slot(const unsigned long long *keys, uint64_t bits)
+{
+  unsigned at = home_slot(bits);
+  if (bits == FREE_SLOT) return MACKO_DEVICE_HASH_SLOTS;
+  while (keys[at] != FREE_SLOT && keys[at] != bits) at = (at + 1) % MACKO_DEVICE_HASH_SLOTS;
+  return at;
+}
+
+/* Slots only ever go from free to taken, so a value that a plain load finds is there; one that it does not find may be by now. */
+static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
+{
+  unsigned at = find_slot(d.keys, bits);
+  if (at == MACKO_DEVICE_HASH_SLOTS) {
+    if (d.keys[at] == FREE_SLOT && atomicCAS(&d.keys[at], FREE_SLOT, 0ull) == FREE_SLOT) atomicAdd(d.used, 1u);
+    return;
+  }
+  if (d.keys[at] == bits) return;
+  for (;; at = (at + 1) % MACKO_DEVICE_HASH_SLOTS) {
+    unsigned long long there = atomicCAS(&d.keys[at], FREE_SLOT, (unsigned long long)bits);
+    if (there == FREE_SLOT) atomicAdd(d.used, 1u);
+    if (there == FREE_SLOT || there == bits) return;
+  }
+}
+
+/* Ends early where there are too many; every thread that has not noticed adds one at most. */
+static __global__ void collect_kernel(macko_device_csr a, macko_device_dictionary d)
+{
+  for (int64_t p = thread_number(); p < a.nnz && *(volatile unsigned *)d.used <= MACKO_DICT_LIMIT; p += (int64_t)gridDim.x * blockDim.x)
+    insert(d, value_bits(a, p));
+}
+
+extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *d, cudaStream_t stream)
+{
+  enum { COLLECT_BLOCKS = 256 }; /* fewer threads than there are slots beyond the limit: probing ends */
+  size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  cudaError_t error = cudaMemsetAsync(d->keys, 0xff, slots * sizeof *d->keys, stream);
+  if (!error) error = cudaMemsetAsync(d->used, 0, sizeof *d->used, stream);
+  if (error) return error;
+  collect_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *d);
+  return cudaGetLastError();
+}
+
+/* ---- the stream ---- */
+
+/* Calls f(p, slot, rank) for the entries of the stream: rank rises in the order in which the host writes them. */
+template <typename F> static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
+{
+  int64_t slice = warp_number(), position = slice * MACKO_SLICE_ROWS + lane_number();
+  if (position >= a.nrows) return;
+  macko_slice s = macko_slice_at(headers, slice);
+  if (s.stencil) return;
+  lane_row r = row_at(a, order, position);
+  for (int k = 0; k < r.length; k++) f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k);
+}
+
+template <typename F> static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
+{
+  walk_slice(a, headers, order, size, f);
+}
+
+template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
+{
+  int64_t p = thread_number();
+  if (p < nnz) f(p, p, (uint64_t)p);
+}
+
+template <typename F> static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
+{
+  int size = (int)macko_type_bytes(d->m.plan.stored_type);
+  if (!a->nnz) return cudaSuccess;
+  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout == MACKO_LAYOUT_SLICE)
+    slices_kernel<<<blocks_for(a->nrows + LANES), ENCODE_THREADS, 0, stream>>>(*a, (const uint32_t *)macko_device_data(d, "slices"),
+                                                                              (const uint16_t *)macko_device_data(d, "order"), size, f);
+  else entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
+  return cudaGetLastError();
+}
+
+struct rank_values {
+  macko_device_csr a;
+  macko_device_dictionary d;
+  __device__ void operator()(int64_t p, int64_t, uint64_t rank) const
+  {
+    unsigned long long *least = &d.ranks[find_slot(d.keys, value_bits(a, p))];
+    if (rank < *least) atomicMin(least, (unsigned long long)rank);
+  }
+};
+
+extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *d,
+                                         cudaStream_t stream)
+{
+  cudaError_t error = cudaMemsetAsync(d->ranks, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *d->ranks, stream);
+  return error ? error : walk(a, m, rank_values{*a, *d}, stream);
+}
+
+struct put_value {
+  macko_device_csr a;
+  macko_device_dictionary d;
+  void *stream;
+  int stored;
+  __device__ void operator()(int64_t p, int64_t slot, uint64_t) const
+  {
+    macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
+    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)d.codes[find_slot(d.keys, value_bits(a, p))];
+    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)d.codes[find_slot(d.keys, value_bits(a, p))];
+    else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, a.values, p);
+    else macko_put_bits(to, stream, slot, from == to ? value_bits(a, p) : macko_convert(from, to, a.values, p));
+  }
+};
+
+extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *dictionary,
+                                          cudaStream_t stream)
+{
+  macko_device_dictionary none = {};
+  return walk(a, m, put_value{*a, dictionary ? *dictionary : none, macko_device_data(m, "values"), m->m.plan.stored_type}, stream);
+}

@@ -1,0 +1,55 @@
+/* An encoding under way: the csr, what is known about it, and the device memory taken for it. */
+#ifndef MACKO_ENCODER_H
+#define MACKO_ENCODER_H
+
+#include "encode.h"
+#include "macko_blocks.h"
+#include "macko_parts.h"
+
+/* Slices in one order of rows. */
+typedef struct {
+  macko_device_slices device;
+  macko_slice_record *records; /* on the host */
+  macko_slice_place *places;   /* on the host; values are not yet known */
+} macko_surveyed;
+
+enum { MACKO_ENCODER_ROOMS = 32 };
+
+typedef struct {
+  macko_csr csr; /* as given */
+  macko_device_csr a;
+  cudaStream_t stream;
+  int readable; /* the csr is sorted and right, so that kernels can read it */
+  int mistaken; /* two blocks of equal hash were not equal: the host compares blocks, not hashes */
+  void *rooms[MACKO_ENCODER_ROOMS];
+  int nrooms;
+  void *answer;          /* what kernels answer */
+  macko_surveyed by_order[2]; /* of rows, by length */
+  unsigned misfits;      /* once looked for */
+  int misfits_known;
+  macko_device_dictionary dictionary; /* once collected */
+} macko_encoder;
+
+/* On failure the encoder is to be closed, too. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err);
+void macko_close_encoder(macko_encoder *e);
+
+/* Device memory until the encoder is closed. */
+macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err);
+
+/* Valid as long as the encoder stays where it is. */
+macko_facts macko_encoder_facts(macko_encoder *e);
+
+/* Sections "slices", "blocks" and "order" of *d; fails and sets e->mistaken where hashes were not enough. */
+macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+/* Headers of *d for its plan's elements. */
+macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+/* Sections "values" and "dict" of *d. */
+macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+/* Whether rows have other lengths than in *d, or stencils other values. */
+macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ, macko_error *err);
+
+#endif

@@ -1,0 +1,11 @@
+/* Functions that kernels share with the host. */
+#ifndef MACKO_INLINE_H
+#define MACKO_INLINE_H
+
+#ifdef __CUDACC__
+#define MACKO_INLINE static __host__ __device__ __forceinline__
+#else
+#define MACKO_INLINE static inline __attribute__((always_inline))
+#endif
+
+#endif
