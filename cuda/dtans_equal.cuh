@@ -52,15 +52,33 @@ template <typename ENTRY> MACKO_DEVICE ENTRY equal_at(const ENTRY *entries, uint
 
 /* What is read of a slice ahead of its turn. */
 struct equal_slice {
-  warp_stream stream;
-  int64_t slot; /* of its first value beside the gaps */
-  int length;   /* of the lane's row */
+  const uint32_t *next; /* word of its stream */
+  uint32_t words[MACKO_DTANS_WORDS];
+  int64_t slot; /* of its next value beside the gaps */
+  int length, longest, shortest; /* of the lane's row; of all rows */
 };
+
+/* The next word of each lane whose segment, of which `left` entries are there or will be, has word q; most and least: of all lanes. */
+MACKO_DEVICE uint32_t equal_load(equal_slice *s, int q, int left, int most, int least)
+{
+  const int fewest = q == 0 ? 0 : q == 1 ? 2 : 5;
+  if (most <= fewest) return 0;
+  if (least > fewest) {
+    s->next += WARP;
+    return __ldg(s->next - WARP + threadIdx.x % WARP);
+  }
+  unsigned mask = __ballot_sync(MACKO_EVERY_LANE, left > fewest);
+  const uint32_t *from = s->next + __popc(mask & lanes_before());
+  s->next += __popc(mask);
+  return left > fewest ? __ldg(from) : 0;
+}
 
 MACKO_DEVICE void start_equal(const dtans_matrix &a, const slice_place &place, int length, equal_slice *s)
 {
-  start_stream<1, 1>(&s->stream, a.words[0] + place.start[0], length);
-  s->slot = place.start[1], s->length = length;
+  s->next = a.words[0] + place.start[0], s->slot = place.start[1], s->length = length;
+  s->longest = __reduce_max_sync(MACKO_EVERY_LANE, length), s->shortest = __reduce_min_sync(MACKO_EVERY_LANE, length);
+#pragma unroll
+  for (int q = 0; q < MACKO_DTANS_WORDS; q++) s->words[q] = equal_load(s, q, length, s->longest, s->shortest);
 }
 
 template <int KIND, int VECTOR, typename SUM, int GROUP> struct equal_product {
@@ -69,42 +87,48 @@ template <int KIND, int VECTOR, typename SUM, int GROUP> struct equal_product {
   uint32_t escape; /* its number in every place of an id */
   bool escapes;
 
-  /* Entries from `done` on, of which lanes have up to 8. */
-  template <int WHOLE>
-  __device__ __forceinline__ void segment(const dtans_matrix &a, const device_values &values, const device_vectors &v, int done, int most,
-                                          equal_slice *s, uint32_t *col, SUM sum[GROUP]) const
+  /* Gaps and values of a segment; of a lane's entries `left` are still to come, and of no lane's more than `most`. */
+  __device__ __forceinline__ void decode(const dtans_matrix &a, int left, int most, equal_slice *s, uint32_t gap[8], SUM value[8]) const
   {
-    uint32_t ids = equal_ids(s->stream.words), gap[8] = {}, x = ids ^ escape;
-    int left = s->length - done;
-    SUM value[8];
+    uint32_t ids = equal_ids(s->words), x = ids ^ escape;
 #pragma unroll
     for (int k = 0; k < 8; k++) {
-      if (!WHOLE && k % 2 == 0 && k >= most) break;
+      if (k % 2 == 0 && k >= most) break;
       entry e = equal_at(entries, ids, equal_place(k));
       gap[k] = e.gap;
       if constexpr (KIND == MACKO_DTANS_JOINT) value[k] = e.value;
     }
-    /* A digit of 4 bits that is zero borrows from its highest bit. */
-    if (escapes && __any_sync(MACKO_EVERY_LANE, (x - 0x11111111u) & ~x & 0x88888888u))
+    /* A number of 4 bits that is zero borrows from its highest bit. */
+    if (!escapes || !__any_sync(MACKO_EVERY_LANE, (x - 0x11111111u) & ~x & 0x88888888u)) return;
+    warp_stream stream;
+    stream.next = s->next;
 #pragma unroll
-      for (int k = 0; k < 8; k++)
-        load_escape<1, KIND == MACKO_DTANS_JOINT>(&s->stream, k < left && (x >> equal_place(k) & 15) == 0, a.value_type, gap + k, value + k);
-    if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, &s->slot, value);
-    if (!done && a.relative) gap[0] = unzigzag(gap[0]);
-    equal_digits(s->stream.words);
-    s->stream.words[2] = s->stream.load(has_word<1>(left - 8, 2), 0);
-    multiply_inside<VECTOR, SUM, GROUP, 8, WHOLE>(v, gap, value, left, most, col, sum);
+    for (int k = 0; k < 8; k++)
+      load_escape<1, KIND == MACKO_DTANS_JOINT>(&stream, k < left && (x >> equal_place(k) & 15) == 0, a.value_type, gap + k, value + k);
+    s->next = stream.next;
   }
 
   __device__ __forceinline__ void slice(const dtans_matrix &a, const device_values &values, const device_vectors &v, int64_t row,
                                         equal_slice s) const
   {
-    SUM sum[GROUP] = {};
-    uint32_t col = (uint32_t)row & a.relative;
-    int longest = __reduce_max_sync(MACKO_EVERY_LANE, s.length), shortest = __reduce_min_sync(MACKO_EVERY_LANE, s.length);
-    for (int done = 0; done < longest; done += 8)
-      if (done + 8 <= shortest) segment<1>(a, values, v, done, 8, &s, &col, sum);
-      else segment<0>(a, values, v, done, longest - done, &s, &col, sum);
+    SUM sum[GROUP] = {}, value[8];
+    uint32_t col = (uint32_t)row & a.relative, gap[8];
+    int left = s.length, most = s.longest, least = s.shortest;
+    for (; most > 8; left -= 8, most -= 8, least -= 8) {
+      if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, least >= 8, &s.slot, value);
+      decode(a, left, 8, &s, gap, value);
+      if (most == s.longest && a.relative) gap[0] = unzigzag(gap[0]);
+      equal_digits(s.words);
+      s.words[2] = equal_load(&s, 2, left - 8, most - 8, least - 8);
+      if (least >= 8) multiply_inside<VECTOR, SUM, GROUP, 8, 1>(v, gap, value, left, 8, &col, sum);
+      else multiply_inside<VECTOR, SUM, GROUP, 8, 0>(v, gap, value, left, 8, &col, sum);
+    }
+    if (most > 0) {
+      if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, least >= 8, &s.slot, value);
+      decode(a, left, most, &s, gap, value);
+      if (most == s.longest && a.relative) gap[0] = unzigzag(gap[0]);
+      multiply_inside<VECTOR, SUM, GROUP, 8, 0>(v, gap, value, left, most, &col, sum);
+    }
     if (row >= a.nrows) return;
 #pragma unroll
     for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
@@ -117,19 +141,22 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) equal_kernel(dtans_mat
 {
   typedef equal_product<KIND, VECTOR, SUM, GROUP> product;
   __shared__ typename product::entry entries[MACKO_DTANS_EQUAL_SYMBOLS];
-  int64_t warps = (int64_t)gridDim.x * (THREADS / WARP), slice = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
+  int count = (int)a.count, warps = (int)gridDim.x * (THREADS / WARP), slice = (int)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
   int lane = threadIdx.x % WARP, length = 0;
   slice_place place = {};
   equal_slice now = {}, next = {};
   if (threadIdx.x < MACKO_DTANS_EQUAL_SYMBOLS) entries[threadIdx.x].set(a.table[0].entries[threadIdx.x]);
   product p = {entries, (uint32_t)a.table[0].escape * 0x11111111u, a.table[0].escape >= 0};
-  if (slice < a.count) start_equal(a, place_of(a, slice), row_length(a, slice * WARP + lane), &now);
-  if (slice + warps < a.count) place = place_of(a, slice + warps), length = row_length(a, (slice + warps) * WARP + lane);
+  if (slice < count) start_equal(a, place_of(a, slice), row_length(a, (int64_t)slice * WARP + lane), &now);
+  if (slice < count - warps) place = place_of(a, slice + warps), length = row_length(a, ((int64_t)slice + warps) * WARP + lane);
   __syncthreads();
-  for (; slice < a.count; slice += warps) {
-    if (slice + warps < a.count) start_equal(a, place, length, &next);
-    if (slice + 2 * warps < a.count) place = place_of(a, slice + 2 * warps), length = row_length(a, (slice + 2 * warps) * WARP + lane);
-    p.slice(a, values, v, slice * WARP + lane, now);
+  for (; slice < count; slice += warps) {
+    if (slice < count - warps) start_equal(a, place, length, &next);
+    if (slice < count - 2 * warps) {
+      place = place_of(a, slice + 2 * warps);
+      length = row_length(a, ((int64_t)slice + 2 * warps) * WARP + lane);
+    }
+    p.slice(a, values, v, (int64_t)slice * WARP + lane, now);
     now = next;
   }
 }

@@ -51,7 +51,7 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
     else if constexpr (KIND == MACKO_DTANS_JOINT) r[0].template read<POWERS, 1, 1>(t.pairs, a.value_type, left, most, gap, value);
     else r[0].template read<POWERS, 1, 0>(t.gaps, a.value_type, left, most, gap, value);
     if constexpr (KIND == MACKO_DTANS_SPLIT) r[STREAMS - 1].template read<POWERS, 0, 1>(t.values, a.value_type, left, most, gap, value);
-    if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, &slot, value);
+    if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, __all_sync(MACKO_EVERY_LANE, left >= 8), &slot, value);
   }
 
   /* To the next segment, of which the lane has `left` nonzeros. */

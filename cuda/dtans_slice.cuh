@@ -26,6 +26,7 @@ MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
 
 MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
 {
+  if (a.length_bytes == 1) return row < a.nrows ? __ldg((const uint8_t *)a.lengths + row) : 0;
   int64_t byte = row * a.length_bytes;
   return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
 }
@@ -35,11 +36,17 @@ struct slice_place {
   int64_t start[2];
 };
 
+/* Not negative: 32 bits are loaded without a sign, whose extension would wait for them. */
+MACKO_DEVICE int64_t start_at(int type, const void *starts, int64_t slice)
+{
+  return type == MACKO_I64 ? __ldg((const long long *)starts + slice) : (int64_t)__ldg((const uint32_t *)starts + slice);
+}
+
 MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
 {
   slice_place p = {};
-  p.start[0] = index_at(a.slices_type[0], a.slices[0], slice);
-  if (a.slices[1]) p.start[1] = index_at(a.slices_type[1], a.slices[1], slice);
+  p.start[0] = start_at(a.slices_type[0], a.slices[0], slice);
+  if (a.slices[1]) p.start[1] = start_at(a.slices_type[1], a.slices[1], slice);
   return p;
 }
 
@@ -77,41 +84,38 @@ MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N]
 
 /* ---- values beside the gaps ---- */
 
-/* Where the values of eight nonzeros are, of which a lane has `left`; *slot goes on to the next eight. */
-MACKO_DEVICE void find_beside(int left, int64_t *slot, int64_t at[8])
+/* Values of eight nonzeros, of which a lane has `left`; whole: all lanes have eight. *slot goes on to the next eight. */
+template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_values &values, int left, bool whole, int64_t *slot, SUM value[8])
 {
-  if (__all_sync(MACKO_EVERY_LANE, left >= 8)) {
-#pragma unroll
-    for (int k = 0; k < 8; k++) at[k] = *slot + k * WARP + threadIdx.x % WARP;
+  if (whole) {
+    int64_t at = *slot + threadIdx.x % WARP;
     *slot += 8 * WARP;
+#pragma unroll
+    for (int k = 0; k < 8; k++) value[k] = load_value<STORED, SUM>(values, at + k * WARP);
     return;
   }
 #pragma unroll
   for (int k = 0; k < 8; k++) {
     unsigned mask = __ballot_sync(MACKO_EVERY_LANE, k < left);
-    at[k] = *slot + __popc(mask & lanes_before());
+    if (!mask) break;
+    if (k < left) value[k] = load_value<STORED, SUM>(values, *slot + __popc(mask & lanes_before()));
     *slot += __popc(mask);
   }
 }
 
 template <typename SUM>
-MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, int64_t *slot, SUM value[8])
+MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot, SUM value[8])
 {
   if (!values.stream) {
 #pragma unroll
     for (int k = 0; k < 8; k++) value[k] = (SUM)a.value;
     return;
   }
-  int64_t at[8];
-  find_beside(left, slot, at);
-#define LOAD(type) \
-  _Pragma("unroll") for (int k = 0; k < 8; k++) if (k < left) value[k] = load_value<type, SUM>(values, at[k])
   switch (values.stored_type) {
-  case MACKO_F64: LOAD(MACKO_F64); break;
-  case MACKO_F32: LOAD(MACKO_F32); break;
-  default: LOAD(MACKO_ANY);
+  case MACKO_F64: load_eight<MACKO_F64>(values, left, whole, slot, value); break;
+  case MACKO_F32: load_eight<MACKO_F32>(values, left, whole, slot, value); break;
+  default: load_eight<MACKO_ANY>(values, left, whole, slot, value);
   }
-#undef LOAD
 }
 
 #endif

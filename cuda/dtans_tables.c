@@ -100,7 +100,7 @@ macko_status macko_dtans_open_device(const macko_matrix *m, macko_dtans_device *
   own->shift = shift_of(&from[0]);
   if (own->tables == 2 && shift_of(&from[1]) < own->shift) own->shift = shift_of(&from[1]);
   /* A kernel for equal multiplicities is there for lanes of one row that have one stream. */
-  if (own->tables == 1 && own->rows == 1 && own->groups == 2 && are_equal(&from[0])) own->digits = MACKO_DTANS_EQUAL;
+  if (own->tables == 1 && own->rows == 1 && own->groups == 2 && m->nrows < 1LL << 34 && are_equal(&from[0])) own->digits = MACKO_DTANS_EQUAL;
   else own->digits = !paper && own->shift >= 4 ? MACKO_DTANS_POWERS : MACKO_DTANS_ANY;
   if (own->shift > 8) own->shift = 8; /* ids are loaded 16 bytes at a time */
   for (int i = 0; i < own->tables; i++) {

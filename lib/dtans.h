@@ -20,20 +20,6 @@ enum {
   MACKO_DTANS_LEAST         /* 0, or all multiplicities are powers of two from this one on */
 };
 
-/* What a table codes: a gap, a value's bits, or both. The part that a table does not code is 0. */
-typedef struct {
-  uint64_t value;
-  uint32_t gap;
-} macko_dtans_symbol;
-
-static inline int macko_dtans_same(macko_dtans_symbol a, macko_dtans_symbol b)
-{
-  return a.value == b.value && a.gap == b.gap;
-}
-
-/* What the symbols of a domain are made of. */
-typedef enum { MACKO_DTANS_GAPS = 1, MACKO_DTANS_VALUES = 2, MACKO_DTANS_PAIRS = 3 } macko_dtans_part;
-
 static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dtans_part part)
 {
   return (macko_dtans_symbol){part & MACKO_DTANS_VALUES ? s.value : 0, part & MACKO_DTANS_GAPS ? s.gap : 0};
@@ -41,9 +27,13 @@ static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dt
 
 /* ---- what is encoded ---- */
 
+struct macko_dtans_counter;
+
 /* Rows, and what one pass over them tells. */
 typedef struct {
   macko_rows *rows;
+  macko_rows *values; /* rows that have every value at least once: the same, or fewer */
+  const struct macko_dtans_counter *counter; /* NULL: symbols are counted here, row by row */
   macko_section lengths; /* of all rows, in the narrowest type; as it will be in the matrix */
   int64_t nnz, longest_row;
   int relative; /* as MACKO_DTANS_RELATIVE */
@@ -67,19 +57,22 @@ macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, 
 
 /* ---- histogram ---- */
 
-typedef struct {
-  macko_dtans_symbol symbol;
-  int64_t count;
-} macko_dtans_count;
-
-/* Symbols of one domain by how often they occur. Memory is bounded: when more than 2^15 different symbols have been seen the
- * rarest are forgotten, which a table of 4096 slots hardly notices; total still counts them. */
+/* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen the rarest
+ * are forgotten, which a table of 4096 slots hardly notices; total still counts them. What is left does not depend on the order of rows:
+ * then all symbols that are macko_dtans_frequent, and no others. */
 typedef struct {
   macko_dtans_part part;
   int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
-  int64_t forgotten;         /* symbols up to this count may be missing or too low until they are counted again */
+  int64_t forgotten;         /* less than total / (distinct / 2); symbols up to this count may be missing or too low until they are counted again */
   macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into */
 } macko_dtans_histogram;
+
+/* Counts symbols where the rows are, if that is not the host: sets h->used and h->slots, an array of h->room = h->used counts, to what
+ * the host would have found. */
+typedef struct macko_dtans_counter {
+  macko_status (*count)(void *context, int relative, macko_dtans_histogram *h, macko_error *err);
+  void *context;
+} macko_dtans_counter;
 
 /* The histograms of a matrix, each counted when it is first asked for. */
 typedef struct {
@@ -91,13 +84,6 @@ typedef struct {
 macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **h,
                                        macko_error *err);
 void macko_dtans_close_histograms(macko_dtans_histograms *all);
-
-/* 24 bits. The upper half of a value is folded in first, because that of a round number is all there is to it. */
-static inline int64_t macko_dtans_hash(macko_dtans_symbol s)
-{
-  uint64_t x = s.value ^ s.value >> 32 ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u;
-  return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
-}
 
 /* ---- tables ---- */
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DISTINCT = 1 << 15, FIRST_ROOM = 1 << 10 };
+enum { FIRST_ROOM = 1 << 10 };
 
 static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
@@ -37,9 +37,9 @@ static macko_status rehash(macko_dtans_histogram *h, int64_t room, macko_error *
 /* Room for one more symbol: a table twice as big, or, at its limit, the rarest symbols forgotten until half of it is free. */
 static macko_status grow(macko_dtans_histogram *h, macko_error *err)
 {
-  int64_t left = h->used;
-  if (h->used < DISTINCT) return rehash(h, 2 * h->room, err);
-  while (left > DISTINCT / 2) {
+  int64_t left = h->used, most = macko_dtans_distinct(h->total);
+  if (h->used < most) return rehash(h, 2 * h->room, err);
+  while (left > most / 2) {
     h->forgotten++;
     left = 0;
     for (int64_t i = 0; i < h->room; i++) left += h->slots[i].count > h->forgotten;
@@ -86,12 +86,18 @@ static macko_status count_pass(const macko_dtans_input *in, int again, macko_dta
   return s;
 }
 
-/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. */
+/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. Which rare
+ * ones are left depends on the order of rows, so that only those are kept that no order would forget. */
 static macko_status count_again(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
 {
   for (int64_t i = 0; i < h->room; i++) h->slots[i].count = h->slots[i].count > 0;
   macko_status s = count_pass(in, 1, h, err);
-  for (int64_t i = 0; i < h->room; i++) h->slots[i].count -= h->slots[i].count > 0;
+  h->used = 0;
+  for (int64_t i = 0; i < h->room; i++) {
+    h->slots[i].count -= h->slots[i].count > 0;
+    if (!macko_dtans_frequent(h->slots[i].count, h->total)) h->slots[i].count = 0;
+    h->used += h->slots[i].count > 0;
+  }
   return s;
 }
 
@@ -111,8 +117,9 @@ macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_
   macko_dtans_histogram *h = &all->part[part];
   macko_status s = MACKO_OK;
   if (!h->part) {
+    const macko_dtans_counter *elsewhere = all->in->counter;
     *h = (macko_dtans_histogram){.part = part, .total = all->in->nnz};
-    s = count_all(all->in, h, err);
+    s = elsewhere ? elsewhere->count(elsewhere->context, all->in->relative, h, err) : count_all(all->in, h, err);
   }
   *out = h;
   return s;

@@ -33,7 +33,7 @@ static macko_status widen(macko_section *lengths, int64_t rows, int64_t longest,
 macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, macko_error *err)
 {
   macko_csr piece = {0};
-  *in = (macko_dtans_input){.rows = rows};
+  *in = (macko_dtans_input){.rows = rows, .values = rows};
   if (rows->ncols > UINT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format dtans holds at most %lld columns, not %lld", (long long)UINT32_MAX,
                       (long long)rows->ncols);

@@ -13,7 +13,9 @@ enum {
   LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
   FEW_LANES = 1 << 12, /* more rows a lane are not taken below this: about one warp a multiprocessor */
   /* Decoding a nonzero, in bytes that an H200 reads in that time. */
-  ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
+  EQUAL_STREAM = 3, ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
+  ESCAPES = 3, /* more where one of the warp's 32 symbols is the escape, for which all of them wait */
+  EQUAL_SLOTS = 256, /* of a symbol where all have as many: its number is part of its slot, and its digit a byte */
   LEAST_SLOTS = 16     /* of a symbol where all have powers of two: its number is then looked up in a table of 256 bytes */
 };
 
@@ -23,7 +25,12 @@ typedef struct {
   macko_dtans_slice slice;
   int64_t nrows, nnz;
   macko_type value_type;
+  struct {
+    int64_t rows, full, returned;
+    int domains, short_tail;
+  } full; /* what full_size found last; rows: 0 before */
   int64_t escaped; /* the larger number of escapes, of gaps or of values, that SPLIT would have */
+  int64_t escapes; /* of stream 0 in the plan made last */
 } planner;
 
 static int64_t index_bytes(int64_t largest)
@@ -38,19 +45,23 @@ static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, in
 
 /* ---- one stream ---- */
 
-/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths. */
-static void full_size(const planner *p, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
+/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths, so that most tries share it. */
+static void full_size(planner *p, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
 {
-  for (int64_t first = 0; first < p->nrows; first += rows * MACKO_DTANS_LANES)
+  int64_t full = 0, returned = 0;
+  int known = p->full.rows == rows && p->full.domains == c->domains && p->full.short_tail == c->short_tail;
+  for (int64_t first = 0; first < p->nrows && !known; first += rows * MACKO_DTANS_LANES)
     for (int l = 0; l < MACKO_DTANS_LANES; l++) {
       int64_t count = 0, segments;
       for (int64_t q = 0, row = first + l; q < rows && row < p->nrows; q++, row += MACKO_DTANS_LANES)
         count += macko_dtans_length(&p->in->lengths, row);
       segments = macko_dtans_segments(c, count);
       if (!segments) continue;
-      size->full += MACKO_DTANS_WORDS * (segments - 1) + macko_dtans_words(c, count, segments - 1);
-      size->returned += MACKO_DTANS_SEGMENT * (segments - 1);
+      full += MACKO_DTANS_WORDS * (segments - 1) + macko_dtans_words(c, count, segments - 1);
+      returned += MACKO_DTANS_SEGMENT * (segments - 1);
     }
+  if (!known) p->full.rows = rows, p->full.full = full, p->full.returned = returned, p->full.domains = c->domains, p->full.short_tail = c->short_tail;
+  size->full += p->full.full, size->returned += p->full.returned;
 }
 
 static int64_t slice_nonzeros(const planner *p, int64_t rows, int64_t slice)
@@ -74,7 +85,7 @@ static macko_status measure(planner *p, const int64_t *params, macko_dtans_coder
 }
 
 /* What row lengths and histograms say of all slices. */
-static measured known_size(const planner *p, const macko_dtans_coder *c, int64_t rows)
+static measured known_size(planner *p, const macko_dtans_coder *c, int64_t rows)
 {
   measured all = {.nonzeros = p->nnz};
   full_size(p, &c->coding, rows, &all.size);
@@ -104,7 +115,8 @@ static macko_status predict_words(planner *p, const int64_t *params, macko_dtans
   int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows), part = p->nnz / SAMPLE;
   measured exact = {.nonzeros = 0}, sample = {.nonzeros = 0}, all;
   macko_status s = MACKO_OK;
-  for (int64_t i = 0; i < slices && !s; i++)
+  int may_be_large = p->in->longest_row * rows * MACKO_DTANS_LANES > p->nnz / LARGE;
+  for (int64_t i = 0; i < slices && !s && (part <= 1 || may_be_large); i++)
     if (part <= 1 || slice_nonzeros(p, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, &exact, err);
   for (int64_t i = 0; part > 1 && i < slices && !s; i += part) {
     /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
@@ -139,26 +151,6 @@ static int64_t beside_bytes(const planner *p, const macko_codec *codec, int64_t 
          (macko_dtans_slices(p->nrows, rows) + 1) * index_bytes(p->nnz);
 }
 
-/* Whether all values have the same bits. */
-static macko_status one_value(const planner *p, int *same, macko_error *err)
-{
-  macko_csr piece = {0};
-  macko_status s = MACKO_OK;
-  uint64_t value = 0;
-  int seen = 0;
-  *same = p->nnz > 0;
-  for (int64_t first = 0; first < p->nrows && *same && !s; first += piece.nrows) {
-    s = macko_dtans_next_piece(p->in, first, p->nrows, &piece, err);
-    int64_t past = s ? 0 : macko_csr_row(&piece, piece.nrows);
-    for (int64_t i = s ? 0 : macko_csr_row(&piece, 0); i < past && *same; i++) {
-      uint64_t bits = macko_bits_at(p->value_type, piece.values, i);
-      if (!seen) value = bits, seen = 1;
-      *same = bits == value;
-    }
-  }
-  return s;
-}
-
 /* Completes a SPLIT plan, of which params say M and rows, with the values' side. coder codes the values, NULL: not allowed. */
 static macko_status add_values(planner *p, const macko_codec *codecs, int count, macko_dtans_coder *coder, macko_plan *plan,
                                macko_error *err)
@@ -174,8 +166,9 @@ static macko_status add_values(planner *p, const macko_codec *codecs, int count,
     plan->lossy = codecs[i].lossy, plan->table = codecs[i].table;
   }
   if (coder) {
-    int single;
-    s = one_value(p, &single, err);
+    const macko_dtans_histogram *h;
+    s = macko_dtans_count_symbols(&p->histograms, MACKO_DTANS_VALUES, &h, err);
+    int single = !s && h->used == 1 && !h->forgotten;
     if (!s && single) bytes = macko_type_bytes(p->value_type);
     else if (!s) s = predict(p, plan->params, coder, &bytes, err);
     if (!s && bytes < best) {
@@ -196,7 +189,7 @@ static macko_status value_choices(const macko_dtans_input *in, macko_values want
 {
   *coded = wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_CODED;
   *count = 0;
-  return wanted == MACKO_VALUES_CODED ? MACKO_OK : macko_codecs_of_rows(in->rows, wanted, codecs, count, err);
+  return wanted == MACKO_VALUES_CODED ? MACKO_OK : macko_codecs_of_rows(in->values, wanted, codecs, count, err);
 }
 
 /* ---- variants ---- */
@@ -260,6 +253,7 @@ static macko_status plan_variant(planner *p, wish w, const choice *c, macko_plan
   if (!s && w.variant == MACKO_VARIANT_SPLIT && c->coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
   for (int i = 0; i < 2; i++)
     if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
+  if (streams[0].table[0]) p->escapes = streams[0].table[0]->escaped;
   double worth = INFINITY;
   for (int64_t rows = w.rows ? w.rows : 1, most = most_rows(p, &w); !s && rows <= most; rows *= 2) {
     plan.params[MACKO_DTANS_ROWS] = rows;
@@ -304,27 +298,32 @@ static macko_status plan_for_memory(planner *p, const choice *c, macko_plan *pla
   return s;
 }
 
-/* What a multiply on a GPU takes, in bytes read in the same time: decoding and reading add up, roughly. */
+/* What a multiply on a GPU takes by the plan made last, in bytes read in the same time: decoding and reading add up, roughly. */
 static double time_of(const planner *p, const macko_plan *plan)
 {
-  double decoding = macko_dtans_has_value_stream(plan) ? TWO_STREAMS : ONE_STREAM;
+  int streams = 1 + macko_dtans_has_value_stream(plan), equal = plan->params[MACKO_DTANS_LEAST] == EQUAL_SLOTS && streams == 1;
+  double decoding = equal ? EQUAL_STREAM : streams == 1 ? ONE_STREAM : TWO_STREAMS;
   if (!plan->params[MACKO_DTANS_LEAST]) decoding += ANY_DIGITS;
+  if (p->nnz) decoding += ESCAPES * (1 - pow(1 - (double)p->escapes / (double)p->nnz, MACKO_DTANS_LANES));
   return (double)plan->bytes + (double)p->nnz * decoding;
 }
 
 /* One row a lane, so that no lane has a row's end to look for; then whatever is read and decoded soonest. */
 static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
-  macko_plan other;
-  wish w = {c->variant ? c->variant : MACKO_VARIANT_SPLIT, 256, LEAST_SLOTS, 1};
-  macko_status s = plan_variant(p, w, c, plan, err);
-  int tries = 1 + 2 * may_join(p, c, plan->bytes); /* SPLIT, then JOINT with both kinds of tables */
-  for (int i = 0; i < tries && !s; i++) {
-    w.least = i == 1 ? LEAST_SLOTS : 0;
-    if (i) w.variant = MACKO_VARIANT_JOINT;
-    s = plan_variant(p, w, c, &other, err);
-    if (!s && time_of(p, &other) < time_of(p, plan)) *plan = other;
-  }
+  static const int least[] = {LEAST_SLOTS, EQUAL_SLOTS, 0};
+  macko_variant first = c->variant ? c->variant : MACKO_VARIANT_SPLIT;
+  double best = INFINITY;
+  macko_status s = MACKO_OK;
+  for (int joint = 0; joint < 2 && !s; joint++)
+    for (int i = 0; i < 3 && !s; i++) {
+      macko_plan other;
+      wish w = {joint ? MACKO_VARIANT_JOINT : first, 256, least[i], 1};
+      if (joint && !may_join(p, c, plan->bytes)) return MACKO_OK;
+      s = plan_variant(p, w, c, &other, err);
+      if (s || time_of(p, &other) >= best) continue;
+      *plan = other, best = time_of(p, &other);
+    }
   return s;
 }
 

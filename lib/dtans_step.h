@@ -28,6 +28,52 @@ typedef struct {
   int value_words[2];
 } macko_dtans_coding;
 
+/* ---- symbols ---- */
+
+/* What a table codes: a gap, a value's bits, or both. The part that a table does not code is 0. */
+typedef struct {
+  uint64_t value;
+  uint32_t gap;
+} macko_dtans_symbol;
+
+/* What the symbols of a domain are made of. */
+typedef enum { MACKO_DTANS_GAPS = 1, MACKO_DTANS_VALUES = 2, MACKO_DTANS_PAIRS = 3 } macko_dtans_part;
+
+typedef struct {
+  macko_dtans_symbol symbol;
+  int64_t count;
+} macko_dtans_count;
+
+MACKO_DTANS_INLINE int macko_dtans_same(macko_dtans_symbol a, macko_dtans_symbol b)
+{
+  return a.value == b.value && a.gap == b.gap;
+}
+
+/* 24 bits. The upper half of a value is folded in first, because that of a round number is all there is to it. */
+MACKO_DTANS_INLINE int64_t macko_dtans_hash(macko_dtans_symbol s)
+{
+  uint64_t x = s.value ^ s.value >> 32 ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u;
+  return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
+}
+
+/* How many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a quarter of them, within
+ * limits. Memory is in proportion. */
+MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
+{
+  int64_t distinct = 1 << 15;
+  while (distinct < 1 << 17 && distinct < nonzeros / 4) distinct *= 2;
+  return distinct;
+}
+
+/* Whether a symbol is counted even where the rarest are forgotten: each time that one is, more than half of all that are held lose one
+ * occurrence, so that it has at most nonzeros / (distinct / 2) of them. */
+MACKO_DTANS_INLINE int macko_dtans_frequent(int64_t count, int64_t nonzeros)
+{
+  return count > nonzeros / (macko_dtans_distinct(nonzeros) / 2);
+}
+
+/* ---- coding ---- */
+
 /* Decoder state of a lane: three words of packed slots and the number d < r that returned digits have built up. */
 typedef struct {
   uint32_t words[MACKO_DTANS_WORDS], d, r;

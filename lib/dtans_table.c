@@ -57,10 +57,11 @@ typedef struct {
   double step[MOST + 1], log2[MOST + 1]; /* step[m] = log2((m + 1) / m) */
   int64_t counts[MACKO_DTANS_SLOTS + 1];
   int m[MACKO_DTANS_SLOTS + 1];
-  gain gains[3 * MACKO_DTANS_SLOTS], losses[MACKO_DTANS_SLOTS];
+  gain gains[MACKO_DTANS_SLOTS + 1], losses[MACKO_DTANS_SLOTS + 1];
 } search;
 
-/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs. */
+/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs, of equal ones the last place on
+ * top. */
 static void push_gain(heap *h, const search *s, int place)
 {
   push(h, -(double)s->counts[place] * s->step[s->m[place]], place);
@@ -68,22 +69,30 @@ static void push_gain(heap *h, const search *s, int place)
 
 static void push_loss(heap *h, const search *s, int place)
 {
-  push(h, (double)s->counts[place] * s->step[s->m[place] - 1], place);
+  push(h, (double)s->counts[place] * s->step[s->m[place] - 1], -place);
 }
 
-/* A share in proportion to the count, less one: close to the optimum, so that few slots are left to give one by one. */
+/* Shares in proportion to the counts: c (m + 1/2)^-1, nearly what one slot more saves, is the same for all that are not at a limit. What
+ * is at one leaves its part to the others, so the scale is found in a few rounds. Returns how many slots are left, which may be
+ * negative. */
 static int give_shares(search *s, int n)
 {
-  int left = MACKO_DTANS_SLOTS - n;
-  double sum = 0;
+  double scale = 0, sum = 0;
+  int left = MACKO_DTANS_SLOTS;
   for (int i = 0; i < n; i++) sum += (double)s->counts[i];
-  for (int i = 0; i < n; i++) {
-    int share = (int)((double)s->counts[i] / sum * MACKO_DTANS_SLOTS) - 1;
-    if (share < 1) share = 1;
-    if (share > s->rules.multiplicity) share = s->rules.multiplicity;
-    if (share > 1 + left) share = 1 + left;
-    s->m[i] = share;
-    left -= share - 1;
+  scale = MACKO_DTANS_SLOTS / sum;
+  for (int round = 0; round < 8; round++) {
+    double free_counts = 0;
+    left = MACKO_DTANS_SLOTS;
+    for (int i = 0; i < n; i++) {
+      double share = (double)s->counts[i] * scale + 0.5;
+      int m = share >= s->rules.multiplicity ? s->rules.multiplicity : share < 1 ? 1 : (int)share;
+      if (m > 1 && m < s->rules.multiplicity) free_counts += (double)s->counts[i];
+      s->m[i] = m;
+      left -= m;
+    }
+    if (free_counts == 0 || abs(left) <= n / 64) break;
+    scale += left / free_counts;
   }
   return left;
 }
@@ -106,29 +115,54 @@ static void allocate_powers(search *s, int n)
   }
 }
 
+static void fill_gains(search *s, heap *h, int n)
+{
+  *h = (heap){s->gains, 0};
+  for (int i = 0; i < n; i++)
+    if (s->m[i] < s->rules.multiplicity) push_gain(h, s, i);
+}
+
+static void fill_losses(search *s, heap *h, int n)
+{
+  *h = (heap){s->losses, 0};
+  for (int i = 0; i < n; i++)
+    if (s->m[i] > 1) push_loss(h, s, i);
+}
+
+static void give_slot(search *s, heap *gains)
+{
+  int i = pop(gains).place;
+  if (++s->m[i] < s->rules.multiplicity) push_gain(gains, s, i);
+}
+
+static void take_slot(search *s, heap *losses)
+{
+  int i = -pop(losses).place;
+  if (--s->m[i] > 1) push_loss(losses, s, i);
+}
+
+/* Whether what one slot more saves is worth more than what one less costs; of equal ones the first place has it. */
+static int pays(gain more, gain less)
+{
+  return -more.key > less.key || (-more.key == less.key && more.place < -less.place);
+}
+
 /* s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
- * counts[i] * log2(K / m[i]) is smallest: the next slot always goes where it saves most. */
+ * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right get what is
+ * left, or give back what is too much; then slots move while that pays. Who got one in that way would not give it back, nor the other
+ * way round, so that it does no harm that their other key is outdated. */
 static void allocate(search *s, int n)
 {
-  heap gains = {s->gains, 0}, losses = {s->losses, 0};
-  int left = give_shares(s, n), *m = s->m;
-  for (int i = 0; i < n; i++)
-    if (m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
-  for (; left > 0 && gains.size; left--) {
-    int i = pop(&gains).place;
-    if (++m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
+  heap gains, losses;
+  int left = give_shares(s, n);
+  fill_gains(s, &gains, n);
+  for (; left > 0 && gains.size; left--) give_slot(s, &gains);
+  fill_losses(s, &losses, n);
+  if (left < 0) {
+    for (; left < 0; left++) take_slot(s, &losses);
+    fill_gains(s, &gains, n);
   }
-  for (int i = 0; i < n; i++)
-    if (m[i] > 1) push_loss(&losses, s, i);
-  /* The shares may have given someone too much: slots move while that pays. */
-  while (gains.size && gains.size < 3 * MACKO_DTANS_SLOTS && losses.size &&
-         -gains.gains[0].key > losses.gains[0].key * (1 + 1e-12)) {
-    int i = pop(&gains).place, j = pop(&losses).place;
-    if (m[i] >= s->rules.multiplicity || m[j] <= 1 || i == j) continue;
-    m[i]++, m[j]--;
-    if (m[i] < s->rules.multiplicity) push_gain(&gains, s, i);
-    if (m[j] > 1) push_loss(&losses, s, j);
-  }
+  while (gains.size && losses.size && pays(gains.gains[0], losses.gains[0])) give_slot(s, &gains), take_slot(s, &losses);
 }
 
 /* ---- how many symbols to keep ---- */

@@ -1,0 +1,80 @@
+/* Format dtans encoded where the matrix is: what cuda/dtans_encode.c asks of the kernels in cuda/dtans_count.cu and cuda/dtans_code.cu.
+ * Arrays of a csr are in device memory; its rows are sorted and its entries fit 32-bit counts. */
+#ifndef MACKO_DTANS_ENCODE_H
+#define MACKO_DTANS_ENCODE_H
+
+#include "device.h"
+
+#include "dtans_step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The symbols of one part by how often they occur. */
+typedef struct {
+  macko_dtans_count *counts; /* on the host; all of them, or the frequent ones where there are too many */
+  int64_t used;
+  int forgotten;   /* whether there were too many */
+  void *distinct;  /* values only, on the device: each bit pattern once, of elements of distinct_bytes bytes */
+  int64_t distinct_count;
+  int distinct_bytes;
+} macko_dtans_found;
+
+/* Sorts and counts. Waits for the stream; *found is freed with macko_dtans_drop_found. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_count_device(const macko_csr *a, int64_t nnz, macko_dtans_part part, int relative, cudaStream_t stream,
+                                      macko_dtans_found *found, macko_error *err);
+void macko_dtans_drop_found(macko_dtans_found *found);
+
+/* Entries of each row, in that type, into device memory. */
+macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, void *lengths, cudaStream_t stream, macko_error *err);
+
+/* The most entries of a row. Waits for the stream. */
+macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
+
+/* A table in device memory, as lib/dtans_table.c has made it. */
+typedef struct {
+  const macko_dtans_count *index; /* hash table of mask + 1 places: symbol to count = number + 1 */
+  const uint16_t *first;
+  int mask, escape;
+} macko_dtans_code_table;
+
+/* One stream to be written. */
+typedef struct {
+  macko_dtans_coding coding;
+  macko_dtans_part part[MACKO_DTANS_DOMAINS];
+  macko_dtans_code_table table[MACKO_DTANS_DOMAINS];
+  int rows, relative;
+  int64_t nnz, slices;
+  uint16_t *numbers; /* nnz x domains: the symbols' numbers, slice after slice, lane after lane; with a segment's first one its flags */
+  int64_t *starts;   /* slices + 1: where each slice's words begin */
+} macko_dtans_job;
+
+/* Numbers and flags, and starts. Waits for the stream. */
+macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_job *job, int64_t *words, cudaStream_t stream,
+                                        macko_error *err);
+
+/* The words. */
+macko_status macko_dtans_write_device(const macko_csr *a, const macko_dtans_job *job, uint32_t *words, cudaStream_t stream,
+                                      macko_error *err);
+
+/* Values beside gaps, as they are or rounded to f32, in the order of the slices; starts as in the job. */
+macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, macko_type stored, void *values,
+                                       cudaStream_t stream, macko_error *err);
+
+/* Numbers of 64 bits into an array of i32 or i64. */
+macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out, cudaStream_t stream,
+                                    macko_error *err);
+
+/* The tables of symbols as the multiply looks them up; *tables has the sections of symbols and slots on the host. Errors: as
+ * macko_to_device. */
+macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream, macko_error *err);
+
+/* What macko_device_ops has. */
+macko_status macko_dtans_encode_device(const macko_csr *a, const macko_options *options, cudaStream_t stream, macko_device_matrix *d,
+                                       macko_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
