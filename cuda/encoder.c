@@ -87,10 +87,10 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
   return s;
 }
 
-/* Blocks take a word or less an entry, nearly always; where they take more, it is known how much after the first time. */
+/* Blocks take half a word an entry or less, nearly always; where they take more, it is known how much after the first time. */
 static macko_status describe(macko_encoder *e, int stencils, macko_device_slices *d, macko_error *err)
 {
-  unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 256 * d->slices);
+  unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 64 * d->slices);
   macko_status s = MACKO_OK;
   d->used = e->answer;
   do {
