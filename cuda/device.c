@@ -96,7 +96,7 @@ static macko_status fetch(const macko_device_matrix *d, int everything, cudaStre
 macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
-  return fetch(device, WHOLE, stream, matrix, err);
+  return fetch(device, 1, stream, matrix, err);
 }
 
 void macko_device_get_info(const macko_device_matrix *device, macko_info *info)
