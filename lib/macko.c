@@ -173,7 +173,8 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
   int count;
-  if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
+  /* Where all slices are stencils, there is nothing to choose for. */
+  if (m->format != MACKO_FORMAT_MACKO || !ops->value_slots(f->nnz, &next, 8)) return *plan = next, MACKO_OK;
   macko_status s = macko_codecs_by(&f->values, wanted_values(&m->options), codecs, &count, err);
   if (s) return s;
   next.bytes -= stream_bytes(f, ops, &m->plan, &old);
