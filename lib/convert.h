@@ -1,11 +1,11 @@
-/* A value as bits, and stored as another type: the arithmetic of the value codecs, shared by the encoders on the host and on the GPU. */
+/* A value as bits, and stored as another type: the arithmetic of the value codecs, shared by the encoders on host and GPU. */
 #ifndef MACKO_CONVERT_H
 #define MACKO_CONVERT_H
 
 #include "half.h"
 #include "macko.h"
 
-/* Between float and double a NaN keeps its upper payload bits and becomes quiet. Hosts do so; a GPU gives the same NaN for all. */
+/* Between float and double a NaN keeps its upper payload bits and becomes quiet. Hosts do so; a GPU knows one NaN. */
 MACKO_INLINE float macko_f64_to_f32(double v)
 {
 #ifdef __CUDA_ARCH__
