@@ -5,6 +5,9 @@
 
 #include <stdlib.h>
 
+/* Warps that a GPU has at work, roughly. */
+enum { WARPS = 4096 };
+
 typedef struct {
   const macko_matrix *m;
   const macko_section *row_ptr;
@@ -81,8 +84,10 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
   reader r = {host, macko_find_section(host, "row_ptr"), data_of(host, "gaps"), data_of(host, "base"), data_of(host, "block_base"),
               data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
   int lanes = lanes_for(host);
-  /* A long row keeps the lanes of the other rows of its warp waiting, so fewer chunks are allowed there. */
-  *cut = (macko_cut){.lanes = lanes, .longest = (int64_t)lanes * macko_lane_entries(host->plan.stored_type) * (lanes < 32 ? 4 : 32)};
+  int chunk = lanes * macko_lane_entries(host->plan.stored_type);
+  *cut = (macko_cut){.lanes = lanes, .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32), .wide = stored_entries(host) >= 2 * chunk * host->nrows};
+  /* A row is not long where all warps have as much to do. */
+  if (lanes == 32 && cut->longest < stored_entries(host) / WARPS) cut->longest = stored_entries(host) / WARPS;
   for (int64_t i = 0; i < host->nrows; i++)
     if (row_start(&r, i + 1) - row_start(&r, i) > cut->longest)
       cut->nrows++, cut->npieces += pieces_of(row_start(&r, i), row_start(&r, i + 1));

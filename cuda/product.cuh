@@ -26,6 +26,7 @@ struct device_rows {
   void *memory;     /* its pieces and rows, and the pieces' sums */
   double *partials;
   int64_t bytes;
+  int multiprocessors, shared_bytes; /* of the device, of a block */
 };
 
 /* What a matrix of format macko owns. */

@@ -1,16 +1,21 @@
 /* Layouts row and paper of macko (arXiv 2511.13061, section 4). A power of two of lanes takes a row. In each chunk a lane takes
  * consecutive entries, whose values and codes are a few wide loads, adds up its own gaps, and one prefix sum over the lanes gives
  * every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside the row is skipped. Long
- * rows are cut into pieces (rows.h), whose sums a second kernel adds in order: the paper's one warp a row lets one row decide the time. */
-#include "product.cuh"
+ * rows are cut into pieces (rows.h), whose sums a second kernel adds in order: the paper's one warp a row lets one row decide the time.
+ *
+ * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of. Where a warp takes
+ * a row and x fits into shared memory, it is kept there: a load from it takes one address of 32 bits and as many wavefronts as a bank is
+ * hit, about 3.5 for 32 columns at random. */
+#include "row_share.cuh"
 #include "rows.h"
 
 #include "macko_layout.h"
 
 #include <stdlib.h>
+#include <algorithm>
 
-enum { THREADS = 128, WARP = 32 };
-static const unsigned EVERY = 0xffffffffu;
+/* Threads of a block, and blocks of a multiprocessor; where x is in shared memory, one block fills it. */
+enum { THREADS = 128, BLOCKS = 16, SHARED_THREADS = 1024 };
 
 struct rows {
   const void *row_ptr, *base;
@@ -19,146 +24,90 @@ struct rows {
   const uint32_t *long_ptr, *long_gaps;
   const macko_piece *pieces;
   double *partials; /* MACKO_DEVICE_GROUP a piece */
-  int64_t nrows, npieces, longest, bias, marker;
+  int64_t nrows, ncols, npieces, longest, bias, marker;
   int row_ptr_type, base_mode, base_bytes, lanes, piece_blocks;
 };
 
-/* What a group of lanes multiplies. */
+/* What a group of lanes multiplies: entries from .. to - 1 counted from start, a multiple of a lane's entries. */
 struct unit {
-  int64_t begin, row;
-  int length, col, partial; /* column before the first entry's gap; partial < 0: the sum is y's */
+  int64_t start, target; /* target: row, or ~ a place in partials */
+  int from, to;
+  uint32_t col;          /* of entry q, less q and the codes up to it */
   uint32_t next_long;
 };
 
-template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
-
-static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int paper)
+/* before: column before the first entry's gap. */
+static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target, int align)
 {
-  unit u = {};
-  u.partial = -1, u.row = a.nrows;
-  if (row >= a.nrows) return u;
-  u.begin = index_at(a.row_ptr_type, a.row_ptr, row);
-  int64_t length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - u.begin;
-  if (length > a.longest) return u; /* cut, and the pieces' */
-  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row : a.base_mode == MACKO_BASE_BLOCK ? a.block_base[row / 32] : 0;
-  u.row = row, u.length = (int)length;
-  u.col = paper ? -1 : (int)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row) - 1);
-  if (a.long_ptr) u.next_long = __ldg(a.long_ptr + row);
-  return u;
+  int from = (int)(begin % align);
+  return {begin - from, target, from, from + length, (uint32_t)(before + 1 - from), next_long};
 }
 
-static __device__ __forceinline__ unit piece_unit(const rows &a, int64_t i)
+/* What the groups of lanes of a launch share: the first pieces, then rows. A group takes every stride-th. */
+struct span {
+  int64_t stride, pieces, units;
+};
+
+/* Targets of units with no entries: nothing to write, nothing left. */
+static constexpr int64_t NOWHERE = INT64_MAX - 1, END = INT64_MAX;
+
+static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int paper, int align)
 {
-  unit u = {};
-  u.partial = -1, u.row = a.nrows;
-  if (i >= a.npieces) return u;
-  const macko_piece &piece = a.pieces[i];
-  u.begin = piece.begin, u.row = piece.row, u.length = piece.length;
-  u.col = piece.col, u.partial = piece.partial, u.next_long = piece.next_long;
-  return u;
+  int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
+  if (length > a.longest) return {0, NOWHERE, 0, 0, 0, 0}; /* cut, and the pieces' */
+  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row : a.base_mode == MACKO_BASE_BLOCK ? __ldg(a.block_base + row / 32) : 0;
+  int before = paper ? -1 : (int)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row) - 1);
+  return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
 }
 
-/* ---- a lane's share of a chunk ---- */
-
-template <int WORDS> static __device__ __forceinline__ void load_words(const void *from, uint32_t words[WORDS])
+static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int64_t i, int paper, int align)
 {
-  if constexpr (WORDS % 4 == 0) {
+  if (i >= s.units) return {0, END, 0, 0, 0, 0};
+  if (i >= s.pieces) return row_unit(a, i - s.pieces, paper, align);
+  const macko_piece &p = a.pieces[i];
+  return unit_of(p.begin, p.length, p.col, p.next_long, ~(int64_t)p.partial, align);
+}
+
+/* ---- chunks ---- */
+
+/* Shares of a lane that are `step` entries apart; one prefix sum over the lanes serves them, 16 bits for each. */
+template <int STORED, int BITS, int PARTS> struct chunk {
+  typedef share<STORED, BITS> share_type;
+  share_type parts[PARTS];
+
+  /* The lane's first entry is p, a multiple of its entries; `left` entries are the unit's. */
+  __device__ __forceinline__ void load(const rows &a, const device_values &values, uint64_t p, int left, int step)
+  {
+    const char *value = (const char *)values.stream + p * share_type::SIZE;
+    const uint8_t *code = a.gaps + (p * BITS >> 3);
 #pragma unroll
-    for (int i = 0; i < WORDS / 4; i++) {
-      uint4 w = __ldcs((const uint4 *)from + i);
-      words[4 * i] = w.x, words[4 * i + 1] = w.y, words[4 * i + 2] = w.z, words[4 * i + 3] = w.w;
-    }
-  } else if constexpr (WORDS == 2) {
-    uint2 w = __ldcs((const uint2 *)from);
-    words[0] = w.x, words[1] = w.y;
-  } else
-    words[0] = __ldcs((const uint32_t *)from);
-}
-
-template <int STORED, int BITS> struct share {
-  static constexpr int E = lane_entries<STORED>(), SIZE = sizeof(typename element<STORED>::type);
-  static constexpr int CODE_BITS = E * BITS, CODE_WORDS = CODE_BITS < 32 ? 1 : CODE_BITS / 32;
-  static constexpr int VALUE_WORDS = STORED == MACKO_ANY ? 1 : E * SIZE / 4;
-  uint32_t codes[CODE_WORDS], values[VALUE_WORDS];
-
-  /* p is a multiple of E. */
-  __device__ __forceinline__ void load(const rows &a, const device_values &v, int64_t p)
-  {
-    if constexpr (STORED != MACKO_ANY) load_words<VALUE_WORDS>((const char *)v.stream + p * SIZE, values);
-    if constexpr (CODE_BITS >= 32) load_words<CODE_WORDS>(a.gaps + p / 8 * BITS + p % 8 * BITS / 8, codes);
-    else if constexpr (CODE_BITS == 16) codes[0] = __ldcs((const unsigned short *)a.gaps + p / E);
-    else if constexpr (CODE_BITS == 8) codes[0] = __ldcs((const unsigned char *)a.gaps + p / E);
-    else codes[0] = __ldcs((const unsigned char *)a.gaps + p / 8) >> p % 8;
+    for (int k = 0; k < PARTS; k++)
+      if (left > k * step) parts[k].load(value + k * step * share_type::SIZE, code + k * step * BITS / 8, (int64_t)p);
+      else parts[k].clear();
   }
 
-  __device__ __forceinline__ int code(int e) const
-  {
-    return (int)(codes[e * BITS / 32] >> (e * BITS % 32) & ((1u << BITS) - 1));
-  }
-
-  /* Whether a code may be an escape: all of its bits are set. */
-  __device__ __forceinline__ int may_escape() const
+  __device__ __forceinline__ uint32_t may_escape() const
   {
     uint32_t found = 0;
 #pragma unroll
-    for (int i = 0; i < CODE_WORDS; i++) {
-      uint32_t w = codes[i];
-#pragma unroll
-      for (int d = 1; d < BITS; d *= 2) w &= w >> d;
-      found |= w & (0xffffffffu / ((1u << BITS) - 1));
-    }
-    return found != 0;
-  }
-
-  template <typename SUM> __device__ __forceinline__ SUM value(const device_values &v, int64_t p, int e) const
-  {
-    if constexpr (STORED == MACKO_ANY) return load_value<STORED, SUM>(v, p + e);
-    else if constexpr (STORED == MACKO_F64) return (SUM)__hiloint2double((int)values[2 * e + 1], (int)values[2 * e]);
-    else return value_of<STORED, SUM>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), (const SUM *)v.table);
-  }
-
-  /* Padding of layout paper carries a bit pattern that no entry has. */
-  __device__ __forceinline__ int padding(const rows &a, const device_values &v, int64_t p, int e) const
-  {
-    if constexpr (STORED == MACKO_F64) return values[2 * e] == (uint32_t)a.marker && values[2 * e + 1] == (uint32_t)(a.marker >> 32);
-    else if constexpr (STORED != MACKO_ANY)
-      return (values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE))) == (uint32_t)a.marker;
-    else if (v.stored_type == MACKO_F64) return ((const int64_t *)v.stream)[p + e] == a.marker;
-    else if (v.stored_type == MACKO_F32) return ((const uint32_t *)v.stream)[p + e] == (uint32_t)a.marker;
-    else return ((const uint16_t *)v.stream)[p + e] == (uint16_t)a.marker;
+    for (int k = 0; k < PARTS; k++) found |= parts[k].may_escape();
+    return found;
   }
 };
 
-/* Sum over the lanes of a group up to this one. */
-static __device__ __forceinline__ int prefix_sum(int n, int lane, int lanes)
+template <int VECTOR> static __device__ __forceinline__ void copy_near(char *shared_x, const void *x, int64_t n)
 {
-#pragma unroll
-  for (int d = 1; d < WARP; d *= 2)
-    if (d < lanes) {
-      int before = __shfl_up_sync(EVERY, n, d, lanes);
-      if (lane >= d) n += before;
-    }
-  return n;
+  int64_t bytes = n * (int64_t)sizeof(typename element<VECTOR>::type), wide = (uintptr_t)x % 16 ? 0 : bytes / 16;
+  for (int64_t i = threadIdx.x; i < wide; i += SHARED_THREADS) ((uint4 *)shared_x)[i] = __ldg((const uint4 *)x + i);
+  for (int64_t i = wide * 8 + threadIdx.x; i < bytes / 2; i += SHARED_THREADS)
+    ((unsigned short *)shared_x)[i] = __ldg((const unsigned short *)x + i);
+  __syncthreads();
 }
 
-/* Escapes among code[0 .. E - 1] become their long gaps, less one as codes are. All lanes of the warp take part. */
-template <int E> static __device__ __forceinline__ void put_long_gaps(const rows &a, int escape, int lane, int lanes, uint32_t *next_long, int code[E])
-{
-  int count = 0;
-#pragma unroll
-  for (int e = 0; e < E; e++) count += code[e] == escape;
-  int up_to = prefix_sum(count, lane, lanes);
-  const uint32_t *gap = a.long_gaps + *next_long + (up_to - count);
-#pragma unroll
-  for (int e = 0; e < E; e++)
-    if (code[e] == escape) code[e] = (int)__ldg(gap++) - 1;
-  *next_long += (uint32_t)__shfl_sync(EVERY, up_to, lanes - 1, lanes);
-}
-
-/* Adds a lane's products of entries lo .. hi - 1; entry e is in column code[e] + e beyond col. */
-template <int PAPER, int VECTOR, typename SUM, int GROUP, int MASKED, typename SHARE>
-static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v, const SHARE &s,
-                                                    int64_t p, int lo, int hi, int col, const int code[SHARE::E], SUM sum[GROUP])
+/* Adds a lane's products of its entries from .. to - 1; entry e multiplies element at[e] + e of x, in shared memory byte at[e] and e elements. */
+template <int PAPER, int VECTOR, typename SUM, int GROUP, int SHARED, int MASKED, typename SHARE>
+static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v, const char *shared_x,
+                                                    const SHARE &s, int64_t p, int from, int to, const uint32_t at[SHARE::E], SUM sum[GROUP])
 {
   constexpr int E = SHARE::E;
 #pragma unroll
@@ -166,68 +115,103 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
     SUM x[E];
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if (!MASKED || (e >= lo && e < hi)) x[e] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (col + code[e] + e), v.type);
+      if (!MASKED || (e >= from && e < to)) {
+        if constexpr (SHARED) x[e] = (SUM)near_vector<VECTOR>(shared_x + (int)at[e], e);
+        else x[e] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int)at[e] + e, v.type);
+      }
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if ((!MASKED || (e >= lo && e < hi)) && !(PAPER && s.padding(a, values, p, e))) sum[g] += s.template value<SUM>(values, p, e) * x[e];
-  }
-}
-
-template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
-static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, const unit &u, int lane,
-                                            int lanes, SUM sum[GROUP])
-{
-  typedef share<STORED, BITS> share_type;
-  constexpr int E = share_type::E;
-  int64_t start = u.begin / E * E;
-  int from = (int)(u.begin - start), to = from + u.length, step = lanes * E, col = u.col;
-  uint32_t next_long = u.next_long;
-  share_type next = {};
-  if (lane * E < to) next.load(a, values, start + lane * E);
-  for (int first = 0; __any_sync(EVERY, first < to); first += step) {
-    int q = first + lane * E, left = to - q, lo = q ? 0 : from, hi = max(min(left, E), 0);
-    share_type now = next;
-    if (q + step < to) next.load(a, values, start + q + step);
-    int code[E];
-#pragma unroll
-    for (int e = 0; e < E; e++) code[e] = now.code(e);
-    /* The code of a row's first entry does not count in layout row. Not hi == E: ptxas 13.0 takes that from the minimum's predicate,
-     * which the maximum spoils. */
-    int counts_from = PAPER ? from : from + 1, whole = __all_sync(EVERY, q >= counts_from && left >= E);
-    if (!whole)
-#pragma unroll
-      for (int e = 0; e < E; e++)
-        if (q + e < counts_from || e >= hi) code[e] = 0;
-    if (!PAPER && a.long_gaps && __any_sync(EVERY, now.may_escape()))
-      put_long_gaps<E>(a, (1 << BITS) - 1, lane, lanes, &next_long, code);
-#pragma unroll
-    for (int e = 1; e < E; e++) code[e] += code[e - 1];
-    int total = code[E - 1] + max(hi - lo, 0), up_to = prefix_sum(total, lane, lanes);
-    int before = col + up_to - total + 1 - lo;
-    if (whole) add_products<PAPER, VECTOR, SUM, GROUP, 0>(a, values, v, now, start + q, lo, hi, before, code, sum);
-    else add_products<PAPER, VECTOR, SUM, GROUP, 1>(a, values, v, now, start + q, lo, hi, before, code, sum);
-    col += __shfl_sync(EVERY, up_to, lanes - 1, lanes);
+      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.padding(a.marker, values, p, e))) sum[g] += s.template value<SUM>(values, p, e) * x[e];
   }
 }
 
 /* ---- kernels ---- */
 
-/* Pieces come first, because they take longest. */
+/* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
+template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int SHARED, int BITS, int PARTS>
+static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v, const char *shared_x,
+                                                 const chunk<STORED, BITS, PARTS> &now, unit *u, int q, int inside, int lane, int lanes,
+                                                 SUM sum[GROUP])
+{
+  constexpr int E = share<STORED, BITS>::E;
+  constexpr uint32_t SCALE = SHARED ? sizeof(typename element<VECTOR>::type) : 1;
+  int step = lanes * E;
+  row_codes<BITS, E> codes[PARTS];
+  uint32_t packed = 0;
+#pragma unroll
+  for (int k = 0; k < PARTS; k++) {
+    codes[k].spread(now.parts[k].codes);
+    /* The code of a row's first entry does not count in layout row. */
+    if (!inside) codes[k].clear(u->from + !PAPER - q - k * step);
+    packed += codes[k].sum() << 16 * k;
+  }
+  uint32_t up_to = prefix_sum(packed, lane, lanes), total = __shfl_sync(EVERY, up_to, lanes - 1, lanes), before = up_to - packed;
+  int escaped = !PAPER && a.long_gaps && __any_sync(EVERY, now.may_escape());
+#pragma unroll
+  for (int k = 0; k < PARTS; k++) {
+    uint32_t at[E], codes_before = PARTS == 1 ? before : k ? before >> 16 : before & 0xffff;
+    codes[k].place((u->col + (uint32_t)(q + k * step) + codes_before) * SCALE, SCALE, at);
+    u->col += PARTS == 1 ? total : k ? total >> 16 : total & 0xffff;
+    if (escaped) u->col += add_long_gaps<BITS, E>(a.long_gaps, codes[k].escapes(), SCALE, lane, lanes, &u->next_long, at);
+    int64_t p = u->start + q + k * step;
+    int from = u->from - q - k * step, to = u->to - q - k * step;
+    if (inside) add_products<PAPER, VECTOR, SUM, GROUP, SHARED, 0>(a, values, v, shared_x, now.parts[k], p, from, to, at, sum);
+    else add_products<PAPER, VECTOR, SUM, GROUP, SHARED, 1>(a, values, v, shared_x, now.parts[k], p, from, to, at, sum);
+  }
+}
+
+/* Units i, i + stride ... of a group of lanes. The groups of a warp go on to their next ones together. */
+template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int SHARED>
+static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, char *shared_x,
+                                            const span &s, int64_t i, int lane, int lanes)
+{
+  /* Sums of codes of 16 bits do not fit into 16. */
+  constexpr int PARTS = SHARED && BITS < 16 ? 2 : 1, E = share<STORED, BITS>::E;
+  int q0 = lane * E, step = lanes * E, size = PARTS * step;
+  unit u = unit_at(a, s, i, PAPER, E);
+  chunk<STORED, BITS, PARTS> next = {};
+  next.load(a, values, u.start + q0, u.to - q0, step);
+  if constexpr (SHARED) copy_near<VECTOR>(shared_x, v.x, a.ncols);
+  while (__any_sync(EVERY, u.target != END)) {
+    unit after = unit_at(a, s, i += s.stride, PAPER, E);
+    SUM sum[GROUP] = {};
+    for (int first = 0, more = 1; more; first += size) {
+      chunk<STORED, BITS, PARTS> now = next;
+      int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
+      more = __any_sync(EVERY, left > 0);
+      next.load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, step);
+      add_chunk<PAPER, STORED, VECTOR, SUM, GROUP, SHARED, BITS, PARTS>(a, values, v, shared_x, now, &u, first + q0, inside, lane, lanes, sum);
+    }
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) {
+      for (int d = lanes / 2; d > 0; d /= 2) sum[g] += __shfl_xor_sync(EVERY, sum[g], d);
+      if (lane || u.target >= NOWHERE) continue;
+      if (u.target >= 0) put_y<VECTOR>(v, g, u.target, sum[g]);
+      else a.partials[~u.target * MACKO_DEVICE_GROUP + g] = sum[g];
+    }
+    u = after;
+  }
+}
+
+/* The first piece_blocks blocks take pieces, a warp each: they take longest. */
 template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_values values, device_vectors v)
 {
-  int for_piece = (int)blockIdx.x < a.piece_blocks, lanes = for_piece ? WARP : a.lanes, lane = threadIdx.x & (lanes - 1);
-  int64_t i = ((int64_t)(blockIdx.x - (for_piece ? 0 : a.piece_blocks)) * THREADS + threadIdx.x) / lanes;
-  unit u = for_piece ? piece_unit(a, i) : row_unit(a, i, PAPER);
-  SUM sum[GROUP] = {};
-  walk<PAPER, STORED, VECTOR, SUM, GROUP, BITS>(a, values, v, u, lane, lanes, sum);
-#pragma unroll
-  for (int g = 0; g < GROUP; g++) {
-    for (int d = lanes / 2; d > 0; d /= 2) sum[g] += __shfl_xor_sync(EVERY, sum[g], d, lanes);
-    if (lane || u.row >= a.nrows) continue;
-    if (u.partial < 0) put_y<VECTOR>(v, g, u.row, sum[g]);
-    else a.partials[(int64_t)u.partial * MACKO_DEVICE_GROUP + g] = sum[g];
-  }
+  int for_piece = (int)blockIdx.x < a.piece_blocks, lanes = for_piece ? WARP : a.lanes;
+  int block = (int)blockIdx.x - (for_piece ? 0 : a.piece_blocks), blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
+  span s = {(int64_t)blocks * (THREADS / lanes), for_piece ? a.npieces : 0, for_piece ? a.npieces : a.nrows};
+  int64_t i = (int64_t)block * (THREADS / lanes) + threadIdx.x / lanes;
+  walk<PAPER, STORED, VECTOR, SUM, GROUP, BITS, 0>(a, values, v, NULL, s, i, threadIdx.x & (lanes - 1), lanes);
+}
+
+/* A warp a row or piece, x in shared memory. Rows next to each other go to different multiprocessors, which so end together. */
+template <int STORED, int VECTOR, int BITS>
+static __global__ void __launch_bounds__(SHARED_THREADS) shared_rows_kernel(rows a, device_values values, device_vectors v)
+{
+  extern __shared__ uint4 shared_x[];
+  span s = {(int64_t)gridDim.x * (SHARED_THREADS / WARP), a.npieces, a.npieces + a.nrows};
+  int64_t i = (int64_t)(threadIdx.x / WARP) * gridDim.x + blockIdx.x;
+  walk<0, STORED, VECTOR, float, 1, BITS, 1>(a, values, v, (char *)shared_x, s, i, threadIdx.x % WARP, WARP);
 }
 
 /* A warp a cut row: always in the same order. */
@@ -250,17 +234,29 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 template <int PAPER> struct rows_launch {
   rows a;
-  const macko_cut_row *cut;
-  int64_t ncut;
+  const device_rows *r;
   int bits;
   cudaStream_t stream;
 
+  /* Answers whether the kernel for x in shared memory has been started. It takes rows that fill its chunks, and a warp needs several to
+   * make up for copying x. */
+  template <int STORED, int VECTOR, int BITS> int start_shared(const device_values &values, const device_vectors &v) const
+  {
+    int64_t bytes = (a.ncols * (int64_t)sizeof(typename element<VECTOR>::type) + 15) / 16 * 16;
+    if (bytes > r->shared_bytes || !r->cut.wide) return 0;
+    /* A kernel gets much shared memory only where that was said before. */
+    if (cudaFuncSetAttribute(shared_rows_kernel<STORED, VECTOR, BITS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)) return 0;
+    shared_rows_kernel<STORED, VECTOR, BITS><<<(unsigned)r->multiprocessors, SHARED_THREADS, (size_t)bytes, stream>>>(a, values, v);
+    return 1;
+  }
+
   template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS> void start(const device_values &values, const device_vectors &v) const
   {
-    int64_t per_block = THREADS / a.lanes, blocks = (a.nrows + per_block - 1) / per_block;
-    rows_kernel<PAPER, STORED, VECTOR, SUM, GROUP, BITS><<<(unsigned)(blocks + a.piece_blocks), THREADS, 0, stream>>>(a, values, v);
-    int64_t sum_blocks = (ncut + THREADS / WARP - 1) / (THREADS / WARP);
-    if (ncut) sum_kernel<<<(unsigned)sum_blocks, THREADS, 0, stream>>>(cut, ncut, a.partials, v, GROUP);
+    if constexpr (!PAPER && GROUP == 1 && sizeof(SUM) == 4)
+      if (start_shared<STORED, VECTOR, BITS>(values, v)) return;
+    int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
+    unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most);
+    rows_kernel<PAPER, STORED, VECTOR, SUM, GROUP, BITS><<<blocks + a.piece_blocks, THREADS, 0, stream>>>(a, values, v);
   }
 
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
@@ -275,6 +271,10 @@ template <int PAPER> struct rows_launch {
       default:
         if constexpr (!PAPER) start<STORED, VECTOR, SUM, GROUP, 16>(values, v);
       }
+      const macko_piece *pieces = (const macko_piece *)r->memory;
+      int64_t blocks = (r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP);
+      if (blocks)
+        sum_kernel<<<(unsigned)blocks, THREADS, 0, stream>>>((const macko_cut_row *)(pieces + r->cut.npieces), r->cut.nrows, a.partials, v, GROUP);
     }
   }
 };
@@ -295,8 +295,14 @@ static macko_status upload_cut(device_rows *r, macko_cut *cut, cudaStream_t stre
 
 macko_status macko_rows_prepare(device_rows *r, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
+  int device = 0;
   macko_status s = macko_cut_rows(host, &r->cut, err);
-  return s || !r->cut.nrows ? s : upload_cut(r, &r->cut, stream, err);
+  if (s) return s;
+  cudaError_t e = cudaGetDevice(&device);
+  if (!e) e = cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(&r->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
+  return r->cut.nrows ? upload_cut(r, &r->cut, stream, err) : MACKO_OK;
 }
 
 void macko_rows_destroy(device_rows *r)
@@ -309,19 +315,18 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
 {
   const int64_t *params = d->m.plan.params;
   const device_rows *r = &((const device_macko *)d->own)->rows;
-  const macko_piece *pieces = (const macko_piece *)r->memory;
-  const macko_cut_row *cut = (const macko_cut_row *)(pieces + r->cut.npieces);
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
-  a.nrows = d->m.nrows, a.lanes = r->cut.lanes, a.longest = r->cut.longest, a.npieces = r->cut.npieces;
-  a.pieces = pieces, a.partials = r->partials, a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.lanes = r->cut.lanes, a.longest = r->cut.longest, a.npieces = r->cut.npieces;
+  a.pieces = (const macko_piece *)r->memory, a.partials = r->partials;
+  a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
     a.marker = params[MACKO_PARAM_MARKER];
-    return run_product(rows_launch<1>{a, cut, r->cut.nrows, d->m.plan.delta_bits, stream}, d, p, err);
+    return run_product(rows_launch<1>{a, r, d->m.plan.delta_bits, stream}, d, p, err);
   }
   a.base = macko_device_data(d, "base"), a.block_base = (const int32_t *)macko_device_data(d, "block_base");
   a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr"), a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
   a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES], a.bias = params[MACKO_PARAM_BASE_BIAS];
-  return run_product(rows_launch<0>{a, cut, r->cut.nrows, d->m.plan.delta_bits, stream}, d, p, err);
+  return run_product(rows_launch<0>{a, r, d->m.plan.delta_bits, stream}, d, p, err);
 }

@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
   int lanes;         /* of a row that is not cut: 2, 4, 8, 16 or 32 */
+  int wide;          /* the mean row fills a warp's chunks */
   int64_t longest;   /* entries of the longest such row */
   int64_t npieces, nrows;
   macko_piece *pieces;
