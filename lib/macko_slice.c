@@ -240,7 +240,8 @@ static double plan_time(const macko_csr *a, const macko_cost *cost, const slice_
 {
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->longest * cost->step + (p->window ? (double)a->nrows * cost->ordered_row : 0);
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
 enum { SIDE_BY_SIDE = 8 };
