@@ -1,8 +1,8 @@
 /* Plain CSR. A block of threads takes about as many entries as every other, whatever the rows are like: it multiplies them side by
  * side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and adds
  * them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of those every
- * block leaves a sum, and the last one done adds them up, always in the same order. cuSPARSE has no such kernel that gives the same
- * bits on every run: on rows of uneven length its CSR_ALG2 takes up to four times as long. */
+ * block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast kernels do not
+ * promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr_blocks.h"
 #include "product.cuh"
 
@@ -70,8 +70,8 @@ static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin,
 }
 
 template <int VECTOR, typename SUM>
-static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const SUM *products, const int16_t *starts, const device_vectors &v,
-                                                int g)
+static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const SUM *products, const int16_t *starts,
+                                                const device_vectors &v, int g)
 {
   int lanes = 1 << b.log_lanes, lane = threadIdx.x & (lanes - 1), first = (int)threadIdx.x >> b.log_lanes;
   for (int r = first; r - first < b.rows; r += THREADS >> b.log_lanes) {
@@ -83,8 +83,8 @@ static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const 
 
 /* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
 template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP], const device_vectors &v,
-                                                 double *scratch)
+static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
+                                                 const device_vectors &v, double *scratch)
 {
   __shared__ int is_last;
   macko_csr_long_row row = a.long_rows[b.long_row];
@@ -98,7 +98,8 @@ static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_b
   __threadfence();
   for (int g = 0; g < GROUP; g++) {
     double all = 0;
-    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(a.partials + (int64_t)(row.first + i) * MACKO_DEVICE_GROUP + g);
+    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_GROUP + g;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_GROUP);
     all = sum_of_block(all, scratch);
     if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
   }

@@ -3,11 +3,11 @@
 
 #include <stdlib.h>
 
-/* Half blocks where whole ones would be too few to fill a GPU (measured up to 2 million nonzeros); no less, because what a small matrix
- * waits for is the latency of a block, whatever its size. */
+/* Half blocks where whole ones would be too few to fill a GPU (measured up to 2 million nonzeros); no less, because what a small
+ * matrix waits for is the latency of a block, whatever its size. */
 static int64_t entries_for(int64_t nnz)
 {
-  return nnz < 1 << 21 ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  return nnz < 3000000 ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
 }
 
 /* As many lanes a row, up to a warp, as let all rows be added up at the same time. */
@@ -16,6 +16,18 @@ static int16_t log_lanes_for(int64_t rows)
   int log = 5;
   while (log > 0 && rows << log > MACKO_CSR_THREADS) log--;
   return (int16_t)log;
+}
+
+/* Entries begin .. end - 1 are row i, which is too long for one block. */
+static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t end, int64_t limit)
+{
+  int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit, first = cut->npieces;
+  for (int64_t p = begin; p < end; p = stop, stop += limit, cut->nblocks++, cut->npieces++)
+    if (cut->blocks)
+      cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .entries = (int16_t)((stop < end ? stop : end) - p),
+                                                    .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces};
+  if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first, (int32_t)(cut->npieces - first)};
+  cut->nlong++;
 }
 
 /* Cuts, or only counts where cut->blocks is NULL. */
@@ -39,13 +51,7 @@ static void walk(const macko_matrix *m, macko_csr_cut *cut)
       cut->nblocks++;
       continue;
     }
-    int64_t row_end = macko_index(row_ptr->type, row_ptr->data, i + 1), first_piece = cut->npieces;
-    for (int64_t p = begin; p < row_end; p = stop, stop += limit, cut->nblocks++, cut->npieces++)
-      if (cut->blocks)
-        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces,
-                                                      .entries = (int16_t)((stop < row_end ? stop : row_end) - p)};
-    if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first_piece, (int32_t)(cut->npieces - first_piece)};
-    cut->nlong++, i++;
+    cut_long_row(cut, i++, begin, macko_index(row_ptr->type, row_ptr->data, first + 1), limit);
   }
 }
 
@@ -54,7 +60,8 @@ macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, 
   *cut = (macko_csr_cut){0};
   walk(host, cut);
   if (cut->nblocks > INT32_MAX)
-    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, MACKO_CSR_ENTRIES, INT32_MAX);
+    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, MACKO_CSR_ENTRIES,
+                      INT32_MAX);
   cut->blocks = malloc((size_t)cut->nblocks * sizeof *cut->blocks);
   cut->long_rows = malloc((size_t)(cut->nlong + 1) * sizeof *cut->long_rows);
   if (!cut->blocks || !cut->long_rows) {

@@ -1,5 +1,6 @@
-/* Layout slice: one warp a slice, or several where there are too few slices to fill the GPU; one lane a row. Everything about a slice but its rows' own numbers is the same for the warp, so no
- * branch diverges. Steps are taken several at a time, so that as many loads are in flight. */
+/* Layout slice: one warp a slice, one lane a row; several warps a slice where there are too few slices to fill the GPU. Everything
+ * about a slice but its rows' own numbers is the same for the warp, so no branch diverges. Steps are taken several at a time, so that
+ * as many loads are in flight. */
 #include "product.cuh"
 
 #include "macko_layout.h"
@@ -146,8 +147,9 @@ static __device__ __forceinline__ macko_slice load_header(const uint32_t *header
 
 /* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table, const device_vectors &v,
-                                                    const macko_slice &s, int64_t slice, int from, int to, SUM sum[GROUP])
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
+                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
+                                                    SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);

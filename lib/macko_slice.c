@@ -173,7 +173,8 @@ static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_
 {
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->longest * cost->step + (p->window ? (double)a->nrows * cost->ordered_row : 0);
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
 /* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */

@@ -212,14 +212,14 @@ END_TEST
  * sums are more than there are threads. */
 START_TEST(rows_of_every_length)
 {
-  enum { ROWS = 180000, COLS = 400000, ROOM = 3000000 };
+  enum { ROWS = 270000, COLS = 400000, ROOM = 4000000 };
   static const int longer[] = {600, 993, 1024, 1025, 5000, 300000};
   int64_t *row_ptr = calloc(ROWS + 1, 8), *cols = malloc(ROOM * 8), count = 0;
   double *values = malloc(ROOM * 8);
   test_seed(11);
   for (int64_t i = 0; i < ROWS; i++) {
     int64_t length = i >= 40000 && i < 44000 ? 0 : i % 1000 == 7 ? (int64_t)(test_draw() % 200) : (int64_t)(test_draw() % 21);
-    if (i % 30000 == 2) length = longer[i / 30000];
+    if (i % 45000 == 2) length = longer[i / 45000];
     for (int64_t k = 0, gap = COLS / (length + 1); k < length; k++) {
       cols[count] = k * gap + (int64_t)(test_draw() % (uint64_t)gap);
       values[count++] = (double)(test_draw() >> 11) * 0x1p-52 - 1;
@@ -278,13 +278,13 @@ int main(void)
   macko_error err = {0};
   if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_conformance");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 600);
+  TCase *all = tcase_create("all"), *large = tcase_create("large");
+  tcase_set_timeout(all, 600), tcase_set_timeout(large, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
-  tcase_add_loop_test(all, lanes_of_several_rows, 0, 3);
-  tcase_add_test(all, rows_of_every_length);
+  tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
+  tcase_add_test(large, rows_of_every_length);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
-  suite_add_tcase(suite, all);
+  suite_add_tcase(suite, all), suite_add_tcase(suite, large);
   for (int part = 0; part < FEW; part++) { /* one matrix each, because a checker takes long: CK_RUN_CASE=few1 ... few16 */
     snprintf(parts[part], sizeof parts[part], "few%d", part + 1);
     TCase *few = tcase_create(parts[part]);
