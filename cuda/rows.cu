@@ -14,8 +14,9 @@
 #include <stdlib.h>
 #include <algorithm>
 
-/* Threads of a block, and blocks of a multiprocessor; where x is in shared memory, one block fills it. */
-enum { THREADS = 128, BLOCKS = 16, SHARED_THREADS = 1024 };
+/* Threads of a block, and blocks of a multiprocessor. Where x is in shared memory, one block fills it: with more than 28 warps the
+ * kernel would have to spill registers, with fewer than 24 the loads from shared memory are not hidden. */
+enum { THREADS = 128, BLOCKS = 16, MOST_WARPS = 28, LEAST_WARPS = 24 };
 
 struct rows {
   const void *row_ptr, *base;
@@ -98,8 +99,8 @@ template <int STORED, int BITS, int PARTS> struct chunk {
 template <int VECTOR> static __device__ __forceinline__ void copy_near(char *shared_x, const void *x, int64_t n)
 {
   int64_t bytes = n * (int64_t)sizeof(typename element<VECTOR>::type), wide = (uintptr_t)x % 16 ? 0 : bytes / 16;
-  for (int64_t i = threadIdx.x; i < wide; i += SHARED_THREADS) ((uint4 *)shared_x)[i] = __ldg((const uint4 *)x + i);
-  for (int64_t i = wide * 8 + threadIdx.x; i < bytes / 2; i += SHARED_THREADS)
+  for (int64_t i = threadIdx.x; i < wide; i += blockDim.x) ((uint4 *)shared_x)[i] = __ldg((const uint4 *)x + i);
+  for (int64_t i = wide * 8 + threadIdx.x; i < bytes / 2; i += blockDim.x)
     ((unsigned short *)shared_x)[i] = __ldg((const unsigned short *)x + i);
   __syncthreads();
 }
@@ -206,10 +207,10 @@ static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_val
 
 /* A warp a row or piece, x in shared memory. Rows next to each other go to different multiprocessors, which so end together. */
 template <int STORED, int VECTOR, int BITS>
-static __global__ void __launch_bounds__(SHARED_THREADS) shared_rows_kernel(rows a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(MOST_WARPS * WARP) shared_rows_kernel(rows a, device_values values, device_vectors v)
 {
   extern __shared__ uint4 shared_x[];
-  span s = {(int64_t)gridDim.x * (SHARED_THREADS / WARP), a.npieces, a.npieces + a.nrows};
+  span s = {(int64_t)gridDim.x * (blockDim.x / WARP), a.npieces, a.npieces + a.nrows};
   int64_t i = (int64_t)(threadIdx.x / WARP) * gridDim.x + blockIdx.x;
   walk<0, STORED, VECTOR, float, 1, BITS, 1>(a, values, v, (char *)shared_x, s, i, threadIdx.x % WARP, WARP);
 }
@@ -232,21 +233,33 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 /* ---- from a product to the kernels ---- */
 
+/* Warps of a block so that few of them have nothing to do in the last round: rounds take as long as there are warps. */
+static int warps_for(int64_t units, int blocks)
+{
+  int best = MOST_WARPS;
+  int64_t least = INT64_MAX;
+  for (int warps = MOST_WARPS; warps >= LEAST_WARPS; warps--) {
+    int64_t time = (units + (int64_t)blocks * warps - 1) / ((int64_t)blocks * warps) * warps;
+    if (time < least) least = time, best = warps;
+  }
+  return best;
+}
+
 template <int PAPER> struct rows_launch {
   rows a;
   const device_rows *r;
   int bits;
   cudaStream_t stream;
 
-  /* Answers whether the kernel for x in shared memory has been started. It takes rows that fill its chunks, and a warp needs several to
-   * make up for copying x. */
+  /* Answers whether the kernel for x in shared memory has been started. It takes rows that fill its chunks. */
   template <int STORED, int VECTOR, int BITS> int start_shared(const device_values &values, const device_vectors &v) const
   {
     int64_t bytes = (a.ncols * (int64_t)sizeof(typename element<VECTOR>::type) + 15) / 16 * 16;
     if (bytes > r->shared_bytes || !r->cut.wide) return 0;
+    unsigned threads = (unsigned)(warps_for(a.npieces + a.nrows, r->multiprocessors) * WARP);
     /* A kernel gets much shared memory only where that was said before. */
     if (cudaFuncSetAttribute(shared_rows_kernel<STORED, VECTOR, BITS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)) return 0;
-    shared_rows_kernel<STORED, VECTOR, BITS><<<(unsigned)r->multiprocessors, SHARED_THREADS, (size_t)bytes, stream>>>(a, values, v);
+    shared_rows_kernel<STORED, VECTOR, BITS><<<(unsigned)r->multiprocessors, threads, (size_t)bytes, stream>>>(a, values, v);
     return 1;
   }
 

@@ -172,6 +172,32 @@ START_TEST(a_few)
 }
 END_TEST
 
+/* Rows of thousands of entries, as pruned networks have, some of them cut: a warp a row, x in shared memory. */
+START_TEST(wide_rows)
+{
+  enum { ROWS = 12, COLS = 20000 };
+  static const int percent[ROWS] = {50, 30, 0, 10, 90, 3, 50, 70, 1, 20, 100, 5};
+  static const int kinds[] = {7, 8, 9, 4, 6, 0};
+  test_matrix a = {"wide rows", ROWS, COLS, calloc(ROWS + 1, 8), malloc(ROWS * COLS * 8), values_of[kinds[_i]].type,
+                   malloc(ROWS * COLS * 8), malloc(ROWS * COLS * 8)};
+  test_seed((uint64_t)_i);
+  for (int i = 0, count = 0; i < ROWS; a.row_ptr[++i] = count)
+    for (int j = 0; j < COLS; j++)
+      if ((int)(test_draw() % 100) < percent[i]) a.cols[count++] = j;
+  test_fill(&a, values_of[kinds[_i]].values);
+  test_products *p = test_products_make(&a);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
+  for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++)
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++) {
+      o.delta_bits = widths[w], o.values = (macko_values)values;
+      with_options(&a, p, &o);
+    }
+  test_products_free(p), test_free(&a);
+}
+END_TEST
+
 /* Several rows a lane, all kinds of tables, escapes in both: what dtans does on matrices of many rows only. */
 START_TEST(lanes_of_several_rows)
 {
@@ -246,13 +272,15 @@ int main(void)
   macko_error err = {0};
   if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_conformance");
-  TCase *all = tcase_create("all"), *few = tcase_create("few");
-  tcase_set_timeout(all, 600), tcase_set_timeout(few, 600);
+  TCase *all = tcase_create("all"), *few = tcase_create("few"), *rows = tcase_create("rows");
+  tcase_set_timeout(all, 600), tcase_set_timeout(few, 600), tcase_set_timeout(rows, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
+  tcase_add_loop_test(all, wide_rows, 0, 6);
   tcase_add_loop_test(all, lanes_of_several_rows, 0, 3);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_loop_test(few, a_few, 0, 16);
-  suite_add_tcase(suite, all), suite_add_tcase(suite, few);
+  tcase_add_loop_test(rows, wide_rows, 0, 1);
+  suite_add_tcase(suite, all), suite_add_tcase(suite, few), suite_add_tcase(suite, rows);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);
   srunner_run_all(runner, CK_NORMAL);
