@@ -86,19 +86,23 @@ static int same_sections(const macko_matrix *a, const macko_matrix *b)
 }
 
 /* Stencils hold values among what else is the pattern. */
-static int holds_values(const macko_matrix *m, const char *section)
+static int has_stencils(const macko_matrix *m)
 {
-  int stencils = m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
-  return stencils || !strcmp(section, "values") || !strcmp(section, "dict");
+  return m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
+}
+
+static int holds_values(const char *section)
+{
+  return !strcmp(section, "values") || !strcmp(section, "dict");
 }
 
 static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   macko_status s = MACKO_OK;
-  int everything = holds_values(&d->m, "") || holds_values(matrix, "");
+  int everything = has_stencils(&d->m) || has_stencils(matrix);
   for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
-    if (everything || holds_values(matrix, from->name))
+    if (everything || holds_values(from->name))
       s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
                             "copying new values", err);
   }

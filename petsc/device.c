@@ -100,7 +100,7 @@ static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
 
 static size_t ArrayBytes(MackoArray a, PetscInt n, PetscInt k)
 {
-  return sizeof(PetscScalar) * (size_t)(k > 1 ? a.ld * (k - 1) + n : n);
+  return sizeof(PetscScalar) * (k > 1 ? (size_t)a.ld * (size_t)(k - 1) + (size_t)n : (size_t)n);
 }
 
 /* Gives a the room number which on the GPU, filled if it is to be read. */

@@ -79,6 +79,9 @@ PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
    the caller can agree with other ranks before raising an error. */
 PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err);
 
+/* The same, with a refusal raised as an error: where there is nobody to agree with. */
+PETSC_INTERN PetscErrorCode MackoUpdateSeq(Mat A);
+
 /* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);
 

@@ -274,7 +274,7 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
   B->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
   B->ops->setfromoptions   = MatSetFromOptions_MPIAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
-  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
+  MackoMarkBound(B, PETSC_FALSE); /* every AIJ is born bound to the CPU */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));

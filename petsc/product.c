@@ -6,15 +6,12 @@ static PetscErrorCode ProductNumeric(Mat C)
   Mat_Product       *product = C->product;
   Mat                A = product->A, B = product->B;
   macko_op           op = product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N;
-  macko_status       status;
-  macko_error        err;
   const PetscScalar *b;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
   PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
-  PetscCall(MackoUpdate(A, &status, &err));
-  if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscCall(MackoUpdateSeq(A));
   PetscCall(MatDenseGetLDA(B, &from.ld));
   PetscCall(MatDenseGetLDA(C, &to.ld));
   if (device) {

@@ -164,6 +164,17 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoUpdateSeq(Mat A)
+{
+  macko_status status;
+  macko_error  err;
+
+  PetscFunctionBegin;
+  PetscCall(MackoUpdate(A, &status, &err));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- products ---- */
 
 static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
@@ -206,15 +217,12 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
 /* y = op(A) x + beta y */
 static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
 {
-  macko_status       status;
-  macko_error        err;
   const PetscScalar *xa;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
   PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
-  PetscCall(MackoUpdate(A, &status, &err));
-  if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscCall(MackoUpdateSeq(A));
   if (device) PetscCall(VecGetArrayReadAndMemType(x, &xa, &from.where));
   else PetscCall(VecGetArrayRead(x, &xa));
   from.data = (PetscScalar *)xa;
@@ -267,16 +275,13 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z
 /* A vector on the GPU gets the diagonal from the form that is there; AIJ's own would look through the rows on the CPU. */
 static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
 {
-  macko_status status;
-  macko_error  err;
   PetscScalar *a;
   PetscMemType where = PETSC_MEMTYPE_HOST;
   PetscBool    done  = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype) {
-    PetscCall(MackoUpdate(A, &status, &err));
-    if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    PetscCall(MackoUpdateSeq(A));
     PetscCall(VecGetArrayWriteAndMemType(v, &a, &where));
     if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));
     PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
@@ -455,7 +460,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
   B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
-  MackoMarkBound(B, PETSC_FALSE); /* as every AIJ is */
+  MackoMarkBound(B, PETSC_FALSE); /* every AIJ is born bound to the CPU */
   PetscCall(MackoGet(B, &m));
   PetscCall(MackoReadBackend(B, NULL));
   PetscCall(MackoChooseVectors(B));

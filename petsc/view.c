@@ -143,10 +143,8 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
 
 PetscErrorCode MatMackoEncode(Mat A)
 {
-  Mat          blocks[2];
-  int          count;
-  macko_status status;
-  macko_error  err;
+  Mat blocks[2];
+  int count;
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
@@ -155,10 +153,7 @@ PetscErrorCode MatMackoEncode(Mat A)
     PetscCall(MackoGet(A, &m));
     m->owner = NULL; /* look at the blocks themselves: one may have been changed behind the matrix's back */
     PetscCall(MackoUpdateMPI(A));
-  } else {
-    PetscCall(MackoUpdate(A, &status, &err));
-    if (status) PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  }
+  } else PetscCall(MackoUpdateSeq(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
