@@ -80,8 +80,8 @@ template <int STORED, int BITS> struct share {
   }
 };
 
-/* Codes of E entries in their order, one in each byte (16 bits: in each half) of a few words: a dot product with ones adds up four
- * (two) of them in one instruction. */
+/* Codes of E entries in their order, one in each byte (16 bits: in each half) of a few words: a dot product with ones adds up
+ * four (two) of them in one instruction. */
 template <int BITS, int E> struct row_codes {
   static constexpr int SLOT = BITS == 16 ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
   static constexpr uint32_t EACH = BITS == 16 ? 0x00010001u : 0x01010101u;
@@ -143,8 +143,8 @@ template <int BITS, int E> struct row_codes {
   }
 };
 
-/* Sum over the lanes of a group up to this one. The shuffle's own predicate says whether there is a lane d before: two instructions
- * a step instead of three. */
+/* Sum over the lanes of a group up to this one. The shuffle's own predicate says whether there is a lane d before: two
+ * instructions a step instead of three. */
 static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
 {
 #pragma unroll
@@ -157,8 +157,8 @@ static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
   return n;
 }
 
-/* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how far
- * the whole chunk moves. All lanes of the warp take part. */
+/* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how
+ * far the whole chunk moves. All lanes of the warp take part. */
 template <int BITS, int E>
 static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t scale,
                                                          int lanes, uint32_t *next_long, uint32_t at[E])

@@ -187,8 +187,8 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
       int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
       more = __any_sync(EVERY, left > 0);
       next.load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, step);
-      add_chunk<PAPER, STORED, VECTOR, SUM, GROUP, SHARED, BITS, PARTS>(a, values, v, shared_x, now, &u, first + q0, inside, lanes,
-                                                                        sum);
+      add_chunk<PAPER, STORED, VECTOR, SUM, GROUP, SHARED, BITS, PARTS>(a, values, v, shared_x, now, &u, first + q0, inside,
+                                                                        lanes, sum);
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
