@@ -85,7 +85,8 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
               data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
   int lanes = lanes_for(host);
   int chunk = lanes * macko_lane_entries(host->plan.stored_type);
-  *cut = (macko_cut){.lanes = lanes, .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32), .wide = stored_entries(host) >= 2 * chunk * host->nrows};
+  *cut = (macko_cut){.lanes = lanes, .wide = stored_entries(host) >= 2 * chunk * host->nrows,
+                     .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32)};
   /* A row is not long where all warps have as much to do. */
   if (lanes == 32 && cut->longest < stored_entries(host) / WARPS) cut->longest = stored_entries(host) / WARPS;
   for (int64_t i = 0; i < host->nrows; i++)

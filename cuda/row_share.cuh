@@ -80,7 +80,7 @@ template <int STORED, int BITS> struct share {
   }
 };
 
-/* Codes of E entries in their order, one in each byte (16 bits: in each half) of a few words, so that a dot product with ones adds up
+/* Codes of E entries in their order, one in each byte (16 bits: in each half) of a few words: a dot product with ones adds up
  * four (two) of them in one instruction. */
 template <int BITS, int E> struct row_codes {
   static constexpr int SLOT = BITS == 16 ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
@@ -143,31 +143,27 @@ template <int BITS, int E> struct row_codes {
   }
 };
 
-/* Sum over the lanes of a group up to this one. */
-static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lane, int lanes)
+/* Sum over the lanes of a group up to this one. The shuffle's own predicate says whether there is a lane d before: two
+ * instructions a step instead of three. */
+static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
 {
 #pragma unroll
   for (int d = 1; d < WARP; d *= 2)
-    if (d < lanes) {
-#ifdef __CUDA_ARCH__
-      /* The shuffle's own predicate says whether there is such a lane: two instructions. */
-      asm volatile("{ .reg .pred there; .reg .u32 before; shfl.sync.up.b32 before|there, %0, %1, %2, 0xffffffff; @there add.u32 %0, %0, before; }"
-          : "+r"(n) : "r"(d), "r"((WARP - lanes) << 8));
-#else
-      uint32_t before = __shfl_up_sync(EVERY, n, d, lanes);
-      if (lane >= d) n += before;
-#endif
-    }
+    if (d < lanes)
+      asm volatile("{ .reg .pred there; .reg .u32 before; shfl.sync.up.b32 before|there, %0, %1, %2, 0xffffffff;"
+                   " @there add.u32 %0, %0, before; }"
+                   : "+r"(n)
+                   : "r"(d), "r"((WARP - lanes) << 8));
   return n;
 }
 
-/* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how far
- * the whole chunk moves. All lanes of the warp take part. */
+/* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how
+ * far the whole chunk moves. All lanes of the warp take part. */
 template <int BITS, int E>
-static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t scale, int lane, int lanes,
-                                                         uint32_t *next_long, uint32_t at[E])
+static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t scale,
+                                                         int lanes, uint32_t *next_long, uint32_t at[E])
 {
-  uint32_t count = __popc(escapes), up_to = prefix_sum(count, lane, lanes), moved = 0;
+  uint32_t count = __popc(escapes), up_to = prefix_sum(count, lanes), moved = 0;
   const uint32_t *gap = long_gaps + *next_long + (up_to - count);
   for (uint32_t left = escapes; left; left &= left - 1) {
     uint32_t further = __ldg(gap++) - (1u << BITS);
@@ -176,7 +172,7 @@ static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_ga
     for (int e = 0; e < E; e++)
       if (left & (2u << e) - 1) at[e] += further * scale;
   }
-  uint32_t moved_up_to = prefix_sum(moved, lane, lanes);
+  uint32_t moved_up_to = prefix_sum(moved, lanes);
 #pragma unroll
   for (int e = 0; e < E; e++) at[e] += (moved_up_to - moved) * scale;
   *next_long += __shfl_sync(EVERY, up_to, lanes - 1, lanes);

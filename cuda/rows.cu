@@ -1,11 +1,12 @@
 /* Layouts row and paper of macko (arXiv 2511.13061, section 4). A power of two of lanes takes a row. In each chunk a lane takes
  * consecutive entries, whose values and codes are a few wide loads, adds up its own gaps, and one prefix sum over the lanes gives
- * every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside the row is skipped. Long
- * rows are cut into pieces (rows.h), whose sums a second kernel adds in order: the paper's one warp a row lets one row decide the time.
+ * every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside the row is skipped.
+ * Long rows are cut into pieces (rows.h), whose sums a second kernel adds in order: with the paper's one warp a row, one row may
+ * decide the time.
  *
- * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of. Where a warp takes
- * a row and x fits into shared memory, it is kept there: a load from it takes one address of 32 bits and as many wavefronts as a bank is
- * hit, about 3.5 for 32 columns at random. */
+ * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of. Where a warp
+ * takes a row and x fits into shared memory, it is kept there: a load takes an address of 32 bits and as many wavefronts as the
+ * fullest bank has columns, 3.5 for 32 columns at random. */
 #include "row_share.cuh"
 #include "rows.h"
 
@@ -14,8 +15,9 @@
 #include <stdlib.h>
 #include <algorithm>
 
-/* Threads of a block, and blocks of a multiprocessor; where x is in shared memory, one block fills it. */
-enum { THREADS = 128, BLOCKS = 16, SHARED_THREADS = 1024 };
+/* Threads of a block, and blocks of a multiprocessor. Where x is in shared memory, one block fills it: with more than 28 warps it
+ * would have to spill registers, with fewer than 24 the loads from shared memory are not hidden. */
+enum { THREADS = 128, BLOCKS = 16, MOST_WARPS = 28, LEAST_WARPS = 24 };
 
 struct rows {
   const void *row_ptr, *base;
@@ -37,7 +39,8 @@ struct unit {
 };
 
 /* before: column before the first entry's gap. */
-static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target, int align)
+static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target,
+                                               int align)
 {
   int from = (int)(begin % align);
   return {begin - from, target, from, from + length, (uint32_t)(before + 1 - from), next_long};
@@ -55,7 +58,8 @@ static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int 
 {
   int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
   if (length > a.longest) return {0, NOWHERE, 0, 0, 0, 0}; /* cut, and the pieces' */
-  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row : a.base_mode == MACKO_BASE_BLOCK ? __ldg(a.block_base + row / 32) : 0;
+  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row
+                      : a.base_mode == MACKO_BASE_BLOCK  ? __ldg(a.block_base + row / 32) : 0;
   int before = paper ? -1 : (int)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row) - 1);
   return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
 }
@@ -98,16 +102,18 @@ template <int STORED, int BITS, int PARTS> struct chunk {
 template <int VECTOR> static __device__ __forceinline__ void copy_near(char *shared_x, const void *x, int64_t n)
 {
   int64_t bytes = n * (int64_t)sizeof(typename element<VECTOR>::type), wide = (uintptr_t)x % 16 ? 0 : bytes / 16;
-  for (int64_t i = threadIdx.x; i < wide; i += SHARED_THREADS) ((uint4 *)shared_x)[i] = __ldg((const uint4 *)x + i);
-  for (int64_t i = wide * 8 + threadIdx.x; i < bytes / 2; i += SHARED_THREADS)
+  for (int64_t i = threadIdx.x; i < wide; i += blockDim.x) ((uint4 *)shared_x)[i] = __ldg((const uint4 *)x + i);
+  for (int64_t i = wide * 8 + threadIdx.x; i < bytes / 2; i += blockDim.x)
     ((unsigned short *)shared_x)[i] = __ldg((const unsigned short *)x + i);
   __syncthreads();
 }
 
-/* Adds a lane's products of its entries from .. to - 1; entry e multiplies element at[e] + e of x, in shared memory byte at[e] and e elements. */
+/* Adds a lane's products of its entries from .. to - 1. Entry e multiplies element at[e] + e of x; in shared memory at[e] counts
+ * bytes. */
 template <int PAPER, int VECTOR, typename SUM, int GROUP, int SHARED, int MASKED, typename SHARE>
-static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v, const char *shared_x,
-                                                    const SHARE &s, int64_t p, int from, int to, const uint32_t at[SHARE::E], SUM sum[GROUP])
+static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v,
+                                                    const char *shared_x, const SHARE &s, int64_t p, int from, int to,
+                                                    const uint32_t at[SHARE::E], SUM sum[GROUP])
 {
   constexpr int E = SHARE::E;
 #pragma unroll
@@ -121,7 +127,8 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
       }
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.padding(a.marker, values, p, e))) sum[g] += s.template value<SUM>(values, p, e) * x[e];
+      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.padding(a.marker, values, p, e)))
+        sum[g] += s.template value<SUM>(values, p, e) * x[e];
   }
 }
 
@@ -129,9 +136,9 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
 
 /* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
 template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int SHARED, int BITS, int PARTS>
-static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v, const char *shared_x,
-                                                 const chunk<STORED, BITS, PARTS> &now, unit *u, int q, int inside, int lane, int lanes,
-                                                 SUM sum[GROUP])
+static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v,
+                                                 const char *shared_x, const chunk<STORED, BITS, PARTS> &now, unit *u, int q,
+                                                 int inside, int lanes, SUM sum[GROUP])
 {
   constexpr int E = share<STORED, BITS>::E;
   constexpr uint32_t SCALE = SHARED ? sizeof(typename element<VECTOR>::type) : 1;
@@ -145,14 +152,14 @@ static __device__ __forceinline__ void add_chunk(const rows &a, const device_val
     if (!inside) codes[k].clear(u->from + !PAPER - q - k * step);
     packed += codes[k].sum() << 16 * k;
   }
-  uint32_t up_to = prefix_sum(packed, lane, lanes), total = __shfl_sync(EVERY, up_to, lanes - 1, lanes), before = up_to - packed;
+  uint32_t up_to = prefix_sum(packed, lanes), total = __shfl_sync(EVERY, up_to, lanes - 1, lanes), before = up_to - packed;
   int escaped = !PAPER && a.long_gaps && __any_sync(EVERY, now.may_escape());
 #pragma unroll
   for (int k = 0; k < PARTS; k++) {
     uint32_t at[E], codes_before = PARTS == 1 ? before : k ? before >> 16 : before & 0xffff;
     codes[k].place((u->col + (uint32_t)(q + k * step) + codes_before) * SCALE, SCALE, at);
     u->col += PARTS == 1 ? total : k ? total >> 16 : total & 0xffff;
-    if (escaped) u->col += add_long_gaps<BITS, E>(a.long_gaps, codes[k].escapes(), SCALE, lane, lanes, &u->next_long, at);
+    if (escaped) u->col += add_long_gaps<BITS, E>(a.long_gaps, codes[k].escapes(), SCALE, lanes, &u->next_long, at);
     int64_t p = u->start + q + k * step;
     int from = u->from - q - k * step, to = u->to - q - k * step;
     if (inside) add_products<PAPER, VECTOR, SUM, GROUP, SHARED, 0>(a, values, v, shared_x, now.parts[k], p, from, to, at, sum);
@@ -180,7 +187,8 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
       int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
       more = __any_sync(EVERY, left > 0);
       next.load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, step);
-      add_chunk<PAPER, STORED, VECTOR, SUM, GROUP, SHARED, BITS, PARTS>(a, values, v, shared_x, now, &u, first + q0, inside, lane, lanes, sum);
+      add_chunk<PAPER, STORED, VECTOR, SUM, GROUP, SHARED, BITS, PARTS>(a, values, v, shared_x, now, &u, first + q0, inside,
+                                                                        lanes, sum);
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
@@ -198,7 +206,8 @@ template <int PAPER, int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_values values, device_vectors v)
 {
   int for_piece = (int)blockIdx.x < a.piece_blocks, lanes = for_piece ? WARP : a.lanes;
-  int block = (int)blockIdx.x - (for_piece ? 0 : a.piece_blocks), blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
+  int block = (int)blockIdx.x - (for_piece ? 0 : a.piece_blocks);
+  int blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
   span s = {(int64_t)blocks * (THREADS / lanes), for_piece ? a.npieces : 0, for_piece ? a.npieces : a.nrows};
   int64_t i = (int64_t)block * (THREADS / lanes) + threadIdx.x / lanes;
   walk<PAPER, STORED, VECTOR, SUM, GROUP, BITS, 0>(a, values, v, NULL, s, i, threadIdx.x & (lanes - 1), lanes);
@@ -206,10 +215,10 @@ static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_val
 
 /* A warp a row or piece, x in shared memory. Rows next to each other go to different multiprocessors, which so end together. */
 template <int STORED, int VECTOR, int BITS>
-static __global__ void __launch_bounds__(SHARED_THREADS) shared_rows_kernel(rows a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(MOST_WARPS * WARP) shared_rows_kernel(rows a, device_values values, device_vectors v)
 {
   extern __shared__ uint4 shared_x[];
-  span s = {(int64_t)gridDim.x * (SHARED_THREADS / WARP), a.npieces, a.npieces + a.nrows};
+  span s = {(int64_t)gridDim.x * (blockDim.x / WARP), a.npieces, a.npieces + a.nrows};
   int64_t i = (int64_t)(threadIdx.x / WARP) * gridDim.x + blockIdx.x;
   walk<0, STORED, VECTOR, float, 1, BITS, 1>(a, values, v, (char *)shared_x, s, i, threadIdx.x % WARP, WARP);
 }
@@ -232,25 +241,39 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 /* ---- from a product to the kernels ---- */
 
+/* Warps of a block so that few of them have nothing to do in the last round: rounds take as long as there are warps. */
+static int warps_for(int64_t units, int blocks)
+{
+  int best = MOST_WARPS;
+  int64_t least = INT64_MAX;
+  for (int warps = MOST_WARPS; warps >= LEAST_WARPS; warps--) {
+    int64_t time = (units + (int64_t)blocks * warps - 1) / ((int64_t)blocks * warps) * warps;
+    if (time < least) least = time, best = warps;
+  }
+  return best;
+}
+
 template <int PAPER> struct rows_launch {
   rows a;
   const device_rows *r;
   int bits;
   cudaStream_t stream;
 
-  /* Answers whether the kernel for x in shared memory has been started. It takes rows that fill its chunks, and a warp needs several to
-   * make up for copying x. */
+  /* Answers whether the kernel for x in shared memory has been started. It takes rows that fill its chunks. */
   template <int STORED, int VECTOR, int BITS> int start_shared(const device_values &values, const device_vectors &v) const
   {
     int64_t bytes = (a.ncols * (int64_t)sizeof(typename element<VECTOR>::type) + 15) / 16 * 16;
     if (bytes > r->shared_bytes || !r->cut.wide) return 0;
+    unsigned threads = (unsigned)(warps_for(a.npieces + a.nrows, r->multiprocessors) * WARP);
     /* A kernel gets much shared memory only where that was said before. */
-    if (cudaFuncSetAttribute(shared_rows_kernel<STORED, VECTOR, BITS>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)) return 0;
-    shared_rows_kernel<STORED, VECTOR, BITS><<<(unsigned)r->multiprocessors, SHARED_THREADS, (size_t)bytes, stream>>>(a, values, v);
+    auto kernel = shared_rows_kernel<STORED, VECTOR, BITS>;
+    if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes)) return 0;
+    kernel<<<(unsigned)r->multiprocessors, threads, (size_t)bytes, stream>>>(a, values, v);
     return 1;
   }
 
-  template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS> void start(const device_values &values, const device_vectors &v) const
+  template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
+  void start(const device_values &values, const device_vectors &v) const
   {
     if constexpr (!PAPER && GROUP == 1 && sizeof(SUM) == 4)
       if (start_shared<STORED, VECTOR, BITS>(values, v)) return;
@@ -271,10 +294,9 @@ template <int PAPER> struct rows_launch {
       default:
         if constexpr (!PAPER) start<STORED, VECTOR, SUM, GROUP, 16>(values, v);
       }
-      const macko_piece *pieces = (const macko_piece *)r->memory;
-      int64_t blocks = (r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP);
-      if (blocks)
-        sum_kernel<<<(unsigned)blocks, THREADS, 0, stream>>>((const macko_cut_row *)(pieces + r->cut.npieces), r->cut.nrows, a.partials, v, GROUP);
+      const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
+      unsigned blocks = (unsigned)((r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP));
+      if (blocks) sum_kernel<<<blocks, THREADS, 0, stream>>>(cut, r->cut.nrows, a.partials, v, GROUP);
     }
   }
 };
@@ -326,7 +348,9 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
     return run_product(rows_launch<1>{a, r, d->m.plan.delta_bits, stream}, d, p, err);
   }
   a.base = macko_device_data(d, "base"), a.block_base = (const int32_t *)macko_device_data(d, "block_base");
-  a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr"), a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
-  a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES], a.bias = params[MACKO_PARAM_BASE_BIAS];
+  a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr");
+  a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
+  a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
+  a.bias = params[MACKO_PARAM_BASE_BIAS];
   return run_product(rows_launch<0>{a, r, d->m.plan.delta_bits, stream}, d, p, err);
 }

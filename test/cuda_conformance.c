@@ -174,6 +174,32 @@ START_TEST(a_few)
 }
 END_TEST
 
+/* Rows of thousands of entries, as pruned networks have, some of them cut: a warp a row, x in shared memory. */
+START_TEST(wide_rows)
+{
+  enum { ROWS = 12, COLS = 20000 };
+  static const int percent[ROWS] = {50, 30, 0, 10, 90, 3, 50, 70, 1, 20, 100, 5};
+  static const int kinds[] = {7, 8, 9, 4, 6, 0};
+  test_matrix a = {"wide rows", ROWS, COLS, calloc(ROWS + 1, 8), malloc(ROWS * COLS * 8), values_of[kinds[_i]].type,
+                   malloc(ROWS * COLS * 8), malloc(ROWS * COLS * 8)};
+  test_seed((uint64_t)_i);
+  for (int i = 0, count = 0; i < ROWS; a.row_ptr[++i] = count)
+    for (int j = 0; j < COLS; j++)
+      if ((int)(test_draw() % 100) < percent[i]) a.cols[count++] = j;
+  test_fill(&a, values_of[kinds[_i]].values);
+  test_products *p = test_products_make(&a);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
+  for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++)
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++) {
+      o.delta_bits = widths[w], o.values = (macko_values)values;
+      with_options(&a, p, &o);
+    }
+  test_products_free(p), test_free(&a);
+}
+END_TEST
+
 /* Several rows a lane, all kinds of tables, escapes in both: what dtans does on matrices of many rows only. */
 START_TEST(lanes_of_several_rows)
 {
@@ -278,13 +304,15 @@ int main(void)
   macko_error err = {0};
   if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_conformance");
-  TCase *all = tcase_create("all"), *large = tcase_create("large");
-  tcase_set_timeout(all, 600), tcase_set_timeout(large, 600);
+  TCase *all = tcase_create("all"), *large = tcase_create("large"), *rows = tcase_create("rows");
+  tcase_set_timeout(all, 600), tcase_set_timeout(large, 600), tcase_set_timeout(rows, 600);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
+  tcase_add_loop_test(large, wide_rows, 0, 6);
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
-  suite_add_tcase(suite, all), suite_add_tcase(suite, large);
+  tcase_add_loop_test(rows, wide_rows, 0, 1);
+  suite_add_tcase(suite, all), suite_add_tcase(suite, large), suite_add_tcase(suite, rows);
   for (int part = 0; part < FEW; part++) { /* one matrix each, because a checker takes long: CK_RUN_CASE=few1 ... few16 */
     snprintf(parts[part], sizeof parts[part], "few%d", part + 1);
     TCase *few = tcase_create(parts[part]);
