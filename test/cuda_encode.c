@@ -379,7 +379,7 @@ END_TEST
 enum { FEW = 10 };
 START_TEST(a_few)
 {
-  static const int patterns[] = {5, 8, 11, 13, 16};
+  static const int patterns[] = {5, 8, 11, 12, 13};
   test_matrix a = test_make(patterns[_i % 5], _i / 5 * 4, MACKO_F64);
   both b = open_both(&a, _i % 4);
   macko_options o;
