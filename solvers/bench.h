@@ -15,7 +15,7 @@ typedef struct {
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
   int64_t moved;                 /* matrix, x once, y once */
   double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
-  double plan, encode, refresh, upload; /* seconds; a peer's preparation counts as encode */
+  double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
   double difference;             /* |y - y_first| / |y_first| in the 2-norm, NAN where that is none */
 } bench_result;
 
@@ -80,7 +80,7 @@ double bench_best_peer(const bench_table *table, const bench_result *r, double (
 double bench_bytes(const bench_result *r);
 
 /* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this
- * one's, and plan, encode (with upload) and refresh in multiplies of plain CSR. */
+ * one's, and plan, encode and refresh in multiplies of plain CSR. */
 double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);

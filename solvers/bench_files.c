@@ -23,7 +23,7 @@ static const field fields[] = {
     FIELD("cached", FLAG, cached), FIELD("rows", WHOLE, nrows), FIELD("columns", WHOLE, ncols), FIELD("nonzeros", WHOLE, nnz),
     FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("flushed_us", REAL, flushed),
     FIELD("warm_us", REAL, warm), FIELD("plan_s", REAL, plan), FIELD("encode_s", REAL, encode), FIELD("refresh_s", REAL, refresh),
-    FIELD("upload_s", REAL, upload), FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
+    FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
 enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 };
 
 static const struct {

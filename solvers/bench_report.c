@@ -87,7 +87,7 @@ double bench_plan_multiplies(const bench_table *table, const bench_settings *set
 double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)settings;
-  return multiplies(table, r, r->encode + r->upload);
+  return multiplies(table, r, r->encode);
 }
 
 double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
