@@ -99,7 +99,7 @@ PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, seq_products[i].name, in ? seq_products[i].function : NULL));
   for (size_t i = 0; i < LENGTH(seq_conversions); i++)
     PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_conversions[i], in));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", in ? MatSeqAIJKron_SeqAIJMacko : MackoSeqBase.kron));
+  if (in) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", MatSeqAIJKron_SeqAIJMacko));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
