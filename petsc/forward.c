@@ -60,8 +60,10 @@ static const product mpi_products[] = {
 
 typedef PetscErrorCode conversion(Mat, MatType, MatReuse, Mat *);
 
-static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense", "seqsell", "is", "hypre", "elemental", "scalapack"};
-static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell", "is", "hypre", "elemental", "scalapack"};
+static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense", "seqsell",
+                                              "is",      "hypre",    "elemental", "scalapack"};
+static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell",
+                                              "is",      "hypre",    "elemental", "scalapack"};
 
 static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *base, const char *to, PetscBool in)
 {
