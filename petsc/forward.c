@@ -60,8 +60,10 @@ static const product mpi_products[] = {
 
 typedef PetscErrorCode conversion(Mat, MatType, MatReuse, Mat *);
 
-static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense", "seqsell", "is", "hypre", "elemental", "scalapack"};
-static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell", "is", "hypre", "elemental", "scalapack"};
+static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense", "seqsell",
+                                              "is",      "hypre",    "elemental", "scalapack"};
+static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell",
+                                              "is",      "hypre",    "elemental", "scalapack"};
 
 static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *base, const char *to, PetscBool in)
 {
@@ -99,7 +101,7 @@ PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, seq_products[i].name, in ? seq_products[i].function : NULL));
   for (size_t i = 0; i < LENGTH(seq_conversions); i++)
     PetscCall(ComposeConversion(A, MATSEQAIJMACKO, MATSEQAIJ, seq_conversions[i], in));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", in ? MatSeqAIJKron_SeqAIJMacko : MackoSeqBase.kron));
+  if (in) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJKron_C", MatSeqAIJKron_SeqAIJMacko));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

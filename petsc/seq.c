@@ -413,6 +413,7 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
   PetscCall(MackoFree(B));
   PetscCall(ComposeNothing(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoSeqBase.retrievevalues));
+  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatSeqAIJKron_C", MackoSeqBase.kron));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
