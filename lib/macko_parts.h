@@ -28,6 +28,14 @@ typedef struct {
 
 extern const macko_layout_ops macko_row_layout, macko_slice_layout, macko_paper_layout;
 
+/* Of layout slice, by a sample of the slices: nanoseconds for the columns without what their bytes take, and slots of values. */
+typedef struct {
+  double columns, slots;
+} macko_slice_estimate;
+
+/* With rows in their order and sorted; 0 where the sample is empty. */
+int macko_slice_sample(const macko_csr *a, const macko_options *options, macko_slice_estimate estimates[2]);
+
 /* Data of a section that may be absent. */
 static inline void *macko_section_data(const macko_matrix *m, const char *name)
 {

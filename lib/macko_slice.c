@@ -2,6 +2,7 @@
  * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
 #include "cost.h"
+#include "differences.h"
 #include "macko_slice.h"
 
 #include <stdio.h>
@@ -71,21 +72,26 @@ static void find_base(const macko_csr *a, csr_slice *c)
 static int is_uniform(const macko_csr *a, const csr_slice *c)
 {
   int64_t longest = c->begin[c->longest], first = macko_csr_col(a, longest);
-  for (int l = 0; l < c->lanes; l++) {
-    int64_t base = c->length[l] ? macko_csr_col(a, c->begin[l]) : 0;
-    for (int64_t k = 1; k < c->length[l]; k++)
-      if (macko_csr_col(a, c->begin[l] + k) - base != macko_csr_col(a, longest + k) - first) return 0;
-  }
+  for (int l = 0; l < c->lanes; l++)
+    if (c->length[l] > 1 &&
+        macko_or_differences(a, longest + 1, c->begin[l] + 1, c->length[l] - 1, macko_csr_col(a, c->begin[l]) - first))
+      return 0;
   return 1;
 }
 
 static int gap_width(const macko_csr *a, const csr_slice *c)
 {
   uint64_t any = 0;
-  for (int l = 0; l < c->lanes; l++)
-    for (int64_t k = 1; k < c->length[l]; k++)
-      any |= (uint64_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
+  for (int l = 0; l < c->lanes; l++) any |= macko_or_differences(a, c->begin[l], c->begin[l] + 1, c->length[l] - 1, 1);
   return any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
+}
+
+/* Values of rows further on, of which a slice that is no stencil reads too few for the hardware to follow. */
+static void prefetch_values(const macko_csr *a, int64_t row)
+{
+  if (row >= a->nrows) return;
+  const char *values = (const char *)a->values + macko_csr_row(a, row) * macko_type_bytes(a->value_type);
+  for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
 static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencils, int64_t slice, csr_slice *c)
@@ -103,6 +109,7 @@ static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencil
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
   c->s.steps = (uint32_t)c->length[c->longest];
+  if (stencils && !order) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
   if (stencils && !order && macko_find_stencil(a, start, c->lanes, c->stencil, &c->s)) return;
   c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
@@ -117,11 +124,27 @@ static void put_unsigned(uint32_t *words, int bytes, int i, uint32_t value)
   else if (bytes == 4) words[i] = value;
 }
 
+/* Codes of the gaps of a row of entries p .. end - 1, a word after the other for its lane. */
+static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end, int bits,
+                                                             uint32_t *gaps)
+{
+  uint32_t word = 0;
+  int shift = 0;
+  for (p++; p < end; p++) {
+    word |= (uint32_t)(macko_index(type, a->cols, p) - macko_index(type, a->cols, p - 1) - 1) << shift;
+    shift += bits;
+    if (shift < 32 && p + 1 < end) continue;
+    *gaps = word, gaps += MACKO_SLICE_ROWS;
+    word = 0, shift = 0;
+  }
+}
+
 /* The words of the slice's block, into words (zeroed). */
 static void write_block(const macko_csr *a, const csr_slice *c, uint32_t *words)
 {
   uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
-  int64_t longest = c->begin[c->longest], bits = c->s.gap_bits;
+  int64_t longest = c->begin[c->longest];
+  int bits = c->s.gap_bits;
   if (c->s.stencil) {
     memcpy(words, c->stencil, c->s.steps * sizeof *c->stencil);
     return;
@@ -129,10 +152,9 @@ static void write_block(const macko_csr *a, const csr_slice *c, uint32_t *words)
   for (int l = 0; l < c->lanes; l++) {
     put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
     if (c->length[l]) put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(base_distance(a, c, l) - c->s.base));
-    for (int64_t k = 1; bits && k < c->length[l]; k++) {
-      uint32_t code = (uint32_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
-      gaps[(k - 1) * bits / 32 * MACKO_SLICE_ROWS + l] |= code << ((k - 1) * bits % 32);
-    }
+    if (!bits) continue;
+    if (a->col_type == MACKO_I32) write_gaps(a, MACKO_I32, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
+    else write_gaps(a, MACKO_I64, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
   }
   for (int64_t k = 1; !bits && k < c->s.steps; k++)
     gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));
@@ -182,11 +204,20 @@ static macko_status fill_buffer(const macko_csr *a, const csr_slice *c, block_se
   return MACKO_OK;
 }
 
+/* Two chains of multiplications, which run side by side. */
 static uint64_t hash_words(const uint32_t *words, int64_t count)
 {
-  uint64_t h = (uint64_t)count;
-  for (int64_t i = 0; i < count; i++) h = (h ^ words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-  return h;
+  const uint64_t factor = 0x9e3779b97f4a7c15u;
+  uint64_t one = (uint64_t)count, other = ~one, pair[2];
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    memcpy(pair, words + i, sizeof pair);
+    one = (one ^ pair[0]) * factor, one ^= one >> 29;
+    other = (other ^ pair[1]) * factor, other ^= other >> 29;
+  }
+  for (; i < count; i++) one = (one ^ words[i]) * factor, one ^= one >> 29;
+  one = (one ^ other >> 32 ^ other << 32) * factor;
+  return one ^ one >> 29;
 }
 
 /* Start of the block at hand: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been
@@ -310,6 +341,48 @@ static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const 
   return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
 }
 
+/* The best that sorted rows could be: no padding, no block, x as it lies everywhere. */
+static macko_plan best_sorted(const macko_csr *a, const macko_cost *cost)
+{
+  int64_t nnz = macko_csr_nnz(a);
+  slice_plan p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
+  p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+  return with_values(a, cost, &p);
+}
+
+/* Slots of a few windows of rows without their blocks: every 16th window, or the one in the middle. */
+static void sample(const macko_csr *a, int sorted, slice_plan *p)
+{
+  enum { EVERY = 16, SLICES = WINDOW / MACKO_SLICE_ROWS };
+  csr_slice c;
+  uint16_t order[WINDOW];
+  int64_t windows = (a->nrows + WINDOW - 1) / WINDOW;
+  memset(p, 0, sizeof *p);
+  for (int64_t w = windows > EVERY / 2 ? EVERY / 2 : windows / 2; w < windows; w += EVERY) {
+    if (sorted) sort_window(a, w * WINDOW, order);
+    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < a->nrows; i++) {
+      look_at_slice(a, sorted ? order : NULL, !sorted, i, &c);
+      count_slots(a, &c, p);
+      for (int l = 0; l < c.lanes; l++) p->streamed += c.length[l]; /* those of stencils too */
+    }
+  }
+}
+
+int macko_slice_sample(const macko_csr *a, const macko_options *options, macko_slice_estimate estimates[2])
+{
+  const macko_cost *cost = macko_cost_of(options);
+  for (int sorted = 0; sorted < 2; sorted++) {
+    slice_plan p;
+    sample(a, sorted, &p);
+    if (!p.streamed) return 0;
+    double scale = (double)macko_csr_nnz(a) / (double)p.streamed;
+    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform + (double)p.run * cost->run +
+                                         (double)p.listed * cost->listed + (double)p.walked * cost->walked);
+    estimates[sorted].slots = scale * (double)(p.uniform + p.run + p.listed + p.walked);
+  }
+  return 1;
+}
+
 static macko_status plan_pattern(const macko_csr *a, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -320,11 +393,12 @@ static macko_status plan_pattern(const macko_csr *a, const macko_options *option
   macko_status s = survey(a, 0, stencils_allowed(a, options), &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
-  if (padding(&best) > a->nrows) {
+  macko_plan hoped = best_sorted(a, cost), unsorted = with_values(a, cost, &best);
+  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted)) {
     s = survey(a, 1, 0, &sorted, err);
     if (s) return s;
-    macko_plan one = with_values(a, cost, &sorted), other = with_values(a, cost, &best);
-    if (macko_better(options, &one, &other)) best = sorted;
+    macko_plan one = with_values(a, cost, &sorted);
+    if (macko_better(options, &one, &unsorted)) best = sorted;
   }
   plan->bytes = plan_bytes(a, &best);
   plan->time = plan_time(a, cost, &best);
