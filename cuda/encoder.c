@@ -210,7 +210,7 @@ static macko_status count_distinct(void *context, int64_t *distinct, macko_error
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
   macko_value_facts values = {e->csr.value_type, find_misfit, count_distinct, e};
-  return (macko_facts){&e->csr, e->a.nnz, values, survey, count_rows, e};
+  return (macko_facts){&e->csr, e->a.nnz, values, survey, NULL, count_rows, e};
 }
 
 /* ---- writing slices ---- */

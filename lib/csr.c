@@ -22,7 +22,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) +
                 nnz * (macko_type_bytes(macko_index_type(a->ncols)) + macko_type_bytes(a->value_type));
   const macko_cost *cost = macko_cost_of(options);
-  plan->time = (double)plan->bytes * cost->byte + (double)nnz * cost->csr_entry + (double)a->nrows * cost->csr_row;
+  int64_t size = macko_type_bytes(a->value_type);
+  double entry = size == 8 ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
+  plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(macko_index_type(a->ncols)),
            macko_type_name(macko_index_type(nnz)));
   return MACKO_OK;
@@ -151,10 +153,8 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
       m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 6 * m->nrows) /* a plain loop wastes less of short rows */
     return 0;
-  /* Where rows are short the hardware's own prefetching was too late. */
-  int short_rows = m->nnz < 16 * m->nrows;
-  if (macko_has_avx512()) wide_csr_rows(&a, p, from, to, short_rows);
-  else middle_csr_rows(&a, p, from, to, short_rows);
+  if (macko_has_avx512()) wide_csr_rows(&a, p, from, to);
+  else middle_csr_rows(&a, p, from, to);
   return 1;
 #else
   (void)m, (void)p, (void)from, (void)to;

@@ -3,17 +3,20 @@
  * just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
 typedef double NAME(csr_vector) __attribute__((vector_size(8 * WIDTH)));
 
-static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_gather)(const double *x, const int32_t *c)
+/* Columns two at a time: loads are what there are too few of. */
+static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_gather)(const double *x, const int32_t *cols)
 {
+  uint64_t c[WIDTH / 2];
+  memcpy(c, cols, sizeof c);
 #if WIDTH == 8
-  return (NAME(csr_vector)){x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]};
+  return (NAME(csr_vector)){x[(uint32_t)c[0]], x[c[0] >> 32], x[(uint32_t)c[1]], x[c[1] >> 32],
+                            x[(uint32_t)c[2]], x[c[2] >> 32], x[(uint32_t)c[3]], x[c[3] >> 32]};
 #else
-  return (NAME(csr_vector)){x[c[0]], x[c[1]], x[c[2]], x[c[3]]};
+  return (NAME(csr_vector)){x[(uint32_t)c[0]], x[c[0] >> 32], x[(uint32_t)c[1]], x[c[1] >> 32]};
 #endif
 }
 
-static inline __attribute__((always_inline)) TARGET void NAME(csr_rows_as)(const csr_view *a, const macko_product *q, int64_t from,
-                                                                             int64_t to, int short_rows)
+static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
 {
   typedef NAME(csr_vector) vector;
   typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
@@ -30,7 +33,10 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows_as)(const
     vector sum = {0};
     double total = 0;
     for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
-      if (short_rows) __builtin_prefetch(a->values + p + 256), __builtin_prefetch(a->cols + p + 512);
+      /* A page ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
+       * wait for are needed for x. */
+      __builtin_prefetch(a->values + p + 512, 0, 2);
+      __builtin_prefetch(a->cols + p + 1024, 0, 2);
       vector term = *(const vector_at *)(a->values + p) * NAME(csr_gather)(x, a->cols + p);
       sum += (vector)((integers)term & (count < end - p));
     }
@@ -42,11 +48,4 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows_as)(const
 #endif
     y[i] = q->beta == 0 ? q->alpha * total : q->alpha * total + q->beta * y[i];
   }
-}
-
-static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to,
-                                                             int short_rows)
-{
-  if (short_rows) NAME(csr_rows_as)(a, q, from, to, 1);
-  else NAME(csr_rows_as)(a, q, from, to, 0);
 }

@@ -24,6 +24,11 @@ typedef struct {
   int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
 } macko_slice_facts;
 
+/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, and slots of values. */
+typedef struct {
+  double columns, slots;
+} macko_slice_estimate;
+
 /* About the rows of layout row. */
 typedef struct {
   int64_t by_log[33];       /* gaps between neighbours in a row, by their binary logarithm */
@@ -35,6 +40,8 @@ struct macko_facts {
   int64_t nnz;
   macko_value_facts values;
   macko_status (*slices)(void *context, int sorted, int stencils, macko_slice_facts *facts, macko_error *err);
+  /* With rows in their order and sorted; 0 where the sample is empty. NULL: looking at all is as cheap. */
+  int (*sample)(void *context, const macko_options *options, macko_slice_estimate estimates[2]);
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
   void *context;
 };
@@ -42,6 +49,7 @@ struct macko_facts {
 /* Those of a csr in host memory, checked and sorted. */
 macko_facts macko_host_facts(const macko_csr *a);
 macko_status macko_host_slices(void *csr, int sorted, int stencils, macko_slice_facts *facts, macko_error *err);
+int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2]);
 macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err);
 
 /* ---- what libmacko_cuda asks of libmacko; exported, but no part of its interface ---- */

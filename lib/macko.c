@@ -46,16 +46,26 @@ static macko_plan with_codec(const macko_facts *f, const macko_options *options,
   return p;
 }
 
-/* Adds to *plan the codec that suits the options best. */
-static void choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codecs,
-                         int count, macko_plan *plan)
+/* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not where
+ * none are streamed: raw would tie with any codec that needs no table. */
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, macko_codec codecs[3],
+                                 int *count, macko_plan *plan, macko_error *err)
 {
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
+  if ((wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_RAW) && ops->value_slots(f->nnz, plan, 1) == 0) {
+    *plan = with_codec(f, options, ops, &raw, plan);
+    return MACKO_OK;
+  }
+  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, codecs, count, err);
+  if (s) return s;
   macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
-  for (int i = 1; i < count; i++) {
+  for (int i = 1; i < *count; i++) {
     macko_plan p = with_codec(f, options, ops, &codecs[i], plan);
     if (macko_better(options, &p, &best)) best = p;
   }
   *plan = best;
+  return MACKO_OK;
 }
 
 /* The last part of the reason; refresh may choose another codec. */
@@ -82,16 +92,58 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
+static double slot_time(const macko_options *options, const macko_codec *codec)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  return (double)macko_type_bytes(codec->stored_type) * cost->byte + macko_codec_cost(cost, codec->stored_type, codec->table);
+}
+
+/* Of the better of both orders of rows. */
+static double estimated_time(const macko_slice_estimate estimates[2], double slot)
+{
+  double unsorted = estimates[0].columns + estimates[0].slots * slot, sorted = estimates[1].columns + estimates[1].slots * slot;
+  return unsorted < sorted ? unsorted : sorted;
+}
+
+/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than csr, before all of them are
+ * looked at; plan->time is then what made it so. Values are looked at where their codec decides. Not for a GPU, where the two are close
+ * too often. */
+static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count, macko_plan *plan,
+                            int *hopeless, macko_error *err)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_plan csr = {0};
+  macko_slice_estimate estimates[2];
+  *hopeless = 0;
+  if (options->format != MACKO_FORMAT_AUTO || options->layout != MACKO_LAYOUT_AUTO || options->prefer != MACKO_PREFER_TIME ||
+      options->target != MACKO_TARGET_CPU || options->delta_bits || macko_csr_ops.plan(f, options, &csr, NULL) ||
+      !row_is_slower(f, options, &csr) || !f->sample || !f->sample(f->context, options, estimates))
+    return MACKO_OK;
+  double bound = 1.1 * csr.time, slot = 0; /* a tenth for what the sample missed */
+  if (estimated_time(estimates, 0) <= bound) {
+    if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
+    macko_status s = macko_codecs_by(&f->values, options->values, codecs, count, err);
+    if (s) return s;
+    slot = slot_time(options, &codecs[0]);
+    for (int i = 1; i < *count; i++) slot = slot_time(options, &codecs[i]) < slot ? slot_time(options, &codecs[i]) : slot;
+  }
+  plan->time = estimated_time(estimates, slot);
+  *hopeless = plan->time > bound;
+  return MACKO_OK;
+}
+
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
   macko_codec codecs[3];
   macko_status refused = MACKO_OK;
-  int count, found = 0;
+  int count = 0, found = 0;
   macko_plan both[2] = {{0}};
   if (f->csr->ncols > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)f->csr->ncols);
-  macko_status s = macko_codecs_by(&f->values, wanted_values(options), codecs, &count, err);
+  int hopeless;
+  macko_status s = foresee(f, options, codecs, &count, plan, &hopeless, err);
+  if (s || hopeless) return s;
   for (int i = 0; !s && i < 2; i++) {
     macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
     macko_plan candidate = {0};
@@ -100,8 +152,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {
       candidate.layout = layout;
-      choose_codec(f, options, layout_ops(layout), codecs, count, &candidate);
-      if (layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(f->csr, &candidate, err);
+      s = choose_codec(f, options, layout_ops(layout), codecs, &count, &candidate, err);
+      if (!s && layout_ops(layout)->plan_values) s = layout_ops(layout)->plan_values(f->csr, &candidate, err);
       both[i] = candidate;
       if (!found || macko_better(options, &candidate, plan)) *plan = candidate;
       found = 1;
@@ -115,7 +167,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
 
 macko_facts macko_host_facts(const macko_csr *a)
 {
-  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_rows, (void *)a};
+  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows, (void *)a};
 }
 
 /* The value stream of m->plan in fresh sections; nothing of m changes. */
@@ -166,20 +218,27 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
   return MACKO_OK;
 }
 
+/* New values over the old ones of the same codec; cannot fail. */
+static void overwrite_values(const macko_csr *a, macko_matrix *m, const macko_codec *codec)
+{
+  macko_value_writer w;
+  macko_open_writer(a, codec, macko_section_data(m, "values"), NULL, &w, NULL);
+  layout_ops(m->plan.layout)->write_values(a, m, &w);
+}
+
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = layout_ops(m->plan.layout);
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
-  int count;
+  int count = 0;
   /* Where all slices are stencils, there is nothing to choose for. */
   if (m->format != MACKO_FORMAT_MACKO || !ops->value_slots(f->nnz, &next, 8)) return *plan = next, MACKO_OK;
-  macko_status s = macko_codecs_by(&f->values, wanted_values(&m->options), codecs, &count, err);
-  if (s) return s;
   next.bytes -= stream_bytes(f, ops, &m->plan, &old);
   next.time -= stream_time(f, &m->options, ops, &m->plan, &old);
-  choose_codec(f, &m->options, ops, codecs, count, &next);
+  macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
+  if (s) return s;
   describe_values(&next);
   *plan = next;
   return MACKO_OK;
@@ -188,12 +247,19 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   const macko_layout_ops *ops = layout_ops(m->plan.layout);
+  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_facts f = macko_host_facts(a);
   macko_section values = {0}, dict = {0}, starts = {0};
   macko_matrix next = *m;
   if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
+  if (!ops->value_slots(m->nnz, &m->plan, 8)) return MACKO_OK; /* all slices are stencils */
   macko_status s = macko_plan_values(&f, m, &next.plan, err);
   if (s) return s;
+  if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values && next.plan.stored_type == old.stored_type) {
+    m->plan = next.plan;
+    overwrite_values(a, m, &old);
+    return MACKO_OK;
+  }
   if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
   if (!s && ops->move_values && macko_type_bytes(m->plan.stored_type) != macko_type_bytes(next.plan.stored_type))
     s = ops->move_values(&next, &starts, err);

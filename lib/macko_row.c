@@ -2,8 +2,7 @@
  * from meshes need: a base column per row, and long gaps in a list of their own, so that one costs four bytes instead of
  * gap / 2^b padding entries. There is no padding, and row_ptr is CSR's. */
 #include "cost.h"
-#include "macko_parts.h"
-#include "product.h"
+#include "macko_row.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -195,53 +194,17 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
 
 /* ---- decode ---- */
 
-typedef struct {
-  const macko_section *row_ptr;
-  const void *base;
-  const int32_t *block_base;
-  const uint8_t *gaps;
-  const uint32_t *long_ptr, *long_gaps;
-  int64_t bias;
-  int mode, base_bytes, b;
-} row_reader;
-
-static row_reader open_rows(const macko_matrix *m)
-{
-  return (row_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "base"), macko_section_data(m, "block_base"),
-                      macko_section_data(m, "gaps"), macko_section_data(m, "long_ptr"), macko_section_data(m, "long_gaps"),
-                      m->plan.params[MACKO_PARAM_BASE_BIAS], (int)m->plan.params[MACKO_PARAM_BASE_MODE],
-                      (int)m->plan.params[MACKO_PARAM_BASE_BYTES], m->plan.delta_bits};
-}
-
-static inline int64_t row_start(const row_reader *r, int64_t i)
-{
-  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
-}
-
-static inline int64_t base_column(const row_reader *r, int64_t i)
-{
-  int64_t reference = r->mode == MACKO_BASE_DIAGONAL ? i : r->mode == MACKO_BASE_BLOCK ? r->block_base[i / MACKO_BASE_ROWS] : 0;
-  return reference + r->bias + macko_unsigned_at(r->base, r->base_bytes, i);
-}
-
-/* Gap before entry p; *next_long walks the row's long gaps. */
-static inline __attribute__((always_inline)) int64_t next_gap(const row_reader *r, int b, int64_t p, uint32_t *next_long)
-{
-  uint32_t code = macko_gap_code(r->gaps, b, p);
-  return code == (1u << b) - 1 ? r->long_gaps[(*next_long)++] : code + 1;
-}
-
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
-  row_reader r = open_rows(m);
+  macko_row_reader r = macko_open_rows(m);
   macko_value_stream v = macko_stream_of(m);
   (void)err;
-  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = row_start(&r, i);
+  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = macko_row_start(&r, i);
   for (int64_t i = 0; cols && i < m->nrows; i++) {
     uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
-    int64_t p = row_start(&r, i), end = row_start(&r, i + 1), col = base_column(&r, i);
+    int64_t p = macko_row_start(&r, i), end = macko_row_start(&r, i + 1), col = macko_base_column(&r, i);
     if (p < end) cols[p] = col;
-    for (p++; p < end; p++) cols[p] = col += next_gap(&r, r.b, p, &next_long);
+    for (p++; p < end; p++) cols[p] = col += macko_next_gap(&r, r.b, p, &next_long);
   }
   if (values) macko_read_values(&m->plan, m->value_type, &v, 0, 1, m->nnz, values, 0);
   return MACKO_OK;
@@ -268,19 +231,22 @@ static macko_status validate_sections(const macko_matrix *m, macko_error *err)
   return s;
 }
 
-static macko_status validate_row(const macko_matrix *m, const row_reader *r, int64_t i, macko_error *err)
+static macko_status validate_row(const macko_matrix *m, const macko_row_reader *r, int64_t i, macko_error *err)
 {
-  int64_t p = row_start(r, i), end = row_start(r, i + 1), col = base_column(r, i);
+  int64_t p = macko_row_start(r, i), end = macko_row_start(r, i + 1), col = macko_base_column(r, i);
   uint32_t next = r->long_ptr ? r->long_ptr[i] : 0, long_end = r->long_ptr ? r->long_ptr[i + 1] : 0;
   if (p > end || end > m->nnz || next > long_end || long_end > m->plan.params[MACKO_PARAM_LONG_GAPS])
     return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld with long gaps %u to %u", (long long)i,
                       (long long)p, (long long)end, next, long_end);
   if (p == end) return MACKO_OK;
+  if (macko_gap_code(r->gaps, r->b, p))
+    return macko_fail(err, MACKO_CORRUPT, "row %lld has code %u before its first entry, not 0", (long long)i,
+                      macko_gap_code(r->gaps, r->b, p));
   for (p++; col >= 0 && col < m->ncols && p < end; p++) {
     if (macko_gap_code(r->gaps, r->b, p) == (1u << r->b) - 1 && next == long_end)
       return macko_fail(err, MACKO_CORRUPT, "row %lld has more long gaps than the %u listed for it", (long long)i,
                         long_end - r->long_ptr[i]);
-    int64_t gap = next_gap(r, r->b, p, &next);
+    int64_t gap = macko_next_gap(r, r->b, p, &next);
     col = gap ? col + gap : -1;
   }
   if (col < 0 || col >= m->ncols)
@@ -293,65 +259,12 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_sections(m, err);
   if (s) return s;
-  row_reader r = open_rows(m);
-  if (row_start(&r, 0) != 0 || row_start(&r, m->nrows) != m->nnz || (r.long_ptr && r.long_ptr[0] != 0))
+  macko_row_reader r = macko_open_rows(m);
+  if (macko_row_start(&r, 0) != 0 || macko_row_start(&r, m->nrows) != m->nnz || (r.long_ptr && r.long_ptr[0] != 0))
     return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)m->nnz);
   for (int64_t i = 0; !s && i < m->nrows; i++) s = validate_row(m, &r, i, err);
   return s;
 }
 
-/* ---- multiply ---- */
-
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b, macko_type stored,
-                                                              macko_type table, macko_type vector, macko_op op, int group)
-{
-  row_reader r = open_rows(m);
-  macko_value_stream v = macko_stream_of(m);
-  for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t begin = row_start(&r, i), end = row_start(&r, i + 1), col = base_column(&r, i);
-    uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
-    double sum[MACKO_GROUP] = {0};
-    if (op == MACKO_OP_T)
-      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
-    for (int64_t p = begin; p < end; p++) {
-      if (p > begin) col += next_gap(&r, b, p, &next_long);
-      double value = macko_value_at(stored, table, &v, p);
-      for (int j = 0; j < group; j++)
-        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
-        else macko_add_y(vector, q, j, col, value * sum[j]);
-    }
-    if (op == MACKO_OP_N)
-      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
-  }
-}
-
-/* What solvers do most: one f64 vector, for every codec and gap width a loop of its own. */
-static inline __attribute__((always_inline)) void one_vector(const macko_matrix *m, const macko_product *q, macko_type stored,
-                                                             macko_type table)
-{
-  switch (m->plan.delta_bits) {
-  case 1: multiply_as(m, q, 1, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
-  case 2: multiply_as(m, q, 2, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
-  case 4: multiply_as(m, q, 4, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
-  case 8: multiply_as(m, q, 8, stored, table, MACKO_F64, MACKO_OP_N, 1); break;
-  default: multiply_as(m, q, 16, stored, table, MACKO_F64, MACKO_OP_N, 1);
-  }
-}
-
-static void multiply(const macko_matrix *m, const macko_product *p)
-{
-  macko_type stored = m->plan.stored_type;
-  int plain = p->op == MACKO_OP_N && p->vector_type == MACKO_F64 && p->k == 1;
-#define ANY(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, m->plan.stored_type, m->value_type, vector, op, group)
-#define F64(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, MACKO_F64, MACKO_F64, vector, op, group)
-  if (plain && stored == MACKO_F64) one_vector(m, p, MACKO_F64, MACKO_F64);
-  else if (plain && stored == MACKO_F32) one_vector(m, p, MACKO_F32, MACKO_F32);
-  else if (plain && stored == MACKO_I8) one_vector(m, p, MACKO_I8, MACKO_I8);
-  else if (plain && stored == MACKO_U8 && m->value_type == MACKO_F64) one_vector(m, p, MACKO_U8, MACKO_F64);
-  else if (plain && stored == MACKO_U16 && m->value_type == MACKO_F64) one_vector(m, p, MACKO_U16, MACKO_F64);
-  else if (stored == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
-  else MACKO_FOR_GROUPS(p, ANY)
-}
-
 const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL, encode_pattern, write_values, NULL,
-                                           NULL,         decode,      validate, multiply};
+                                           NULL,         decode,      validate, macko_row_multiply};

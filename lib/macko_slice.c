@@ -2,6 +2,7 @@
  * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
 #include "cost.h"
+#include "differences.h"
 #include "macko_blocks.h"
 #include "macko_slice.h"
 
@@ -72,21 +73,26 @@ static void find_base(const macko_csr *a, csr_slice *c)
 static int is_uniform(const macko_csr *a, const csr_slice *c)
 {
   int64_t longest = c->begin[c->longest], first = macko_csr_col(a, longest);
-  for (int l = 0; l < c->lanes; l++) {
-    int64_t base = c->length[l] ? macko_csr_col(a, c->begin[l]) : 0;
-    for (int64_t k = 1; k < c->length[l]; k++)
-      if (macko_csr_col(a, c->begin[l] + k) - base != macko_csr_col(a, longest + k) - first) return 0;
-  }
+  for (int l = 0; l < c->lanes; l++)
+    if (c->length[l] > 1 &&
+        macko_or_differences(a, longest + 1, c->begin[l] + 1, c->length[l] - 1, macko_csr_col(a, c->begin[l]) - first))
+      return 0;
   return 1;
 }
 
 static int gap_width(const macko_csr *a, const csr_slice *c)
 {
   uint64_t any = 0;
-  for (int l = 0; l < c->lanes; l++)
-    for (int64_t k = 1; k < c->length[l]; k++)
-      any |= (uint64_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
+  for (int l = 0; l < c->lanes; l++) any |= macko_or_differences(a, c->begin[l], c->begin[l] + 1, c->length[l] - 1, 1);
   return macko_slice_gap_bits(any);
+}
+
+/* Values of rows further on, of which a slice that is no stencil reads too few for the hardware to follow. */
+static void prefetch_values(const macko_csr *a, int64_t row)
+{
+  if (row >= a->nrows) return;
+  const char *values = (const char *)a->values + macko_csr_row(a, row) * macko_type_bytes(a->value_type);
+  for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
 static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencils, int64_t slice, csr_slice *c)
@@ -104,10 +110,26 @@ static void look_at_slice(const macko_csr *a, const uint16_t *order, int stencil
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
   c->s.steps = (uint32_t)c->length[c->longest];
+  if (stencils && !order) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
   if (stencils && !order && macko_find_stencil(a, start, c->lanes, c->stencil, &c->s)) return;
   c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = gap_width(a, c);
+}
+
+/* Codes of the gaps of a row of entries p .. end - 1, a word after the other for its lane. */
+static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end, int bits,
+                                                             uint32_t *gaps)
+{
+  uint32_t word = 0;
+  int shift = 0;
+  for (p++; p < end; p++) {
+    word |= (uint32_t)(macko_index(type, a->cols, p) - macko_index(type, a->cols, p - 1) - 1) << shift;
+    shift += bits;
+    if (shift < 32 && p + 1 < end) continue;
+    *gaps = word, gaps += MACKO_SLICE_ROWS;
+    word = 0, shift = 0;
+  }
 }
 
 /* The words of the slice's block, into words (zeroed). */
@@ -123,10 +145,9 @@ static void write_block(const macko_csr *a, const csr_slice *c, uint32_t *words)
   for (int l = 0; l < c->lanes; l++) {
     macko_put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
     if (c->length[l]) macko_put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(base_distance(a, c, l) - c->s.base));
-    for (int64_t k = 1; bits && k < c->length[l]; k++) {
-      uint32_t code = (uint32_t)(macko_csr_col(a, c->begin[l] + k) - macko_csr_col(a, c->begin[l] + k - 1) - 1);
-      macko_put_slice_gap(gaps, bits, k - 1, l, code);
-    }
+    if (!bits) continue;
+    if (a->col_type == MACKO_I32) write_gaps(a, MACKO_I32, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
+    else write_gaps(a, MACKO_I64, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
   }
   for (int64_t k = 1; !bits && k < c->s.steps; k++)
     gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));
@@ -148,11 +169,20 @@ static macko_status fill_buffer(const macko_csr *a, const csr_slice *c, macko_bl
   return MACKO_OK;
 }
 
+/* Two chains of multiplications, which run side by side. */
 static uint64_t hash_words(const uint32_t *words, int64_t count)
 {
-  uint64_t h = (uint64_t)count;
-  for (int64_t i = 0; i < count; i++) h = (h ^ words[i]) * 0x9e3779b97f4a7c15u, h ^= h >> 29;
-  return h;
+  const uint64_t factor = 0x9e3779b97f4a7c15u;
+  uint64_t one = (uint64_t)count, other = ~one, pair[2];
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    memcpy(pair, words + i, sizeof pair);
+    one = (one ^ pair[0]) * factor, one ^= one >> 29;
+    other = (other ^ pair[1]) * factor, other ^= other >> 29;
+  }
+  for (; i < count; i++) one = (one ^ words[i]) * factor, one ^= one >> 29;
+  one = (one ^ other >> 32 ^ other << 32) * factor;
+  return one ^ one >> 29;
 }
 
 /* ---- plan ---- */
@@ -232,6 +262,48 @@ static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const 
   return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
 }
 
+/* The best that sorted rows could be: no padding, no block, x as it lies everywhere. */
+static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_cost *cost)
+{
+  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
+  p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+  return with_values(a, cost, &p);
+}
+
+/* Slots of a few windows of rows without their blocks: every 16th window, or the one in the middle. */
+static void sample(const macko_csr *a, int sorted, macko_slice_facts *p)
+{
+  enum { EVERY = 16, SLICES = WINDOW / MACKO_SLICE_ROWS };
+  csr_slice c;
+  uint16_t order[WINDOW];
+  int64_t windows = (a->nrows + WINDOW - 1) / WINDOW;
+  memset(p, 0, sizeof *p);
+  for (int64_t w = windows > EVERY / 2 ? EVERY / 2 : windows / 2; w < windows; w += EVERY) {
+    if (sorted) sort_window(a, w * WINDOW, order);
+    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < a->nrows; i++) {
+      look_at_slice(a, sorted ? order : NULL, !sorted, i, &c);
+      count_slice(a, &c, p);
+      for (int l = 0; l < c.lanes && c.s.stencil; l++) p->streamed += c.length[l]; /* those of stencils too */
+    }
+  }
+}
+
+int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2])
+{
+  const macko_csr *a = csr;
+  const macko_cost *cost = macko_cost_of(options);
+  for (int sorted = 0; sorted < 2; sorted++) {
+    macko_slice_facts p;
+    sample(a, sorted, &p);
+    if (!p.streamed) return 0;
+    double scale = (double)macko_csr_nnz(a) / (double)p.streamed;
+    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform + (double)p.run * cost->run +
+                                         (double)p.listed * cost->listed + (double)p.walked * cost->walked);
+    estimates[sorted].slots = scale * (double)(p.uniform + p.run + p.listed + p.walked);
+  }
+  return 1;
+}
+
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -243,11 +315,12 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   macko_status s = f->slices(f->context, 0, stencils_allowed(a, options), &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
-  if (padding(&best) > a->nrows) {
+  macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
+  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted)) {
     s = f->slices(f->context, 1, 0, &sorted, err);
     if (s) return s;
-    macko_plan one = with_values(a, cost, &sorted), other = with_values(a, cost, &best);
-    if (macko_better(options, &one, &other)) best = sorted;
+    macko_plan one = with_values(a, cost, &sorted);
+    if (macko_better(options, &one, &unsorted)) best = sorted;
   }
   plan->bytes = plan_bytes(a, &best);
   plan->time = plan_time(a, cost, &best);

@@ -33,6 +33,9 @@ static inline int macko_slice_lanes(const slice_reader *r, int64_t slice)
 int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
                            int64_t p);
 
+/* The lengths of all its rows. */
+void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t lengths[MACKO_SLICE_ROWS]);
+
 static inline int64_t macko_lane_length(const slice_reader *r, const macko_slice *s, int lane)
 {
   if (s->stencil) return macko_stencil_lane(r, s, lane, MACKO_F64, NULL, NULL, 0);

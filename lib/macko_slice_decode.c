@@ -8,10 +8,13 @@
 
 static void decode_lengths(const slice_reader *r, int64_t *row_ptr)
 {
+  uint8_t stencil[MACKO_SLICE_ROWS];
   row_ptr[0] = 0;
-  for (int64_t i = 0; i < r->nrows; i++) {
-    macko_slice s = macko_slice_at(r->headers, i / MACKO_SLICE_ROWS);
-    row_ptr[macko_slice_row(r, i) + 1] = macko_lane_length(r, &s, (int)(i % MACKO_SLICE_ROWS));
+  for (int64_t i = 0; i < macko_slices_of(r->nrows); i++) {
+    macko_slice s = macko_slice_at(r->headers, i);
+    if (s.stencil) macko_stencil_lengths(r, &s, stencil);
+    for (int l = 0; l < macko_slice_lanes(r, i); l++)
+      row_ptr[macko_slice_row(r, i * MACKO_SLICE_ROWS + l) + 1] = s.stencil ? stencil[l] : macko_lane_length(r, &s, l);
   }
   for (int64_t i = 0; i < r->nrows; i++) row_ptr[i + 1] += row_ptr[i];
 }

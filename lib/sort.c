@@ -1,4 +1,5 @@
 /* Checks a caller's CSR; where rows are unsorted or hold duplicates, makes the copy that encoders read instead. */
+#include "differences.h"
 #include "format.h"
 #include "half.h"
 
@@ -38,26 +39,66 @@ static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
-/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row. */
-static inline __attribute__((always_inline)) int64_t scan_columns(const macko_csr *c, macko_type col_type, int *sorted)
+/* Of columns from .. past - 1: whether one is outside low .. high; *falls counts those that are not above the one before. */
+static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
 {
-  int unsorted = 0;
-  for (int64_t i = 0, p = 0; i < c->nrows; i++) {
-    int64_t end = macko_csr_row(c, i + 1), before = -1;
-    for (; p < end; p++) {
-      int64_t col = macko_index(col_type, c->cols, p) - c->index_base;
-      if ((uint64_t)col >= (uint64_t)c->ncols) return p;
-      unsorted |= col <= before;
-      before = col;
-    }
+  macko_pack outside = {0}, fallen = {0};
+  int64_t p = from;
+  int found = 0;
+  if (p == 0 && p < past) found = c[0] < low || c[0] > high, p = 1;
+  for (; p + MACKO_PACK <= past; p += MACKO_PACK) {
+    macko_pack here = macko_load_pack(c + p);
+    outside |= (here < low) | (here > high);
+    fallen -= here <= macko_load_pack(c + p - 1);
   }
-  *sorted = !unsorted;
+  for (; p < past; p++) found |= c[p] < low || c[p] > high, *falls += c[p] <= c[p - 1];
+  for (int l = 0; l < MACKO_PACK; l++) found |= outside[l], *falls += fallen[l];
+  return found;
+}
+
+/* The same of 64-bit columns. */
+static int scan_wide_block(const int64_t *c, int64_t from, int64_t past, int64_t low, int64_t high, int64_t *falls)
+{
+  int found = 0;
+  for (int64_t p = from; p < past; p++) {
+    found |= c[p] < low || c[p] > high;
+    *falls += p && c[p] <= c[p - 1];
+  }
+  return found;
+}
+
+static int is_outside(const macko_csr *c, int64_t p)
+{
+  return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
+}
+
+/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row: then they
+ * fall only where rows begin. */
+static int64_t scan_columns(const macko_csr *c, int *sorted)
+{
+  enum { BLOCK = 4096 };
+  int64_t nnz = macko_csr_nnz(c), falls = 0, low = c->index_base, high = low + c->ncols - 1;
+  for (int64_t from = 0; from < nnz; from += BLOCK) {
+    int64_t past = nnz - from < BLOCK ? nnz : from + BLOCK;
+    int found = c->col_type == MACKO_I64
+                    ? scan_wide_block(c->cols, from, past, low, high, &falls)
+                    : scan_block(c->cols, from, past, (int32_t)low, high < INT32_MAX ? (int32_t)high : INT32_MAX, &falls);
+    for (int64_t p = from; found && p < past; p++)
+      if (is_outside(c, p)) return p;
+  }
+  for (int64_t i = 1, before = 0; i < c->nrows; i++) {
+    int64_t p = macko_csr_row(c, i);
+    if (p == before || p == nnz) continue; /* after rows without entries */
+    falls -= macko_csr_col(c, p) <= macko_csr_col(c, p - 1);
+    before = p;
+  }
+  *sorted = falls == 0;
   return -1;
 }
 
 static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
 {
-  int64_t bad = c->col_type == MACKO_I64 ? scan_columns(c, MACKO_I64, sorted) : scan_columns(c, MACKO_I32, sorted), row = 0;
+  int64_t bad = scan_columns(c, sorted), row = 0;
   int base = c->index_base;
   if (bad < 0) return MACKO_OK;
   while (macko_csr_row(c, row + 1) <= bad) row++;

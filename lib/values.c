@@ -85,6 +85,7 @@ static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *e
 {
   macko_rows *r = rows;
   int64_t used = 0;
+  uint64_t before = 0;
   uint32_t *hash = calloc(HASH_SLOTS, sizeof *hash);
   void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(r->value_type)));
   macko_csr piece;
@@ -93,8 +94,12 @@ static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *e
   for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && used >= 0 && !s; first += step) {
     s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
     int64_t past = s ? 0 : macko_csr_row(&piece, piece.nrows);
-    for (int64_t p = s ? 0 : macko_csr_row(&piece, 0); p < past && used >= 0; p++)
-      if (code_of(macko_bits_at(r->value_type, piece.values, p), r->value_type, table, &used, hash) < 0) used = -1;
+    for (int64_t p = s ? 0 : macko_csr_row(&piece, 0); p < past && used >= 0; p++) {
+      uint64_t bits = macko_bits_at(r->value_type, piece.values, p);
+      if (used && bits == before) continue;
+      if (code_of(bits, r->value_type, table, &used, hash) < 0) used = -1;
+      before = bits;
+    }
   }
   free(hash), free(table);
   *distinct = used;
