@@ -71,7 +71,8 @@ macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, ma
 
 /* ---- the host's form back ---- */
 
-static macko_status fetch(const macko_device_matrix *d, int values, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+/* Everything, or what preparing looks at: where rows start and, in layout row, their gaps. */
+static macko_status fetch(const macko_device_matrix *d, int everything, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   macko_matrix *m = malloc(sizeof *m);
   macko_status s = MACKO_OK;
@@ -80,7 +81,7 @@ static macko_status fetch(const macko_device_matrix *d, int values, cudaStream_t
   m->nsections = 0;
   for (int i = 0; !s && i < d->m.nsections; i++) {
     const macko_section *from = &d->m.sections[i];
-    if (!values && holds_values(from->name)) continue;
+    if (!everything && (holds_values(from->name) || !strcmp(from->name, "cols"))) continue;
     s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
     if (!s)
       s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes, cudaMemcpyDeviceToHost, stream),
@@ -108,8 +109,8 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
   macko_matrix *host = NULL, no_data = d->m;
   macko_status s = MACKO_OK;
   no_data.nsections = 0;
-  /* Long rows are cut on the host. */
-  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE) s = fetch(d, 0, stream, &host, err);
+  /* Rows are shared out on the host. */
+  if (d->m.format != MACKO_FORMAT_MACKO || d->m.plan.layout != MACKO_LAYOUT_SLICE) s = fetch(d, 0, stream, &host, err);
   if (s) return s;
   d->ops = device_ops[d->m.format];
   s = d->ops->prepare(d, host ? host : &no_data, stream, err);

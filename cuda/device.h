@@ -30,8 +30,8 @@ struct macko_device_matrix {
 };
 
 typedef struct macko_device_ops {
-  /* Once after upload, and again after every refresh; host is the matrix that was uploaded. For one that was encoded on the device its
-   * sections have no data (nsections is 0), but those of the pattern of layouts row and paper. */
+  /* Once after upload, and again after every refresh; host is the matrix that was uploaded. One that was encoded on the
+   * device lacks sections "values", "dict" and "cols", and all of them in layout slice. */
   macko_status (*prepare)(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
   /* p->op is N: a transpose is a matrix of its own. Arguments checked: k >= 1, alpha != 0, A not empty. */
   macko_status (*multiply)(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
@@ -49,8 +49,7 @@ macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **
 /* Zeroed memory for the sections of d->m, whose data it sets. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
 
-/* What comes after the sections are written on the device: prepare, with a host's matrix that has no data but what layouts of long rows
- * need. Errors: those of prepare; OUT_OF_MEMORY, DEVICE. */
+/* What comes after the sections are written on the device: prepare. Errors: those of prepare; OUT_OF_MEMORY, DEVICE. */
 macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
 
 /* Copies the sections of matrix to d. Errors: OUT_OF_MEMORY, DEVICE. */

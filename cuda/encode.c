@@ -1,5 +1,6 @@
 /* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do (layout
- * paper, values of format dtans as codes beside coded gaps, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+ * paper, values of format dtans in narrow types but f32, rows that are unsorted or hold duplicates, errors that name a place) goes
+ * there and back. */
 #include "dtans_encode.h"
 #include "encoder.h"
 
@@ -18,11 +19,14 @@ typedef struct {
   void *row_ptr, *cols, *values;
 } host_copy;
 
-static macko_status fetch_array(const void *from, int64_t count, macko_type type, cudaStream_t stream, void **to, macko_error *err)
+static macko_status fetch_array(const void *from, int64_t count, macko_type type, cudaStream_t stream, void **to,
+                                macko_error *err)
 {
   size_t bytes = (size_t)(count * macko_type_bytes(type));
-  if (!(*to = malloc(bytes + 1))) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %zu bytes of a matrix on the GPU", bytes);
-  macko_status s = macko_cuda_status(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyDeviceToHost, stream), "copying a matrix from the GPU", err);
+  if (!(*to = malloc(bytes + 1)))
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %zu bytes of a matrix on the GPU", bytes);
+  macko_status s =
+      macko_cuda_status(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyDeviceToHost, stream), "copying a matrix from the GPU", err);
   return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), "copying a matrix from the GPU", err);
 }
 
@@ -47,8 +51,8 @@ static void free_copy(host_copy *copy)
   free(copy->row_ptr), free(copy->cols), free(copy->values);
 }
 
-static macko_status encode_on_host(const macko_csr *csr, const macko_options *options, cudaStream_t stream, macko_device_matrix **device,
-                                   macko_error *err)
+static macko_status encode_on_host(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                                   macko_device_matrix **device, macko_error *err)
 {
   host_copy copy;
   macko_matrix *m = NULL;
@@ -64,7 +68,8 @@ static macko_status encode_on_host(const macko_csr *csr, const macko_options *op
   return s;
 }
 
-static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr, cudaStream_t stream, int *moved, macko_error *err)
+static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr, cudaStream_t stream, int *moved,
+                                    macko_error *err)
 {
   host_copy copy;
   macko_matrix *m = NULL;
@@ -135,8 +140,8 @@ static macko_status encode(macko_encoder *e, const macko_options *options, macko
   return s;
 }
 
-macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, cudaStream_t stream, macko_device_matrix **device,
-                                    macko_error *err)
+macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                                    macko_device_matrix **device, macko_error *err)
 {
   macko_encoder e;
   int dtans = options && options->format == MACKO_FORMAT_DTANS;
@@ -149,8 +154,8 @@ macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *o
   else if (!s && e.readable) s = encode(&e, options, device, err);
   macko_close_encoder(&e);
   /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
-  if (s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable) return encode_on_host(csr, options, stream, device, err);
-  return s;
+  int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable;
+  return left_to_host ? encode_on_host(csr, options, stream, device, err) : s;
 }
 
 /* ---- new values ---- */
@@ -190,14 +195,16 @@ static void list_again(const macko_device_matrix *d, macko_matrix *m)
   if (dict && !macko_find_section(m, "dict")) m->sections[m->nsections++] = *dict;
 }
 
-static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream, macko_error *err)
+static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream,
+                                 macko_error *err)
 {
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < from->m.nsections; i++) {
     const macko_section *old = &from->m.sections[i];
     if (!strcmp(old->name, "values") || !strcmp(old->name, "dict")) continue;
-    s = macko_cuda_status(cudaMemcpyAsync(macko_device_data(to, old->name), old->data, (size_t)old->bytes, cudaMemcpyDeviceToDevice, stream),
-                          "copying the pattern", err);
+    s = macko_cuda_status(
+        cudaMemcpyAsync(macko_device_data(to, old->name), old->data, (size_t)old->bytes, cudaMemcpyDeviceToDevice, stream),
+        "copying the pattern", err);
   }
   return s;
 }
@@ -268,7 +275,8 @@ static macko_status check_refresh(const macko_device_matrix *d, const macko_csr 
                     (long long)d->m.ncols, macko_type_name(d->m.value_type));
 }
 
-macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream, int *moved, macko_error *err)
+macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream, int *moved,
+                                      macko_error *err)
 {
   macko_encoder e;
   int done = 0, changed = 0;

@@ -66,8 +66,8 @@ cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_p
                                cudaStream_t stream);
 
 /* Sets *differs where a slice's block is not the one it was given. */
-cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks, int *differs,
-                                 cudaStream_t stream);
+cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
+                                 int *differs, cudaStream_t stream);
 
 /* Headers whose values start where elements of that size want them; starts holds those of all slices. */
 cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream);

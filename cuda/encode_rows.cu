@@ -1,5 +1,5 @@
-/* Layout row and format csr from a csr in device memory, a warp a row; and the check that a csr is fit to be read. The rules are those of
- * lib/macko_row.c, lib/csr.c and lib/sort.c. */
+/* Layout row and format csr from a csr in device memory, a warp a row; and the check that a csr is fit to be read. The rules are
+ * those of lib/macko_row.c, lib/csr.c and lib/sort.c. */
 #include "encode.cuh"
 
 /* ---- the check ---- */
@@ -120,7 +120,8 @@ static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
   int64_t row = warp_number();
   if (row >= a.nrows) return;
   uint32_t code, count = 0;
-  for (int64_t p = row_start(a, row) + 1 + lane_number(), end = row_start(a, row + 1); p < end; p += LANES) count += is_long(a, w, p, &code);
+  for (int64_t p = row_start(a, row) + 1 + lane_number(), end = row_start(a, row + 1); p < end; p += LANES)
+    count += is_long(a, w, p, &code);
   count = __reduce_add_sync(ALL_LANES, count);
   if (lane_number() == 0) w.long_ptr[row + 1] = count;
 }
@@ -203,7 +204,8 @@ static cudaError_t sum_up(uint32_t *counts, int64_t n, uint32_t *room, cudaStrea
   return cudaGetLastError();
 }
 
-extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room, cudaStream_t stream)
+extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room,
+                                        cudaStream_t stream)
 {
   row_writer w = writer_of(d);
   cudaError_t error = cudaSuccess;
@@ -245,7 +247,8 @@ static __global__ void compare_row_ptr_kernel(macko_device_csr a, const void *ro
   if (i <= a.nrows && index_at(type, row_ptr, i) != row_start(a, i)) *differs = 1;
 }
 
-extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs, cudaStream_t stream)
+extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
+                                             cudaStream_t stream)
 {
   const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
   compare_row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type, differs);

@@ -1,5 +1,6 @@
-/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal blocks once
- * (lib/macko_blocks.c), and a warp writes header and block. The rules are those of lib/macko_slice.c and lib/macko_stencil.c. */
+/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal
+ * blocks once (lib/macko_blocks.c), and a warp writes header and block. The rules are those of lib/macko_slice.c and
+ * lib/macko_stencil.c. */
 #include "encode.cuh"
 
 /* ---- the order of rows ---- */
@@ -12,7 +13,8 @@ static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
   __shared__ int length[MACKO_SLICE_WINDOW];
   int64_t start = (int64_t)blockIdx.x * MACKO_SLICE_WINDOW;
   int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW, place[MINE] = {};
-  for (int i = threadIdx.x; i < count; i += SORT_THREADS) length[i] = (int)(row_start(a, start + i + 1) - row_start(a, start + i));
+  for (int i = threadIdx.x; i < count; i += SORT_THREADS)
+    length[i] = (int)(row_start(a, start + i + 1) - row_start(a, start + i));
   __syncthreads();
   for (int j = 0; j < count; j++)
 #pragma unroll
@@ -35,8 +37,9 @@ extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *o
 
 /* ---- stencils ---- */
 
-/* Makes *s and steps the stencil of the warp's rows, if they are one: their distances from the diagonal merged, smallest first. */
-static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r, int64_t first_row, macko_stencil_step *steps, macko_slice *s)
+/* Makes *s and steps the stencil of the warp's rows, if they are one: their distances from the diagonal, smallest first. */
+static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r, int64_t first_row, macko_stencil_step *steps,
+                                    macko_slice *s)
 {
   uint32_t count = 0, limit = s->steps + s->steps / 2 + 1;
   if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return false;
@@ -73,7 +76,8 @@ struct warp_slice {
 static __device__ void find_base(warp_slice *w)
 {
   bool any = w->r.length > 0;
-  int low = __reduce_min_sync(ALL_LANES, any ? w->distance : INT32_MAX), high = __reduce_max_sync(ALL_LANES, any ? w->distance : INT32_MIN);
+  int low = __reduce_min_sync(ALL_LANES, any ? w->distance : INT32_MAX),
+      high = __reduce_max_sync(ALL_LANES, any ? w->distance : INT32_MIN);
   if (low > high) return;
   w->s.base = low;
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
@@ -189,7 +193,8 @@ static __global__ void describe_kernel(macko_device_csr a, macko_device_slices a
   all.sources[slice] = macko_slice_source{at, w.s.base};
 }
 
-extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int stencils, const macko_device_slices *s, cudaStream_t stream)
+extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int stencils, const macko_device_slices *s,
+                                             cudaStream_t stream)
 {
   if (s->slices) describe_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, stencils);
   return cudaGetLastError();
@@ -217,7 +222,8 @@ extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const ma
   return cudaGetLastError();
 }
 
-static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks, int *differs)
+static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks,
+                                      int *differs)
 {
   int64_t slice = warp_number();
   if (slice >= all.slices) return;
@@ -247,8 +253,8 @@ extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *star
 
 /* ---- is the pattern still that of the csr? ---- */
 
-static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks, const uint16_t *order,
-                                           int *differs, int *stencils_differ)
+static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks,
+                                           const uint16_t *order, int *differs, int *stencils_differ)
 {
   int64_t position = thread_number();
   lane_row r = row_at(a, order, position);
@@ -268,8 +274,8 @@ static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *h
   if (length != r.length) *differs = 1;
 }
 
-extern "C" cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs, int *stencils_differ,
-                                            cudaStream_t stream)
+extern "C" cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
+                                            int *stencils_differ, cudaStream_t stream)
 {
   if (a->nrows)
     compare_rows_kernel<<<blocks_for(a->nrows), ENCODE_THREADS, 0, stream>>>(

@@ -1,5 +1,5 @@
-/* The value codecs on the GPU: what can hold the values, the dictionary, and the stream of layouts slice and row. The rules are those of
- * lib/values.c, the arithmetic is lib/convert.h. */
+/* The value codecs on the GPU: what can hold the values, the dictionary, and the stream of layouts slice and row. The rules are
+ * those of lib/values.c, the arithmetic is lib/convert.h. */
 #include "encode.cuh"
 
 enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few ask for the same shared counters */
@@ -72,7 +72,8 @@ static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
 /* Ends early where there are too many; every thread that has not noticed adds one at most. */
 static __global__ void collect_kernel(macko_device_csr a, macko_device_dictionary d)
 {
-  for (int64_t p = thread_number(); p < a.nnz && *(volatile unsigned *)d.used <= MACKO_DICT_LIMIT; p += (int64_t)gridDim.x * blockDim.x)
+  for (int64_t p = thread_number(); p < a.nnz && *(volatile unsigned *)d.used <= MACKO_DICT_LIMIT;
+       p += (int64_t)gridDim.x * blockDim.x)
     insert(d, value_bits(a, p));
 }
 
@@ -90,17 +91,20 @@ extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const mac
 /* ---- the stream ---- */
 
 /* Calls f(p, slot, rank) for the entries of the stream: rank rises in the order in which the host writes them. */
-template <typename F> static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
+template <typename F>
+static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
 {
   int64_t slice = warp_number(), position = slice * MACKO_SLICE_ROWS + lane_number();
   if (position >= a.nrows) return;
   macko_slice s = macko_slice_at(headers, slice);
   if (s.stencil) return;
   lane_row r = row_at(a, order, position);
-  for (int k = 0; k < r.length; k++) f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k);
+  for (int k = 0; k < r.length; k++)
+    f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k);
 }
 
-template <typename F> static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
+template <typename F>
+static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
 {
   walk_slice(a, headers, order, size, f);
 }
@@ -111,13 +115,14 @@ template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
   if (p < nnz) f(p, p, (uint64_t)p);
 }
 
-template <typename F> static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
+template <typename F>
+static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
 {
   int size = (int)macko_type_bytes(d->m.plan.stored_type);
   if (!a->nnz) return cudaSuccess;
   if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout == MACKO_LAYOUT_SLICE)
-    slices_kernel<<<blocks_for(a->nrows + LANES), ENCODE_THREADS, 0, stream>>>(*a, (const uint32_t *)macko_device_data(d, "slices"),
-                                                                              (const uint16_t *)macko_device_data(d, "order"), size, f);
+    slices_kernel<<<blocks_for(a->nrows + LANES), ENCODE_THREADS, 0, stream>>>(
+        *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"), size, f);
   else entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
   return cudaGetLastError();
 }
@@ -132,8 +137,8 @@ struct rank_values {
   }
 };
 
-extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *d,
-                                         cudaStream_t stream)
+extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *m,
+                                         const macko_device_dictionary *d, cudaStream_t stream)
 {
   cudaError_t error = cudaMemsetAsync(d->ranks, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *d->ranks, stream);
   return error ? error : walk(a, m, rank_values{*a, *d}, stream);
@@ -154,9 +159,10 @@ struct put_value {
   }
 };
 
-extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *dictionary,
-                                          cudaStream_t stream)
+extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *m,
+                                          const macko_device_dictionary *dictionary, cudaStream_t stream)
 {
   macko_device_dictionary none = {};
-  return walk(a, m, put_value{*a, dictionary ? *dictionary : none, macko_device_data(m, "values"), m->m.plan.stored_type}, stream);
+  return walk(a, m, put_value{*a, dictionary ? *dictionary : none, macko_device_data(m, "values"), m->m.plan.stored_type},
+              stream);
 }

@@ -9,7 +9,8 @@ enum { ANSWER_BYTES = 1024 };
 
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err)
 {
-  if (e->nrooms == MACKO_ENCODER_ROOMS) return macko_fail(err, MACKO_LIMIT, "an encoder with more than %d rooms", MACKO_ENCODER_ROOMS);
+  if (e->nrooms == MACKO_ENCODER_ROOMS)
+    return macko_fail(err, MACKO_LIMIT, "an encoder with more than %d rooms", MACKO_ENCODER_ROOMS);
   macko_status s = macko_device_alloc(bytes > 0 ? bytes : 1, "room to encode in", room, err);
   if (!s) e->rooms[e->nrooms++] = *room;
   return s;
@@ -59,8 +60,8 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
 {
   macko_device_check check;
   *e = (macko_encoder){.csr = *csr, .stream = stream};
-  e->a = (macko_device_csr){csr->row_ptr, csr->cols, csr->values, csr->row_ptr_type, csr->col_type, csr->value_type, csr->index_base,
-                            csr->nrows, csr->ncols, 0};
+  e->a = (macko_device_csr){csr->row_ptr,    csr->cols,       csr->values, csr->row_ptr_type, csr->col_type,
+                            csr->value_type, csr->index_base, csr->nrows,  csr->ncols,        0};
   macko_status s = macko_encoder_room(e, ANSWER_BYTES, &e->answer, err);
   if (!s) s = count_entries(e, err);
   if (s || e->a.nnz < 0 || (e->a.nnz && (!csr->cols || !csr->values))) return s;
@@ -87,10 +88,10 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
   return s;
 }
 
-/* Blocks take a word or less an entry, nearly always; where they take more, it is known how much after the first time. */
+/* Blocks take half a word an entry or less, nearly always; where they take more, it is known how much after the first time. */
 static macko_status describe(macko_encoder *e, int stencils, macko_device_slices *d, macko_error *err)
 {
-  unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 256 * d->slices);
+  unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 64 * d->slices);
   macko_status s = MACKO_OK;
   d->used = e->answer;
   do {
@@ -148,7 +149,8 @@ static macko_status survey(void *context, int sorted, int stencils, macko_slice_
   if (!s) s = describe(e, stencils, &v->device, err);
   if (s) return s;
   v->records = malloc(slices * sizeof *v->records + 1), v->places = malloc(slices * sizeof *v->places + 1);
-  if (!v->records || !v->places) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to place the blocks of %zu slices", slices);
+  if (!v->records || !v->places)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to place the blocks of %zu slices", slices);
   s = read_back(e, v->records, v->device.records, slices * sizeof *v->records, err);
   return s ? s : place_blocks(e, v, facts, err);
 }
@@ -228,10 +230,13 @@ macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, 
   macko_status s = macko_encoder_room(e, (int64_t)bytes, &places, err);
   if (!s) s = send(e, places, v->places, bytes, err);
   if (!s) s = clear_answer(e, err);
-  if (!s) s = macko_cuda_status(macko_write_slices(&v->device, places, macko_device_data(d, "slices"), blocks, e->stream), "writing slices", err);
+  if (!s)
+    s = macko_cuda_status(macko_write_slices(&v->device, places, macko_device_data(d, "slices"), blocks, e->stream),
+                          "writing slices", err);
   if (!s) s = macko_cuda_status(macko_compare_blocks(&v->device, places, blocks, e->answer, e->stream), "comparing blocks", err);
   if (!s && order)
-    s = macko_cuda_status(cudaMemcpyAsync(order, v->device.order, (size_t)e->a.nrows * 2, cudaMemcpyDeviceToDevice, e->stream), "copying", err);
+    s = macko_cuda_status(cudaMemcpyAsync(order, v->device.order, (size_t)e->a.nrows * 2, cudaMemcpyDeviceToDevice, e->stream),
+                          "copying", err);
   if (!s) s = read_back(e, &differs, e->answer, sizeof differs, err);
   if (s || !differs) return s;
   e->mistaken = 1;
@@ -243,7 +248,8 @@ macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d,
   int64_t slices = macko_slices_of(d->m.nrows);
   uint32_t *headers = malloc((size_t)slices * MACKO_SLICE_WORDS * 4 + 1), *starts = malloc((size_t)slices * 4 + 1), units = 0;
   void *room = NULL, *section = macko_device_data(d, "slices");
-  macko_status s = headers && starts ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld slices", (long long)slices);
+  macko_status s =
+      headers && starts ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld slices", (long long)slices);
   if (!s) s = read_back(e, headers, section, (size_t)slices * MACKO_SLICE_WORDS * 4, err);
   for (int64_t i = 0; !s && i < slices; i++) {
     macko_slice slice = macko_slice_at(headers, i);
@@ -270,7 +276,8 @@ static int by_rank(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
-/* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the host's is. */
+/* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
+ * host's is. */
 static macko_status number_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   const macko_device_dictionary *set = &e->dictionary;
@@ -281,7 +288,8 @@ static macko_status number_values(macko_encoder *e, macko_device_matrix *d, mack
   uint32_t *codes = calloc(slots, sizeof *codes);
   appearance *found = malloc((size_t)(d->m.plan.table + 1) * sizeof *found);
   void *table = calloc((size_t)dict->bytes + 1, 1);
-  macko_status s = keys && codes && found && table ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
+  macko_status s =
+      keys && codes && found && table ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
   if (!s) s = read_back(e, keys, set->keys, 2 * slots * sizeof *keys, err);
   for (size_t i = 0; !s && i < slots; i++)
     if (ranks[i] != ~0ull && count < d->m.plan.table) found[count++] = (appearance){ranks[i], (uint32_t)i};
@@ -308,7 +316,8 @@ macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, 
 
 /* ---- comparing ---- */
 
-macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ, macko_error *err)
+macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ,
+                                   macko_error *err)
 {
   int *answer = e->answer, differ[2] = {0};
   macko_status s = clear_answer(e, err);

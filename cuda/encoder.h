@@ -50,6 +50,7 @@ macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d,
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
 /* Whether rows have other lengths than in *d, or stencils other values. */
-macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ, macko_error *err);
+macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ,
+                                   macko_error *err);
 
 #endif

@@ -1,11 +1,11 @@
-/* A value as bits, and stored as another type: the arithmetic of the value codecs, shared by the encoders on the host and on the GPU. */
+/* A value as bits, and stored as another type: the arithmetic of the value codecs, shared by the encoders on host and GPU. */
 #ifndef MACKO_CONVERT_H
 #define MACKO_CONVERT_H
 
 #include "half.h"
 #include "macko.h"
 
-/* Between float and double a NaN keeps its upper payload bits and becomes quiet. Hosts do so; a GPU gives the same NaN for all. */
+/* Between float and double a NaN keeps its upper payload bits and becomes quiet. Hosts do so; a GPU knows one NaN. */
 MACKO_INLINE float macko_f64_to_f32(double v)
 {
 #ifdef __CUDA_ARCH__
@@ -73,29 +73,39 @@ MACKO_INLINE float macko_round_to_odd(double v)
   return macko_float_from_bits(bits);
 }
 
-/* Value number i of array, stored as type `to`, as bits. */
-MACKO_INLINE uint32_t macko_convert(macko_type from, macko_type to, const void *array, int64_t i)
+/* Element i as float, which no array but one of doubles needs more than: its bits pass, those of a signalling NaN too. */
+MACKO_INLINE float macko_single_at(macko_type type, const void *array, int64_t i)
 {
-  double v = macko_float_at(from, array, i);
-  switch (to) {
-  case MACKO_F32: return macko_bits_from_float(macko_f64_to_f32(v));
-  case MACKO_F16: return macko_f32_to_f16(macko_round_to_odd(v));
-  case MACKO_BF16: return macko_f32_to_bf16(macko_round_to_odd(v));
-  default: return v >= -128 && v <= 127 ? (uint8_t)(int8_t)v : 0;
+  switch (type) {
+  case MACKO_F32: return macko_float_from_bits(((const uint32_t *)array)[i]);
+  case MACKO_F16: return macko_f16_to_f32(((const uint16_t *)array)[i]);
+  case MACKO_BF16: return macko_bf16_to_f32(((const uint16_t *)array)[i]);
+  default: return ((const int8_t *)array)[i];
   }
 }
 
-/* The bits, in type `to`, of a value stored as type `from`. */
+MACKO_INLINE uint32_t macko_narrow_single(macko_type to, float f)
+{
+  return to == MACKO_F32 ? macko_bits_from_float(f) : to == MACKO_F16 ? macko_f32_to_f16(f) : macko_f32_to_bf16(f);
+}
+
+/* Value number i of array, stored as type `to`, as bits. */
+MACKO_INLINE uint32_t macko_convert(macko_type from, macko_type to, const void *array, int64_t i)
+{
+  if (from != MACKO_F64 && to != MACKO_I8) return macko_narrow_single(to, macko_single_at(from, array, i));
+  double v = macko_float_at(from, array, i);
+  if (to == MACKO_I8) return v >= -128 && v <= 127 ? (uint8_t)(int8_t)v : 0;
+  return macko_narrow_single(to, to == MACKO_F32 ? macko_f64_to_f32(v) : macko_round_to_odd(v));
+}
+
+/* The bits, in type `to`, of a value stored as type `from`, which is not f64. */
 MACKO_INLINE uint64_t macko_widen(macko_type from, macko_type to, const void *array, int64_t i)
 {
-  double v = macko_float_at(from, array, i);
   uint64_t bits;
-  switch (to) {
-  case MACKO_F64: memcpy(&bits, &v, 8); return bits;
-  case MACKO_F32: return macko_bits_from_float(macko_f64_to_f32(v));
-  case MACKO_F16: return macko_f32_to_f16(macko_f64_to_f32(v));
-  default: return macko_f32_to_bf16(macko_f64_to_f32(v));
-  }
+  if (to != MACKO_F64) return macko_narrow_single(to, macko_single_at(from, array, i));
+  double v = macko_float_at(from, array, i);
+  memcpy(&bits, &v, 8);
+  return bits;
 }
 
 /* 1 if value i comes back with the same bits from type `to`. */

@@ -1,5 +1,5 @@
-/* What planning asks of a matrix: counts that depend on its entries. lib/ counts in host memory, libmacko_cuda in device memory; what is
- * chosen by them, and the words for it, come from the same code. */
+/* What planning asks of a matrix: counts that depend on its entries. lib/ counts in host memory, libmacko_cuda in device memory;
+ * what is chosen by them, and the words for it, come from the same code. */
 #ifndef MACKO_FACTS_H
 #define MACKO_FACTS_H
 

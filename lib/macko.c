@@ -13,6 +13,11 @@ static const macko_layout_ops *layout_ops(macko_layout layout)
   return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
+static macko_values wanted_values(const macko_options *options)
+{
+  return options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values;
+}
+
 static int64_t stream_bytes(const macko_facts *f, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
 {
   int64_t size = macko_type_bytes(codec->stored_type);
@@ -86,7 +91,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_plan both[2] = {{0}};
   if (f->csr->ncols > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)f->csr->ncols);
-  macko_status s = macko_codecs_by(&f->values, options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, wanted_values(options), codecs, &count, err);
   for (int i = 0; !s && i < 2; i++) {
     macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
     macko_plan candidate = {0};
@@ -168,8 +173,9 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
   int count;
-  if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
-  macko_status s = macko_codecs_by(&f->values, m->options.layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : m->options.values, codecs, &count, err);
+  /* Where all slices are stencils, there is nothing to choose for. */
+  if (m->format != MACKO_FORMAT_MACKO || !ops->value_slots(f->nnz, &next, 8)) return *plan = next, MACKO_OK;
+  macko_status s = macko_codecs_by(&f->values, wanted_values(&m->options), codecs, &count, err);
   if (s) return s;
   next.bytes -= stream_bytes(f, ops, &m->plan, &old);
   next.time -= stream_time(f, &m->options, ops, &m->plan, &old);

@@ -82,8 +82,10 @@ static int list_row(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   const int64_t *params = m->plan.params;
   int n = 0;
   list_section(list, &n, "row_ptr", macko_index_type(m->nnz), m->nrows + 1);
-  if (params[MACKO_PARAM_BASE_BYTES]) list_section(list, &n, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows);
-  if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK) list_section(list, &n, "block_base", MACKO_I32, macko_base_blocks(m->nrows));
+  if (params[MACKO_PARAM_BASE_BYTES])
+    list_section(list, &n, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows);
+  if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
+    list_section(list, &n, "block_base", MACKO_I32, macko_base_blocks(m->nrows));
   list_section(list, &n, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.delta_bits));
   if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_ptr", MACKO_U32, m->nrows + 1);
   if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_gaps", MACKO_U32, params[MACKO_PARAM_LONG_GAPS]);
@@ -100,6 +102,7 @@ macko_status macko_add_pattern(macko_matrix *m, macko_error *err)
   macko_section list[MACKO_MAX_SECTIONS];
   int n = macko_pattern_sections(m, list);
   macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < n; i++) s = macko_add_section(m, list[i].name, list[i].type, list[i].bytes / macko_type_bytes(list[i].type), err);
+  for (int i = 0; !s && i < n; i++)
+    s = macko_add_section(m, list[i].name, list[i].type, list[i].bytes / macko_type_bytes(list[i].type), err);
   return s;
 }

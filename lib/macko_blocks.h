@@ -24,8 +24,8 @@ typedef struct {
 macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error *err);
 void macko_close_blocks(macko_block_set *set);
 
-/* Start of a block: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been written so far, to be
- * compared with the buffer; NULL where equal hashes are taken for equal blocks. */
+/* Start of a block: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been written so
+ * far, to be compared with the buffer; NULL where equal hashes are taken for equal blocks. */
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new);
 
 static inline int macko_block_align(const macko_slice *s)
@@ -35,8 +35,8 @@ static inline int macko_block_align(const macko_slice *s)
 
 enum { MACKO_SIDE_BY_SIDE = 8 };
 
-/* Adds a slice with so many entries to the counts. Bit i of in_line: the rows of lanes 8 i .. 8 i + 7 are equally long and begin one
- * column after the other. */
+/* Adds a slice with so many entries to the counts. Bit i of in_line: the rows of lanes 8 i .. 8 i + 7 are equally long and begin
+ * one column after the other. */
 void macko_count_slice(macko_slice_facts *facts, const macko_slice *s, int lanes, unsigned in_line, int64_t entries);
 
 /* The counts complete; LIMIT where a header has no room for them. */

@@ -106,8 +106,8 @@ static PetscErrorCode CopyRows(const macko_csr *csr, macko_csr *device, void **m
 
 enum { ENCODED_SOONER_BY_CPU = 65536 }; /* entries */
 
-PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
-                                 macko_error *err)
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+                                 macko_status *status, macko_error *err)
 {
   macko_device_matrix *fresh  = NULL;
   macko_csr            device = *csr;

@@ -113,10 +113,10 @@ PETSC_INTERN PetscBool MackoDeviceAllowed(Mat A, const char **why);
 /* Whether vectors can live on the GPU too: PETSc has CUDA. */
 PETSC_INTERN PetscBool MackoDeviceVectors(void);
 
-/* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices, which the CPU
-   encodes sooner. The host has no compressed form then. */
-PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
-                                              macko_error *err);
+/* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices, which
+   the CPU encodes sooner. The host has no compressed form then. */
+PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+                                              macko_status *status, macko_error *err);
 
 /* Makes m->compressed from the form in GPU memory where there is none. */
 PETSC_INTERN PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err);

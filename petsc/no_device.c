@@ -13,8 +13,8 @@ PetscBool MackoDeviceVectors(void)
   return PETSC_FALSE;
 }
 
-PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done, macko_status *status,
-                                 macko_error *err)
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+                                 macko_status *status, macko_error *err)
 {
   PetscFunctionBegin;
   (void)m, (void)csr, (void)refresh, (void)status, (void)err;

@@ -40,7 +40,8 @@ static both open_both(const test_matrix *a, int kind)
   macko_csr c = test_view(a);
   int64_t nnz = a->row_ptr[a->nrows];
   c.index_base = kind / 2, c.col_type = kind % 2 ? MACKO_I32 : MACKO_I64, c.row_ptr_type = kind % 2 ? MACKO_I64 : MACKO_I32;
-  both b = {c, c, indices(a->row_ptr, a->nrows + 1, c.row_ptr_type, c.index_base), indices(a->cols, nnz, c.col_type, c.index_base)};
+  both b = {c, c, indices(a->row_ptr, a->nrows + 1, c.row_ptr_type, c.index_base),
+            indices(a->cols, nnz, c.col_type, c.index_base)};
   b.host.row_ptr = b.row_ptr, b.host.cols = b.cols;
   b.device.row_ptr = to_device(b.row_ptr, (size_t)((a->nrows + 1) * macko_type_bytes(c.row_ptr_type)));
   b.device.cols = to_device(b.cols, (size_t)(nnz * macko_type_bytes(c.col_type)));
@@ -50,7 +51,8 @@ static both open_both(const test_matrix *a, int kind)
 
 static void send_values(const test_matrix *a, const both *b)
 {
-  CUDA(cudaMemcpy((void *)b->device.values, a->values, (size_t)(a->row_ptr[a->nrows] * macko_type_bytes(a->type)), cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy((void *)b->device.values, a->values, (size_t)(a->row_ptr[a->nrows] * macko_type_bytes(a->type)),
+                  cudaMemcpyHostToDevice));
 }
 
 static void close_both(both *b)
@@ -64,9 +66,10 @@ static void close_both(both *b)
 static void compare_info(const macko_info *want, const macko_info *got, const char *what)
 {
   ck_assert_msg(want->format == got->format && want->layout == got->layout && want->values == got->values &&
-                  want->stored_type == got->stored_type && want->value_type == got->value_type && want->delta_bits == got->delta_bits &&
-                  want->lossy == got->lossy && want->nrows == got->nrows && want->ncols == got->ncols && want->nnz == got->nnz &&
-                  want->bytes == got->bytes && want->csr_bytes == got->csr_bytes && want->nsections == got->nsections,
+                    want->stored_type == got->stored_type && want->value_type == got->value_type &&
+                    want->delta_bits == got->delta_bits && want->lossy == got->lossy && want->nrows == got->nrows &&
+                    want->ncols == got->ncols && want->nnz == got->nnz && want->bytes == got->bytes &&
+                    want->csr_bytes == got->csr_bytes && want->nsections == got->nsections,
                 "%s: %s %s %s (%ld bytes), the host has %s %s %s (%ld bytes)", what, macko_format_name(got->format),
                 macko_layout_name(got->layout), macko_values_name(got->values), (long)got->bytes, macko_format_name(want->format),
                 macko_layout_name(want->layout), macko_values_name(want->values), (long)want->bytes);
@@ -87,8 +90,8 @@ static void compare_matrices(const macko_matrix *want, const macko_device_matrix
   compare_info(&wanted, &have, what);
   for (int64_t i = 0; i < wanted.nsections; i++) {
     const macko_section *a = macko_get_section(want, i), *b = macko_get_section(got, i);
-    ck_assert_msg(!strcmp(a->name, b->name) && a->type == b->type && a->bytes == b->bytes, "%s: section %s of %ld bytes, on the host %s of %ld",
-                  what, b->name, (long)b->bytes, a->name, (long)a->bytes);
+    ck_assert_msg(!strcmp(a->name, b->name) && a->type == b->type && a->bytes == b->bytes,
+                  "%s: section %s of %ld bytes, on the host %s of %ld", what, b->name, (long)b->bytes, a->name, (long)a->bytes);
     for (int64_t at = 0; at < a->bytes; at++)
       if (((const char *)a->data)[at] != ((const char *)b->data)[at])
         ck_abort_msg("%s: byte %ld of %ld of section %s differs; %s", what, (long)at, (long)a->bytes, a->name, wanted.reason);
@@ -104,7 +107,8 @@ static void multiply(const macko_device_matrix *d, int64_t nrows, int64_t ncols,
   for (int64_t j = 0; j < ncols; j++) x[j] = 1 + (double)(j % 17) / 8;
   CUDA(cudaMalloc((void **)&on_device, (size_t)(nrows + ncols) * 8 + 8));
   CUDA(cudaMemcpy(on_device, x, (size_t)ncols * 8, cudaMemcpyHostToDevice));
-  macko_status s = macko_device_multiply(d, MACKO_OP_N, MACKO_F64, 1, 1, on_device, ncols, 0, on_device + ncols, nrows, NULL, &err);
+  macko_status s =
+      macko_device_multiply(d, MACKO_OP_N, MACKO_F64, 1, 1, on_device, ncols, 0, on_device + ncols, nrows, NULL, &err);
   ck_assert_msg(!s, "%s: %s", what, err.text);
   CUDA(cudaMemcpy(y, on_device + ncols, (size_t)nrows * 8, cudaMemcpyDeviceToHost));
   cudaFree(on_device), free(x);
@@ -129,9 +133,9 @@ static void compare_products(const macko_matrix *m, const macko_device_matrix *d
 
 static void describe(const test_matrix *a, const macko_options *o, char *what, size_t room)
 {
-  snprintf(what, room, "%s, %s values, format %s, layout %s, %d bits, values %s, %s, prefer %s", a->name, macko_type_name(a->type),
-           macko_format_name(o->format), macko_layout_name(o->layout), o->delta_bits, macko_values_name(o->values),
-           macko_target_name(o->target), macko_prefer_name(o->prefer));
+  snprintf(what, room, "%s, %s values, format %s, layout %s, %d bits, values %s, %s, prefer %s", a->name,
+           macko_type_name(a->type), macko_format_name(o->format), macko_layout_name(o->layout), o->delta_bits,
+           macko_values_name(o->values), macko_target_name(o->target), macko_prefer_name(o->prefer));
 }
 
 static void encode_both(const test_matrix *a, const both *b, const macko_options *o)
@@ -142,7 +146,8 @@ static void encode_both(const test_matrix *a, const both *b, const macko_options
   char what[300];
   describe(a, o, what, sizeof what);
   macko_status s = macko_encode(&b->host, o, &m, &err), t = macko_encode_on_device(&b->device, o, NULL, &d, &device_err);
-  ck_assert_msg(s == t, "%s: %s (%s), on the host %s (%s)", what, macko_status_text(t), device_err.text, macko_status_text(s), err.text);
+  ck_assert_msg(s == t, "%s: %s (%s), on the host %s (%s)", what, macko_status_text(t), device_err.text, macko_status_text(s),
+                err.text);
   ck_assert_msg(!s || !strcmp(err.text, device_err.text), "%s: \"%s\", on the host \"%s\"", what, device_err.text, err.text);
   ck_assert(!s || !d);
   if (!s) compare_matrices(m, d, what), compare_products(m, d, what);
@@ -155,8 +160,9 @@ static void encode_both(const test_matrix *a, const both *b, const macko_options
 static const struct {
   int values;
   macko_type type;
-} values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {4, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32},
-                 {3, MACKO_F32}, {4, MACKO_F32}, {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_BF16}};
+} values_of[] = {{0, MACKO_F64}, {1, MACKO_F64},  {2, MACKO_F64},  {3, MACKO_F64}, {4, MACKO_F64},
+                 {0, MACKO_F32}, {2, MACKO_F32},  {3, MACKO_F32},  {4, MACKO_F32}, {0, MACKO_F16},
+                 {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_BF16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 static void automatic(const test_matrix *a, const both *b)
@@ -208,7 +214,10 @@ static test_matrix many_rows(int shape)
   test_seed(5);
   for (int64_t i = 0; i < ROWS; i++) {
     static const int64_t offsets[] = {-EDGE, -1, 0, 1, EDGE};
-    int64_t length = shape == 0 ? 5 : shape == 1 ? (int64_t)(test_draw() % 40) : i % 5000 == 77 ? 9000 : (int64_t)(test_draw() % 5);
+    int64_t length = shape == 0       ? 5
+                     : shape == 1     ? (int64_t)(test_draw() % 40)
+                     : i % 5000 == 77 ? 9000
+                                      : (int64_t)(test_draw() % 5);
     int64_t col = shape == 1 ? (int64_t)(test_draw() % 100) : 0;
     for (int64_t k = 0; k < length; k++) {
       if (shape == 0) col = i + offsets[k];
@@ -238,11 +247,13 @@ END_TEST
 /* Bits that conversions could lose: NaN of all kinds, the pattern of all ones, infinities, denormals, both zeros. */
 START_TEST(every_bit_of_a_value)
 {
-  static const uint64_t bits[] = {0x7ff8000000000000, 0xfff8000000000000, 0x7ff8000020000000, 0x7ff4000000000000, 0x7ff8000000000001,
-                                  0xffffffffffffffff, 0x7ff0000000000000, 0xfff0000000000000, 0, 0x8000000000000000, 1, 0x3ff0000000000000,
-                                  0x36a0000000000000, 0x47efffffe0000000, 0x7fefffffffffffff, 0x40effc0000000000, 0x3e70000000000000};
-  static const uint32_t bits_f32[] = {0x7fc00000, 0xffc00000, 0x7fc02000, 0x7fa00000, 0x7fc00001, 0xffffffff, 0x7f800000, 0xff800000,
-                                      0, 0x80000000, 1, 0x3f800000, 0x7f7fffff, 0x477fe000, 0x33800000, 0x38800000, 0x7fc10000};
+  static const uint64_t bits[] = {
+    0x7ff8000000000000, 0xfff8000000000000, 0x7ff8000020000000, 0x7ff4000000000000, 0x7ff8000000000001, 0xffffffffffffffff,
+    0x7ff0000000000000, 0xfff0000000000000, 0, 0x8000000000000000, 1, 0x3ff0000000000000, 0x36a0000000000000, 0x47efffffe0000000,
+    0x7fefffffffffffff, 0x40effc0000000000, 0x3e70000000000000};
+  static const uint32_t bits_f32[] = {0x7fc00000, 0xffc00000, 0x7fc02000, 0x7fa00000, 0x7fc00001, 0xffffffff,
+                                      0x7f800000, 0xff800000, 0,          0x80000000, 1,          0x3f800000,
+                                      0x7f7fffff, 0x477fe000, 0x33800000, 0x38800000, 0x7fc10000};
   enum { COUNT = sizeof bits / sizeof *bits };
   for (int single = 0; single < 2; single++) {
     test_matrix a = test_make(8, 0, single ? MACKO_F32 : MACKO_F64);
@@ -267,8 +278,8 @@ END_TEST
 /* Unsorted rows and duplicates are encoded as the host does; damage is refused with its sentence. */
 START_TEST(rows_that_kernels_do_not_read)
 {
-  static const char *const damages[] = {"unsorted", "duplicate", "column too large", "negative column", "row_ptr falls", "row_ptr starts late",
-                                        "row_ptr ends below 0"};
+  static const char *const damages[] = {"unsorted",      "duplicate",           "column too large",    "negative column",
+                                        "row_ptr falls", "row_ptr starts late", "row_ptr ends below 0"};
   macko_options o;
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
@@ -425,8 +436,8 @@ END_TEST
 /* What a memory checker can get through. */
 START_TEST(a_few)
 {
-  static const int patterns[] = {5, 8, 11, 13, 16};
-  test_matrix a = test_make(patterns[_i % 5], _i / 5, MACKO_F64);
+  static const int patterns[] = {5, 8, 11, 12, 13};
+  test_matrix a = test_make(patterns[_i % 5], _i / 5 * 4, MACKO_F64);
   both b = open_both(&a, _i % 4);
   macko_options o;
   macko_options_init(&o);
@@ -460,7 +471,7 @@ int main(void)
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, TEST_VALUES);
-  tcase_add_loop_test(few, a_few, 0, 5 * TEST_VALUES);
+  tcase_add_loop_test(few, a_few, 0, 10);
   suite_add_tcase(suite, all), suite_add_tcase(suite, dtans), suite_add_tcase(suite, few), suite_add_tcase(suite, few_dtans);
   SRunner *runner = srunner_create(suite);
   srunner_set_fork_status(runner, CK_NOFORK);

@@ -188,6 +188,37 @@ START_TEST(diagonals_agree)
 }
 END_TEST
 
+/* A matrix large enough to be encoded on the GPU: new values there, products T and on the CPU from the form brought back. */
+START_TEST(encoded_on_the_gpu)
+{
+  Mat A = laplacian(MATAIJMACKO, EDGE), P = laplacian(MATAIJ, EDGE);
+  assert_vectors(A, 1, "encoded");
+  assert_same_products(A, P, "encoded");
+  assert_same_diagonal(A, P, "encoded");
+  for (int change = 0; change < 3; change++) {
+    const char *when = change == 0 ? "scaled" : change == 1 ? "one entry changed" : "changed on the CPU";
+    PetscInt    low, high;
+    if (change == 2) OK(MatBindToCPU(A, PETSC_TRUE));
+    for (int which = 0; which < 2; which++) {
+      Mat M = which ? P : A;
+      OK(MatGetOwnershipRange(M, &low, &high));
+      if (change == 0) OK(MatScale(M, 1.0 / 3));
+      else OK(MatSetValue(M, low + 7, low + 7, 5 + change, INSERT_VALUES));
+      OK(MatAssemblyBegin(M, MAT_FINAL_ASSEMBLY));
+      OK(MatAssemblyEnd(M, MAT_FINAL_ASSEMBLY));
+    }
+    assert_same_products(A, P, when);
+    assert_same_diagonal(A, P, when);
+    OK(MatBindToCPU(A, PETSC_TRUE));
+    assert_same_products(A, P, when);
+    OK(MatBindToCPU(A, PETSC_FALSE));
+    assert_same_products(A, P, when);
+  }
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 static const char *const methods[] = {
   "-ksp_type cg -pc_type jacobi",
   "-ksp_type gmres -pc_type jacobi",
@@ -255,6 +286,7 @@ static Suite *gpu_suite(void)
   tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
   tcase_add_test(t, dense_products_stay_on_the_gpu);
   tcase_add_loop_test(t, diagonals_agree, 0, 3);
+  tcase_add_test(t, encoded_on_the_gpu);
   tcase_add_loop_test(t, solves_stay_on_the_gpu, 0, METHODS);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);
