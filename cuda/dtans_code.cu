@@ -57,13 +57,6 @@ static __device__ macko_dtans_symbol symbol_at(const device_csr &a, const entry_
   return s;
 }
 
-static __device__ unsigned number_of_symbol(const macko_dtans_code_table &t, macko_dtans_symbol s)
-{
-  for (int64_t i = macko_dtans_hash(s) & t.mask; t.index[i].count; i = (i + 1) & t.mask)
-    if (macko_dtans_same(t.index[i].symbol, s)) return (unsigned)t.index[i].count - 1;
-  return (unsigned)t.escape;
-}
-
 static __device__ __forceinline__ unsigned multiplicity(const macko_dtans_code_table &t, unsigned number)
 {
   return t.first[number + 1] - t.first[number];
@@ -114,7 +107,9 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, m
     int64_t begin = row_at(a, row), end = row_at(a, row + 1);
     for (int64_t p = begin; p < end; p++, i++)
       for (int d = 0; d < domains; d++) {
-        unsigned number = number_of_symbol(job.table[d], symbol_at(a, {p, row, p == begin}, job.part[d]));
+        const macko_dtans_code_table &t = job.table[d];
+        macko_dtans_symbol symbol = symbol_at(a, {p, row, p == begin}, job.part[d]);
+        unsigned number = macko_dtans_find_number(t.index, t.mask, t.symbols, t.escape, symbol);
         forward_symbol(job, l.count, i / per, (int)(i % per) * domains + d, number, numbers, &f);
       }
   }
@@ -249,7 +244,34 @@ static __device__ uint32_t rounded(uint64_t bits)
   return __float_as_uint((float)__longlong_as_double((long long)bits));
 }
 
-static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, macko_dtans_job job, int stored, void *values)
+/* Number of a bit pattern among the sorted ones. */
+static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
+{
+  int low = 0, high = d.count - 1;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    uint64_t here = bytes == 8 ? ((const uint64_t *)d.sorted)[middle] : ((const uint32_t *)d.sorted)[middle];
+    if (here < bits) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, uint64_t bits, int64_t at, void *values)
+{
+  if (d.sorted) {
+    int place = place_of_value(d, a.value_type == MACKO_F64 ? 8 : 4, bits);
+    if (!values) { /* after the first few slices hardly any value is new */
+      if ((unsigned long long)at < d.first[place]) atomicMin(d.first + place, (unsigned long long)at);
+    } else if (stored == MACKO_U8) ((uint8_t *)values)[at] = (uint8_t)d.codes[place];
+    else ((uint16_t *)values)[at] = d.codes[place];
+  } else if (stored == MACKO_F64) ((uint64_t *)values)[at] = bits;
+  else if (stored == MACKO_F32) ((uint32_t *)values)[at] = a.value_type == MACKO_F64 ? rounded(bits) : (uint32_t)bits;
+  else ((uint16_t *)values)[at] = (uint16_t)bits;
+}
+
+/* values NULL: only finds where each value of the dictionary appears first. */
+static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, macko_dtans_job job, macko_dtans_dictionary d, int stored, void *values)
 {
   int64_t slice = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
   if (slice >= job.slices) return;
@@ -262,10 +284,7 @@ static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, ma
     if (i < l.count) {
       while (p == end) row += WARP, p = row_at(a, row), end = row_at(a, row + 1);
       int64_t at = to + __popc(mask & ((1u << threadIdx.x % WARP) - 1));
-      uint64_t bits = bits_at(a, p);
-      if (stored == MACKO_F64) ((uint64_t *)values)[at] = bits;
-      else if (stored == MACKO_F32) ((uint32_t *)values)[at] = a.value_type == MACKO_F64 ? rounded(bits) : (uint32_t)bits;
-      else ((uint16_t *)values)[at] = (uint16_t)bits;
+      put_value(a, d, stored, bits_at(a, p), at, values);
     }
     to += __popc(mask);
   }
@@ -322,12 +341,12 @@ extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const mac
   return macko_cuda_status(cudaGetLastError(), "writing a stream", err);
 }
 
-extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job, macko_type stored, void *values,
-                                                  cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
+                                                  macko_type stored, void *values, cudaStream_t stream, macko_error *err)
 {
   device_csr a = source_of(csr, job->relative);
   value_starts_kernel<<<blocks_for(job->slices + 1, THREADS), THREADS, 0, stream>>>(a, *job);
-  values_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(a, *job, stored, values);
+  values_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(a, *job, *dictionary, stored, values);
   return macko_cuda_status(cudaGetLastError(), "writing values", err);
 }
 

@@ -51,6 +51,7 @@ typedef struct {
   macko_dtans_kind kind;
   macko_dtans_digits digits;
   int groups, rows, relative, tables, shift;
+  int64_t longest; /* entries of the longest row */
   double value; /* of all nonzeros, where beside is absent */
   macko_dtans_device_table table[MACKO_DTANS_DOMAINS];
   char *image;  /* the tables on the host, which a copy may still be reading */

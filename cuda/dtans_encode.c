@@ -25,7 +25,7 @@ typedef struct {
 
 typedef struct {
   const macko_csr *a;
-  int64_t nnz, base;
+  int64_t nnz;
   cudaStream_t stream;
   int relative;
   macko_dtans_found found[MACKO_DTANS_PAIRS + 1];
@@ -68,15 +68,10 @@ static macko_status count(void *context, int relative, macko_dtans_histogram *h,
   return MACKO_OK;
 }
 
-static int64_t index_bytes(macko_type type)
-{
-  return macko_type_bytes(type);
-}
-
 static macko_status fetch_piece(encoder *e, int64_t first, int64_t rows, kept_piece *p, macko_error *err)
 {
   const macko_csr *a = e->a;
-  int64_t row_bytes = index_bytes(a->row_ptr_type), col_bytes = index_bytes(a->col_type), value_bytes = macko_type_bytes(a->value_type);
+  int64_t row_bytes = macko_type_bytes(a->row_ptr_type), col_bytes = macko_type_bytes(a->col_type), value_bytes = macko_type_bytes(a->value_type);
   *p = (kept_piece){first, rows, malloc((size_t)(rows + 1) * sizeof *p->row_ptr), NULL, NULL};
   void *row_ptr = malloc((size_t)((rows + 1) * row_bytes));
   macko_status s = p->row_ptr && row_ptr ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld rows", (long long)rows);
@@ -197,12 +192,16 @@ static macko_status add_starts(encoder *e, const char *name, int64_t last, macko
 /* A table to the device; *memory is freed by the caller when the stream has passed. */
 static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_dtans_code_table *out, void **memory, macko_error *err)
 {
-  size_t index = (size_t)(t->index_mask + 1) * sizeof *t->index, first = (size_t)(t->symbols + 1) * sizeof *t->first;
-  macko_status s = macko_device_alloc((int64_t)(index + first), "a table of symbols", memory, err);
+  size_t symbols = (size_t)t->symbols * sizeof *t->symbol, first = (size_t)(t->symbols + 1) * sizeof *t->first;
+  size_t index = (size_t)(t->index_mask + 1) * sizeof *t->index;
+  macko_status s = macko_device_alloc((int64_t)(symbols + first + index), "a table of symbols", memory, err);
   if (s) return s;
-  *out = (macko_dtans_code_table){*memory, (const uint16_t *)(const void *)((char *)*memory + index), t->index_mask, t->escape};
-  cudaError_t error = cudaMemcpyAsync(*memory, t->index, index, cudaMemcpyHostToDevice, e->stream);
-  if (!error) error = cudaMemcpyAsync((char *)*memory + index, t->first, first, cudaMemcpyHostToDevice, e->stream);
+  char *at = *memory;
+  *out = (macko_dtans_code_table){(const macko_dtans_symbol *)(void *)at, (const uint16_t *)(void *)(at + symbols),
+                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape};
+  cudaError_t error = cudaMemcpyAsync(at, t->symbol, symbols, cudaMemcpyHostToDevice, e->stream);
+  if (!error) error = cudaMemcpyAsync(at + symbols, t->first, first, cudaMemcpyHostToDevice, e->stream);
+  if (!error) error = cudaMemcpyAsync(at + symbols + first, t->index, index, cudaMemcpyHostToDevice, e->stream);
   return macko_cuda_status(error, "copying a table of symbols", err);
 }
 
@@ -249,19 +248,35 @@ static macko_status add_stream(encoder *e, macko_dtans_histograms *h, int64_t *p
   return s;
 }
 
+/* ---- values beside gaps ---- */
+
+static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_error *err)
+{
+  macko_dtans_dictionary d = {NULL, (int)plan->table, NULL, NULL};
+  void *values, *dict, *memory = NULL;
+  macko_status s = add_on_device(e, "values", plan->stored_type, e->nnz, &values, err);
+  if (!s && plan->table) s = count_part(e, MACKO_DTANS_VALUES, err);
+  if (!s && plan->table) s = macko_device_alloc(plan->table * (int64_t)(sizeof *d.first + sizeof *d.codes), "a dictionary", &memory, err);
+  if (!s && plan->table) {
+    dict = add(e, "dict", e->a->value_type, plan->table, NULL);
+    if (dict) s = macko_dtans_fill_dictionary(e->a, &e->job, &e->found[MACKO_DTANS_VALUES], memory, &d, dict, e->stream, err);
+    else s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)plan->table);
+  }
+  if (!s) s = macko_dtans_values_device(e->a, &e->job, &d, plan->stored_type, values, e->stream, err);
+  if (!s) s = add_starts(e, "value_slices", e->nnz, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "writing values", err);
+  cudaFree(memory);
+  return s;
+}
+
 static macko_status add_values(encoder *e, macko_dtans_histograms *h, macko_plan *plan, macko_error *err)
 {
-  void *values;
-  if (plan->values == MACKO_VALUES_CODED && !plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(e, h, plan->params, 1, err);
-  if (plan->values == MACKO_VALUES_CODED) {
-    void *value = add(e, "value_symbols", e->a->value_type, 1, NULL);
-    if (!value) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a value");
-    macko_put_bits(e->a->value_type, value, 0, e->found[MACKO_DTANS_VALUES].counts[0].symbol.value);
-    return MACKO_OK;
-  }
-  macko_status s = add_on_device(e, "values", plan->stored_type, e->nnz, &values, err);
-  if (!s) s = macko_dtans_values_device(e->a, &e->job, plan->stored_type, values, e->stream, err);
-  return s ? s : add_starts(e, "value_slices", e->nnz, err);
+  if (plan->values != MACKO_VALUES_CODED) return add_values_beside(e, plan, err);
+  if (!plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(e, h, plan->params, 1, err);
+  void *value = add(e, "value_symbols", e->a->value_type, 1, NULL);
+  if (!value) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a value");
+  macko_put_bits(e->a->value_type, value, 0, e->found[MACKO_DTANS_VALUES].counts[0].symbol.value);
+  return MACKO_OK;
 }
 
 /* ---- a matrix ---- */
@@ -285,26 +300,30 @@ static macko_status fill_input(encoder *e, macko_dtans_input *in, macko_error *e
   return s ? s : copy_back(e, in->lengths.data, lengths, in->lengths.bytes, err);
 }
 
-/* The sections side by side in d, in place of those that were made one by one. */
-static macko_status put_sections(encoder *e, macko_device_matrix *d, macko_error *err)
+/* A device matrix with the sections side by side. */
+static macko_status put_sections(encoder *e, const macko_dtans_input *in, macko_matrix *m, macko_device_matrix **device, macko_error *err)
 {
-  macko_matrix tables = d->m;
-  macko_status s = MACKO_OK;
-  d->m.nsections = tables.nsections = e->count;
-  for (int i = 0; i < e->count; i++) d->m.sections[i] = tables.sections[i] = e->made[i].s, tables.sections[i].data = e->made[i].host;
-  s = macko_place_sections(d, e->stream, err);
+  macko_device_matrix *d = NULL;
+  m->nsections = e->count;
+  for (int i = 0; i < e->count; i++) m->sections[i] = e->made[i].s, m->sections[i].data = e->made[i].host;
+  macko_status s = macko_device_new(m, &d, err);
+  if (!s) s = macko_device_allocate(d, e->stream, err);
   for (int i = 0; i < e->count && !s; i++) {
-    const made_section *m = &e->made[i];
-    s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, m->host ? m->host : m->device, (size_t)m->s.bytes, cudaMemcpyDefault,
-                                          e->stream), "putting sections together", err);
+    const made_section *made = &e->made[i];
+    s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, made->host ? made->host : made->device, (size_t)made->s.bytes,
+                                          cudaMemcpyDefault, e->stream), "putting sections together", err);
   }
-  if (!s) s = macko_dtans_prepare_tables(d, &tables, e->stream, err);
-  return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "putting sections together", err);
+  m->sections[0].data = in->lengths.data;
+  if (!s) s = macko_dtans_prepare_tables(d, m, e->stream, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "putting sections together", err);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
 }
 
-static macko_status plan_and_code(encoder *e, const macko_options *options, macko_dtans_input *in, macko_device_matrix *d, macko_error *err)
+static macko_status plan_and_code(encoder *e, const macko_options *options, macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
-  macko_plan *plan = &d->m.plan;
+  macko_plan *plan = &m->plan;
   macko_dtans_histograms histograms = {.in = in};
   macko_status s = macko_dtans_plan(in, options, plan, err);
   if (!s && is_left_to_host(plan, e->a->value_type))
@@ -316,7 +335,7 @@ static macko_status plan_and_code(encoder *e, const macko_options *options, mack
   if (!s) s = add_stream(e, &histograms, plan->params, 0, err);
   if (!s && plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(e, &histograms, plan, err);
   macko_dtans_close_histograms(&histograms);
-  return s ? s : put_sections(e, d, err);
+  return s;
 }
 
 static void close_encoder(encoder *e)
@@ -328,28 +347,24 @@ static void close_encoder(encoder *e)
   cudaFree(e->job.starts);
 }
 
-macko_status macko_dtans_encode_device(const macko_csr *a, const macko_options *options, cudaStream_t stream, macko_device_matrix *d,
-                                       macko_error *err)
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                       macko_device_matrix **device, macko_error *err)
 {
-  encoder e = {.a = a, .stream = stream};
-  char ends[2][8];
-  int64_t bytes = index_bytes(a->row_ptr_type);
-  macko_status s = copy_back(&e, ends[0], a->row_ptr, bytes, err);
-  if (!s) s = copy_back(&e, ends[1], (const char *)a->row_ptr + a->nrows * bytes, bytes, err);
-  if (s) return s;
-  e.nnz = macko_index(a->row_ptr_type, ends[1], 0) - macko_index(a->row_ptr_type, ends[0], 0);
-  if (e.nnz == 0 || e.nnz > INT32_MAX - MACKO_DTANS_SEGMENT || a->ncols > UINT32_MAX)
-    return macko_fail(err, MACKO_UNSUPPORTED, "%lld entries are encoded on the host", (long long)e.nnz);
+  encoder e = {.a = a, .stream = stream, .nnz = nnz};
+  if (nnz == 0 || nnz > INT32_MAX - MACKO_DTANS_SEGMENT || a->ncols > UINT32_MAX)
+    return macko_fail(err, MACKO_UNSUPPORTED, "%lld entries are encoded on the host", (long long)nnz);
   macko_row_source row_source = {a->nrows, a->ncols, a->value_type, MACKO_DTANS_MAX_ROWS * MACKO_DTANS_LANES, fetch_rows, &e};
-  macko_row_source value_source = {(e.nnz + VALUE_PIECE - 1) / VALUE_PIECE, VALUE_PIECE, a->value_type, 1, fetch_values, &e};
+  macko_row_source value_source = {(nnz + VALUE_PIECE - 1) / VALUE_PIECE, VALUE_PIECE, a->value_type, 1, fetch_values, &e};
   macko_rows rows = {a->nrows, a->ncols, a->value_type, NULL, &row_source, NULL};
   macko_rows values = {value_source.nrows, VALUE_PIECE, a->value_type, NULL, &value_source, NULL};
   macko_dtans_counter counter = {count, &e};
-  macko_dtans_input in = {.rows = &rows, .values = &values, .counter = &counter, .nnz = e.nnz};
-  d->m = (macko_matrix){.ops = &macko_dtans_ops, .format = MACKO_FORMAT_DTANS, .options = *options, .value_type = a->value_type,
-                        .nrows = a->nrows, .ncols = a->ncols, .nnz = e.nnz};
-  s = fill_input(&e, &in, err);
-  if (!s) s = plan_and_code(&e, options, &in, d, err);
+  macko_dtans_input in = {.rows = &rows, .values = &values, .counter = &counter, .nnz = nnz};
+  macko_matrix m = {.ops = &macko_dtans_ops, .format = MACKO_FORMAT_DTANS, .options = *options, .value_type = a->value_type,
+                    .nrows = a->nrows, .ncols = a->ncols, .nnz = nnz};
+  macko_status s = macko_check_options(options, err);
+  if (!s) s = fill_input(&e, &in, err);
+  if (!s) s = plan_and_code(&e, options, &in, &m, err);
+  if (!s) s = put_sections(&e, &in, &m, device, err);
   free(rows.owned), free(values.owned), free(in.lengths.data);
   close_encoder(&e);
   return s;

@@ -34,8 +34,8 @@ macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cu
 
 /* A table in device memory, as lib/dtans_table.c has made it. */
 typedef struct {
-  const macko_dtans_count *index; /* hash table of mask + 1 places: symbol to count = number + 1 */
-  const uint16_t *first;
+  const macko_dtans_symbol *symbols;
+  const uint16_t *first, *index; /* index: of mask + 1 places */
   int mask, escape;
 } macko_dtans_code_table;
 
@@ -58,9 +58,23 @@ macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_jo
 macko_status macko_dtans_write_device(const macko_csr *a, const macko_dtans_job *job, uint32_t *words, cudaStream_t stream,
                                       macko_error *err);
 
-/* Values beside gaps, as they are or rounded to f32, in the order of the slices; starts as in the job. */
-macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, macko_type stored, void *values,
-                                       cudaStream_t stream, macko_error *err);
+/* A dictionary in device memory. */
+typedef struct {
+  const void *sorted; /* its bit patterns, words of 64 bits for f64 and of 32 for others; NULL: values are no codes */
+  int count;
+  unsigned long long *first; /* where each of them appears first */
+  const uint16_t *codes;     /* of each of them, in the order of their first appearance */
+} macko_dtans_dictionary;
+
+/* Sets *d from the values that were found, and dict (found->distinct_count elements on the host) to them in the order in which they
+ * appear. memory: 10 bytes of device memory a value, which *d uses. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found, void *memory,
+                                         macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err);
+
+/* Values beside gaps, in the order of the slices; starts as in the job. As they are, rounded to f32, or as codes; values NULL: writes only
+ * where values appear first. */
+macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
+                                       macko_type stored, void *values, cudaStream_t stream, macko_error *err);
 
 /* Numbers of 64 bits into an array of i32 or i64. */
 macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out, cudaStream_t stream,
@@ -70,9 +84,10 @@ macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_
  * macko_to_device. */
 macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream, macko_error *err);
 
-/* What macko_device_ops has. */
-macko_status macko_dtans_encode_device(const macko_csr *a, const macko_options *options, cudaStream_t stream, macko_device_matrix *d,
-                                       macko_error *err);
+/* A matrix of format dtans from a csr of nnz entries that kernels can read. Errors: UNSUPPORTED and LIMIT for what the host must do, or
+ * refuse; OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                       macko_device_matrix **device, macko_error *err);
 
 #ifdef __cplusplus
 }

@@ -81,7 +81,8 @@ MACKO_DEVICE void start_equal(const dtans_matrix &a, const slice_place &place, i
   for (int q = 0; q < MACKO_DTANS_WORDS; q++) s->words[q] = equal_load(s, q, length, s->longest, s->shortest);
 }
 
-template <int KIND, int VECTOR, typename SUM, int GROUP> struct equal_product {
+/* SHORT: no row has more than one segment, which needs fewer registers. */
+template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal_product {
   typedef equal_entry<KIND, SUM> entry;
   const entry *entries;
   uint32_t escape; /* its number in every place of an id */
@@ -114,7 +115,7 @@ template <int KIND, int VECTOR, typename SUM, int GROUP> struct equal_product {
     SUM sum[GROUP] = {}, value[8];
     uint32_t col = (uint32_t)row & a.relative, gap[8];
     int left = s.length, most = s.longest, least = s.shortest;
-    for (; most > 8; left -= 8, most -= 8, least -= 8) {
+    for (; !SHORT && most > 8; left -= 8, most -= 8, least -= 8) {
       if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, least >= 8, &s.slot, value);
       decode(a, left, 8, &s, gap, value);
       if (most == s.longest && a.relative) gap[0] = unzigzag(gap[0]);
@@ -136,10 +137,10 @@ template <int KIND, int VECTOR, typename SUM, int GROUP> struct equal_product {
 };
 
 /* Words of the next slice are under way while one is multiplied, and where the slice after that begins. */
-template <int KIND, int VECTOR, typename SUM, int GROUP, int THREADS, int BLOCKS>
+template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP, int THREADS, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS) equal_kernel(dtans_matrix a, device_values values, device_vectors v)
 {
-  typedef equal_product<KIND, VECTOR, SUM, GROUP> product;
+  typedef equal_product<KIND, SHORT, VECTOR, SUM, GROUP> product;
   __shared__ typename product::entry entries[MACKO_DTANS_EQUAL_SYMBOLS];
   int count = (int)a.count, warps = (int)gridDim.x * (THREADS / WARP), slice = (int)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
   int lane = threadIdx.x % WARP, length = 0;

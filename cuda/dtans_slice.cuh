@@ -11,7 +11,7 @@ enum { WARP = MACKO_DTANS_LANES };
 struct dtans_matrix {
   const uint32_t *words[2];
   const void *slices[2], *lengths;
-  int slices_type[2], length_bytes, value_type, rows;
+  int slices_type[2], length_bytes, value_type, rows, longest; /* longest: row, in entries */
   uint32_t relative; /* every bit, or none */
   int64_t nrows, count;
   device_table table[MACKO_DTANS_DOMAINS];

@@ -69,6 +69,15 @@ static void fill_table(const macko_matrix *m, const table_source *t, const macko
   for (int i = t->symbols; i < to->symbols; i++) entries[i] = entries[0];
 }
 
+static int64_t longest_row(const macko_matrix *m)
+{
+  const macko_section *lengths = macko_find_section(m, "lengths");
+  int64_t longest = 0;
+  for (int64_t i = 0; i < m->nrows; i++)
+    if (macko_dtans_length(lengths, i) > longest) longest = macko_dtans_length(lengths, i);
+  return longest;
+}
+
 static macko_status check_lanes(const macko_matrix *m, int64_t rows, macko_error *err)
 {
   const macko_section *lengths = macko_find_section(m, "lengths");
@@ -95,6 +104,7 @@ macko_status macko_dtans_open_device(const macko_matrix *m, macko_dtans_device *
   own->groups = q[MACKO_DTANS_MULTIPLICITY] == 256 ? 2 : 3;
   own->rows = (int)q[MACKO_DTANS_ROWS], own->relative = (int)q[MACKO_DTANS_RELATIVE];
   own->tables = 1 + (stream || paper);
+  own->longest = longest_row(m);
   if (q[MACKO_DTANS_ONE_VALUE]) own->value = macko_float_at(m->value_type, macko_find_section(m, "value_symbols")->data, 0);
   if (own->tables == 2) from[1] = source_of(m, MACKO_DTANS_VALUES);
   own->shift = shift_of(&from[0]);

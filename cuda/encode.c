@@ -1,5 +1,7 @@
-/* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do
- * (formats dtans and layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+/* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do (layout
+ * paper, values of format dtans in narrow types but f32, rows that are unsorted or hold duplicates, errors that name a place) goes
+ * there and back. */
+#include "dtans_encode.h"
 #include "encoder.h"
 
 #include <stdlib.h>
@@ -9,7 +11,7 @@
 
 static int needs_host(const macko_options *o)
 {
-  return o && (o->format == MACKO_FORMAT_DTANS || o->layout == MACKO_LAYOUT_PAPER);
+  return o && o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
 }
 
 typedef struct {
@@ -142,16 +144,18 @@ macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *o
                                     macko_device_matrix **device, macko_error *err)
 {
   macko_encoder e;
+  int dtans = options && options->format == MACKO_FORMAT_DTANS;
   if (!csr || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and device must not be NULL");
   macko_status s = macko_check_types(csr, err);
   if (s) return s;
   if (needs_host(options)) return encode_on_host(csr, options, stream, device, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable) s = encode(&e, options, device, err);
+  if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, stream, device, err);
+  else if (!s && e.readable) s = encode(&e, options, device, err);
   macko_close_encoder(&e);
-  /* The host's way needs no room on the device but for the matrix. */
-  if (s ? e.mistaken || s == MACKO_OUT_OF_MEMORY : !e.readable) return encode_on_host(csr, options, stream, device, err);
-  return s;
+  /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
+  int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable;
+  return left_to_host ? encode_on_host(csr, options, stream, device, err) : s;
 }
 
 /* ---- new values ---- */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1 << 10 };
+enum { FIRST_ROOM = 1 << 10, BATCH = 64 };
 
 static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
@@ -47,9 +47,34 @@ static macko_status grow(macko_dtans_histogram *h, macko_error *err)
   return rehash(h, h->room, err);
 }
 
-/* Counts what row i of a piece, which is row `row` of the matrix, adds. A second pass (again) counts only symbols that are held
- * already. */
-static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h,
+/* Symbols that are counted together, so that the places of all of them come from memory at once. */
+typedef struct {
+  int used;
+  macko_dtans_symbol symbols[BATCH];
+} batch;
+
+/* A second pass (again) counts only symbols that are held already. */
+static macko_status count_batch(batch *b, int again, macko_dtans_histogram *h, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; i < b->used; i++) __builtin_prefetch(&h->slots[macko_dtans_hash(b->symbols[i]) & (h->room - 1)]);
+  for (int i = 0; i < b->used && !s; i++) {
+    macko_dtans_count *slot = find(h, b->symbols[i]);
+    if (!slot->count && again) continue;
+    if (!slot->count) {
+      slot->symbol = b->symbols[i];
+      slot->count = again ? 0 : h->forgotten;
+      h->used++;
+    }
+    slot->count++;
+    if (2 * h->used >= h->room) s = grow(h, err);
+  }
+  b->used = 0;
+  return s;
+}
+
+/* Counts what row i of a piece, which is row `row` of the matrix, adds. */
+static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h, batch *b,
                               macko_error *err)
 {
   int64_t end = macko_csr_row(a, i + 1), before = 0;
@@ -62,15 +87,8 @@ static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int re
       before = col;
     }
     if (h->part & MACKO_DTANS_VALUES) symbol.value = macko_bits_at(a->value_type, a->values, p);
-    macko_dtans_count *slot = find(h, symbol);
-    if (!slot->count && again) continue;
-    if (!slot->count) {
-      slot->symbol = symbol;
-      slot->count = again ? 0 : h->forgotten;
-      h->used++;
-    }
-    slot->count++;
-    if (2 * h->used >= h->room) s = grow(h, err);
+    b->symbols[b->used++] = symbol;
+    if (b->used == BATCH) s = count_batch(b, again, h, err);
   }
   return s;
 }
@@ -78,12 +96,13 @@ static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int re
 static macko_status count_pass(const macko_dtans_input *in, int again, macko_dtans_histogram *h, macko_error *err)
 {
   macko_csr piece = {0};
+  batch b = {0};
   macko_status s = MACKO_OK;
   for (int64_t first = 0; first < in->rows->nrows && !s; first += piece.nrows) {
     s = macko_dtans_next_piece(in, first, in->rows->nrows, &piece, err);
-    for (int64_t i = 0; i < piece.nrows && !s; i++) s = count_row(&piece, i, first + i, in->relative, again, h, err);
+    for (int64_t i = 0; i < piece.nrows && !s; i++) s = count_row(&piece, i, first + i, in->relative, again, h, &b, err);
   }
-  return s;
+  return s ? s : count_batch(&b, again, h, err);
 }
 
 /* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. Which rare

@@ -60,7 +60,8 @@ static void full_size(planner *p, const macko_dtans_coding *c, int64_t rows, mac
       full += MACKO_DTANS_WORDS * (segments - 1) + macko_dtans_words(c, count, segments - 1);
       returned += MACKO_DTANS_SEGMENT * (segments - 1);
     }
-  if (!known) p->full.rows = rows, p->full.full = full, p->full.returned = returned, p->full.domains = c->domains, p->full.short_tail = c->short_tail;
+  if (!known) p->full.rows = rows, p->full.domains = c->domains, p->full.short_tail = c->short_tail;
+  if (!known) p->full.full = full, p->full.returned = returned;
   size->full += p->full.full, size->returned += p->full.returned;
 }
 
@@ -360,7 +361,8 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   if (s) return s;
   planner p = planner_of(in);
   choice c = {options->variant, codecs, count, coded};
-  s = options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_GPU && !paper ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
+  int for_time = options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_GPU && !paper;
+  s = for_time ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
   close_planner(&p);
   describe(plan);
   return s;

@@ -72,29 +72,33 @@ static void push_loss(heap *h, const search *s, int place)
   push(h, (double)s->counts[place] * s->step[s->m[place] - 1], -place);
 }
 
-/* Shares in proportion to the counts: c (m + 1/2)^-1, nearly what one slot more saves, is the same for all that are not at a limit. What
- * is at one leaves its part to the others, so the scale is found in a few rounds. Returns how many slots are left, which may be
- * negative. */
+/* Slots of all symbols by these shares: count * scale, to the next number within limits, for which what one slot more saves is nearly
+ * the same everywhere. */
+static int share_slots(search *s, int n, double scale)
+{
+  int sum = 0, most = s->rules.multiplicity;
+  for (int i = 0; i < n; i++) {
+    double share = (double)s->counts[i] * scale + 0.5;
+    s->m[i] = share >= most ? most : share < 1 ? 1 : (int)share;
+    sum += s->m[i];
+  }
+  return sum;
+}
+
+/* Shares that use up the slots but for a few; returns how many are left. */
 static int give_shares(search *s, int n)
 {
-  double scale = 0, sum = 0;
-  int left = MACKO_DTANS_SLOTS;
+  double sum = 0, low = 0, high, scale;
   for (int i = 0; i < n; i++) sum += (double)s->counts[i];
-  scale = MACKO_DTANS_SLOTS / sum;
-  for (int round = 0; round < 8; round++) {
-    double free_counts = 0;
-    left = MACKO_DTANS_SLOTS;
-    for (int i = 0; i < n; i++) {
-      double share = (double)s->counts[i] * scale + 0.5;
-      int m = share >= s->rules.multiplicity ? s->rules.multiplicity : share < 1 ? 1 : (int)share;
-      if (m > 1 && m < s->rules.multiplicity) free_counts += (double)s->counts[i];
-      s->m[i] = m;
-      left -= m;
-    }
-    if (free_counts == 0 || abs(left) <= n / 64) break;
-    scale += left / free_counts;
+  high = 64 * MACKO_DTANS_SLOTS / sum, scale = MACKO_DTANS_SLOTS / sum;
+  for (int round = 0; round < 16; round++) {
+    int left = MACKO_DTANS_SLOTS - share_slots(s, n, scale);
+    if (left >= 0 && left <= n / 128) return left;
+    if (left >= 0) low = scale;
+    else high = scale;
+    scale = low > 0 && high < 64 * MACKO_DTANS_SLOTS / sum ? (low + high) / 2 : left >= 0 ? 1.25 * scale : 0.8 * scale;
   }
-  return left;
+  return MACKO_DTANS_SLOTS - share_slots(s, n, low);
 }
 
 /* Powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every symbol's slots are then
@@ -215,13 +219,25 @@ static int by_count(const void *a, const void *b)
   return p->symbol.gap < q->symbol.gap ? -1 : p->symbol.gap > q->symbol.gap;
 }
 
-/* The histogram's symbols by falling count: *n of them. */
+/* A count up to which symbols can be left out, as more than a table can hold occur more often. */
+static int64_t too_rare(const macko_dtans_histogram *h)
+{
+  int64_t tally[256] = {0}, more = 0;
+  int c = 255;
+  for (int64_t i = 0; i < h->room; i++)
+    if (h->slots[i].count) tally[h->slots[i].count < 255 ? h->slots[i].count : 255]++;
+  for (; c > 0 && more <= MACKO_DTANS_SLOTS; c--) more += tally[c];
+  return more > MACKO_DTANS_SLOTS ? c : 0;
+}
+
+/* The histogram's symbols by falling count: *n of them, all or more than a table can hold. */
 static macko_dtans_count *sorted_counts(const macko_dtans_histogram *h, int *n)
 {
   macko_dtans_count *sorted = malloc((size_t)(h->used + 1) * sizeof *sorted);
+  int64_t rare = too_rare(h);
   *n = 0;
   for (int64_t i = 0; sorted && i < h->room; i++)
-    if (h->slots[i].count) sorted[(*n)++] = h->slots[i];
+    if (h->slots[i].count > rare) sorted[(*n)++] = h->slots[i];
   if (sorted) qsort(sorted, (size_t)*n, sizeof *sorted, by_count);
   return sorted;
 }
@@ -244,8 +260,8 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
   }
   for (int k = 0; k < kept; k++) {
     int64_t i = macko_dtans_hash(s->sorted[k].symbol) & t->index_mask;
-    while (t->index[i].count) i = (i + 1) & t->index_mask;
-    t->index[i] = (macko_dtans_count){s->sorted[k].symbol, k + 1};
+    while (t->index[i]) i = (i + 1) & t->index_mask;
+    t->index[i] = (uint16_t)(k + 1);
     t->symbol[k] = s->sorted[k].symbol;
   }
   return MACKO_OK;

@@ -375,6 +375,64 @@ START_TEST(refresh_refuses_other_rows)
 }
 END_TEST
 
+/* ---- format dtans: every variant, and values beside gaps ---- */
+
+static void dtans_variants(const test_matrix *a, const both *b)
+{
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS;
+  for (int variant = MACKO_VARIANT_AUTO; variant <= MACKO_VARIANT_PAPER; variant++)
+    for (int memory = 0; memory < 2; memory++) {
+      o.variant = (macko_variant)variant, o.target = memory ? MACKO_TARGET_CPU : MACKO_TARGET_GPU;
+      o.prefer = memory ? MACKO_PREFER_MEMORY : MACKO_PREFER_TIME;
+      encode_both(a, b, &o);
+    }
+  o.variant = MACKO_VARIANT_SPLIT;
+  for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_BF16; values++) {
+    o.values = (macko_values)values;
+    encode_both(a, b, &o);
+  }
+}
+
+START_TEST(dtans_bytes_are_the_hosts)
+{
+  static const int kinds[] = {0, 3, 4, 5, 7, 9, 11};
+  int kind = kinds[_i / TEST_PATTERNS];
+  test_matrix a = test_make(_i % TEST_PATTERNS, values_of[kind].values, values_of[kind].type);
+  both b = open_both(&a, _i % 4);
+  dtans_variants(&a, &b);
+  close_both(&b);
+  test_free(&a);
+}
+END_TEST
+
+/* Also more different symbols than are counted, some of them frequent. */
+START_TEST(dtans_of_many_rows)
+{
+  test_matrix a = many_rows(_i / (TEST_VALUES + 1));
+  int kind = _i % (TEST_VALUES + 1), mixed = kind == TEST_VALUES;
+  test_fill(&a, mixed ? 0 : kind);
+  int64_t nnz = a.row_ptr[a.nrows];
+  for (int64_t p = 0; p < nnz && mixed; p++) ((double *)a.values)[p] = p % 3 ? 1 + (double)p : (double)(test_draw() % 300);
+  both b = open_both(&a, _i % 4);
+  dtans_variants(&a, &b);
+  close_both(&b);
+  test_free(&a);
+}
+END_TEST
+
+START_TEST(a_few_dtans)
+{
+  static const int patterns[] = {5, 8, 11};
+  test_matrix a = test_make(patterns[_i % 3], _i / 3, MACKO_F64);
+  both b = open_both(&a, _i % 4);
+  dtans_variants(&a, &b);
+  close_both(&b);
+  test_free(&a);
+}
+END_TEST
+
 /* What a memory checker can get through. */
 enum { FEW = 10 };
 START_TEST(a_few)
@@ -403,15 +461,18 @@ int main(void)
   macko_error err = {0};
   if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_encode");
-  TCase *all = tcase_create("all");
-  tcase_set_timeout(all, 600);
+  TCase *all = tcase_create("all"), *dtans = tcase_create("dtans"), *few_dtans = tcase_create("few_dtans");
+  tcase_set_timeout(all, 600), tcase_set_timeout(dtans, 600), tcase_set_timeout(few_dtans, 600);
+  tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
+  tcase_add_loop_test(dtans, dtans_of_many_rows, 0, 3 * (TEST_VALUES + 1));
+  tcase_add_loop_test(few_dtans, a_few_dtans, 0, 6);
   tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, TEST_VALUES);
-  suite_add_tcase(suite, all);
+  suite_add_tcase(suite, all), suite_add_tcase(suite, dtans), suite_add_tcase(suite, few_dtans);
   for (int part = 0; part < FEW; part++) { /* one matrix each, because a checker takes long: CK_RUN_CASE=few1 ... few10 */
     snprintf(parts[part], sizeof parts[part], "few%d", part + 1);
     TCase *few = tcase_create(parts[part]);

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/facts.h).
+# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/facts.h, lib/dtans.h).
 src=${srcdir:-.}
 bad=0
 command -v nm >/dev/null || { echo "SKIP: no nm"; exit 77; }
@@ -14,7 +14,13 @@ compare() { # LIBRARY HEADER PREFIX [EXTRA]
   fi
   rm -f symbols.have symbols.want symbols.diff
 }
-compare .libs/libmacko.so lib/macko.h macko_ 'macko_plan_matrix
+compare .libs/libmacko.so lib/macko.h macko_ 'macko_check_options
+macko_dtans_close_coder
+macko_dtans_close_histograms
+macko_dtans_open_coder
+macko_dtans_ops
+macko_dtans_plan
+macko_plan_matrix
 macko_plan_values'
 compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko
 exit $bad
