@@ -9,9 +9,11 @@
 
 /* ---- what the host must do ---- */
 
+/* For a CPU the automatic choice may go by a sample, which only the host takes. */
 static int needs_host(const macko_options *o)
 {
-  return o && o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
+  if (!o || (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU)) return 1;
+  return o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
 }
 
 typedef struct {

@@ -13,11 +13,6 @@ static const macko_layout_ops *layout_ops(macko_layout layout)
   return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
-static macko_values wanted_values(const macko_options *options)
-{
-  return options->layout == MACKO_LAYOUT_PAPER ? MACKO_VALUES_RAW : options->values;
-}
-
 static int64_t stream_bytes(const macko_facts *f, const macko_layout_ops *ops, const macko_plan *plan, const macko_codec *codec)
 {
   int64_t size = macko_type_bytes(codec->stored_type);
