@@ -126,10 +126,11 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
   SUM value[ITEMS];
   COL col[ITEMS];
   values.stream = (const char *)values.stream + start * VALUE_BYTES;
-  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. */
+  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. Without
+   * entries that is the next block's first or, at the end, a zero of the section's padding. */
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    int e = min(max(i * THREADS + (int)threadIdx.x, from), to - 1);
+    int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
     col[i] = __ldcs(cols + e);
     value[i] = load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start));
   }
