@@ -3,6 +3,8 @@
  * digits and writes the words in the order of the lockstep decoder, last word first. */
 #include "dtans_source.cuh"
 
+#include "convert.h"
+
 #include <cub/device/device_scan.cuh>
 
 enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1, SEGMENT = MACKO_DTANS_SEGMENT };
@@ -236,14 +238,6 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
 
 /* ---- values beside gaps ---- */
 
-/* Rounded as the host rounds. A NaN keeps the upper bits of its payload. */
-static __device__ uint32_t rounded(uint64_t bits)
-{
-  if ((bits & 0x7fffffffffffffffu) > 0x7ff0000000000000u)
-    return (uint32_t)(bits >> 63) << 31 | 0x7fc00000u | ((uint32_t)(bits >> 29) & 0x3fffff);
-  return __float_as_uint((float)__longlong_as_double((long long)bits));
-}
-
 /* Number of a bit pattern among the sorted ones. */
 static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
 {
@@ -257,16 +251,20 @@ static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes,
   return low;
 }
 
-static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, uint64_t bits, int64_t at, void *values)
+/* Entry p to place `at` of the stream, or, where there is none yet, where its value appears. */
+static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, int64_t p, int64_t at, void *values)
 {
+  uint64_t bits = bits_at(a, p);
+  macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
   if (d.sorted) {
-    int place = place_of_value(d, a.value_type == MACKO_F64 ? 8 : 4, bits);
-    if (!values) { /* after the first few slices hardly any value is new */
-      if ((unsigned long long)at < d.first[place]) atomicMin(d.first + place, (unsigned long long)at);
-    } else if (stored == MACKO_U8) ((uint8_t *)values)[at] = (uint8_t)d.codes[place];
-    else ((uint16_t *)values)[at] = d.codes[place];
-  } else if (stored == MACKO_F64) ((uint64_t *)values)[at] = bits;
-  else if (stored == MACKO_F32) ((uint32_t *)values)[at] = a.value_type == MACKO_F64 ? rounded(bits) : (uint32_t)bits;
+    int place = place_of_value(d, from == MACKO_F64 ? 8 : 4, bits);
+    if (values) bits = d.codes[place];
+    else if ((unsigned long long)at < d.first[place]) atomicMin(d.first + place, (unsigned long long)at); /* hardly any is new later on */
+  } else if (to != from) bits = macko_convert(from, to, a.values, p);
+  if (!values) return;
+  if (to == MACKO_U8 || to == MACKO_I8) ((uint8_t *)values)[at] = (uint8_t)bits;
+  else if (to == MACKO_F64) ((uint64_t *)values)[at] = bits;
+  else if (to == MACKO_F32) ((uint32_t *)values)[at] = (uint32_t)bits;
   else ((uint16_t *)values)[at] = (uint16_t)bits;
 }
 
@@ -284,7 +282,7 @@ static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, ma
     if (i < l.count) {
       while (p == end) row += WARP, p = row_at(a, row), end = row_at(a, row + 1);
       int64_t at = to + __popc(mask & ((1u << threadIdx.x % WARP) - 1));
-      put_value(a, d, stored, bits_at(a, p), at, values);
+      put_value(a, d, stored, p, at, values);
     }
     to += __popc(mask);
   }

@@ -281,13 +281,6 @@ static macko_status add_values(encoder *e, macko_dtans_histograms *h, macko_plan
 
 /* ---- a matrix ---- */
 
-/* Values beside gaps that only the host writes. */
-static int is_left_to_host(const macko_plan *plan, macko_type type)
-{
-  if (plan->values == MACKO_VALUES_CODED || plan->stored_type == type) return 0;
-  return plan->stored_type != MACKO_F32;
-}
-
 static macko_status fill_input(encoder *e, macko_dtans_input *in, macko_error *err)
 {
   const macko_csr *a = e->a;
@@ -326,8 +319,6 @@ static macko_status plan_and_code(encoder *e, const macko_options *options, mack
   macko_plan *plan = &m->plan;
   macko_dtans_histograms histograms = {.in = in};
   macko_status s = macko_dtans_plan(in, options, plan, err);
-  if (!s && is_left_to_host(plan, e->a->value_type))
-    s = macko_fail(err, MACKO_UNSUPPORTED, "values stored as %s are encoded on the host", macko_values_name(plan->values));
   if (s) return s;
   e->job.rows = (int)plan->params[MACKO_DTANS_ROWS], e->job.relative = in->relative, e->job.nnz = e->nnz;
   e->job.slices = macko_dtans_slices(e->a->nrows, e->job.rows);

@@ -71,7 +71,7 @@ typedef struct {
 macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found, void *memory,
                                          macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err);
 
-/* Values beside gaps, in the order of the slices; starts as in the job. As they are, rounded to f32, or as codes; values NULL: writes only
+/* Values beside gaps, in the order of the slices; starts as in the job. As they are, converted, or as codes; values NULL: writes only
  * where values appear first. */
 macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
                                        macko_type stored, void *values, cudaStream_t stream, macko_error *err);

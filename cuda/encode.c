@@ -1,6 +1,5 @@
 /* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do (layout
- * paper, values of format dtans in narrow types but f32, rows that are unsorted or hold duplicates, errors that name a place) goes
- * there and back. */
+ * paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
 #include "dtans_encode.h"
 #include "encoder.h"
 

@@ -30,8 +30,8 @@ macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *str
  * arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix is made; work
  * queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as everywhere.
  * Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do not repeat; format
- * dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, format dtans with values as codes of 8 or 16 bits beside coded
- * gaps, and rows that are unsorted or hold duplicates are copied to the host and encoded there.
+ * dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
+ * duplicates, are copied to the host and encoded there, and so are entries beyond 2^31 - 9 of format dtans.
  * Errors: as macko_encode and macko_to_device. */
 macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
