@@ -277,6 +277,28 @@ START_TEST(the_examples_of_the_page_are_true)
 }
 END_TEST
 
+/* The page says so, and a multiply relies on it. */
+START_TEST(a_first_code_that_is_not_zero_is_refused)
+{
+  const int32_t row_ptr[] = {0, 2, 4}, cols[] = {0, 3, 1, 2};
+  const double values[] = {1, 2, 3, 4};
+  macko_csr a = {.nrows = 2, .ncols = 4, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = 4;
+  ck_assert_msg(!macko_encode(&a, &o, &m, &err) && !macko_validate(m, &err), "%s", err.text);
+  for (int64_t i = 0; i < m->nsections; i++)
+    if (!strcmp(macko_get_section(m, i)->name, "gaps"))
+      ((uint8_t *)macko_get_section(m, i)->data)[1] |= 5; /* entries 2 and 3 are row 1 */
+  ck_assert_int_eq(macko_validate(m, &err), MACKO_CORRUPT);
+  ck_assert_msg(strstr(err.text, "row 1 has code 5") != NULL, "%s", err.text);
+  macko_destroy(&m);
+}
+END_TEST
+
 static const char *folder_to_write;
 
 START_TEST(write_golden_file)
@@ -304,6 +326,7 @@ int main(int argc, char **argv)
   } else {
     tcase_add_loop_test(t, golden_files_decode, 0, CASES);
     tcase_add_loop_test(t, the_examples_of_the_page_are_true, 0, 3);
+    tcase_add_test(t, a_first_code_that_is_not_zero_is_refused);
   }
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);
