@@ -164,12 +164,6 @@ MACKO_INLINE uint32_t macko_slice_gap(const uint32_t *gaps, int gap_bits, int64_
   return (word >> (k * gap_bits % 32) & (0xffffffffu >> (32 - gap_bits))) + 1;
 }
 
-/* Its inverse, into zeroed words. */
-MACKO_INLINE void macko_put_slice_gap(uint32_t *gaps, int gap_bits, int64_t k, int lane, uint32_t code)
-{
-  gaps[k * gap_bits / 32 * MACKO_SLICE_ROWS + lane] |= code << (k * gap_bits % 32);
-}
-
 /* Slot, in elements of the value stream, of step s of a lane: elements narrower than a word share the lane's word. */
 MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_t s, int lane)
 {
