@@ -301,7 +301,7 @@ static const kind transpose_kinds[] = {{"MatMultTranspose", transpose, 0, 0},
                                        {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 0},
                                        {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 1}};
 
-const char *difference(Mat A, Mat P)
+const char *difference_with(Mat A, Mat P, Mat like)
 {
   static reason why;
   Mat         absolute, ones;
@@ -309,7 +309,7 @@ const char *difference(Mat A, Mat P)
   PetscRandom random;
   bound       bounds[2];
   why[0] = 0;
-  OK(MatCreateVecs(A, &right, &left)); /* in GPU memory, where A has them */
+  OK(MatCreateVecs(like, &right, &left));
   OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
   OK(PetscRandomSetInterval(random, -1, 1));
   OK(VecSetRandom(right, random));
@@ -330,6 +330,11 @@ const char *difference(Mat A, Mat P)
   OK(VecDestroy(&right));
   OK(VecDestroy(&left));
   return why[0] ? why : NULL;
+}
+
+const char *difference(Mat A, Mat P)
+{
+  return difference_with(A, P, A);
 }
 
 void assert_same_products(Mat A, Mat P, const char *when)

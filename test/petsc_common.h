@@ -50,6 +50,9 @@ extern double stored_unit;
 /* NULL where every product of A agrees with that of the plain matrix P, as below; else what does not, until the next call. */
 const char *difference(Mat A, Mat P);
 
+/* The same with vectors of the kind that a third matrix hands out, not A: in GPU memory or not. */
+const char *difference_with(Mat A, Mat P, Mat like);
+
 /* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
 void assert_same_products(Mat A, Mat P, const char *when);
 
