@@ -142,6 +142,29 @@ PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode make_pair(way how, type_choice type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A, Mat *P)
+{
+  PetscFunctionBegin;
+  PetscCall(make_matrix(how, our_type(type), rows, cols, seed, A));
+  PetscCall(make_matrix(how, plain_type(type), rows, cols, seed, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B)
+{
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, m, n, rows, cols));
+  PetscCall(MatSetType(*B, type));
+  PetscCall(MatSetUp(*B));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(MatSetRandom(*B, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const char *type_of(Mat A)
 {
   MatType type;

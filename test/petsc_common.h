@@ -38,6 +38,12 @@ int entry(PetscInt i, PetscInt j, unsigned seed, PetscScalar *value);
 /* An assembled rows x cols matrix of those entries; a third of them is set by a rank that does not own the row. */
 PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A);
 
+/* One of our type and one of plain AIJ, of the same entries. */
+PetscErrorCode make_pair(way how, type_choice type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A, Mat *P);
+
+/* A dense matrix of random entries, with sizes as MatSetSizes takes them. */
+PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B);
+
 /* The same entries written to a file and read from it into A, which has a type and may have values. */
 PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
 

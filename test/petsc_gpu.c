@@ -51,8 +51,7 @@ START_TEST(vectors_live_on_the_gpu)
 {
   Mat          A, P, copy;
   MatMackoInfo info;
-  OK(make_matrix((way)_i, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix((way)_i, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(make_pair((way)_i, ROOT_TYPE, N, N, 3, &A, &P));
   assert_vectors(A, 1, way_names[_i]);
   assert_same_products(A, P, way_names[_i]);
   assert_same_diagonal(A, P, way_names[_i]);
@@ -81,8 +80,7 @@ START_TEST(backend_can_be_chosen)
   Mat A, P, block;
   Vec x, y;
   OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", backends[_i]));
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
   assert_vectors(A, _i, backends[_i]);
   assert_same_products(A, P, backends[_i]);
   OK(MatGetDiagonalBlock(A, &block));
@@ -246,22 +244,6 @@ END_TEST
 
 /* ---- dense matrices, vectors in host memory ---- */
 
-static Mat random_dense(const char *type, Mat A, PetscInt cols)
-{
-  Mat         B;
-  PetscInt    n;
-  PetscRandom random;
-  OK(MatGetLocalSize(A, NULL, &n));
-  OK(MatCreate(PETSC_COMM_WORLD, &B));
-  OK(MatSetSizes(B, n, PETSC_DECIDE, PETSC_DETERMINE, cols));
-  OK(MatSetType(B, type));
-  OK(MatSetUp(B));
-  OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  OK(MatSetRandom(B, random));
-  OK(PetscRandomDestroy(&random));
-  return B;
-}
-
 static void assert_same_dense(Mat X, Mat Y, const char *when)
 {
   Mat       mine, theirs;
@@ -286,11 +268,12 @@ START_TEST(dense_products_agree)
 {
   const char *type = dense_kinds[_i].type;
   Mat         A, P, B, X, Y;
+  PetscInt    n;
   PetscBool   cuda, wanted;
   OK(PetscOptionsSetValue(NULL, "-matproduct_batch_size", dense_kinds[_i].batch));
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
-  B = random_dense(type, A, 7);
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
+  OK(MatGetLocalSize(A, NULL, &n));
+  OK(make_dense(type, n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
   OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
   OK(PetscObjectTypeCompareAny((PetscObject)X, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   OK(PetscStrcmp(type, MATDENSECUDA, &wanted));
@@ -314,16 +297,18 @@ END_TEST
 START_TEST(vectors_in_host_memory_are_multiplied)
 {
   Mat         A, P, B, X, Y;
+  PetscInt    m, n;
   const char *why;
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
   assert_vectors(A, 1, "before");
   for (int again = 0; again < 2; again++) {
     why = difference_with(A, P, P);
     ck_assert_msg(!why, "vectors of a plain matrix: %s", why);
     assert_same_products(A, P, "vectors on the GPU, after plain ones");
   }
-  B = random_dense(MATDENSE, A, 5), X = random_dense(MATDENSE, A, 5);
+  OK(MatGetLocalSize(A, &m, &n));
+  OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, 5, &B));
+  OK(make_dense(MATDENSE, m, PETSC_DECIDE, PETSC_DETERMINE, 5, &X));
   OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
   for (PetscInt j = 0; j < 5; j++) {
     Vec b, x;
