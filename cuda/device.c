@@ -38,7 +38,7 @@ void macko_device_destroy(macko_device_matrix **device)
 
 static int holds_values(const char *section)
 {
-  return !strcmp(section, "values") || !strcmp(section, "dict");
+  return !strcmp(section, "values") || !strcmp(section, "dict") || !strcmp(section, "pair_gaps");
 }
 
 macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err)

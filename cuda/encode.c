@@ -1,5 +1,5 @@
 /* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do (layout
- * paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+ * paper, new values under codec joint, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
 #include "dtans_encode.h"
 #include "encoder.h"
 
@@ -97,6 +97,7 @@ static void list_values(macko_matrix *m)
   int slices = m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE;
   list_section(m, "values", m->plan.stored_type, slices ? macko_slice_value_slots(&m->plan, size) : m->nnz);
   if (m->plan.table) list_section(m, "dict", m->value_type, m->plan.table);
+  if (m->plan.table && m->plan.values == MACKO_VALUES_JOINT) list_section(m, "pair_gaps", MACKO_U32, m->plan.table);
 }
 
 /* The sections that the plan asks for, in the host's order. */
@@ -284,7 +285,8 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
   macko_status s = check_refresh(device, csr, err);
   if (s) return s;
-  if (device->m.format == MACKO_FORMAT_DTANS || device->m.plan.layout == MACKO_LAYOUT_PAPER)
+  if (device->m.format == MACKO_FORMAT_DTANS || device->m.plan.layout == MACKO_LAYOUT_PAPER ||
+      device->m.plan.values == MACKO_VALUES_JOINT)
     return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
   if (!s && e.readable && e.a.nnz == device->m.nnz) s = refresh(&e, device, &changed, &done, err);

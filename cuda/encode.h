@@ -59,7 +59,7 @@ typedef struct {
 } macko_device_slices;
 
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
-cudaError_t macko_describe_slices(const macko_device_csr *a, int stencils, const macko_device_slices *s, cudaStream_t stream);
+cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
 
 /* Headers, and the blocks that are new. */
 cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks,
@@ -112,13 +112,20 @@ typedef struct {
 /* Empties the set, then puts all values in; *used goes beyond MACKO_DICT_LIMIT where there is no room. */
 cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *dictionary, cudaStream_t stream);
 
-/* Ranks of the values that the stream of *d holds, in the order in which the host would meet them. */
-cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
-                              cudaStream_t stream);
+/* The same for the pairs of codec joint in slices described with MACKO_PAIRS: *pairs->used goes beyond 256 where there are more. An
+ * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
+enum { MACKO_PAIR_SHIFT = 19 };
+cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
+                                const macko_device_dictionary *pairs, cudaStream_t stream);
 
-/* The value stream of *d, by its plan; dictionary is NULL without one. */
+/* Ranks of what the stream of *d holds codes for, in the order in which the host would meet them: elements of *dictionary, which are
+ * values, or under codec joint pairs with slots of *values. */
+cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
+                              const macko_device_dictionary *values, cudaStream_t stream);
+
+/* The value stream of *d, by its plan; dictionary is NULL without one, values as above. */
 cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
-                               cudaStream_t stream);
+                               const macko_device_dictionary *values, cudaStream_t stream);
 
 #ifdef __cplusplus
 }

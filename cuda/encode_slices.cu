@@ -83,7 +83,7 @@ static __device__ void find_base(warp_slice *w)
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
 }
 
-static __device__ void find_gaps(const macko_device_csr &a, warp_slice *w)
+static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
 {
   int before = w->first;
   uint32_t any = 0;
@@ -97,7 +97,7 @@ static __device__ void find_gaps(const macko_device_csr &a, warp_slice *w)
     before = col;
   }
   uniform = __all_sync(ALL_LANES, uniform), any = __reduce_or_sync(ALL_LANES, any);
-  if (!uniform) w->s.gap_bits = macko_slice_gap_bits(any);
+  if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
 }
 
 static __device__ unsigned find_in_line(const warp_slice &w)
@@ -111,7 +111,7 @@ static __device__ unsigned find_in_line(const warp_slice &w)
   return groups;
 }
 
-static __device__ void look_at_slice(const macko_device_csr &a, int lanes, warp_slice *w)
+static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
 {
   uint32_t shortest = __reduce_min_sync(ALL_LANES, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
   w->longest = __ffs(__ballot_sync(ALL_LANES, (uint32_t)w->r.length == w->s.steps)) - 1;
@@ -119,7 +119,7 @@ static __device__ void look_at_slice(const macko_device_csr &a, int lanes, warp_
   w->first = w->r.length ? (int)column(a, w->r.begin) : 0;
   w->distance = w->first - lane_number();
   find_base(w);
-  find_gaps(a, w);
+  find_gaps(a, kinds, w);
   w->in_line = find_in_line(*w);
 }
 
@@ -132,6 +132,7 @@ static __device__ void write_block(const macko_device_csr &a, const warp_slice &
   int lane = lane_number(), per = s.gap_bits ? 32 / s.gap_bits : 1, before = w.first;
   macko_put_unsigned(words, s.length_bytes, lane, (uint32_t)w.r.length);
   macko_put_unsigned(offsets, s.offset_bytes, lane, w.r.length ? (uint32_t)(w.distance - s.base) : 0);
+  if (s.gap_bits == MACKO_GAP_PAIRS) return;
   if (!s.gap_bits) {
     int64_t longest = __shfl_sync(ALL_LANES, w.r.begin, w.longest);
     int first = __shfl_sync(ALL_LANES, w.first, w.longest);
@@ -165,7 +166,7 @@ static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
   return h;
 }
 
-static __global__ void describe_kernel(macko_device_csr a, macko_device_slices all, int stencils)
+static __global__ void describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
 {
   __shared__ macko_stencil_step shared[ENCODE_THREADS / LANES][MACKO_STENCIL_MAX_STEPS];
   macko_stencil_step *steps = shared[threadIdx.x / LANES];
@@ -175,7 +176,8 @@ static __global__ void describe_kernel(macko_device_csr a, macko_device_slices a
   warp_slice w = {};
   w.r = row_at(a, all.order, start + lane);
   w.s.steps = __reduce_max_sync(ALL_LANES, (uint32_t)w.r.length);
-  if (!(stencils && !all.order && find_stencil(a, w.r, start, steps, &w.s))) look_at_slice(a, lanes, &w);
+  int stencils = kinds & MACKO_STENCILS && !all.order;
+  if (!(stencils && find_stencil(a, w.r, start, steps, &w.s))) look_at_slice(a, kinds, lanes, &w);
   uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(ALL_LANES, (uint32_t)w.r.length);
   unsigned long long at = lane ? 0 : atomicAdd(all.used, words);
   at = __shfl_sync(ALL_LANES, at, 0);
@@ -193,10 +195,10 @@ static __global__ void describe_kernel(macko_device_csr a, macko_device_slices a
   all.sources[slice] = macko_slice_source{at, w.s.base};
 }
 
-extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int stencils, const macko_device_slices *s,
+extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s,
                                              cudaStream_t stream)
 {
-  if (s->slices) describe_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, stencils);
+  if (s->slices) describe_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
   return cudaGetLastError();
 }
 

@@ -88,9 +88,44 @@ extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const mac
   return cudaGetLastError();
 }
 
+/* ---- pairs of a gap and a value ---- */
+
+/* chained: the column of entry p is that of the one before plus a gap. */
+static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
+                                                   bool chained)
+{
+  uint64_t gap = chained ? (uint64_t)(column(a, p) - column(a, p - 1)) : 0;
+  return gap << MACKO_PAIR_SHIFT | find_slot(values.keys, value_bits(a, p));
+}
+
+static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_slices all, macko_device_dictionary values,
+                                            macko_device_dictionary pairs)
+{
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / LANES;
+  for (int64_t slice = warp_number(); slice < all.slices && *(volatile unsigned *)pairs.used <= 256; slice += warps) {
+    const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, all.records[slice].info, 0};
+    macko_slice s = macko_slice_at(header, 0);
+    if (s.stencil) continue;
+    lane_row r = row_at(a, all.order, slice * MACKO_SLICE_ROWS + lane_number());
+    for (int k = 0; k < r.length; k++) insert(pairs, pair_of(a, values, r.begin + k, k && s.gap_bits));
+  }
+}
+
+extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
+                                           const macko_device_dictionary *pairs, cudaStream_t stream)
+{
+  enum { COLLECT_BLOCKS = 256 };
+  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
+  if (!error) error = cudaMemsetAsync(pairs->used, 0, sizeof *pairs->used, stream);
+  if (error) return error;
+  collect_pairs_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *s, *values, *pairs);
+  return cudaGetLastError();
+}
+
 /* ---- the stream ---- */
 
-/* Calls f(p, slot, rank) for the entries of the stream: rank rises in the order in which the host writes them. */
+/* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained: the
+ * gap before the entry is that of its pair. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
 {
@@ -100,7 +135,8 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
   if (s.stencil) return;
   lane_row r = row_at(a, order, position);
   for (int k = 0; k < r.length; k++)
-    f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k);
+    f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k,
+      k && s.gap_bits == MACKO_GAP_PAIRS);
 }
 
 template <typename F>
@@ -112,7 +148,7 @@ static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers
 template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
 {
   int64_t p = thread_number();
-  if (p < nnz) f(p, p, (uint64_t)p);
+  if (p < nnz) f(p, p, (uint64_t)p, false);
 }
 
 template <typename F>
@@ -127,42 +163,60 @@ static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d,
   return cudaGetLastError();
 }
 
-struct rank_values {
+/* The slot of what an entry is a code for. */
+struct coded {
   macko_device_csr a;
-  macko_device_dictionary d;
-  __device__ void operator()(int64_t p, int64_t, uint64_t rank) const
+  macko_device_dictionary d, values;
+  int joint;
+  __device__ __forceinline__ unsigned slot(int64_t p, bool chained) const
   {
-    unsigned long long *least = &d.ranks[find_slot(d.keys, value_bits(a, p))];
+    return find_slot(d.keys, joint ? pair_of(a, values, p, chained) : value_bits(a, p));
+  }
+};
+
+static coded coded_by(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *d,
+                      const macko_device_dictionary *values)
+{
+  macko_device_dictionary none = {};
+  int joint = m->m.plan.values == MACKO_VALUES_JOINT;
+  return coded{*a, d ? *d : none, joint ? *values : none, joint};
+}
+
+struct rank_values {
+  coded c;
+  __device__ void operator()(int64_t p, int64_t, uint64_t rank, bool chained) const
+  {
+    unsigned long long *least = &c.d.ranks[c.slot(p, chained)];
     if (rank < *least) atomicMin(least, (unsigned long long)rank);
   }
 };
 
 extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *m,
-                                         const macko_device_dictionary *d, cudaStream_t stream)
+                                         const macko_device_dictionary *d, const macko_device_dictionary *values,
+                                         cudaStream_t stream)
 {
   cudaError_t error = cudaMemsetAsync(d->ranks, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *d->ranks, stream);
-  return error ? error : walk(a, m, rank_values{*a, *d}, stream);
+  return error ? error : walk(a, m, rank_values{coded_by(a, m, d, values)}, stream);
 }
 
 struct put_value {
-  macko_device_csr a;
-  macko_device_dictionary d;
+  coded c;
   void *stream;
   int stored;
-  __device__ void operator()(int64_t p, int64_t slot, uint64_t) const
+  __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
   {
+    const macko_device_csr &a = c.a;
     macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
-    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)d.codes[find_slot(d.keys, value_bits(a, p))];
-    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)d.codes[find_slot(d.keys, value_bits(a, p))];
+    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)c.d.codes[c.slot(p, chained)];
+    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)c.d.codes[c.slot(p, chained)];
     else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, a.values, p);
     else macko_put_bits(to, stream, slot, from == to ? value_bits(a, p) : macko_convert(from, to, a.values, p));
   }
 };
 
 extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *m,
-                                          const macko_device_dictionary *dictionary, cudaStream_t stream)
+                                          const macko_device_dictionary *dictionary, const macko_device_dictionary *values,
+                                          cudaStream_t stream)
 {
-  macko_device_dictionary none = {};
-  return walk(a, m, put_value{*a, dictionary ? *dictionary : none, macko_device_data(m, "values"), m->m.plan.stored_type},
-              stream);
+  return walk(a, m, put_value{coded_by(a, m, dictionary, values), macko_device_data(m, "values"), m->m.plan.stored_type}, stream);
 }

@@ -73,7 +73,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
 
 void macko_close_encoder(macko_encoder *e)
 {
-  for (int i = 0; i < 2; i++) free(e->by_order[i].records), free(e->by_order[i].places);
+  for (int i = 0; i < 4; i++) free(e->surveyed[i].records), free(e->surveyed[i].places);
   for (int i = 0; i < e->nrooms; i++) cudaFree(e->rooms[i]);
 }
 
@@ -89,7 +89,7 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
 }
 
 /* Blocks take half a word an entry or less, nearly always; where they take more, it is known how much after the first time. */
-static macko_status describe(macko_encoder *e, int stencils, macko_device_slices *d, macko_error *err)
+static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d, macko_error *err)
 {
   unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 64 * d->slices);
   macko_status s = MACKO_OK;
@@ -97,7 +97,7 @@ static macko_status describe(macko_encoder *e, int stencils, macko_device_slices
   do {
     s = take_arena(e, (int64_t)used, d, err);
     if (!s) s = clear_answer(e, err);
-    if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, stencils, d, e->stream), "looking at slices", err);
+    if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, kinds, d, e->stream), "looking at slices", err);
     if (!s) s = read_back(e, &used, d->used, sizeof used, err);
   } while (!s && used > d->room);
   return s;
@@ -139,22 +139,6 @@ static macko_status place_blocks(const macko_encoder *e, macko_surveyed *v, mack
   return s;
 }
 
-static macko_status survey(void *context, int sorted, int stencils, macko_slice_facts *facts, macko_error *err)
-{
-  macko_encoder *e = context;
-  macko_surveyed *v = &e->by_order[sorted];
-  size_t slices = (size_t)macko_slices_of(e->a.nrows);
-  *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
-  macko_status s = take_slices(e, sorted, &v->device, err);
-  if (!s) s = describe(e, stencils, &v->device, err);
-  if (s) return s;
-  v->records = malloc(slices * sizeof *v->records + 1), v->places = malloc(slices * sizeof *v->places + 1);
-  if (!v->records || !v->places)
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to place the blocks of %zu slices", slices);
-  s = read_back(e, v->records, v->device.records, slices * sizeof *v->records, err);
-  return s ? s : place_blocks(e, v, facts, err);
-}
-
 /* ---- facts about rows and values ---- */
 
 static macko_status count_rows(void *context, macko_row_facts *facts, macko_error *err)
@@ -183,16 +167,16 @@ static macko_status find_misfit(void *context, macko_type to, int *found, macko_
   return s;
 }
 
-static macko_status take_dictionary(macko_encoder *e, macko_error *err)
+static macko_status take_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err)
 {
   const int64_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   void *memory = NULL;
   macko_status s = macko_encoder_room(e, slots * (8 + 8 + 4), &memory, err);
   if (s) return s;
-  e->dictionary.keys = memory;
-  e->dictionary.ranks = e->dictionary.keys + slots;
-  e->dictionary.codes = (uint32_t *)(e->dictionary.ranks + slots);
-  e->dictionary.used = e->answer;
+  d->keys = memory;
+  d->ranks = d->keys + slots;
+  d->codes = (uint32_t *)(d->ranks + slots);
+  d->used = e->answer;
   return MACKO_OK;
 }
 
@@ -200,11 +184,46 @@ static macko_status count_distinct(void *context, int64_t *distinct, macko_error
 {
   macko_encoder *e = context;
   unsigned used = 0;
-  macko_status s = e->dictionary.keys ? MACKO_OK : take_dictionary(e, err);
-  if (!s) s = macko_cuda_status(macko_collect_values(&e->a, &e->dictionary, e->stream), "collecting values", err);
-  if (!s) s = read_back(e, &used, e->dictionary.used, sizeof used, err);
-  *distinct = used > MACKO_DICT_LIMIT ? -1 : (int64_t)used;
+  macko_status s = e->values.keys ? MACKO_OK : take_dictionary(e, &e->values, err);
+  if (!s) s = macko_cuda_status(macko_collect_values(&e->a, &e->values, e->stream), "collecting values", err);
+  if (!s) s = read_back(e, &used, e->values.used, sizeof used, err);
+  e->distinct = *distinct = used > MACKO_DICT_LIMIT ? -1 : (int64_t)used;
   return s;
+}
+
+static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs)
+{
+  return &e->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0)];
+}
+
+/* How many there are, to at most one more than there is room for. */
+static macko_status count_pairs(macko_encoder *e, const macko_device_slices *slices, int64_t *count, macko_error *err)
+{
+  unsigned used = 0;
+  macko_status s = e->values.keys ? MACKO_OK : count_distinct(e, &e->distinct, err);
+  if (s || e->distinct < 0) return *count = -1, s;
+  if (!e->pairs.keys) s = take_dictionary(e, &e->pairs, err);
+  if (!s) s = macko_cuda_status(macko_collect_pairs(&e->a, slices, &e->values, &e->pairs, e->stream), "collecting pairs", err);
+  if (!s) s = read_back(e, &used, e->pairs.used, sizeof used, err);
+  *count = used > 256 ? -1 : (int64_t)used;
+  return s;
+}
+
+static macko_status survey(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err)
+{
+  macko_encoder *e = context;
+  macko_surveyed *v = surveyed(e, sorted, kinds & MACKO_PAIRS);
+  size_t slices = (size_t)macko_slices_of(e->a.nrows);
+  *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
+  macko_status s = take_slices(e, sorted, &v->device, err);
+  if (!s) s = describe(e, kinds, &v->device, err);
+  if (!s && kinds & MACKO_PAIRS) s = count_pairs(e, &v->device, &facts->pairs, err);
+  if (s || facts->pairs < 0) return s;
+  v->records = malloc(slices * sizeof *v->records + 1), v->places = malloc(slices * sizeof *v->places + 1);
+  if (!v->records || !v->places)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to place the blocks of %zu slices", slices);
+  s = read_back(e, v->records, v->device.records, slices * sizeof *v->records, err);
+  return s ? s : place_blocks(e, v, facts, err);
 }
 
 macko_facts macko_encoder_facts(macko_encoder *e)
@@ -217,7 +236,7 @@ macko_facts macko_encoder_facts(macko_encoder *e)
 
 macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
-  macko_surveyed *v = &e->by_order[d->m.plan.params[MACKO_PARAM_WINDOW] > 0];
+  macko_surveyed *v = surveyed(e, d->m.plan.params[MACKO_PARAM_WINDOW] > 0, d->m.plan.values == MACKO_VALUES_JOINT);
   uint32_t *blocks = macko_device_data(d, "blocks"), units = 0;
   int size = (int)macko_type_bytes(d->m.plan.stored_type), differs = 0;
   size_t bytes = (size_t)v->device.slices * sizeof *v->places;
@@ -276,42 +295,74 @@ static int by_rank(const void *a, const void *b)
   return x < y ? -1 : x > y;
 }
 
+/* Element of a set that has been read back. */
+static uint64_t element_at(const unsigned long long *keys, uint64_t slot)
+{
+  return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
+}
+
+static macko_status send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys, const appearance *found,
+                                int64_t count, macko_error *err)
+{
+  const macko_section *dict = macko_find_section(&d->m, "dict");
+  void *table = calloc((size_t)dict->bytes, 1);
+  if (!table) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
+  for (int64_t i = 0; i < count; i++) macko_put_bits(d->m.value_type, table, i, element_at(keys, found[i].slot));
+  macko_status s = send(e, dict->data, table, (size_t)dict->bytes, err);
+  free(table);
+  return s;
+}
+
+static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys, const appearance *found,
+                               int64_t count, macko_error *err)
+{
+  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  unsigned long long *values = malloc(slots * sizeof *values);
+  uint64_t table[256];
+  uint32_t gaps[256];
+  if (!values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
+  macko_status s = read_back(e, values, e->values.keys, slots * sizeof *values, err);
+  for (int64_t i = 0; !s && i < count; i++) {
+    uint64_t pair = element_at(keys, found[i].slot), mask = ((uint64_t)1 << MACKO_PAIR_SHIFT) - 1;
+    gaps[i] = (uint32_t)(pair >> MACKO_PAIR_SHIFT);
+    macko_put_bits(d->m.value_type, table, i, element_at(values, pair & mask));
+  }
+  if (!s) s = send(e, macko_device_data(d, "dict"), table, (size_t)(count * macko_type_bytes(d->m.value_type)), err);
+  if (!s) s = send(e, macko_device_data(d, "pair_gaps"), gaps, (size_t)count * sizeof *gaps, err);
+  free(values);
+  return s;
+}
+
 /* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
  * host's is. */
-static macko_status number_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set, macko_error *err)
 {
-  const macko_device_dictionary *set = &e->dictionary;
-  const macko_section *dict = macko_find_section(&d->m, "dict");
   const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   int64_t count = 0;
   unsigned long long *keys = malloc(2 * slots * sizeof *keys), *ranks = keys ? keys + slots : NULL;
   uint32_t *codes = calloc(slots, sizeof *codes);
   appearance *found = malloc((size_t)(d->m.plan.table + 1) * sizeof *found);
-  void *table = calloc((size_t)dict->bytes + 1, 1);
-  macko_status s =
-      keys && codes && found && table ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
+  macko_status s = keys && codes && found ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
   if (!s) s = read_back(e, keys, set->keys, 2 * slots * sizeof *keys, err);
   for (size_t i = 0; !s && i < slots; i++)
     if (ranks[i] != ~0ull && count < d->m.plan.table) found[count++] = (appearance){ranks[i], (uint32_t)i};
   if (!s) qsort(found, (size_t)count, sizeof *found, by_rank);
-  for (int64_t i = 0; i < count; i++) {
-    codes[found[i].slot] = (uint32_t)i;
-    macko_put_bits(d->m.value_type, table, i, found[i].slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[found[i].slot]);
-  }
+  for (int64_t i = 0; i < count; i++) codes[found[i].slot] = (uint32_t)i;
   if (!s) s = send(e, set->codes, codes, slots * sizeof *codes, err);
-  if (!s) s = send(e, dict->data, table, (size_t)dict->bytes, err);
+  if (!s) s = (set == &e->pairs ? send_pairs : send_values)(e, d, keys, found, count, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "numbering values", err);
-  free(keys), free(codes), free(found), free(table);
+  free(keys), free(codes), free(found);
   return s;
 }
 
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
-  const macko_device_dictionary *set = d->m.plan.table ? &e->dictionary : NULL;
+  const macko_device_dictionary *codes = d->m.plan.values == MACKO_VALUES_JOINT ? &e->pairs : &e->values;
+  const macko_device_dictionary *set = d->m.plan.table ? codes : NULL;
   macko_status s = MACKO_OK;
-  if (set) s = macko_cuda_status(macko_rank_values(&e->a, d, set, e->stream), "ranking values", err);
-  if (!s && set) s = number_values(e, d, err);
-  return s ? s : macko_cuda_status(macko_write_stream(&e->a, d, set, e->stream), "writing values", err);
+  if (set) s = macko_cuda_status(macko_rank_values(&e->a, d, set, &e->values, e->stream), "ranking values", err);
+  if (!s && set) s = number_elements(e, d, set, err);
+  return s ? s : macko_cuda_status(macko_write_stream(&e->a, d, set, &e->values, e->stream), "writing values", err);
 }
 
 /* ---- comparing ---- */

@@ -24,10 +24,11 @@ typedef struct {
   void *rooms[MACKO_ENCODER_ROOMS];
   int nrooms;
   void *answer;          /* what kernels answer */
-  macko_surveyed by_order[2]; /* of rows, by length */
+  macko_surveyed surveyed[4]; /* rows in their order, by length; both with pairs */
   unsigned misfits;      /* once looked for */
   int misfits_known;
-  macko_device_dictionary dictionary; /* once collected */
+  macko_device_dictionary values, pairs; /* once collected */
+  int64_t distinct; /* values; -1: more than fit a dictionary */
 } macko_encoder;
 
 /* On failure the encoder is to be closed, too. Errors: OUT_OF_MEMORY, DEVICE. */
@@ -46,7 +47,7 @@ macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, 
 /* Headers of *d for its plan's elements. */
 macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
-/* Sections "values" and "dict" of *d. */
+/* Sections "values", "dict" and "pair_gaps" of *d. */
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
 /* Whether rows have other lengths than in *d, or stencils other values. */

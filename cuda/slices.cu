@@ -1,19 +1,7 @@
 /* Layout slice: one warp a slice, one lane a row; several warps a slice where there are too few slices to fill the GPU. Everything
  * about a slice but its rows' own numbers is the same for the warp, so no branch diverges. Steps are taken several at a time, so that
  * as many loads are in flight. */
-#include "product.cuh"
-
-#include "macko_layout.h"
-
-/* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times cuSPARSE). */
-enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
-
-struct slices {
-  const uint32_t *headers, *blocks;
-  const uint16_t *order;
-  int64_t nrows, count;
-  int split; /* warps of a slice: 1, 2 or 4 */
-};
+#include "slices.cuh"
 
 /* Values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads in flight at once. */
 template <int STORED, typename SUM, int FULL>
@@ -138,13 +126,6 @@ static __device__ __forceinline__ void walk_slice(const device_values &values, c
   else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
 }
 
-static __device__ __forceinline__ macko_slice load_header(const uint32_t *headers, int64_t slice)
-{
-  uint4 h = __ldg((const uint4 *)headers + slice);
-  uint32_t words[MACKO_SLICE_WORDS] = {h.x, h.y, h.z, h.w};
-  return macko_slice_at(words, 0);
-}
-
 /* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
@@ -153,12 +134,8 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const devic
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
-  int64_t position = slice * MACKO_SLICE_ROWS + lane;
-  int there = position < a.nrows;
-  int length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
-  int base = s.base + lane + (int)macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane);
-  int whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
-  int64_t row = a.order && there ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + __ldg(a.order + position) : position;
+  slice_lane row = open_lane(a, s, slice, lane);
+  int base = row.base, length = row.length, whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
   switch (s.gap_bits) {
   case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
   case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
@@ -166,7 +143,7 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const devic
   case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
   default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum);
   }
-  return row;
+  return row.row;
 }
 
 /* The table of an 8-bit code in shared memory. */
@@ -267,26 +244,6 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
   }
 }
 
-static slices slices_of(const macko_device_matrix *d)
-{
-  return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
-          (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
-}
-
-/* Until there are as many warps as a GPU holds, unless parts become too short to be worth it. */
-static int warps_for(int64_t slices, int64_t steps)
-{
-  int split = 1;
-  while (split < WARPS && slices * split < 8192 && steps >= 16 * split * slices) split *= 2;
-  return split;
-}
-
-static unsigned blocks_for(int64_t warps)
-{
-  int64_t blocks = (warps + WARPS - 1) / WARPS;
-  return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
-}
-
 template <int VALUE, int VECTOR> static void start_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
 {
   for (int64_t j = 0; j < p->k;) {
@@ -325,7 +282,8 @@ struct slice_launch {
 
 /* ---- the diagonal ---- */
 
-static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, int type, double *diagonal)
+static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, const uint32_t *pair_gaps, int type,
+                                                                      double *diagonal)
 {
   int64_t position = (int64_t)blockIdx.x * THREADS + threadIdx.x, slice = position / MACKO_SLICE_ROWS;
   if (position >= a.nrows) return;
@@ -344,8 +302,10 @@ static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, devi
     int length = s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
     int64_t base = (int64_t)s.base + lane + macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane), col = base;
     for (int k = 0; k < length; k++) {
-      if (k) col = s.gap_bits ? col + macko_slice_gap(gaps, s.gap_bits, k - 1, lane) : base + (int)gaps[k - 1];
-      if (col == row) value = load_value<MACKO_ANY, double>(values, macko_slice_slot(s.values, bytes, k, lane));
+      int64_t slot = macko_slice_slot(s.values, bytes, k, lane);
+      if (k && s.gap_bits == MACKO_GAP_PAIRS) col += pair_gaps[((const uint8_t *)values.stream)[slot]];
+      else if (k) col = s.gap_bits ? col + macko_slice_gap(gaps, s.gap_bits, k - 1, lane) : base + (int)gaps[k - 1];
+      if (col == row) value = load_value<MACKO_ANY, double>(values, slot);
       if (col >= row) break;
     }
   }
@@ -357,7 +317,8 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagona
   slices a = slices_of(d);
   device_values values = values_of(d);
   values.table = macko_device_data(d, "dict");
-  diagonal_kernel<<<(unsigned)((a.nrows + THREADS - 1) / THREADS), THREADS, 0, stream>>>(a, values, d->m.value_type, diagonal);
+  diagonal_kernel<<<(unsigned)((a.nrows + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
+      a, values, (const uint32_t *)macko_device_data(d, "pair_gaps"), d->m.value_type, diagonal);
   return macko_cuda_status(cudaGetLastError(), "starting to read a diagonal", err);
 }
 
@@ -367,6 +328,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   int64_t stencils = d->m.plan.params[MACKO_PARAM_STENCILS];
   a.split = warps_for(a.count, d->m.plan.params[MACKO_PARAM_VALUE_UNITS + 2]);
   if (stencils) multiply_stencils(a, d->m.value_type, p, stream);
+  if (stencils < a.count && d->m.plan.values == MACKO_VALUES_JOINT) return macko_pairs_multiply(a, d, p, stream, err);
   if (stencils < a.count) return run_product(slice_launch{a, stream}, d, p, err);
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
 }

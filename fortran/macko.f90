@@ -50,10 +50,11 @@ module macko_c
   integer(c_int), parameter :: macko_values_raw = 1
   integer(c_int), parameter :: macko_values_narrow = 2
   integer(c_int), parameter :: macko_values_dict = 3
-  integer(c_int), parameter :: macko_values_f32 = 4
-  integer(c_int), parameter :: macko_values_f16 = 5
-  integer(c_int), parameter :: macko_values_bf16 = 6
-  integer(c_int), parameter :: macko_values_coded = 7
+  integer(c_int), parameter :: macko_values_joint = 4
+  integer(c_int), parameter :: macko_values_f32 = 5
+  integer(c_int), parameter :: macko_values_f16 = 6
+  integer(c_int), parameter :: macko_values_bf16 = 7
+  integer(c_int), parameter :: macko_values_coded = 8
 
   ! macko_variant
   integer(c_int), parameter :: macko_variant_auto = 0
@@ -1089,9 +1090,9 @@ module macko
     macko_corrupt, macko_io, macko_parse, macko_device, macko_f64, macko_f32, macko_f16, macko_bf16, macko_i8, macko_i32, &
     macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_dtans, macko_format_auto, &
     macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
-    macko_values_narrow, macko_values_dict, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
-    macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, macko_prefer_memory, &
-    macko_target_cpu, macko_target_gpu, macko_op_n, macko_op_t
+    macko_values_narrow, macko_values_dict, macko_values_joint, macko_values_f32, macko_values_f16, macko_values_bf16, &
+    macko_values_coded, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, &
+    macko_prefer_memory, macko_target_cpu, macko_target_gpu, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name

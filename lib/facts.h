@@ -21,8 +21,12 @@ typedef struct {
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
   int64_t stencils, streamed; /* slices that are stencils; entries in the others */
   int64_t longest;            /* steps of the longest slice */
-  int64_t stencil, uniform, run, listed, walked; /* slots by how their columns are found (cost.h) */
+  int64_t stencil, uniform, run, listed, walked, paired; /* slots by how their columns are found (cost.h) */
+  int64_t pairs;              /* of gap and value, under MACKO_PAIRS; -1: more than MACKO_PAIR_LIMIT, and nothing else is known */
 } macko_slice_facts;
+
+/* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (macko_layout.h). */
+enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
 /* About layout slice by a sample: nanoseconds for the columns without what their bytes take, and slots of values. */
 typedef struct {
@@ -39,7 +43,7 @@ struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
   int64_t nnz;
   macko_value_facts values;
-  macko_status (*slices)(void *context, int sorted, int stencils, macko_slice_facts *facts, macko_error *err);
+  macko_status (*slices)(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
   /* With rows in their order and sorted; 0 where the sample is empty. NULL: looking at all is as cheap. */
   int (*sample)(void *context, const macko_options *options, macko_slice_estimate estimates[2]);
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
@@ -48,7 +52,7 @@ struct macko_facts {
 
 /* Those of a csr in host memory, checked and sorted. */
 macko_facts macko_host_facts(const macko_csr *a);
-macko_status macko_host_slices(void *csr, int sorted, int stencils, macko_slice_facts *facts, macko_error *err);
+macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2]);
 macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err);
 

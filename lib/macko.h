@@ -185,8 +185,8 @@ void macko_destroy(macko_matrix **matrix);
 typedef struct {
   macko_format format;
   macko_type value_type;  /* of the matrix that was encoded */
-  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict */
-  macko_values values;    /* the codec in use: RAW, NARROW, DICT, CODED, or the lossy type that was asked for */
+  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict, U8 under joint */
+  macko_values values;    /* the codec in use: RAW, NARROW, DICT, JOINT, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
   int delta_bits;         /* 0 where the width varies or the format has none */
   int lossy;              /* 1 if decode does not return every value bit for bit */

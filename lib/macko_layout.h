@@ -10,7 +10,10 @@
  * at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied.
  *
  * A slice in which entries at the same distance from the diagonal have the same value is stored as a stencil: its block is a list
- * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values". */
+ * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values".
+ *
+ * Under value codec joint an element of "values" is a code for an entry of "pair_gaps" and one of "dict". Slices that would have
+ * gaps of their own then have none in their block: the column of an entry is the one before plus the gap of its code. */
 #ifndef MACKO_LAYOUT_H
 #define MACKO_LAYOUT_H
 
@@ -27,7 +30,8 @@ enum {
   MACKO_SLICE_WINDOW = 4096,     /* rows sorted by length together, where that is done */
   MACKO_SLICE_STENCIL = 0x80,    /* in the third word of a header */
   MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil; its block starts at a multiple of that */
-  MACKO_STENCIL_MAX_STEPS = 128
+  MACKO_STENCIL_MAX_STEPS = 128,
+  MACKO_GAP_PAIRS = 64           /* in place of the bits of a gap */
 };
 
 enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
@@ -83,7 +87,7 @@ typedef struct {
   uint32_t block;   /* start of the block in words */
   int32_t base;     /* base column of lane l is base + l + its offset */
   uint32_t steps;   /* longest row */
-  int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16 or 32 */
+  int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16, 32 or MACKO_GAP_PAIRS */
   int offset_bytes; /* of a base offset; 0: consecutive base columns */
   int length_bytes; /* of a row length; 0: every row has `steps` entries */
   int stencil;      /* base is the first row; the widths above are 0 */
@@ -115,7 +119,8 @@ MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
 /* The header of a slice, which macko_slice_at reads. */
 MACKO_INLINE void macko_put_slice(const macko_slice *s, uint32_t *h)
 {
-  uint32_t gap_code = s->gap_bits == 0 ? 0 : s->gap_bits == 4 ? 1 : s->gap_bits == 8 ? 2 : s->gap_bits == 16 ? 3 : 4;
+  uint32_t gap_code = 0;
+  while (gap_code < 5 && (gap_code ? 2 << gap_code : 0) != s->gap_bits) gap_code++;
   uint32_t length_code = s->length_bytes == 4 ? 3 : s->length_bytes, offset_code = s->offset_bytes == 4 ? 3 : s->offset_bytes;
   h[0] = s->values;
   h[1] = s->block;
@@ -132,7 +137,7 @@ MACKO_INLINE int macko_slice_gap_bits(uint64_t any)
 /* Words of the gaps of a slice: the first entry of a row needs none. */
 MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
 {
-  if (steps <= 1) return 0;
+  if (steps <= 1 || gap_bits == MACKO_GAP_PAIRS) return 0;
   return gap_bits == 0 ? steps - 1 : ((steps - 1) * gap_bits + 31) / 32 * MACKO_SLICE_ROWS;
 }
 

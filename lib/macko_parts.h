@@ -29,6 +29,36 @@ typedef struct {
 
 extern const macko_layout_ops macko_row_layout, macko_slice_layout, macko_paper_layout;
 
+static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
+{
+  return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
+}
+
+/* plan of format macko. */
+macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
+
+/* plan->bytes and reason for so many pairs more. */
+void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
+
+/* ---- value codec joint, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
+
+/* *plan is *pattern, a plan without the value stream, with columns as joint has them and the number of pairs as its table.
+ * Errors: those of the facts; UNSUPPORTED for more than 256 pairs. */
+macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
+                                    macko_error *err);
+
+/* *pattern as no joint plan can be better, as yet without the value stream. */
+macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern);
+
+/* The sections that hold the values, not yet part of a matrix; data NULL: none of that name. */
+typedef struct {
+  macko_section values, dict, pair_gaps;
+} macko_value_sections;
+
+/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more than
+ * 256 pairs, OUT_OF_MEMORY. */
+macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
+
 /* Data of a section that may be absent. */
 static inline void *macko_section_data(const macko_matrix *m, const char *name)
 {

@@ -9,12 +9,15 @@ typedef struct {
   const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
   int64_t nrows, window;
   int element_bytes;
+  const uint8_t *codes;      /* under codec joint, with the gaps they stand for */
+  const uint32_t *pair_gaps;
 } slice_reader;
 
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
   return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"), m->nrows,
-                        m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type)};
+                        m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type), macko_section_data(m, "values"),
+                        macko_section_data(m, "pair_gaps")};
 }
 
 /* Row that lane l of a slice holds; slice * 32 + l < nrows. */
@@ -48,8 +51,10 @@ static inline int64_t macko_lane_base(const slice_reader *r, const macko_slice *
 }
 
 /* Column of step k, k >= 1, of a lane, given its base column and the column of the step before. */
-static inline int64_t macko_lane_column(const macko_slice *s, const uint32_t *gaps, int64_t base, int64_t before, int64_t k, int lane)
+static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice *s, const uint32_t *gaps, int64_t base, int64_t before,
+                                        int64_t k, int lane)
 {
+  if (s->gap_bits == MACKO_GAP_PAIRS) return before + r->pair_gaps[r->codes[macko_slice_slot(s->values, 1, k, lane)]];
   return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];
 }
 
@@ -61,6 +66,7 @@ int macko_stencils_hold(const macko_csr *a, const macko_matrix *m);
 
 macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err);
 
+macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err);
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p);

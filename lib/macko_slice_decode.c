@@ -24,7 +24,7 @@ static void decode_columns(const slice_reader *r, const macko_slice *s, int lane
   const uint32_t *gaps = macko_slice_gaps(s, r->blocks);
   int64_t length = macko_lane_length(r, s, lane), base = macko_lane_base(r, s, lane), col = base;
   for (int64_t k = 0; k < length; k++) {
-    if (k) col = macko_lane_column(s, gaps, base, col, k, lane);
+    if (k) col = macko_lane_column(r, s, gaps, base, col, k, lane);
     cols[k] = col;
   }
 }
@@ -73,8 +73,13 @@ static macko_status validate_sections(const macko_matrix *m, macko_error *err)
   if (words < 0 || words > UINT32_MAX || units < 0 || units > UINT32_MAX || (window && window != MACKO_SLICE_WINDOW))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld words, %lld units, window %lld", (long long)words, (long long)units,
                       (long long)window);
+  int joint = m->plan.values == MACKO_VALUES_JOINT;
+  if (joint && (m->plan.stored_type != MACKO_U8 || m->plan.table > 256))
+    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld pairs with codes of type %s", (long long)m->plan.table,
+                      macko_type_name(m->plan.stored_type));
   macko_status s = macko_expect_section(m, "slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS, err);
   if (!s) s = macko_expect_section(m, "blocks", MACKO_U32, words, err);
+  if (!s) s = macko_expect_section(m, "pair_gaps", MACKO_U32, joint ? m->plan.table : 0, err);
   if (!s) s = macko_expect_section(m, "order", MACKO_U16, window ? m->nrows : 0, err);
   if (!s) s = macko_expect_section(m, "values", m->plan.stored_type, units * (MACKO_VALUE_UNIT / size), err);
   return s;
@@ -95,6 +100,20 @@ static macko_status validate_order(const slice_reader *r, macko_error *err)
   return MACKO_OK;
 }
 
+/* Before the gap of an entry's code is looked up. The first of a row has gap 0, on which multiplies rely. */
+static macko_status validate_pair(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position, int64_t k,
+                                  macko_error *err)
+{
+  int64_t slot = macko_slice_slot(s->values, 1, k, (int)(position % MACKO_SLICE_ROWS));
+  if (r->codes[slot] >= m->plan.table)
+    return macko_fail(err, MACKO_CORRUPT, "value code %u at slot %lld is beyond the %lld pairs", r->codes[slot], (long long)slot,
+                      (long long)m->plan.table);
+  if (k == 0 && r->pair_gaps[r->codes[slot]])
+    return macko_fail(err, MACKO_CORRUPT, "the row at position %lld begins with a pair of gap %u, not 0", (long long)position,
+                      r->pair_gaps[r->codes[slot]]);
+  return MACKO_OK;
+}
+
 static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position,
                                   macko_error *err)
 {
@@ -106,7 +125,11 @@ static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, 
                       (long long)length, s->steps);
   for (int64_t k = 0; k < length; k++) {
     int64_t before = col;
-    if (k) col = macko_lane_column(s, gaps, base, col, k, lane);
+    if (s->gap_bits == MACKO_GAP_PAIRS) {
+      macko_status wrong = validate_pair(m, r, s, position, k, err);
+      if (wrong) return wrong;
+    }
+    if (k) col = macko_lane_column(r, s, gaps, base, col, k, lane);
     if (col < 0 || col >= m->ncols || (k && col <= before))
       return macko_fail(err, MACKO_CORRUPT, "the row at position %lld goes from column %lld to %lld of 0..%lld", (long long)position,
                         (long long)before, (long long)col, (long long)m->ncols - 1);
@@ -119,7 +142,7 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   macko_slice s = macko_slice_at(r->headers, slice);
   int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
-  if ((info & 7) > 4 || s.block + macko_slice_block_words(&s) > words ||
+  if ((info & 7) > (m->plan.values == MACKO_VALUES_JOINT ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)
     return macko_fail(err, MACKO_CORRUPT, "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
                       (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,

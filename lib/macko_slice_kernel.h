@@ -176,6 +176,26 @@ static __attribute__((noinline)) TARGET void NAME(columns)(const open_slice *o, 
   }
 }
 
+/* The same where the gaps are those of the codes. */
+static __attribute__((noinline)) TARGET void NAME(pair_columns)(const open_slice *o, const slice_values *v, int64_t from, int steps,
+                                                                int masked, int32_t *at, column_block *block)
+{
+  for (int first = 0; first < MACKO_SLICE_ROWS; first += WIDTH) {
+    NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap = {0}, here;
+    NAME(i32) run = ~(NAME(i32)){0}, now, there;
+    for (int k = 0; k < steps; k++) {
+      const uint8_t *codes = (const uint8_t *)v->start + ((from + k) / 4 * MACKO_SLICE_ROWS + first) * 4 + (from + k) % 4;
+      for (int l = 0; l < WIDTH; l++) gap[l] = v->pair_gaps[codes[4 * l]];
+      there = *(const NAME(i32_at) *)(o->lengths + first) > (int32_t)(from + k);
+      cols += gap, here = masked ? cols & (NAME(u32))there : cols;
+      *(NAME(u32_at) *)(block->cols + k * MACKO_SLICE_ROWS + first) = here;
+      NAME(in_line)(here, &now), run &= now;
+    }
+    *(NAME(u32_at) *)(at + first) = cols;
+    block->run[first / WIDTH] = NAME(all_lanes)(run);
+  }
+}
+
 /* ---- passes over the lanes from `first` on that fit into `parts` vectors ---- */
 
 /* sum[j * parts + p] += a x in the lanes where active is all ones. */
@@ -357,7 +377,8 @@ INLINE void NAME(any_slice)(open_slice *o, const slice_values *v, const macko_pr
     int masked = from >= o->shortest;
     int64_t end = masked ? o->s.steps : o->shortest;
     steps = end - from < BLOCK_STEPS ? end - from : BLOCK_STEPS;
-    NAME(columns)(o, from, (int)steps, masked, o->cols, &block);
+    if (o->s.gap_bits == MACKO_GAP_PAIRS) NAME(pair_columns)(o, v, from, (int)steps, masked, o->cols, &block);
+    else NAME(columns)(o, from, (int)steps, masked, o->cols, &block);
     for (int i = 0; i < passes; i++) {
       NAME(f64) sum[16];
 #pragma GCC unroll 16

@@ -146,7 +146,7 @@ static void check_matrix(int pattern, int kind, int all_widths)
   }
   o.variant = MACKO_VARIANT_AUTO;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++)
       for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
         for (int w = 0; w < (all_widths ? (int)(sizeof widths / sizeof *widths) : 1); w++) {
           if (f != MACKO_FORMAT_MACKO && (layout || w)) continue;
@@ -192,7 +192,7 @@ START_TEST(wide_rows)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
   for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++) {
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++) {
       o.delta_bits = widths[w], o.values = (macko_values)values;
       with_options(&a, p, &o);
     }

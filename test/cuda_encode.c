@@ -340,7 +340,7 @@ START_TEST(refresh_gives_the_hosts_bytes)
   macko_options_init(&o);
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
     for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
-      for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_DICT; values++) {
+      for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_JOINT; values++) {
         if (f != MACKO_FORMAT_MACKO && (layout || values)) continue;
         o.format = (macko_format)f, o.layout = (macko_layout)layout, o.values = (macko_values)values, o.target = MACKO_TARGET_GPU;
         test_fill(&a, 4);
@@ -444,7 +444,7 @@ START_TEST(a_few)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO;
   for (int layout = MACKO_LAYOUT_ROW; layout <= MACKO_LAYOUT_SLICE; layout++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++) {
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++) {
       o.layout = (macko_layout)layout, o.values = (macko_values)values;
       encode_both(&a, &b, &o);
     }

@@ -36,7 +36,9 @@ static const golden cases[] = {
     PAPER("lengths", 2, MACKO_F64), PAPER("lengths", 4, MACKO_F64), PAPER("lengths", 8, MACKO_F64),
     PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
     PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_F64),
-    SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16)};
+    SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
+    SLICE("slices", JOINT, MACKO_F64), SLICE("slices", JOINT, MACKO_F32), SLICE("slices", JOINT, MACKO_BF16),
+    SLICE("lengths", JOINT, MACKO_F64)};
 enum { CASES = sizeof cases / sizeof *cases, PARAMETERS = 8 /* of format macko */ };
 
 static const char *file_name(const golden *g, char name[100])
@@ -112,7 +114,7 @@ static const char *type_name(int i) { return macko_type_name((macko_type)i); }
 static const char *section_name(int i)
 {
   static const char *const names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices", "blocks",
-                                      "order", "values", "dict", NULL};
+                                      "order", "values", "dict", "pair_gaps", NULL};
   return names[i];
 }
 
@@ -161,10 +163,10 @@ static macko_matrix *load(FILE *in)
   for (int i = 0; i < PARAMETERS; i++) ck_assert_int_eq(fscanf(in, "%" SCNd64, &plan->params[i]), 1);
   while (fscanf(in, "%19s", name) == 1 && name[0] != '`') {
     ck_assert_int_lt(m->nsections, MACKO_MAX_SECTIONS);
-    m->sections[m->nsections++] = load_section(name, in);
+    macko_section *s = &m->sections[m->nsections++];
+    *s = load_section(name, in);
+    if (!strcmp(name, "dict")) plan->table = s->bytes / macko_type_bytes(s->type);
   }
-  const macko_section *dict = macko_get_section(m, m->nsections - 1);
-  if (dict && !strcmp(dict->name, "dict")) plan->table = dict->bytes / macko_type_bytes(dict->type);
   return m;
 }
 

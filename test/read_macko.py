@@ -36,7 +36,7 @@ class Matrix:
 
     def value(self, slot):
         bits = self.sections["values"][slot]
-        if self.codec == "dict":
+        if self.codec in ("dict", "joint"):
             return number(self.type, self.sections["dict"][bits])
         return number(self.stored, bits)
 
@@ -87,7 +87,7 @@ class Matrix:
 
     def read_lane(self, header, lane, blocks):
         values, at, info, base = header
-        g = {0: 0, 1: 4, 2: 8, 3: 16, 4: 32}[info & 7]
+        g = {0: 0, 1: 4, 2: 8, 3: 16, 4: 32, 5: None}[info & 7]
         offset_bytes, length_bytes, steps = (0, 1, 2, 4)[info >> 3 & 3], (0, 1, 2, 4)[info >> 5 & 3], info >> 8
         length = self.packed(blocks, at, length_bytes, lane) if length_bytes else steps
         at += 8 * length_bytes
@@ -96,12 +96,15 @@ class Matrix:
         column, size = first, SIZES[self.stored]
         n = max(1, 4 // size)
         for k in range(length):
-            if k and g == 0:
+            slot = values * 128 // size + (32 * (k // n) + lane) * n + k % n
+            if g is None:
+                column += self["pair_gaps"][self.sections["values"][slot]]
+            elif k and g == 0:
                 column = first + blocks[at + k - 1]
             elif k:
                 word = blocks[at + 32 * ((k - 1) * g // 32) + lane]
                 column += 1 + (word >> (k - 1) * g % 32 & (1 << g) - 1)
-            yield column, values * 128 // size + (32 * (k // n) + lane) * n + k % n
+            yield column, slot
 
     @staticmethod
     def packed(words, at, width, i):

@@ -1,0 +1,142 @@
+/* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The rest
+ * is as in slices.cu. */
+#include "slices.cuh"
+
+template <typename SUM> struct alignas(2 * sizeof(SUM)) gap_and_value {
+  SUM value;
+  int gap;
+};
+
+template <typename SUM> struct pair_source {
+  const uint32_t *codes, *gaps;
+  const SUM *values;
+  int count;
+};
+
+template <typename SUM> static __device__ __forceinline__ void share_pairs(const pair_source<SUM> &p, gap_and_value<SUM> *table)
+{
+  for (int i = threadIdx.x; i < p.count; i += THREADS) table[i] = {p.values[i], (int)p.gaps[i]};
+  __syncthreads();
+}
+
+/* Sum of the gaps of the first n entries of a lane; n is a multiple of STEPS. */
+template <typename SUM> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const gap_and_value<SUM> *table, int n)
+{
+  unsigned sum = 0;
+  for (int k = 0; k < n; k += STEPS) {
+    uint32_t word = __ldg(words + k / STEPS * MACKO_SLICE_ROWS);
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) sum += (unsigned)table[word >> 8 * j & 255].gap;
+  }
+  return (int)sum;
+}
+
+/* Steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. The word of the next
+ * steps is on its way while these are added. Codes beyond the end of a row are 0, a pair like any other. */
+template <int VECTOR, typename SUM, int GROUP, int LISTED>
+static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const gap_and_value<SUM> *table, const uint32_t *gaps,
+                                                  const device_vectors &v, int base, int length, int from, int to, SUM sum[GROUP])
+{
+  int col = LISTED ? base : base + skip_pairs(words, table, from);
+  uint32_t word = from < to ? __ldcs(words + from / STEPS * MACKO_SLICE_ROWS) : 0;
+  for (int k = from; k < to; k += STEPS) {
+    uint32_t next = k + STEPS < to ? __ldcs(words + (k / STEPS + 1) * MACKO_SLICE_ROWS) : 0;
+    int cols[STEPS];
+    SUM value[STEPS];
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      gap_and_value<SUM> pair = table[word >> 8 * j & 255];
+      value[j] = pair.value;
+      if (!LISTED) cols[j] = col += pair.gap;
+      else cols[j] = base + (k + j && k + j < to ? (int)__ldg(gaps + k + j - 1) : 0);
+    }
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (k + j < to && k + j < length)
+#pragma unroll
+        for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
+    word = next;
+  }
+}
+
+/* Answers the lane's row. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const pair_source<SUM> &p, const gap_and_value<SUM> *table,
+                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
+                                                    SUM sum[GROUP])
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const uint32_t *words = p.codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
+  slice_lane row = open_lane(a, s, slice, lane);
+  if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, table, gaps, v, row.base, row.length, from, to, sum);
+  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, table, gaps, v, row.base, row.length, from, to, sum);
+  return row.row;
+}
+
+template <int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+{
+  __shared__ gap_and_value<SUM> table[TABLE];
+  share_pairs(p, table);
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
+    macko_slice s = load_header(a.headers, slice);
+    if (s.stencil) continue; /* another kernel's */
+    SUM sum[GROUP] = {};
+    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p, table, v, s, slice, 0, (int)s.steps, sum);
+    if (row < a.nrows)
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
+  }
+}
+
+/* As split_kernel of slices.cu: several warps a slice, added up in a fixed order. */
+template <int VECTOR, typename SUM>
+static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+{
+  __shared__ gap_and_value<SUM> table[TABLE];
+  __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
+  share_pairs(p, table);
+  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
+  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
+  SUM sum = 0;
+  if (slice < a.count) {
+    macko_slice s = load_header(a.headers, slice);
+    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
+    if (!s.stencil && (part == 0 || from < steps))
+      row = add_slice<VECTOR, SUM, 1>(a, p, table, v, s, slice, from, min(from + each, steps), &sum);
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (part || row >= a.nrows) return;
+  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
+  put_y<VECTOR>(v, 0, row, sum);
+}
+
+template <int VECTOR, typename SUM>
+static void start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
+{
+  unsigned blocks = blocks_for(a.count), split = blocks_for(a.count * a.split);
+  if (blocks > 4096) blocks = (blocks + 3) / 4; /* a block that has loaded a table keeps it for several slices */
+  for (int64_t j = 0; j < p->k;) {
+    device_vectors v = vectors_from(p, j);
+    if (p->k - j >= MACKO_DEVICE_GROUP)
+      pairs_kernel<VECTOR, SUM, MACKO_DEVICE_GROUP><<<blocks, THREADS, 0, stream>>>(a, source, v), j += MACKO_DEVICE_GROUP;
+    else if (a.split > 1) split_pairs_kernel<VECTOR, SUM><<<split, THREADS, 0, stream>>>(a, source, v), j++;
+    else pairs_kernel<VECTOR, SUM, 1><<<blocks, THREADS, 0, stream>>>(a, source, v), j++;
+  }
+}
+
+macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                  macko_error *err)
+{
+  const device_tables *t = &((const device_macko *)d->own)->tables;
+  const uint32_t *codes = (const uint32_t *)macko_device_data(d, "values"), *gaps = (const uint32_t *)macko_device_data(d, "pair_gaps");
+  int count = (int)d->m.plan.table;
+  pair_source<double> f64 = {codes, gaps, t->as_f64, count};
+  if (p->vector_type == MACKO_F64) start_pairs<MACKO_F64, double>(a, f64, p, stream);
+  else if (p->vector_type == MACKO_F32 && t->as_f32)
+    start_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, stream);
+  else start_pairs<MACKO_ANY, double>(a, f64, p, stream);
+  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+}

@@ -1,0 +1,196 @@
+/* What layout slice would take, by exact count: the order of rows, stencils, blocks stored once, and codec joint, which changes the
+ * blocks. */
+#include "cost.h"
+#include "macko_pairs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { WINDOW = MACKO_SLICE_WINDOW };
+
+/* Stencils hold values as they are. */
+static int stencils_allowed(const macko_csr *a, const macko_options *options)
+{
+  int as_they_are = options->values == MACKO_VALUES_AUTO || options->values == MACKO_VALUES_RAW;
+  return as_they_are && a->nrows <= INT32_MAX ? MACKO_STENCILS : 0;
+}
+
+static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
+{
+  return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
+}
+
+/* Predicted for everything but the values. */
+static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+{
+  return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
+         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked + (double)p->paired * cost->paired +
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0);
+}
+
+/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
+static int in_line(const macko_csr *a, const macko_csr_slice *c, int first)
+{
+  for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
+    if (!c->length[l] || c->length[l] != c->length[first] || macko_base_distance(a, c, l) != macko_base_distance(a, c, first)) return 0;
+  return 1;
+}
+
+static void count_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p)
+{
+  unsigned lined = 0;
+  int64_t entries = 0;
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !c->s.stencil; group++)
+    lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
+  for (int l = 0; l < c->lanes; l++) entries += c->length[l];
+  macko_count_slice(p, &c->s, c->lanes, lined, entries);
+}
+
+macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
+{
+  const macko_csr *a = csr;
+  macko_block_set set;
+  macko_csr_slice c;
+  macko_pair_set pairs = {0};
+  uint16_t order[WINDOW];
+  int is_new;
+  int64_t words, slices = macko_slices_of(a->nrows);
+  *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
+  macko_status s = macko_open_blocks(slices, &set, err);
+  for (int64_t i = 0; !s && i < slices; i++) {
+    if (sorted && i % (WINDOW / MACKO_SLICE_ROWS) == 0) macko_sort_window(a, i * MACKO_SLICE_ROWS, order);
+    macko_look_at_slice(a, sorted ? order : NULL, kinds, i, &c);
+    if (kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(a, &c, &pairs)) {
+      p->pairs = -1;
+      break;
+    }
+    if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
+      s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS, c.s.steps);
+    if (!s) s = macko_fill_buffer(a, &c, &set, &words, err);
+    if (s) break;
+    macko_place_block(&set, macko_hash_words(set.buffer, words), words, macko_block_align(&c.s), NULL, &is_new);
+    count_slice(a, &c, p);
+  }
+  if (!s && p->pairs == 0) s = macko_count_blocks(p, &set, err);
+  if (p->pairs == 0) p->pairs = pairs.used;
+  macko_close_blocks(&set);
+  return s;
+}
+
+static int64_t padding(const macko_slice_facts *p)
+{
+  return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
+}
+
+/* As if values took 4 bytes, to compare two orders of rows. */
+static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+{
+  int64_t values = p->units[2] * MACKO_VALUE_UNIT;
+  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
+}
+
+/* The best that sorted rows could be: no padding, no block, x as it lies everywhere. */
+static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_cost *cost)
+{
+  macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
+  p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
+  return with_values(a, cost, &p);
+}
+
+/* Slots of a few windows of rows without their blocks: every 16th window, or the one in the middle. */
+static void sample(const macko_csr *a, int sorted, macko_slice_facts *p)
+{
+  enum { EVERY = 16, SLICES = WINDOW / MACKO_SLICE_ROWS };
+  macko_csr_slice c;
+  uint16_t order[WINDOW];
+  int64_t windows = (a->nrows + WINDOW - 1) / WINDOW;
+  memset(p, 0, sizeof *p);
+  for (int64_t w = windows > EVERY / 2 ? EVERY / 2 : windows / 2; w < windows; w += EVERY) {
+    if (sorted) macko_sort_window(a, w * WINDOW, order);
+    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < a->nrows; i++) {
+      macko_look_at_slice(a, sorted ? order : NULL, sorted ? 0 : MACKO_STENCILS, i, &c);
+      count_slice(a, &c, p);
+      for (int l = 0; l < c.lanes && c.s.stencil; l++) p->streamed += c.length[l]; /* those of stencils too */
+    }
+  }
+}
+
+int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2])
+{
+  const macko_csr *a = csr;
+  const macko_cost *cost = macko_cost_of(options);
+  for (int sorted = 0; sorted < 2; sorted++) {
+    macko_slice_facts p;
+    sample(a, sorted, &p);
+    if (!p.streamed) return 0;
+    double scale = (double)macko_csr_nnz(a) / (double)p.streamed;
+    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform + (double)p.run * cost->run +
+                                         (double)p.listed * cost->listed + (double)p.walked * cost->walked);
+    estimates[sorted].slots = scale * (double)(p.uniform + p.run + p.listed + p.walked);
+  }
+  return 1;
+}
+
+/* The part of a plan that is no value's. */
+static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p, macko_plan *plan)
+{
+  plan->bytes = plan_bytes(a, p);
+  plan->time = plan_time(a, cost, p);
+  plan->params[MACKO_PARAM_WINDOW] = p->window;
+  plan->params[MACKO_PARAM_BLOCK_WORDS] = p->block_words;
+  for (int e = 0; e < 4; e++) plan->params[MACKO_PARAM_VALUE_UNITS + e] = p->units[e];
+  plan->params[MACKO_PARAM_STENCILS] = p->stencils;
+  snprintf(plan->reason, sizeof plan->reason,
+           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils, %lld of %lld slots padding%s",
+           (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils, (long long)padding(p),
+           (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
+}
+
+macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  const macko_cost *cost = macko_cost_of(options);
+  macko_slice_facts best, sorted;
+  if (options->delta_bits)
+    return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
+                      options->delta_bits);
+  macko_status s = f->slices(f->context, 0, stencils_allowed(a, options), &best, err);
+  if (s) return s;
+  /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
+  macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
+  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted)) {
+    s = f->slices(f->context, 1, 0, &sorted, err);
+    if (s) return s;
+    macko_plan one = with_values(a, cost, &sorted);
+    if (macko_better(options, &one, &unsorted)) best = sorted;
+  }
+  fill_plan(a, cost, &best, plan);
+  return MACKO_OK;
+}
+
+macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_plan hoped = *pattern;
+  int64_t block_bytes = pattern->params[MACKO_PARAM_BLOCK_WORDS] * 4, slots = macko_slice_value_slots(pattern, 1);
+  hoped.bytes -= block_bytes;
+  hoped.time -= (double)block_bytes * cost->byte;
+  if (cost->walked > cost->paired) hoped.time -= (double)slots * (cost->walked - cost->paired);
+  return hoped;
+}
+
+macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
+                                    macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  macko_slice_facts facts;
+  int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0;
+  macko_status s = f->slices(f->context, sorted, MACKO_PAIRS | (sorted ? 0 : stencils_allowed(a, options)), &facts, err);
+  if (s) return s;
+  if (facts.pairs < 0) return macko_too_many_pairs(err);
+  *plan = *pattern;
+  fill_plan(a, macko_cost_of(options), &facts, plan);
+  plan->table = facts.pairs;
+  return MACKO_OK;
+}
