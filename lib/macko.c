@@ -228,6 +228,10 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
   int count = 0;
+  if (m->format == MACKO_FORMAT_CSR && next.stored_type != m->value_type) {
+    *plan = next;
+    return f->values.misfit(f->values.context, next.stored_type, &plan->lossy, err);
+  }
   /* Where all slices are stencils, there is nothing to choose for. */
   if (m->format != MACKO_FORMAT_MACKO || !ops->value_slots(f->nnz, &next, 8)) return *plan = next, MACKO_OK;
   next.bytes -= stream_bytes(f, ops, &m->plan, &old);

@@ -155,8 +155,9 @@ INLINE int NAME(how_apart)(NAME(u32) apart)
 
 /* ---- columns: a block of steps at a time, so that the loads of x find their addresses ready in memory ---- */
 
-/* Columns of steps from `from` on for all lanes; lanes without the step get column 0, which is there. *at holds each lane's column
- * of the step before `from` (its base column where from is 0). look: see how columns lie; only lanes that all have the steps count. */
+/* Columns of steps from `from` on for all lanes; lanes without the step get column 0, which is there. *at holds each lane's
+ * column of the step before `from` (its base column where from is 0). look: see how columns lie; a vector one of whose lanes lacks
+ * a step counts as scattered. */
 INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32_t *at, column_block *block, int listed, int masked,
                              int look)
 {
@@ -177,7 +178,8 @@ INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32
       int shift = (int)(gap * bits % 32), walk = !listed && gap >= 0;
       uint32_t distance = listed && gap >= 0 ? o->gaps[gap] : 0;
       if (walk && shift == 0)
-        for (int line = 0; line < PART * WIDTH / 16; line++) __builtin_prefetch((const char *)(words + line * 16) + PREFETCH_BYTES, 0, 2);
+        for (int line = 0; line < PART * WIDTH / 16; line++)
+          __builtin_prefetch((const char *)(words + line * 16) + PREFETCH_BYTES, 0, 2);
 #pragma GCC unroll 8
       for (int g = 0; g < PART; g++) {
         NAME(u32) here;
@@ -229,8 +231,8 @@ INLINE void NAME(add_masked)(NAME(f64) *sum, NAME(f64) a, NAME(f64) x, NAME(i32)
 /* Steps from to from + steps - 1, whose columns are in *block. look: some vectors of lanes have columns that are consecutive or
  * nearby, in all steps of the block, so that the branch on it is foreseen; such lanes all have these steps. */
 INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
-                              int64_t from, int steps, int masked, int look, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
-                              macko_type vector, macko_op op, int group)
+                              int64_t from, int steps, int masked, int look, int first, NAME(f64) few, NAME(f64) *sum,
+                              int parts, int stored, macko_type vector, macko_op op, int group)
 {
   NAME(neighbours) near[4];
   for (int p = 0; look && p < parts; p++)
@@ -314,8 +316,8 @@ INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first,
 
 /* Slices of one list of distances whose lanes begin nearby, all of them there and equally long. Returns 0, with nothing done,
  * where lanes are further apart. */
-INLINE int NAME(nearby_slice)(const open_slice *o, const slice_values *v, const macko_product *q, NAME(f64) few, int parts, int stored,
-                              macko_type vector, int group)
+INLINE int NAME(nearby_slice)(const open_slice *o, const slice_values *v, const macko_product *q, NAME(f64) few, int parts,
+                              int stored, macko_type vector, int group)
 {
   NAME(neighbours) near[MACKO_SLICE_ROWS / WIDTH];
   for (int i = 0; i < MACKO_SLICE_ROWS / WIDTH; i++) {
