@@ -1,4 +1,5 @@
-/* Plain CSR: what no format improves, and the reference in every comparison. */
+/* Plain CSR: what no format improves, and the reference in every comparison. Values are stored as they are, or rounded where that
+ * is asked for. */
 #include "cost.h"
 #include "cpu.h"
 #include "facts.h"
@@ -14,20 +15,42 @@ enum { ROW_PTR, COLS, VALUES };
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
-  int64_t nnz = f->nnz;
-  if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as they are, not as %s", macko_values_name(options->values));
-  plan->values = MACKO_VALUES_RAW;
-  plan->stored_type = a->value_type;
-  plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) +
-                nnz * (macko_type_bytes(macko_index_type(a->ncols)) + macko_type_bytes(a->value_type));
   const macko_cost *cost = macko_cost_of(options);
-  int64_t size = macko_type_bytes(a->value_type);
-  double entry = size == 8 ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
+  int64_t nnz = f->nnz, indices = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz));
+  macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
+  macko_codec codecs[3];
+  int count;
+  if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_DICT)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s", macko_values_name(options->values));
+  macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
+  if (s) return s;
+  plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
+  int64_t size = macko_type_bytes(plan->stored_type);
+  plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
+  int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
+  double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
-  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers", macko_type_name(macko_index_type(a->ncols)),
-           macko_type_name(macko_index_type(nnz)));
+  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
+           macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)), macko_type_name(plan->stored_type));
   return MACKO_OK;
+}
+
+static macko_codec codec_of(const macko_matrix *m)
+{
+  return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
+}
+
+/* A codec without a table needs nothing that could fail. */
+static void write_values(const macko_csr *a, const macko_codec *codec, macko_matrix *m)
+{
+  macko_value_writer w;
+  if (codec->stored_type == m->value_type) {
+    if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
+    return;
+  }
+  macko_open_writer(a, codec, m->sections[VALUES].data, NULL, &w, NULL);
+  macko_write_values(&w, 0, m->nnz, 0, 1);
+  macko_close_writer(&w);
 }
 
 static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t count, int base)
@@ -43,18 +66,24 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
 {
   macko_status s = macko_add_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
   if (!s) s = macko_add_section(m, "cols", macko_index_type(m->ncols), m->nnz, err);
-  if (!s) s = macko_add_section(m, "values", m->value_type, m->nnz, err);
+  if (!s) s = macko_add_section(m, "values", m->plan.stored_type, m->nnz, err);
   if (s) return s;
+  macko_codec codec = codec_of(m);
   copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1, a->index_base);
   copy_indices(&m->sections[COLS], a->col_type, a->cols, m->nnz, a->index_base);
-  if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
+  write_values(a, &codec, m);
   return MACKO_OK;
 }
 
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  (void)err;
-  if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
+  macko_facts f = macko_host_facts(a);
+  macko_plan plan;
+  macko_status s = macko_plan_values(&f, m, &plan, err);
+  if (s) return s;
+  m->plan = plan;
+  macko_codec codec = codec_of(m);
+  write_values(a, &codec, m);
   return MACKO_OK;
 }
 
@@ -68,16 +97,23 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   (void)err;
   for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = index_at(&m->sections[ROW_PTR], i);
   for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = index_at(&m->sections[COLS], p);
-  if (values && m->nnz) memcpy(values, m->sections[VALUES].data, (size_t)m->sections[VALUES].bytes);
+  macko_value_stream stream = {m->sections[VALUES].data, NULL};
+  if (values && m->plan.stored_type != m->value_type)
+    macko_read_values(&m->plan, m->value_type, &stream, 0, 1, m->nnz, values, 0);
+  else if (values && m->nnz) memcpy(values, stream.stream, (size_t)m->sections[VALUES].bytes);
   return MACKO_OK;
 }
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
+  macko_type stored = m->plan.stored_type;
+  if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) >= macko_type_bytes(m->value_type)))
+    return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, which is not narrower",
+                      macko_type_name(m->value_type), (int)stored);
   if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) || m->sections[COLS].type != macko_index_type(m->ncols) ||
       m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(macko_index_type(m->nnz)) ||
-      m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != m->value_type ||
-      m->sections[VALUES].bytes != m->nnz * macko_type_bytes(m->value_type))
+      m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != stored ||
+      m->sections[VALUES].bytes != m->nnz * macko_type_bytes(stored))
     return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows,
                       (long long)m->nnz);
   if (index_at(&m->sections[ROW_PTR], 0) != 0 || index_at(&m->sections[ROW_PTR], m->nrows) != m->nnz)
@@ -128,7 +164,7 @@ typedef struct {
   int64_t nnz;
   const void *row_ptr;
   const int32_t *cols;
-  const double *values;
+  const void *values;
 } csr_view;
 
 #if MACKO_HAS_X86_64
@@ -145,16 +181,17 @@ typedef struct {
 #include "csr_kernel.h"
 #endif
 
-/* 1 if there was a loop for it. */
+/* 1 if there was a loop for it. A plain loop wastes less of short rows. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
   csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
-  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || m->value_type != MACKO_F64 ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 6 * m->nrows) /* a plain loop wastes less of short rows */
+  int single = m->plan.stored_type == MACKO_F32;
+  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 6 * m->nrows)
     return 0;
-  if (macko_has_avx512()) wide_csr_rows(&a, p, from, to);
-  else middle_csr_rows(&a, p, from, to);
+  if (macko_has_avx512()) (single ? wide_csr_singles : wide_csr_doubles)(&a, p, from, to);
+  else (single ? middle_csr_singles : middle_csr_doubles)(&a, p, from, to);
   return 1;
 #else
   (void)m, (void)p, (void)from, (void)to;
@@ -165,12 +202,13 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   int narrow = m->sections[COLS].type == MACKO_I32;
+  macko_type stored = m->plan.stored_type;
   if (multiply_wide(m, p, from, to)) return;
 #define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group, from, to)
 #define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group, from, to)
-#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, m->value_type, vector, op, group, from, to)
-  if (narrow && m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
-  else if (narrow && m->value_type == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, stored, vector, op, group, from, to)
+  if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
+  else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
   else MACKO_FOR_GROUPS(p, ANY_MATRIX)
 }
 

@@ -1,5 +1,5 @@
-/* y = alpha A x + beta y of an f64 matrix with 32-bit indices and one f64 vector, included once a vector width (see
- * macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns are
+/* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and one f64 vector, included once a vector width
+ * (see macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns are
  * just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
 typedef double NAME(csr_vector) __attribute__((vector_size(8 * WIDTH)));
 
@@ -16,11 +16,21 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_ga
 #endif
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+/* Values p .. p + WIDTH - 1. */
+static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_values)(const csr_view *a, macko_type stored, int64_t p)
+{
+  typedef double doubles __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+  typedef float singles __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
+  if (stored == MACKO_F64) return *(const doubles *)((const double *)a->values + p);
+  return __builtin_convertvector(*(const singles *)((const float *)a->values + p), NAME(csr_vector));
+}
+
+static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from,
+                                                                        int64_t to, macko_type stored)
 {
   typedef NAME(csr_vector) vector;
   typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
-  typedef double vector_at __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
+  const int64_t size = macko_type_bytes(stored);
   const double *x = q->x;
   double *y = q->y;
 #if WIDTH == 8
@@ -35,12 +45,12 @@ static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, c
     for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
       /* A page ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
        * wait for are needed for x. */
-      __builtin_prefetch(a->values + p + 512, 0, 2);
+      __builtin_prefetch((const char *)a->values + p * size + 4096, 0, 2);
       __builtin_prefetch(a->cols + p + 1024, 0, 2);
-      vector term = *(const vector_at *)(a->values + p) * NAME(csr_gather)(x, a->cols + p);
+      vector term = NAME(csr_values)(a, stored, p) * NAME(csr_gather)(x, a->cols + p);
       sum += (vector)((integers)term & (count < end - p));
     }
-    for (; p < end; p++) total += a->values[p] * x[a->cols[p]];
+    for (; p < end; p++) total += macko_float_at(stored, a->values, p) * x[a->cols[p]];
 #if WIDTH == 8
     total += ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
 #else
@@ -48,4 +58,14 @@ static __attribute__((noinline)) TARGET void NAME(csr_rows)(const csr_view *a, c
 #endif
     y[i] = q->beta == 0 ? q->alpha * total : q->alpha * total + q->beta * y[i];
   }
+}
+
+static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+{
+  NAME(csr_rows)(a, q, from, to, MACKO_F64);
+}
+
+static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+{
+  NAME(csr_rows)(a, q, from, to, MACKO_F32);
 }

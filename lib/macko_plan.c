@@ -202,6 +202,10 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
   int count = 0;
+  if (m->format == MACKO_FORMAT_CSR && next.stored_type != m->value_type) {
+    *plan = next;
+    return f->values.misfit(f->values.context, next.stored_type, &plan->lossy, err);
+  }
   if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
   add_stream(f, &m->options, ops, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);

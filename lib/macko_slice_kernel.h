@@ -44,10 +44,11 @@ INLINE void NAME(half_values)(NAME(u32) h, NAME(f64) *to)
 INLINE void NAME(values)(const slice_values *v, int stored, int64_t k, int lane, NAME(f64) few, NAME(f64) *to)
 {
   int64_t byte_row = k / 4 * MACKO_SLICE_ROWS + lane, half_row = k / 2 * MACKO_SLICE_ROWS + lane;
-  /* Hardware follows a stream to the end of a page only. */
+  /* Hardware follows a stream to the end of a page only. Into the second-level cache: the misses that the first level can wait for
+   * are needed for x. */
   int element = stored == MACKO_F64 ? 8 : stored == MACKO_F32 ? 4 : 0;
   if (element && lane * element % 64 == 0)
-    __builtin_prefetch((const char *)v->start + element * (k * MACKO_SLICE_ROWS + lane) + PREFETCH_BYTES);
+    __builtin_prefetch((const char *)v->start + element * (k * MACKO_SLICE_ROWS + lane) + PREFETCH_BYTES, 0, 2);
   if (stored == MACKO_F64) *to = *(const NAME(f64_at) *)((const double *)v->start + k * MACKO_SLICE_ROWS + lane);
   else if (stored == MACKO_F32) *to = CONVERT(f64, *(const NAME(f32_at) *)((const float *)v->start + k * MACKO_SLICE_ROWS + lane));
   else if (stored == MACKO_I8) {
@@ -97,17 +98,34 @@ INLINE void NAME(gather)(macko_type vector, const void *array, const int32_t *co
 #undef X
 }
 
-/* All ones in the lanes that are as far from the first as their numbers. */
-INLINE void NAME(in_line)(NAME(u32) cols, NAME(i32) *lanes)
+/* Where WIDTH lanes whose columns are nearby find x behind that of the first: their distances, and the distances that occur. */
+typedef struct {
+  NAME(i64) places;
+  uint32_t bits;
+} NAME(neighbours);
+
+INLINE void NAME(find_neighbours)(const int32_t *cols, NAME(neighbours) *to)
+{
+  NAME(u32) apart = *(const NAME(u32_at) *)cols - (uint32_t)cols[0], bits = ((NAME(u32)){0} + 1) << apart;
+  to->places = CONVERT(i64, apart), to->bits = 0;
+  for (int l = 0; l < WIDTH; l++) to->bits |= bits[l];
+}
+
+INLINE void NAME(load_neighbours)(macko_type vector, const void *array, int64_t col, const NAME(neighbours) *at, NAME(f64) *to)
 {
 #if WIDTH == 8
-  static const NAME(u32) count = {0, 1, 2, 3, 4, 5, 6, 7};
-#elif WIDTH == 4
-  static const NAME(u32) count = {0, 1, 2, 3};
+  __m512d low, high;
+  if (vector == MACKO_F64) {
+    low = _mm512_maskz_loadu_pd((__mmask8)at->bits, (const double *)array + col);
+    high = _mm512_maskz_loadu_pd((__mmask8)(at->bits >> 8), (const double *)array + col + 8);
+  } else {
+    low = _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)at->bits, (const float *)array + col));
+    high = _mm512_cvtps_pd(_mm256_maskz_loadu_ps((__mmask8)(at->bits >> 8), (const float *)array + col + 8));
+  }
+  *to = (NAME(f64))_mm512_permutex2var_pd(low, (__m512i)at->places, high);
 #else
-  static const NAME(u32) count = {0, 1};
+  (void)vector, (void)array, (void)col, (void)at, (void)to;
 #endif
-  *lanes = cols - cols[0] == count;
 }
 
 INLINE int NAME(all_lanes)(NAME(i32) lanes)
@@ -121,10 +139,25 @@ INLINE int NAME(all_lanes)(NAME(i32) lanes)
 #endif
 }
 
+/* How lanes lie whose columns are so far from the first one's in every step. */
+INLINE int NAME(how_apart)(NAME(u32) apart)
+{
+#if WIDTH == 8
+  static const NAME(u32) count = {0, 1, 2, 3, 4, 5, 6, 7};
+#elif WIDTH == 4
+  static const NAME(u32) count = {0, 1, 2, 3};
+#else
+  static const NAME(u32) count = {0, 1};
+#endif
+  if (NAME(all_lanes)(apart == count)) return CONSECUTIVE;
+  return WIDTH == 8 && NAME(all_lanes)(apart < NEAR) ? NEARBY : SCATTERED;
+}
+
 /* ---- columns: a block of steps at a time, so that the loads of x find their addresses ready in memory ---- */
 
-/* Columns of steps from `from` on for all lanes; lanes without the step get column 0, which is there. *at holds each lane's column
- * of the step before `from` (its base column where from is 0). look: see whether columns are consecutive. */
+/* Columns of steps from `from` on for all lanes; lanes without the step get column 0, which is there. *at holds each lane's
+ * column of the step before `from` (its base column where from is 0). look: see how columns lie; a vector one of whose lanes lacks
+ * a step counts as scattered. */
 INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32_t *at, column_block *block, int listed, int masked,
                              int look)
 {
@@ -132,31 +165,38 @@ INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32
   int bits = o->s.gap_bits;
   uint32_t mask = listed ? 0 : 0xffffffffu >> (32 - bits);
   for (int first = 0; first < GROUPS; first += PART) {
-    NAME(u32) cols[PART];
-    NAME(i32) run[PART], now;
+    NAME(u32) cols[PART], apart[PART];
+    NAME(i32) same[PART];
 #pragma GCC unroll 8
-    for (int g = 0; g < PART; g++) cols[g] = *(const NAME(u32_at) *)(at + (first + g) * WIDTH), run[g] = ~(NAME(i32)){0};
+    for (int g = 0; g < PART; g++) {
+      cols[g] = *(const NAME(u32_at) *)(at + (first + g) * WIDTH);
+      apart[g] = cols[g] - cols[g][0], same[g] = ~(NAME(i32)){0};
+    }
     for (int k = 0; k < steps; k++) {
       int64_t gap = from + k - 1;
       const uint32_t *words = o->gaps + gap * bits / 32 * MACKO_SLICE_ROWS + first * WIDTH;
       int shift = (int)(gap * bits % 32), walk = !listed && gap >= 0;
       uint32_t distance = listed && gap >= 0 ? o->gaps[gap] : 0;
       if (walk && shift == 0)
-        for (int line = 0; line < PART * WIDTH / 16; line++) __builtin_prefetch((const char *)(words + line * 16) + PREFETCH_BYTES);
+        for (int line = 0; line < PART * WIDTH / 16; line++)
+          __builtin_prefetch((const char *)(words + line * 16) + PREFETCH_BYTES, 0, 2);
 #pragma GCC unroll 8
       for (int g = 0; g < PART; g++) {
         NAME(u32) here;
         if (walk) cols[g] += (*(const NAME(u32_at) *)(words + g * WIDTH) >> shift & mask) + 1;
         here = listed ? cols[g] + distance : cols[g];
-        if (masked) here &= (NAME(u32))(*(const NAME(i32_at) *)(o->lengths + (first + g) * WIDTH) > (int32_t)(from + k));
+        if (masked) {
+          NAME(i32) active = *(const NAME(i32_at) *)(o->lengths + (first + g) * WIDTH) > (int32_t)(from + k);
+          here &= (NAME(u32))active, same[g] &= active;
+        }
         *(NAME(u32_at) *)(block->cols + k * MACKO_SLICE_ROWS + (first + g) * WIDTH) = here;
-        if (look) NAME(in_line)(here, &now), run[g] &= now;
+        if (look) same[g] &= here - here[0] == apart[g];
       }
     }
 #pragma GCC unroll 8
     for (int g = 0; g < PART; g++) {
       *(NAME(u32_at) *)(at + (first + g) * WIDTH) = cols[g];
-      block->run[first + g] = look && NAME(all_lanes)(run[g]);
+      block->run[first + g] = look && NAME(all_lanes)(same[g]) ? NAME(how_apart)(apart[g]) : SCATTERED;
     }
   }
 }
@@ -208,19 +248,22 @@ INLINE void NAME(add_masked)(NAME(f64) *sum, NAME(f64) a, NAME(f64) x, NAME(i32)
 #endif
 }
 
-/* Steps from to from + steps - 1, whose columns are in *block. look: some vectors of lanes have consecutive columns, in all steps of
- * the block, so that the branch on it is foreseen; such lanes all have these steps. */
+/* Steps from to from + steps - 1, whose columns are in *block. look: some vectors of lanes have columns that are consecutive or
+ * nearby, in all steps of the block, so that the branch on it is foreseen; such lanes all have these steps. */
 INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, const slice_values *v, const macko_product *q,
-                              int64_t from, int steps, int masked, int look, int first, NAME(f64) few, NAME(f64) *sum, int parts, int stored,
-                              macko_type vector, macko_op op, int group)
+                              int64_t from, int steps, int masked, int look, int first, NAME(f64) few, NAME(f64) *sum,
+                              int parts, int stored, macko_type vector, macko_op op, int group)
 {
+  NAME(neighbours) near[4];
+  for (int p = 0; look && p < parts; p++)
+    if (block->run[first / WIDTH + p] == NEARBY) NAME(find_neighbours)(block->cols + first + p * WIDTH, &near[p]);
   for (int k = 0; k < steps; k++)
 #pragma GCC unroll 8
     for (int p = 0; p < parts; p++) {
       const int32_t *cols = block->cols + k * MACKO_SLICE_ROWS + first + p * WIDTH;
       NAME(i32) active = {0};
       NAME(f64) a, x;
-      int run = look && block->run[first / WIDTH + p];
+      int run = look ? block->run[first / WIDTH + p] : SCATTERED;
       NAME(values)(v, stored, from + k, first + p * WIDTH, few, &a);
       if (masked && !run) active = *(const NAME(i32_at) *)(o->lengths + first + p * WIDTH) > (int32_t)(from + k);
 #pragma GCC unroll 8
@@ -231,7 +274,8 @@ INLINE void NAME(block_steps)(const open_slice *o, const column_block *block, co
             if (!masked || active[l]) macko_add_y(vector, q, j, cols[l], a[l] * (*s)[l]);
           }
         else {
-          if (run) NAME(load)(vector, macko_x_of(vector, q, j), cols[0], &x);
+          if (run == CONSECUTIVE) NAME(load)(vector, macko_x_of(vector, q, j), cols[0], &x);
+          else if (WIDTH == 8 && run == NEARBY) NAME(load_neighbours)(vector, macko_x_of(vector, q, j), cols[0], &near[p], &x);
           else NAME(gather)(vector, macko_x_of(vector, q, j), cols, &x);
           if (masked && !run) NAME(add_masked)(s, a, x, active);
           else *s += a * x;
@@ -288,6 +332,38 @@ INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first,
         NAME(store)(vector, macko_y_of(vector, q, j), o->first_row + lane, y);
       }
     }
+}
+
+/* Slices of one list of distances whose lanes begin nearby, all of them there and equally long. Returns 0, with nothing done,
+ * where lanes are further apart. */
+INLINE int NAME(nearby_slice)(const open_slice *o, const slice_values *v, const macko_product *q, NAME(f64) few, int parts,
+                              int stored, macko_type vector, int group)
+{
+  NAME(neighbours) near[MACKO_SLICE_ROWS / WIDTH];
+  for (int i = 0; i < MACKO_SLICE_ROWS / WIDTH; i++) {
+    const int32_t *cols = o->cols + i * WIDTH;
+    if (NAME(how_apart)(*(const NAME(u32_at) *)cols - (uint32_t)cols[0]) == SCATTERED) return 0;
+    NAME(find_neighbours)(cols, &near[i]);
+  }
+  for (int first = 0; first < MACKO_SLICE_ROWS; first += parts * WIDTH) {
+    NAME(f64) sum[16], a, x;
+    NAME(begin)(o, q, first, sum, parts, vector, MACKO_OP_N, group);
+    for (int64_t k = 0; k < o->s.steps; k++) {
+      int64_t distance = k ? (int64_t)o->gaps[k - 1] : 0;
+#pragma GCC unroll 8
+      for (int p = 0; p < parts; p++) {
+        int lane = first + p * WIDTH;
+        NAME(values)(v, stored, k, lane, few, &a);
+#pragma GCC unroll 8
+        for (int j = 0; j < group; j++) {
+          NAME(load_neighbours)(vector, macko_x_of(vector, q, j), o->cols[lane] + distance, &near[lane / WIDTH], &x);
+          sum[j * parts + p] += a * x;
+        }
+      }
+    }
+    NAME(finish)(o, q, first, sum, parts, vector, group);
+  }
+  return 1;
 }
 
 INLINE void NAME(uniform_slice)(const open_slice *o, const slice_values *v, const macko_product *q, NAME(f64) few, int parts,
@@ -413,7 +489,8 @@ INLINE void NAME(slices)(const macko_matrix *m, const macko_product *q, int64_t 
     v.start = (const char *)v.stream + (int64_t)o.s.values * MACKO_VALUE_UNIT;
     if (o.s.stencil) NAME(stencil_slice)(&o, &r, m->value_type, q, parts, vector, op, group);
     else if (o.uniform) NAME(uniform_slice)(&o, &v, q, few, parts, stored, vector, op, group);
-    else NAME(any_slice)(&o, &v, q, few, parts, stored, vector, op, group);
+    else if (WIDTH < 8 || op == MACKO_OP_T || !o.listed || !NAME(nearby_slice)(&o, &v, q, few, parts, stored, vector, group))
+      NAME(any_slice)(&o, &v, q, few, parts, stored, vector, op, group);
   }
 }
 

@@ -147,6 +147,21 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 
+/* By a sample: 1 where rows sorted by length multiply faster for sure, -1 where they do not, 0 where all of both orders must be
+ * looked at. Only for choices that no GPU makes: those look at all. */
+static int order_by_sample(const macko_facts *f, const macko_options *options)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_slice_estimate by_order[2];
+  double slot = 4 * cost->byte, order = (double)f->csr->nrows * (cost->ordered_row + 2 * cost->byte);
+  if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
+      !f->sample || !f->sample(f->context, options, by_order))
+    return 0;
+  double unsorted = by_order[0].columns + by_order[0].slots * slot, sorted = by_order[1].columns + by_order[1].slots * slot + order;
+  if (sorted > 1.1 * unsorted) return -1; /* a tenth for what the sample missed */
+  return unsorted > 1.1 * sorted && by_order[0].slots - (double)f->nnz > (double)f->csr->nrows;
+}
+
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -155,11 +170,12 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   if (options->delta_bits)
     return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
                       options->delta_bits);
-  macko_status s = f->slices(f->context, 0, stencils_allowed(a, options), &best, err);
+  int order = order_by_sample(f, options);
+  macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
   macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
-  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted)) {
+  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted) && order == 0) {
     s = f->slices(f->context, 1, 0, &sorted, err);
     if (s) return s;
     macko_plan one = with_values(a, cost, &sorted);

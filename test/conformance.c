@@ -185,6 +185,48 @@ START_TEST(refresh_refuses_another_pattern_and_keeps_the_old_values)
 }
 END_TEST
 
+static void round_values(test_matrix *a)
+{
+  double *values = a->values;
+  for (int64_t p = 0; p < a->row_ptr[a->nrows]; p++) a->exact[p] = values[p] = (float)values[p];
+}
+
+/* A matrix rounded on request is that of the rounded values, in every format, and still is after a refresh; `lossy` follows. */
+START_TEST(rounded_values_multiply_as_themselves)
+{
+  test_matrix a = test_make(_i, 1, MACKO_F64), rounded = test_make(_i, 1, MACKO_F64);
+  macko_options o;
+  macko_csr c = test_view(&a), exact = test_view(&rounded);
+  macko_info info;
+  test_seed(5), test_fill(&a, 1);
+  test_seed(5), test_fill(&rounded, 1);
+  round_values(&rounded);
+  int lossy = memcmp(a.values, rounded.values, (size_t)a.row_ptr[a.nrows] * sizeof(double)) != 0;
+  test_products *p = test_products_make(&rounded);
+  macko_options_init(&o);
+  o.values = MACKO_VALUES_F32;
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_matrix *m = NULL;
+    macko_error err = {0};
+    o.format = (macko_format)f;
+    macko_status s = macko_encode(&c, &o, &m, &err);
+    if (beyond_limit(s, &err)) continue;
+    ck_assert_msg(!s && !macko_validate(m, &err), "%s: %s", macko_format_name(o.format), err.text);
+    macko_get_info(m, &info);
+    ck_assert_msg(info.lossy == lossy, "%s: lossy is %d", macko_format_name(o.format), info.lossy);
+    test_check_decode(&rounded, m, macko_format_name(o.format));
+    test_check_products(p, m, macko_format_name(o.format));
+    ck_assert_msg(!macko_refresh(m, &exact, &err), "%s", err.text);
+    macko_get_info(m, &info);
+    ck_assert_msg(!info.lossy, "%s: lossy after values that fit", macko_format_name(o.format));
+    check_all(&rounded, p, m, "refreshed");
+    macko_destroy(&m);
+  }
+  test_products_free(p);
+  test_free(&a), test_free(&rounded);
+}
+END_TEST
+
 /* A copy stays what it was when the first takes new values and goes. */
 START_TEST(copies_are_independent)
 {
@@ -282,6 +324,7 @@ int main(void)
   tcase_add_loop_test(t, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
+  tcase_add_loop_test(t, rounded_values_multiply_as_themselves, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);
   tcase_add_test(t, duplicates_are_added_and_rows_sorted);
   tcase_add_test(t, bit_patterns_survive);

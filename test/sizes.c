@@ -196,10 +196,13 @@ START_TEST(lossy_values_are_rounded_once)
   macko_matrix *m = NULL;
   macko_options_init(&o);
   o.values = MACKO_VALUES_F16;
-  ck_assert(!macko_encode(&c, &o, &m, NULL));
-  macko_decode(m, NULL, NULL, back, NULL);
-  for (int i = 0; i < 5; i++) ck_assert_double_eq(back[i], f16[i]);
-  macko_destroy(&m);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    o.format = (macko_format)f;
+    ck_assert(!macko_encode(&c, &o, &m, NULL));
+    macko_decode(m, NULL, NULL, back, NULL);
+    for (int i = 0; i < 5; i++) ck_assert_double_eq(back[i], f16[i]);
+    macko_destroy(&m);
+  }
 }
 END_TEST
 
