@@ -32,43 +32,45 @@ static int allocation_failing(void)
   return in_library && allocations++ == allocation_fails;
 }
 
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *old, size_t size);
+/* The next one is the C library's, or that of a memory checker. */
+#define NEXT(function) \
+  static __typeof__(function) *next; \
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, #function)
 
 void *malloc(size_t size)
 {
-  return allocation_failing() ? NULL : __libc_malloc(size);
+  NEXT(malloc);
+  return allocation_failing() ? NULL : next(size);
 }
 
 void *calloc(size_t count, size_t size)
 {
-  return allocation_failing() ? NULL : __libc_calloc(count, size);
+  NEXT(calloc);
+  return allocation_failing() ? NULL : next(count, size);
 }
 
 void *realloc(void *old, size_t size)
 {
-  return allocation_failing() ? NULL : __libc_realloc(old, size);
+  NEXT(realloc);
+  return allocation_failing() ? NULL : next(old, size);
 }
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_status (*real)(const macko_csr *, const macko_options *, macko_matrix **, macko_error *);
-  *(void **)&real = dlsym(RTLD_NEXT, "macko_encode");
+  NEXT(macko_encode);
   if (fails_here && calls++ >= fails_from) return refuse(err);
   in_library = 1;
-  macko_status status = real(csr, options, matrix, err);
+  macko_status status = next(csr, options, matrix, err);
   in_library = 0;
   return status;
 }
 
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err)
 {
-  macko_status (*real)(macko_matrix *, const macko_csr *, macko_error *);
-  *(void **)&real = dlsym(RTLD_NEXT, "macko_refresh");
+  NEXT(macko_refresh);
   if (fails_here && calls++ >= fails_from) return refuse(err);
   in_library = 1;
-  macko_status status = real(matrix, csr, err);
+  macko_status status = next(matrix, csr, err);
   in_library = 0;
   return status;
 }
