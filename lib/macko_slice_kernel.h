@@ -221,18 +221,20 @@ static __attribute__((noinline)) TARGET void NAME(pair_columns)(const open_slice
                                                                 int masked, int32_t *at, column_block *block)
 {
   for (int first = 0; first < MACKO_SLICE_ROWS; first += WIDTH) {
-    NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap = {0}, here;
-    NAME(i32) run = ~(NAME(i32)){0}, now, there;
+    NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap = {0}, apart = {0}, here;
+    NAME(i32) same = ~(NAME(i32)){0}, there;
     for (int k = 0; k < steps; k++) {
       const uint8_t *codes = (const uint8_t *)v->start + ((from + k) / 4 * MACKO_SLICE_ROWS + first) * 4 + (from + k) % 4;
       for (int l = 0; l < WIDTH; l++) gap[l] = v->pair_gaps[codes[4 * l]];
       there = *(const NAME(i32_at) *)(o->lengths + first) > (int32_t)(from + k);
       cols += gap, here = masked ? cols & (NAME(u32))there : cols;
       *(NAME(u32_at) *)(block->cols + k * MACKO_SLICE_ROWS + first) = here;
-      NAME(in_line)(here, &now), run &= now;
+      if (k == 0) apart = here - here[0];
+      same &= here - here[0] == apart;
+      if (masked) same &= there;
     }
     *(NAME(u32_at) *)(at + first) = cols;
-    block->run[first / WIDTH] = NAME(all_lanes)(run);
+    block->run[first / WIDTH] = o->look && NAME(all_lanes)(same) ? NAME(how_apart)(apart) : SCATTERED;
   }
 }
 
