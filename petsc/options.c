@@ -57,7 +57,7 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
   PetscCall(MackoGet(A, &m));
   if (items) {
     MackoOptionItems PetscOptionsObject = items;
-    PetscCall(PetscOptionsString(option, "Where products run: auto (on the GPU where the vectors are); cpu; cuda (copies vectors)",
+    PetscCall(PetscOptionsString(option, "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)",
                                  "MATAIJMACKO", text, text, sizeof text, &given));
   } else {
     PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));

@@ -18,8 +18,8 @@ PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
 
   PetscFunctionBegin;
   PetscCall(CurrentState(A, &state, &nonzerostate));
-  *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->state == state && m->nonzerostate == nonzerostate &&
-                       m->ncols == A->cmap->n);
+  *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->state == state &&
+                       m->nonzerostate == nonzerostate && m->ncols == A->cmap->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

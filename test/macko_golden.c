@@ -35,8 +35,8 @@ static const golden cases[] = {
     SLICE("lengths", RAW, MACKO_F64), SLICE("lengths", NARROW, MACKO_F32), PAPER("lengths", 1, MACKO_F64),
     PAPER("lengths", 2, MACKO_F64), PAPER("lengths", 4, MACKO_F64), PAPER("lengths", 8, MACKO_F64),
     PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
-    PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_F64),
-    SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
+    PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32),
+    SLICE("stencil", RAW, MACKO_F64), SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
     SLICE("slices", JOINT, MACKO_F64), SLICE("slices", JOINT, MACKO_F32), SLICE("slices", JOINT, MACKO_BF16),
     SLICE("lengths", JOINT, MACKO_F64)};
 enum { CASES = sizeof cases / sizeof *cases, PARAMETERS = 8 /* of format macko */ };

@@ -23,8 +23,8 @@ static void compare_columns(Mat A, Mat B, Mat X, PetscBool transposed, const cha
     OK(VecAXPY(x, -1, expected));
     OK(VecNorm(x, NORM_INFINITY, &difference));
     /* Sums of at most COLS products may be taken in another order. */
-    ASSERT_ALL(difference <= 2 * COLS * PETSC_MACHINE_EPSILON * size, "%s: column %d of %d is off by %g of %g", when, (int)j, (int)n,
-               (double)difference, (double)size);
+    ASSERT_ALL(difference <= 2 * COLS * PETSC_MACHINE_EPSILON * size, "%s: column %d of %d is off by %g of %g", when, (int)j,
+               (int)n, (double)difference, (double)size);
   }
   OK(VecDestroy(&expected));
   OK(VecDestroy(&right));

@@ -168,7 +168,8 @@ static outcome solve(const char *type, const char *options)
 /* Row, slice and stencils, on the GPU. */
 START_TEST(diagonals_agree)
 {
-  static const char *const options[] = {"-mat_macko_layout row", "-mat_macko_layout slice", "-mat_macko_layout slice -mat_macko_values dict"};
+  static const char *const options[] = {"-mat_macko_layout row", "-mat_macko_layout slice",
+                                        "-mat_macko_layout slice -mat_macko_values dict"};
   Mat A, P;
   OK(PetscOptionsInsertString(NULL, options[_i]));
   A = laplacian(MATAIJMACKO, 9), P = laplacian(MATAIJ, 9);
@@ -226,8 +227,8 @@ static const char *const methods[] = {
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* The sums of a product are not in cuSPARSE's order, which BiCGStab feels. A direct solver on GAMG's coarsest grid runs on the CPU
- * and copies its right-hand side; all other copies aijcusparse has as well. */
+/* The sums of a product are not in cuSPARSE's order, which BiCGStab feels. A direct solver on GAMG's coarsest grid runs on the
+ * CPU and copies its right-hand side; all other copies aijcusparse has as well. */
 START_TEST(solves_stay_on_the_gpu)
 {
   OK(PetscLogDefaultBegin());
@@ -235,8 +236,8 @@ START_TEST(solves_stay_on_the_gpu)
   int       gamg = strstr(methods[_i], "gamg") != NULL, bcgs = strstr(methods[_i], "bcgs") != NULL;
   PetscInt  apart = ours.steps > peer.steps ? ours.steps - peer.steps : peer.steps - ours.steps;
   ASSERT_ALL(apart <= (bcgs ? peer.steps / 10 : 0), "%s: %d steps, aijcusparse %d", methods[_i], (int)ours.steps, (int)peer.steps);
-  ASSERT_ALL(ours.counts > 0 && ours.flops == ours.gpu_flops, "%s: %g of %g operations of products ran on the GPU", methods[_i],
-             ours.gpu_flops, ours.flops);
+  ASSERT_ALL(ours.counts > 0 && ours.flops == ours.gpu_flops, "%s: %g of %g operations of products ran on the GPU",
+             methods[_i], ours.gpu_flops, ours.flops);
   ASSERT_ALL(ours.copies <= peer.copies + 4 * apart + (gamg ? ours.steps + 1 : 0), "%s: %g copies from the GPU, aijcusparse %g",
              methods[_i], ours.copies, peer.copies);
 }

@@ -196,8 +196,8 @@ static void shrink(sequence *s)
 
 static void describe(const sequence *s, char text[TEXT])
 {
-  int n = snprintf(text, TEXT, "seed %u, %d ranks, %d rows, %s, %s, options '%s':", s->seed, ranks(), (int)s->rows, our_type(s->type),
-                   way_names[s->how], s->storage);
+  int n = snprintf(text, TEXT, "seed %u, %d ranks, %d rows, %s, %s, options '%s':", s->seed, ranks(), (int)s->rows,
+                   our_type(s->type), way_names[s->how], s->storage);
   for (int i = 0; i < s->count && n < TEXT; i++)
     n += snprintf(text + n, (size_t)(TEXT - n), "%s %s", i ? "," : "", change_at(s->changes[i])->name);
 }
