@@ -20,9 +20,10 @@ typedef enum {
 /* What the digits of slots are like. */
 typedef enum {
   MACKO_DTANS_ANY,    /* multiplicities are any numbers */
-  MACKO_DTANS_POWERS, /* all are powers of two, each symbol's slots are aligned to their number, and no more than 256 symbols have at
-                         least 1 << shift slots each: id = 8 bits at slot >> shift. Else 16 bits a slot. */
-  MACKO_DTANS_EQUAL   /* all are 256: id = slot >> 8 without a table, and words 0 and 1 of a segment are the digits of the one before */
+  MACKO_DTANS_POWERS, /* all are powers of two, each symbol's slots are aligned to their number, and no more than 256 symbols have
+                         at least 1 << shift slots each: id = 8 bits at slot >> shift. Else 16 bits a slot. */
+  MACKO_DTANS_EQUAL   /* all are 256: id = slot >> 8 without a table, and words 0 and 1 of a segment are the digits of the one
+                         before */
 } macko_dtans_digits;
 
 /* One symbol. code says what to do with the digit of its slots:
@@ -40,8 +41,8 @@ enum {
   MACKO_DTANS_EQUAL_SYMBOLS = 16 /* entries of such a table; those of nobody are symbol 0 */
 };
 
-/* One table: which symbol a slot belongs to, and the symbols. Slots of nobody belong to symbol 0, whose digits they then have: such
- * slots occur behind the end of a lane only. */
+/* One table: which symbol a slot belongs to, and the symbols. Slots of nobody belong to symbol 0, whose digits they then have:
+ * such slots occur behind the end of a lane only. */
 typedef struct {
   int symbols, escape; /* entries; which of them is the escape, -1 if none is */
   int64_t ids, entries; /* where in memory */

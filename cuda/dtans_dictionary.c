@@ -1,4 +1,5 @@
-/* Format dtans encoded on the GPU: the dictionary of values beside gaps, whose codes go by the order in which the host would meet them. */
+/* Format dtans encoded on the GPU: the dictionary of values beside gaps, whose codes go by the order in which the host would meet
+ * them. */
 #include "dtans_encode.h"
 
 #include "values.h"
@@ -52,8 +53,9 @@ static void order_values(const host_room *r, int count, int bytes, macko_type ty
   }
 }
 
-macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found, void *memory,
-                                         macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err)
+macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found,
+                                         void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream,
+                                         macko_error *err)
 {
   size_t n = (size_t)found->distinct_count;
   host_room r;

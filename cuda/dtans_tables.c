@@ -57,7 +57,8 @@ static macko_dtans_entry entry_of(const macko_matrix *m, const table_source *t, 
   return e;
 }
 
-static void fill_table(const macko_matrix *m, const table_source *t, const macko_dtans_device *own, const macko_dtans_device_table *to)
+static void fill_table(const macko_matrix *m, const table_source *t, const macko_dtans_device *own,
+                       const macko_dtans_device_table *to)
 {
   macko_dtans_entry *entries = (macko_dtans_entry *)(void *)(own->image + to->entries);
   for (int i = 0; i < t->symbols; i++) {
@@ -86,7 +87,8 @@ static macko_status check_lanes(const macko_matrix *m, int64_t rows, macko_error
     int64_t count = 0, first = lane / MACKO_DTANS_LANES * rows * MACKO_DTANS_LANES + lane % MACKO_DTANS_LANES, row = first;
     for (int64_t q = 0; q < rows && row < m->nrows; q++, row += MACKO_DTANS_LANES) count += macko_dtans_length(lengths, row);
     if (count > INT32_MAX - MACKO_DTANS_SEGMENT)
-      return macko_fail(err, MACKO_LIMIT, "%lld rows from row %lld on, which one thread would decode, have %lld entries; the GPU takes %lld",
+      return macko_fail(err, MACKO_LIMIT,
+                        "%lld rows from row %lld on, which one thread would decode, have %lld entries; the GPU takes %lld",
                         (long long)rows, (long long)first, (long long)count, (long long)INT32_MAX - MACKO_DTANS_SEGMENT);
   }
   return MACKO_OK;
@@ -110,7 +112,8 @@ macko_status macko_dtans_open_device(const macko_matrix *m, macko_dtans_device *
   own->shift = shift_of(&from[0]);
   if (own->tables == 2 && shift_of(&from[1]) < own->shift) own->shift = shift_of(&from[1]);
   /* A kernel for equal multiplicities is there for lanes of one row that have one stream. */
-  if (own->tables == 1 && own->rows == 1 && own->groups == 2 && m->nrows < 1LL << 34 && are_equal(&from[0])) own->digits = MACKO_DTANS_EQUAL;
+  if (own->tables == 1 && own->rows == 1 && own->groups == 2 && m->nrows < 1LL << 34 &&
+      are_equal(&from[0])) own->digits = MACKO_DTANS_EQUAL;
   else own->digits = !paper && own->shift >= 4 ? MACKO_DTANS_POWERS : MACKO_DTANS_ANY;
   if (own->shift > 8) own->shift = 8; /* ids are loaded 16 bytes at a time */
   for (int i = 0; i < own->tables; i++) {

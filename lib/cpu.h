@@ -1,4 +1,5 @@
-/* Instruction sets that one binary is compiled for: a function marked with one of them is called only where the processor has it. */
+/* Instruction sets that one binary is compiled for: a function marked with one of them is called only where the processor has
+ * it. */
 #ifndef MACKO_CPU_H
 #define MACKO_CPU_H
 

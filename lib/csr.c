@@ -21,7 +21,11 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_codec codecs[3];
   int count;
   if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_DICT)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s", macko_values_name(options->values));
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s",
+                      macko_values_name(options->values));
+  if (wanted != MACKO_VALUES_RAW && options->target == MACKO_TARGET_GPU)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values for a GPU as they are, not as %s",
+                      macko_values_name(options->values));
   macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
   if (s) return s;
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
@@ -110,7 +114,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) >= macko_type_bytes(m->value_type)))
     return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, which is not narrower",
                       macko_type_name(m->value_type), (int)stored);
-  if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) || m->sections[COLS].type != macko_index_type(m->ncols) ||
+  if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) ||
+      m->sections[COLS].type != macko_index_type(m->ncols) ||
       m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(macko_index_type(m->nnz)) ||
       m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != stored ||
       m->sections[VALUES].bytes != m->nnz * macko_type_bytes(stored))
@@ -126,7 +131,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
     for (int64_t p = begin, before = -1; p < end; p++) {
       int64_t col = index_at(&m->sections[COLS], p);
       if (col <= before || col >= m->ncols)
-        return macko_fail(err, MACKO_CORRUPT, "column %lld at entry %lld of row %lld is outside 0..%lld or not after the one before",
+        return macko_fail(err, MACKO_CORRUPT,
+                          "column %lld at entry %lld of row %lld is outside 0..%lld or not after the one before",
                           (long long)col, (long long)p, (long long)i, (long long)m->ncols - 1);
       before = col;
     }

@@ -56,8 +56,8 @@ MACKO_DTANS_INLINE int64_t macko_dtans_hash(macko_dtans_symbol s)
   return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
 }
 
-/* How many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of them, within
- * limits. Memory is in proportion. */
+/* How many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of them,
+ * within limits. Memory is in proportion. */
 MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
 {
   int64_t distinct = 1 << 15;
@@ -65,16 +65,16 @@ MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
   return distinct;
 }
 
-/* Whether a symbol is counted even where the rarest are forgotten: each time that one is, more than half of all that are held lose one
- * occurrence, so that it has at most nonzeros / (distinct / 2) of them. */
+/* Whether a symbol is counted even where the rarest are forgotten: each time that one is, more than half of all that are held
+ * lose one occurrence, so that it has at most nonzeros / (distinct / 2) of them. */
 MACKO_DTANS_INLINE int macko_dtans_frequent(int64_t count, int64_t nonzeros)
 {
   return count > nonzeros / (macko_dtans_distinct(nonzeros) / 2);
 }
 
 /* The number of a symbol by an index of a table's symbols (number + 1; 0 is free), the escape's where it has none. */
-MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int mask, const macko_dtans_symbol *symbols, int escape,
-                                                    macko_dtans_symbol s)
+MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int mask, const macko_dtans_symbol *symbols,
+                                                    int escape, macko_dtans_symbol s)
 {
   for (int64_t i = macko_dtans_hash(s) & mask; index[i]; i = (i + 1) & mask)
     if (macko_dtans_same(symbols[index[i] - 1], s)) return index[i] - 1u;

@@ -33,7 +33,8 @@ static macko_status check_params(const macko_matrix *m, macko_error *err)
     return macko_fail(err, MACKO_CORRUPT, "%lld rows a lane are none of 1..%d", (long long)rows, MACKO_DTANS_MAX_ROWS);
   int64_t least = q[MACKO_DTANS_LEAST];
   if (least < 0 || least > M || least & (least - 1))
-    return macko_fail(err, MACKO_CORRUPT, "at least %lld slots a symbol: not a power of two up to %lld", (long long)least, (long long)M);
+    return macko_fail(err, MACKO_CORRUPT, "at least %lld slots a symbol: not a power of two up to %lld", (long long)least,
+                      (long long)M);
   for (int i = MACKO_DTANS_RELATIVE; i <= MACKO_DTANS_ONE_VALUE; i++)
     if (q[i] != 0 && q[i] != 1) return macko_fail(err, MACKO_CORRUPT, "parameter %d is %lld, not 0 or 1", i, (long long)q[i]);
   if (variant != MACKO_VARIANT_SPLIT && (m->plan.values != MACKO_VALUES_CODED || q[MACKO_DTANS_ONE_VALUE]))

@@ -1,7 +1,7 @@
 /* The layout as published (arXiv 2511.13061, section 3): gaps of b = 1, 2, 4 or 8 bits from column 0 on, a gap beyond 2^b bridged
  * by padding entries of 2^b columns each, row_ptr counting padded entries. For comparison with the paper, and asked for by name.
- * One departure: padding is marked by a bit pattern that no entry has (+0.0 where it is free, as in the paper, else an unused NaN),
- * so that it never multiplies (0 * Inf is NaN) and explicit zeros come back. Values are stored as they are. */
+ * One departure: padding is marked by a bit pattern that no entry has (+0.0 where it is free, as in the paper, else an unused
+ * NaN), so that it never multiplies (0 * Inf is NaN) and explicit zeros come back. Values are stored as they are. */
 #include "macko_parts.h"
 #include "product.h"
 
@@ -42,7 +42,8 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   const macko_csr *a = f->csr;
   int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type);
   if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
-    return macko_fail(err, MACKO_UNSUPPORTED, "layout paper stores values as they are, not as %s", macko_values_name(options->values));
+    return macko_fail(err, MACKO_UNSUPPORTED, "layout paper stores values as they are, not as %s",
+                      macko_values_name(options->values));
   if (options->delta_bits == 16) return macko_fail(err, MACKO_UNSUPPORTED, "layout paper has gaps of 1, 2, 4 or 8 bits, not 16");
   for (int w = 0; w < WIDTHS; w++) {
     if (options->delta_bits && options->delta_bits != widths[w]) continue;
@@ -54,8 +55,8 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
     plan->delta_bits = widths[w];
     plan->params[MACKO_PARAM_STORED] = stored;
   }
-  snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries", plan->delta_bits,
-           options->delta_bits ? "as asked for" : "cost least",
+  snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries",
+           plan->delta_bits, options->delta_bits ? "as asked for" : "cost least",
            (long long)(plan->params[MACKO_PARAM_STORED] - macko_csr_nnz(a)));
   return MACKO_OK;
 }
@@ -101,7 +102,10 @@ static macko_status plan_values(const macko_csr *a, macko_plan *plan, macko_erro
   if (!zero) return MACKO_OK;
   uint64_t nan = a->value_type == MACKO_F64 ? 0x7ff8000000000000u : a->value_type == MACKO_F32 ? 0x7fc00000u
                  : a->value_type == MACKO_F16 ? 0x7e00u : 0x7fc0u;
-  uint64_t limit = a->value_type == MACKO_F64 ? 1u << 30 : a->value_type == MACKO_F32 ? 1u << 22 : a->value_type == MACKO_F16 ? 1u << 9 : 1u << 6;
+  uint64_t limit = a->value_type == MACKO_F64 ? 1u << 30
+                   : a->value_type == MACKO_F32 ? 1u << 22
+                   : a->value_type == MACKO_F16 ? 1u << 9
+                                                : 1u << 6;
   macko_status s = unused_payload(a, nan, limit, &payload, err);
   if (!s) plan->params[MACKO_PARAM_MARKER] = (int64_t)(nan + payload);
   return s;
@@ -209,7 +213,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t begin = row_start(&r, i), end = row_start(&r, i + 1), col = -1;
     if (begin > end || end > stored)
-      return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld", (long long)i, (long long)begin, (long long)end);
+      return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld", (long long)i, (long long)begin,
+                        (long long)end);
     for (int64_t q = begin; q < end; q++) {
       col += macko_gap_code(r.gaps, b, q) + 1;
       entries += bits_of(m->value_type, r.values, q) != r.marker;
@@ -225,8 +230,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 
 /* ---- multiply ---- */
 
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b, macko_type type,
-                                                              macko_type vector, macko_op op, int group)
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b,
+                                                              macko_type type, macko_type vector, macko_op op, int group)
 {
   paper_reader r = open_paper(m);
   for (int64_t i = 0; i < m->nrows; i++) {

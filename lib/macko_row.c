@@ -61,7 +61,8 @@ macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err
   (void)err;
   *facts = (macko_row_facts){0};
   count_gaps(csr, facts->by_log);
-  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) find_distances(csr, mode, &facts->low[mode], &facts->high[mode]);
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) find_distances(csr, mode, &facts->low[mode],
+                                                                                        &facts->high[mode]);
   return MACKO_OK;
 }
 
@@ -126,8 +127,9 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
                (double)nnz * macko_row_cost(options, a->value_type);
-  snprintf(plan->reason, sizeof plan->reason, "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes",
-           widths[best], options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
+  snprintf(plan->reason, sizeof plan->reason,
+           "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
+           options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
   return MACKO_OK;
 }
 

@@ -42,7 +42,8 @@ static inline int64_t macko_base_column(const macko_row_reader *r, int64_t i)
 }
 
 /* Gap before entry p, also before the first of a row: the code there is 0. *next_long walks the row's long gaps. */
-static inline __attribute__((always_inline)) int64_t macko_next_gap(const macko_row_reader *r, int b, int64_t p, uint32_t *next_long)
+static inline __attribute__((always_inline)) int64_t macko_next_gap(const macko_row_reader *r, int b, int64_t p,
+                                                                    uint32_t *next_long)
 {
   uint32_t code = macko_gap_code(r->gaps, b, p);
   return code == (1u << b) - 1 ? r->long_gaps[(*next_long)++] : code + 1;

@@ -1,5 +1,5 @@
-/* y = alpha op(A) x + beta y from layout row. A block of a row at a time: its columns are decoded into a buffer, eight at once where the
- * processor has AVX2, its values widened into another, and then both meet x. */
+/* y = alpha op(A) x + beta y from layout row. A block of a row at a time: its columns are decoded into a buffer, eight at once
+ * where the processor has AVX2, its values widened into another, and then both meet x. */
 #include "cpu.h"
 #include "macko_row.h"
 #include "product.h"
@@ -9,8 +9,8 @@
 
 enum { BLOCK = 256 };
 
-/* Columns of entries p .. p + n - 1, which follow column *at; *next_long walks the row's long gaps. The code of a row's first entry is 0,
- * so that it follows the column before its base. */
+/* Columns of entries p .. p + n - 1, which follow column *at; *next_long walks the row's long gaps. The code of a row's first
+ * entry is 0, so that it follows the column before its base. */
 typedef void (*decode_columns)(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols);
 
 static inline __attribute__((always_inline)) void decode_plain(const macko_row_reader *r, int b, int64_t p, int n, int32_t *at,
@@ -51,8 +51,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m256i load_codes(const
                           _mm256_set1_epi32((1 << b) - 1));
 }
 
-static inline __attribute__((always_inline)) MACKO_AVX2 void decode_wide(const macko_row_reader *r, int b, int64_t p, int n, int32_t *at,
-                                                                         uint32_t *next_long, int32_t *cols)
+static inline __attribute__((always_inline)) MACKO_AVX2 void decode_wide(const macko_row_reader *r, int b, int64_t p, int n,
+                                                                         int32_t *at, uint32_t *next_long, int32_t *cols)
 {
   const __m256i upper = _mm256_setr_epi32(0, 0, 0, 0, -1, -1, -1, -1), escape = _mm256_set1_epi32((1 << b) - 1);
   int32_t col = *at;
@@ -145,8 +145,8 @@ static const double *widen_values(const macko_matrix *m, const macko_value_strea
 /* ---- rows ---- */
 
 /* Terms of a block; four sums, which do not wait for each other. */
-static inline __attribute__((always_inline)) void add_block(const macko_product *q, const int32_t *cols, const double *values, int n,
-                                                            double *sum, macko_type vector, macko_op op, int group)
+static inline __attribute__((always_inline)) void add_block(const macko_product *q, const int32_t *cols, const double *values,
+                                                            int n, double *sum, macko_type vector, macko_op op, int group)
 {
   if (op == MACKO_OP_T) {
     for (int k = 0; k < n; k++)
@@ -171,8 +171,8 @@ typedef float float_pack __attribute__((vector_size(4 * PACK)));
 #define GATHER(x, c) {x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]}
 
 /* For one vector. */
-static inline __attribute__((always_inline)) MACKO_AVX512 double wide_block(const void *x, const int32_t *cols, const double *values,
-                                                                            int n, macko_type vector)
+static inline __attribute__((always_inline)) MACKO_AVX512 double wide_block(const void *x, const int32_t *cols,
+                                                                            const double *values, int n, macko_type vector)
 {
   const double *doubles = x;
   const float *singles = x;
@@ -215,8 +215,9 @@ static dot_block wide_dot(const macko_product *p)
   return NULL;
 }
 
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int64_t from, int64_t to,
-                                                              dot_block wide, macko_type vector, macko_op op, int group)
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int64_t from,
+                                                              int64_t to, dot_block wide, macko_type vector, macko_op op,
+                                                              int group)
 {
   macko_row_reader r = macko_open_rows(m);
   macko_value_stream v = macko_stream_of(m);

@@ -33,7 +33,8 @@ static int equal_rows(const macko_csr *a, int64_t row, int lanes)
   int n = 1;
   int64_t p = macko_csr_row(a, row), q = macko_csr_row(a, row + 1), length = q - p;
   for (; n < lanes; n++, p = q, q += length) {
-    if (macko_csr_row(a, row + n + 1) - q != length || macko_or_differences(a, p, q, length, 1) || !macko_equal_values(a, p, q, length))
+    if (macko_csr_row(a, row + n + 1) - q != length || macko_or_differences(a, p, q, length, 1) ||
+        !macko_equal_values(a, p, q, length))
       break;
   }
   return n;
@@ -123,9 +124,10 @@ macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r
   macko_slice s = macko_slice_at(r->headers, slice);
   int lanes = macko_slice_lanes(r, slice);
   int64_t before = INT64_MIN;
-  if (r->order || s.base != slice * MACKO_SLICE_ROWS || s.block % MACKO_STENCIL_WORDS || s.gap_bits || s.offset_bytes || s.length_bytes)
-    return macko_fail(err, MACKO_CORRUPT, "slice %lld is no stencil: base %d, block %u, info %08x", (long long)slice, s.base, s.block,
-                      r->headers[slice * MACKO_SLICE_WORDS + 2]);
+  if (r->order || s.base != slice * MACKO_SLICE_ROWS || s.block % MACKO_STENCIL_WORDS || s.gap_bits || s.offset_bytes ||
+      s.length_bytes)
+    return macko_fail(err, MACKO_CORRUPT, "slice %lld is no stencil: base %d, block %u, info %08x", (long long)slice, s.base,
+                      s.block, r->headers[slice * MACKO_SLICE_WORDS + 2]);
   if (s.steps > MACKO_STENCIL_MAX_STEPS)
     return macko_fail(err, MACKO_CORRUPT, "slice %lld is a stencil of %u steps; there are at most %d", (long long)slice, s.steps,
                       MACKO_STENCIL_MAX_STEPS);

@@ -125,7 +125,8 @@ static int distance(const char *a, const char *b)
   return row[n];
 }
 
-static macko_status look_up(const char *option, const char *text, const char *const *names, int count, int *found, macko_error *err)
+static macko_status look_up(const char *option, const char *text, const char *const *names, int count, int *found,
+                            macko_error *err)
 {
   int nearest = 0;
   for (int i = 0; i < count; i++) {

@@ -72,8 +72,8 @@ static int is_outside(const macko_csr *c, int64_t p)
   return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
 }
 
-/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row: then they
- * fall only where rows begin. */
+/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row: then
+ * they fall only where rows begin. */
 static int64_t scan_columns(const macko_csr *c, int *sorted)
 {
   enum { BLOCK = 4096 };

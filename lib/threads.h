@@ -32,8 +32,8 @@ static inline int64_t macko_first_piece(macko_type type, const void *starts, int
 
 typedef void (*macko_pieces)(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to);
 
-/* Runs multiply over pieces 0 .. n - 1, in as many threads as OpenMP gives; in one for op T, whose threads would write to the same
- * places of y. */
+/* Runs multiply over pieces 0 .. n - 1, in as many threads as OpenMP gives; in one for op T, whose threads would write to the
+ * same places of y. */
 static inline void macko_share_pieces(const macko_matrix *m, const macko_product *p, macko_pieces multiply, macko_type type,
                                       const void *starts, int64_t stride, int64_t n, int64_t total)
 {

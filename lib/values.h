@@ -16,12 +16,14 @@ typedef struct {
   int64_t table; /* entries of the table "dict", of the matrix's own value type; 0 without one */
 } macko_codec;
 
-/* The codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes depends on
- * the format's slots, so the format compares.
+/* The codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes
+ * depends on the format's slots, so the format compares.
  * Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
-macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, macko_codec codecs[3], int *count,
+                             macko_error *err);
 
-/* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of macko_get_rows. */
+/* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of
+ * macko_get_rows. */
 macko_value_facts macko_facts_of_rows(macko_rows *r);
 macko_value_facts macko_facts_of_csr(const macko_csr *a);
 
@@ -39,8 +41,8 @@ typedef struct {
   uint32_t *hash;
 } macko_value_writer;
 
-/* stream and table are the data of zeroed sections of the codec's types; of *a only types and values are read, and w->values may be set to
- * those of a piece. Errors: OUT_OF_MEMORY. */
+/* stream and table are the data of zeroed sections of the codec's types; of *a only types and values are read, and w->values may
+ * be set to those of a piece. Errors: OUT_OF_MEMORY. */
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
                                macko_error *err);
 void macko_close_writer(macko_value_writer *w);

@@ -106,8 +106,10 @@ macko_status bench_open_mkl(const char *library, const macko_csr *a, bench_metho
   m->own = p;
   p->type = a->value_type;
   int *start = (int *)a->row_ptr, *cols = (int *)a->cols, rows = (int)a->nrows, columns = (int)a->ncols;
-  int status = p->type == MACKO_F64 ? mkl.create_f64(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols, (double *)a->values)
-                                    : mkl.create_f32(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols, (float *)a->values);
+  int status = p->type == MACKO_F64 ? mkl.create_f64(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
+                                                     (double *)a->values)
+                                    : mkl.create_f32(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
+                                                     (float *)a->values);
   double from = bench_now();
   if (status == SUCCESS) status = mkl.hint(p->handle, NON_TRANSPOSE, general, MANY_CALLS);
   if (status == SUCCESS) status = mkl.optimize(p->handle);

@@ -111,7 +111,8 @@ static macko_status make_csr(peer *p, const macko_csr *a, bench_contender *c, ma
   if (!s) s = upload(p, 2, a->values, nnz * macko_type_bytes(a->value_type), c, err);
   if (s) return s;
   return sparse(cusparseCreateCsr(&p->matrix, a->nrows, a->ncols, nnz, p->arrays[0], p->arrays[1], p->arrays[2],
-                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type),
+                                  CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                        CUSPARSE_INDEX_BASE_ZERO, p->type),
                 "describing CSR", err);
 }
 
@@ -185,7 +186,8 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
   free(starts), free(sell_cols), free(values);
   if (s) return s;
   return sparse(cusparseCreateSlicedEll(&p->matrix, a->nrows, a->ncols, row_ptr[a->nrows], slots, SLICE, p->arrays[0],
-                                        p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type),
+                                        p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
+                                        CUSPARSE_INDEX_BASE_ZERO, p->type),
                 "describing SELL", err);
 }
 

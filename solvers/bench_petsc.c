@@ -25,7 +25,8 @@ static macko_status run(const bench_method *m, const void *x, void *y, macko_err
 static void close_method(bench_method *m)
 {
   petsc_method *p = m->own;
-  if (p && (MatDestroy(&p->A) || VecDestroy(&p->x) || VecDestroy(&p->y))) fprintf(stderr, "%s: PETSc reports an error\n", m->name);
+  if (p && (MatDestroy(&p->A) || VecDestroy(&p->x) || VecDestroy(&p->y)))
+    fprintf(stderr, "%s: PETSc reports an error\n", m->name);
   free(p);
   m->own = NULL;
 }

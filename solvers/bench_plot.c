@@ -87,7 +87,8 @@ static double dense_time(const bench_table *table, const bench_result *r)
   return best;
 }
 
-/* Percent of zeros of a pruned matrix in f16, and cuBLAS's time over this form's; the form behind ours is the best sparse peer. */
+/* Percent of zeros of a pruned matrix in f16, and cuBLAS's time over this form's; the form behind ours is the best sparse
+ * peer. */
 static void write_sweep(drawing *d, int form)
 {
   fprintf(d->f, "$sweep%d << END\n", form);

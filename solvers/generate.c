@@ -15,7 +15,7 @@ const char generate_help[] =
     "  banded:NxW              N rows of W random columns near the diagonal, random values\n"
     "  rmat:S                  power-law graph of 2^S nodes\n"
     "  erdos:NxD               N rows of D random columns, random values\n"
-    "  mesh:N                  N^3 scattered points, neighbours within a radius (about 15), numbered brick by brick, random values\n"
+    "  mesh:N                  N^3 scattered points, about 15 neighbours within a radius, numbered by bricks, random values\n"
     "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
     "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
     "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n";
@@ -140,7 +140,7 @@ static void pattern_row(builder *b, const request *r, int64_t i)
   }
 }
 
-/* ---- scattered points in the unit cells of a grid, numbered at random inside bricks of 4^3 cells, as a mesh generator's are ---- */
+/* ---- scattered points in the unit cells of a grid, numbered at random inside bricks of 4^3 cells as by a mesh generator ---- */
 
 enum { BRICK = 4, CELLS = BRICK * BRICK * BRICK };
 
@@ -261,7 +261,8 @@ static const struct {
   int dims; /* rows are A^dims; 0: A alone */
   int points, random;
 } kinds[] = {{"5-point", 2, 5, 0}, {"9-point", 2, 9, 0}, {"7-point", 3, 7, 0}, {"27-point", 3, 27, 0}, {"elasticity", 3, 0, 1},
-             {"mesh", 3, 0, 1}, {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1}, {"pattern", 0, 0, 1}};
+             {"mesh", 3, 0, 1}, {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1},
+             {"pattern", 0, 0, 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 static macko_status parse_option(const char *spec, char *word, request *r, macko_error *err)
@@ -295,7 +296,8 @@ static macko_status parse(const char *spec, request *r, int *kind, macko_error *
   if (found < 1 + two || r->a < 1 || (two && r->b < 1) || (!strcmp(r->kind, "rmat") && r->a > 25))
     return fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind, two ? "1000x20" : "20");
   if (!strcmp(r->kind, "mesh") && r->a % BRICK)
-    return fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d", spec, BRICK, BRICK);
+    return fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d", spec,
+                BRICK, BRICK);
   macko_status s = MACKO_OK;
   while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, r, err);
   return s;
@@ -309,9 +311,12 @@ macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
   if (s) return s;
   int block = !strcmp(r.kind, "elasticity") ? 3 : 1, dense = !strcmp(r.kind, "pruned") || !strcmp(r.kind, "pattern");
   builder b = {.center = kinds[kind].points ? kinds[kind].points - 1 : 0};
-  b.nrows = kinds[kind].dims == 3 ? r.a * r.a * r.a * block : kinds[kind].dims == 2 ? r.a * r.a : !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a;
+  b.nrows = kinds[kind].dims == 3 ? r.a * r.a * r.a * block
+            : kinds[kind].dims == 2 ? r.a * r.a
+            : !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a;
   b.ncols = dense ? r.b : b.nrows;
-  if (b.nrows >= INT32_MAX || b.ncols >= INT32_MAX) return fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
+  if (b.nrows >= INT32_MAX || b.ncols >= INT32_MAX)
+    return fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
   b.row_ptr = calloc((size_t)b.nrows + 1, sizeof *b.row_ptr);
   b.failed = !b.row_ptr;
   if (!b.failed && !strcmp(r.kind, "rmat")) rmat(&b, &r);

@@ -11,8 +11,8 @@
  *   banded:NxW                   N rows, W random columns each within 4 W of the diagonal, random values
  *   rmat:S                       power-law graph of 2^S nodes, 32 edges a node before duplicates go, values 1
  *   erdos:NxD                    N rows of D random columns, random values
- *   mesh:N                       N^3 points, one in each cell of a grid (N a multiple of 4), coupled where closer than 1.5 cells (15 on
- *                                average, 5 to 30), numbered at random inside bricks of 4^3 cells; random values
+ *   mesh:N                       N^3 points, one in each cell of a grid (N a multiple of 4), coupled where closer than 1.5 cells
+ *                                (15 on average, 5 to 30), numbered at random inside bricks of 4^3 cells; random values
  *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16
  *   pattern:RxC:N                R x C with 2N-2 of every 2N columns kept at random, f16
  * Options: random (random values), f64, f32, f16, bf16 (the type of the values).

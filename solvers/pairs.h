@@ -4,8 +4,9 @@
 
 #include "storage.h"
 
-/* One eigenvalue, or one singular value in re. residual is ||A x - k B x||, or for a triplet (||A v - s u||^2 + ||A'u - s v||^2)^1/2;
-   relative is that over ||k B x|| or s, backward over (||A|| + |k| ||B||) ||x||, with the norms that are the largest sum of a row. */
+/* One eigenvalue, or one singular value in re. residual is ||A x - k B x||, or for a triplet
+   (||A v - s u||^2 + ||A'u - s v||^2)^1/2; relative is that over ||k B x|| or s, backward over (||A|| + |k| ||B||) ||x||, with the
+   norms that are the largest sum of a row. */
 typedef struct {
   PetscReal re, im, residual, relative, backward;
 } Pair;
@@ -27,8 +28,8 @@ typedef struct {
   PetscLogDouble read, encode, solve, products; /* seconds of the slowest rank; products are part of solve */
 } Pairs;
 
-/* Find eigenpairs of A x = k x or, where b holds a matrix, A x = k B x; or singular triplets. All fields but the names of files, the
-   seconds of reading and encoding and those of PairsCheck are filled. Collective. */
+/* Find eigenpairs of A x = k x or, where b holds a matrix, A x = k B x; or singular triplets. All fields but the names of files,
+   the seconds of reading and encoding and those of PairsCheck are filled. Collective. */
 PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r);
 PetscErrorCode SolveSVD(const Problem *a, Pairs *r);
 

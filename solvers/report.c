@@ -43,7 +43,8 @@ static void PrintAll(const Problem *p, const Report *r)
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
   if (r->misled)
-    printf("\nWARNING   only the preconditioned residual converged, the true one did not; -ksp_pc_side right makes a method watch that");
+    printf("\nWARNING   only the preconditioned residual converged, the true one did not; "
+           "-ksp_pc_side right makes a method watch that");
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }

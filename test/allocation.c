@@ -1,6 +1,6 @@
 /* Every allocation of the library fails in turn, alone or with all after it: each function must then say OUT_OF_MEMORY with a
- * sentence, lose nothing, and leave an old matrix as it was. The program is linked with the static library and -Wl,--wrap, so that
- * the library's calls of malloc, and only those of this program besides, come here. */
+ * sentence, lose nothing, and leave an old matrix as it was. The program is linked with the static library and -Wl,--wrap, so
+ * that the library's calls of malloc, and only those of this program besides, come here. */
 #include "matrices.h"
 #include "readers.h"
 
@@ -289,7 +289,8 @@ START_TEST(the_library_survives)
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
     for (int v = MACKO_VALUES_AUTO; v <= inputs[_i].most_values; v++) {
       s.options.format = (macko_format)f, s.options.values = (macko_values)v;
-      int layouts = f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : 0, variants = f == MACKO_FORMAT_DTANS ? MACKO_VARIANT_PAPER : 0;
+      int layouts = f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : 0;
+      int variants = f == MACKO_FORMAT_DTANS ? MACKO_VARIANT_PAPER : 0;
       for (int l = 0; l <= layouts; l++)
         for (int w = 0; w <= variants; w++) {
           s.options.layout = (macko_layout)l, s.options.variant = (macko_variant)w;

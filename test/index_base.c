@@ -31,7 +31,8 @@ static void same_sections(const test_matrix *a, const macko_matrix *m, const mac
     const macko_section *s = macko_get_section(m, i), *t = macko_get_section(n, i);
     ck_assert_msg(!s == !t, "%s: numbers of sections differ", a->name);
     if (!s) return;
-    ck_assert_msg(!strcmp(s->name, t->name) && s->type == t->type && s->bytes == t->bytes && !memcmp(s->data, t->data, (size_t)s->bytes),
+    ck_assert_msg(!strcmp(s->name, t->name) && s->type == t->type && s->bytes == t->bytes &&
+                  !memcmp(s->data, t->data, (size_t)s->bytes),
                   "%s: section %s differs", a->name, s->name);
   }
 }

@@ -102,14 +102,16 @@ static void pattern_row(builder *b, int pattern, int64_t i)
 static double half_to_double(uint16_t h)
 {
   int exponent = h >> 10 & 31, fraction = h & 1023;
-  double size = exponent == 31 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
+  double size = exponent == 31 ? (fraction ? NAN : INFINITY)
+                                : exponent ? ldexp(1024 + fraction, exponent - 25) : ldexp(fraction, -24);
   return h >> 15 ? -size : size;
 }
 
 static double bf16_to_double(uint16_t h)
 {
   int exponent = h >> 7 & 255, fraction = h & 127;
-  double size = exponent == 255 ? (fraction ? NAN : INFINITY) : exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133);
+  double size = exponent == 255 ? (fraction ? NAN : INFINITY)
+                                 : exponent ? ldexp(128 + fraction, exponent - 134) : ldexp(fraction, -133);
   return h >> 15 ? -size : size;
 }
 
@@ -130,7 +132,8 @@ static void put(test_matrix *a, int64_t row, int64_t p, int kind)
     if (kind == 0 && r % 13 == 0) v = DBL_MIN / 8;
     ((double *)a->values)[p] = a->exact[p] = v;
   } else if (a->type == MACKO_F32) {
-    float v = kind == 0 ? ldexpf((float)test_draw(), -30 + (int)(r % 5)) : kind == 3 ? (float)(test_draw() % 4096) / 16 : (float)integer;
+    float v = kind == 0 ? ldexpf((float)test_draw(), -30 + (int)(r % 5))
+              : kind == 3 ? (float)(test_draw() % 4096) / 16 : (float)integer;
     if (kind == 0 && r % 11 == 0) v = r % 3 ? 0.0f : -0.0f;
     ((float *)a->values)[p] = negative ? -v : v;
     a->exact[p] = negative ? -v : v;
@@ -174,8 +177,8 @@ void test_free(test_matrix *a)
 
 macko_csr test_view(const test_matrix *a)
 {
-  return (macko_csr){.nrows = a->nrows, .ncols = a->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = a->type,
-                     .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+  return (macko_csr){.nrows = a->nrows, .ncols = a->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = a->type, .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
 }
 
 /* ---- checks ---- */

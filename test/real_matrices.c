@@ -1,5 +1,5 @@
-/* Reads every matrix of a catalogue of real ones, and encodes the larger ones, where there is one: CATALOGUE.tsv and NAME.mtx.gz in the folder MACKO_MATRICES,
- * or in shared/matrices beside the source tree. Skipped without. */
+/* Reads every matrix of a catalogue of real ones, and encodes the larger ones, where there is one: CATALOGUE.tsv and NAME.mtx.gz
+ * in the folder MACKO_MATRICES, or in shared/matrices beside the source tree. Skipped without. */
 #include "readers.h"
 
 #include <check.h>
@@ -79,8 +79,8 @@ static void check_sizes(const macko_csr *c, int64_t nnz, const char *name)
     ck_assert_msg(!macko_predict(c, &o, &predicted, &err), "%s: %s", name, err.text);
     ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s: %s", name, err.text);
     macko_get_info(m, &info);
-    ck_assert_msg(info.bytes < smallest_plain(c, nnz), "%s, %s values: %lld bytes, plain %lld; %s", name, macko_type_name(c->value_type),
-                  (long long)info.bytes, (long long)smallest_plain(c, nnz), info.reason);
+    ck_assert_msg(info.bytes < smallest_plain(c, nnz), "%s, %s values: %lld bytes, plain %lld; %s", name,
+                  macko_type_name(c->value_type), (long long)info.bytes, (long long)smallest_plain(c, nnz), info.reason);
     ck_assert_msg(100 * llabs(predicted.bytes - info.bytes) <= info.bytes, "%s: %lld bytes predicted, %lld written; %s", name,
                   (long long)predicted.bytes, (long long)info.bytes, info.reason);
     macko_destroy(&m);

@@ -59,7 +59,8 @@ static void check_same(const macko_matrix *a, const macko_matrix *b, const char 
   ck_assert_msg(!memcmp(a->plan.params, b->plan.params, sizeof a->plan.params), "%s: other parameters", what);
   for (int i = 0; i < a->nsections; i++) {
     const macko_section *p = &a->sections[i], *q = &b->sections[i];
-    ck_assert_msg(!strcmp(p->name, q->name) && p->type == q->type && p->bytes == q->bytes && !memcmp(p->data, q->data, (size_t)p->bytes),
+    ck_assert_msg(!strcmp(p->name, q->name) && p->type == q->type && p->bytes == q->bytes &&
+                  !memcmp(p->data, q->data, (size_t)p->bytes),
                   "%s: section %s differs", what, p->name);
   }
 }

@@ -1,5 +1,5 @@
-/* Threads that multiply one matrix at once get, each time, the bits that one alone gets. Built with -fsanitize=thread it also shows
- * that nothing is written. */
+/* Threads that multiply one matrix at once get, each time, the bits that one alone gets. Built with -fsanitize=thread it also
+ * shows that nothing is written. */
 #include "matrices.h"
 
 #include <pthread.h>
