@@ -1,11 +1,8 @@
-/* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The rest
- * is as in slices.cu. */
+/* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The
+ * rest is as in slices.cu. */
 #include "slices.cuh"
 
-template <typename SUM> struct alignas(2 * sizeof(SUM)) gap_and_value {
-  SUM value;
-  int gap;
-};
+enum { COPIES = 8 };
 
 template <typename SUM> struct pair_source {
   const uint32_t *codes, *gaps;
@@ -13,28 +10,78 @@ template <typename SUM> struct pair_source {
   int count;
 };
 
-template <typename SUM> static __device__ __forceinline__ void share_pairs(const pair_source<SUM> &p, gap_and_value<SUM> *table)
+/* Values and gaps side by side. */
+template <typename SUM> struct wide_table {
+  struct alignas(2 * sizeof(SUM)) entry {
+    SUM value;
+    int gap;
+  };
+  const entry *at;
+  __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
+  {
+    entry e = at[code];
+    *gap = e.gap;
+    return e.value;
+  }
+};
+
+/* In a word each, where values are f16 numbers and gaps have 16 bits: lanes look up different entries, which take as many turns as
+ * they share banks. With copies for groups of lanes there are fewer. */
+template <typename SUM> struct narrow_table {
+  const uint32_t *at;
+  __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
+  {
+    uint32_t word = at[code * COPIES];
+    *gap = (int)(word & 0xffff);
+    return (SUM)number_of<MACKO_F16>(word >> 16);
+  }
+};
+
+template <typename SUM> union shared_pairs {
+  typename wide_table<SUM>::entry wide[TABLE];
+  uint32_t narrow[TABLE * COPIES];
+};
+
+static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t gap, bool *fits)
 {
-  for (int i = threadIdx.x; i < p.count; i += THREADS) table[i] = {p.values[i], (int)p.gaps[i]};
+  __half half = __double2half(value);
+  *fits &= (double)__half2float(half) == value && gap < 65536;
+  return (uint32_t)__half_as_ushort(half) << 16 | gap;
+}
+
+/* Fills the table; 1 if it is narrow. */
+template <typename SUM> static __device__ __forceinline__ int share_pairs(const pair_source<SUM> &p, shared_pairs<SUM> *table)
+{
+  bool fits = true;
+  for (int i = threadIdx.x; i < p.count; i += THREADS) narrow_pair(p.values[i], p.gaps[i], &fits);
+  int narrow = __syncthreads_and(fits);
+  for (int i = threadIdx.x; narrow && i < p.count * COPIES; i += THREADS)
+    table->narrow[i] = narrow_pair(p.values[i / COPIES], p.gaps[i / COPIES], &fits);
+  for (int i = threadIdx.x; !narrow && i < p.count; i += THREADS) table->wide[i] = {p.values[i], (int)p.gaps[i]};
   __syncthreads();
+  return narrow;
 }
 
 /* Sum of the gaps of the first n entries of a lane; n is a multiple of STEPS. */
-template <typename SUM> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const gap_and_value<SUM> *table, int n)
+template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const PAIRS &table, int n)
 {
   unsigned sum = 0;
   for (int k = 0; k < n; k += STEPS) {
     uint32_t word = __ldg(words + k / STEPS * MACKO_SLICE_ROWS);
 #pragma unroll
-    for (int j = 0; j < STEPS; j++) sum += (unsigned)table[word >> 8 * j & 255].gap;
+    for (int j = 0; j < STEPS; j++) {
+      int gap;
+      table.look_up(word >> 8 * j & 255, &gap);
+      sum += (unsigned)gap;
+    }
   }
   return (int)sum;
 }
 
 /* Steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. The word of the next
  * steps is on its way while these are added. Codes beyond the end of a row are 0, a pair like any other. */
-template <int VECTOR, typename SUM, int GROUP, int LISTED>
-static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const gap_and_value<SUM> *table, const uint32_t *gaps,
+template <int VECTOR, typename SUM, int GROUP, int LISTED, typename PAIRS>
+static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const PAIRS &table, const uint32_t *gaps,
                                                   const device_vectors &v, int base, int length, int from, int to, SUM sum[GROUP])
 {
   int col = LISTED ? base : base + skip_pairs(words, table, from);
@@ -45,9 +92,9 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const g
     SUM value[STEPS];
 #pragma unroll
     for (int j = 0; j < STEPS; j++) {
-      gap_and_value<SUM> pair = table[word >> 8 * j & 255];
-      value[j] = pair.value;
-      if (!LISTED) cols[j] = col += pair.gap;
+      int gap;
+      value[j] = table.look_up(word >> 8 * j & 255, &gap);
+      if (!LISTED) cols[j] = col += gap;
       else cols[j] = base + (k + j && k + j < to ? (int)__ldg(gaps + k + j - 1) : 0);
     }
 #pragma unroll
@@ -61,29 +108,33 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const g
 
 /* Answers the lane's row. */
 template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const pair_source<SUM> &p, const gap_and_value<SUM> *table,
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const pair_source<SUM> &p, const shared_pairs<SUM> &table, int narrow,
                                                     const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
                                                     SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const uint32_t *words = p.codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
   slice_lane row = open_lane(a, s, slice, lane);
-  if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, table, gaps, v, row.base, row.length, from, to, sum);
-  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, table, gaps, v, row.base, row.length, from, to, sum);
+  narrow_table<SUM> words_of = {table.narrow + lane % COPIES};
+  wide_table<SUM> entries_of = {table.wide};
+  if (s.gap_bits && narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(words, words_of, gaps, v, row.base, row.length, from, to, sum);
+  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, entries_of, gaps, v, row.base, row.length, from, to, sum);
+  else if (narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(words, words_of, gaps, v, row.base, row.length, from, to, sum);
+  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, entries_of, gaps, v, row.base, row.length, from, to, sum);
   return row.row;
 }
 
 template <int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
-  __shared__ gap_and_value<SUM> table[TABLE];
-  share_pairs(p, table);
+  __shared__ shared_pairs<SUM> table;
+  int narrow = share_pairs(p, &table);
   int64_t warps = (int64_t)gridDim.x * WARPS;
   for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
     macko_slice s = load_header(a.headers, slice);
     if (s.stencil) continue; /* another kernel's */
     SUM sum[GROUP] = {};
-    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p, table, v, s, slice, 0, (int)s.steps, sum);
+    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p, table, narrow, v, s, slice, 0, (int)s.steps, sum);
     if (row < a.nrows)
 #pragma unroll
       for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
@@ -94,9 +145,9 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
 template <int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
-  __shared__ gap_and_value<SUM> table[TABLE];
+  __shared__ shared_pairs<SUM> table;
   __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
-  share_pairs(p, table);
+  int narrow = share_pairs(p, &table);
   int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
   int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
   SUM sum = 0;
@@ -104,7 +155,7 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
     macko_slice s = load_header(a.headers, slice);
     int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
     if (!s.stencil && (part == 0 || from < steps))
-      row = add_slice<VECTOR, SUM, 1>(a, p, table, v, s, slice, from, min(from + each, steps), &sum);
+      row = add_slice<VECTOR, SUM, 1>(a, p, table, narrow, v, s, slice, from, min(from + each, steps), &sum);
   }
   sums[warp][lane] = sum;
   __syncthreads();

@@ -34,7 +34,7 @@ typedef struct {
  * between blocks of unknowns, 0.13, and lanes anywhere, 0.28. */
 static const macko_cost macko_cpu_cost = {
   .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
-  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 0.85,
+  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 1.2,
   .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what its

@@ -216,16 +216,30 @@ static __attribute__((noinline)) TARGET void NAME(columns)(const open_slice *o, 
   }
 }
 
-/* The same where the gaps are those of the codes. */
+/* Gaps of WIDTH joint codes, four bytes apart. */
+INLINE void NAME(pair_gaps)(const uint32_t *gaps, const uint8_t *codes, NAME(u32) *to)
+{
+#define GAP(i) gaps[codes[4 * (i)]]
+#if WIDTH == 8
+  *to = (NAME(u32)){GAP(0), GAP(1), GAP(2), GAP(3), GAP(4), GAP(5), GAP(6), GAP(7)};
+#elif WIDTH == 4
+  *to = (NAME(u32)){GAP(0), GAP(1), GAP(2), GAP(3)};
+#else
+  *to = (NAME(u32)){GAP(0), GAP(1)};
+#endif
+#undef GAP
+}
+
+/* The same as columns, where the gaps are those of the codes. */
 static __attribute__((noinline)) TARGET void NAME(pair_columns)(const open_slice *o, const slice_values *v, int64_t from, int steps,
                                                                 int masked, int32_t *at, column_block *block)
 {
   for (int first = 0; first < MACKO_SLICE_ROWS; first += WIDTH) {
-    NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap = {0}, apart = {0}, here;
+    NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap, apart = {0}, here;
     NAME(i32) same = ~(NAME(i32)){0}, there;
     for (int k = 0; k < steps; k++) {
       const uint8_t *codes = (const uint8_t *)v->start + ((from + k) / 4 * MACKO_SLICE_ROWS + first) * 4 + (from + k) % 4;
-      for (int l = 0; l < WIDTH; l++) gap[l] = v->pair_gaps[codes[4 * l]];
+      NAME(pair_gaps)(v->pair_gaps, codes, &gap);
       there = *(const NAME(i32_at) *)(o->lengths + first) > (int32_t)(from + k);
       cols += gap, here = masked ? cols & (NAME(u32))there : cols;
       *(NAME(u32_at) *)(block->cols + k * MACKO_SLICE_ROWS + first) = here;

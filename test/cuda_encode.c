@@ -346,6 +346,12 @@ START_TEST(refresh_gives_the_hosts_bytes)
         test_fill(&a, 4);
         refresh_both(&a, &o);
       }
+  o.prefer = MACKO_PREFER_MEMORY, o.values = MACKO_VALUES_AUTO; /* joint codes, which go by the pattern as well */
+  for (int f = MACKO_FORMAT_MACKO; f <= MACKO_FORMAT_AUTO; f += MACKO_FORMAT_AUTO - MACKO_FORMAT_MACKO) {
+    o.format = (macko_format)f, o.layout = MACKO_LAYOUT_SLICE;
+    test_fill(&a, 1);
+    refresh_both(&a, &o);
+  }
   test_free(&a);
 }
 END_TEST
