@@ -32,6 +32,10 @@ macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, voi
 /* The most entries of a row. Waits for the stream. */
 macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
 
+/* Whether any row has another length than these, which are in device memory. Waits for the stream. */
+macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ, cudaStream_t stream,
+                                         macko_error *err);
+
 /* A table in device memory, as lib/dtans_table.c has made it. */
 typedef struct {
   const macko_dtans_symbol *symbols;
@@ -88,6 +92,12 @@ macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matr
  * refuse; OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
                                        macko_device_matrix **device, macko_error *err);
+
+/* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the place of
+ * *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it, also to say what
+ * is wrong, and nothing has changed. Errors: DEVICE. */
+macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_device_matrix *d, cudaStream_t stream,
+                                        macko_device_matrix **fresh, int *done, macko_error *err);
 
 #ifdef __cplusplus
 }

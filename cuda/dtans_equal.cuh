@@ -152,7 +152,10 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) equal_kernel(dtans_mat
   if (slice < count - warps) place = place_of(a, slice + warps), length = row_length(a, ((int64_t)slice + warps) * WARP + lane);
   __syncthreads();
   for (; slice < count; slice += warps) {
-    if (slice < count - warps) start_equal(a, place, length, &next);
+    if (slice < count - warps) {
+      start_equal(a, place, length, &next);
+      if constexpr (KIND == MACKO_DTANS_BESIDE) ask_for_values(values, place.start[1], length);
+    }
     if (slice < count - 2 * warps) {
       place = place_of(a, slice + 2 * warps);
       length = row_length(a, ((int64_t)slice + 2 * warps) * WARP + lane);

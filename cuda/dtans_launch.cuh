@@ -36,7 +36,10 @@ static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, G
     int left = length;
     int64_t row = slice * WARP + lane;
     slice += warps;
-    if (slice < a.count) next = place_of(a, slice), length = row_length(a, slice * WARP + lane);
+    if (slice < a.count) {
+      next = place_of(a, slice), length = row_length(a, slice * WARP + lane);
+      if constexpr (KIND == MACKO_DTANS_BESIDE) ask_for_values(values, next.start[1], length);
+    }
     multiply_rows<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, place, row, left);
   }
 }
@@ -45,7 +48,7 @@ static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, G
 
 template <int KIND, int SHORT, int GROUP> constexpr int equal_blocks()
 {
-  return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? 5 : SHORT ? 8 : 6;
+  return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? (SHORT ? 6 : 5) : SHORT ? 8 : 6;
 }
 
 struct dtans_launch {

@@ -103,6 +103,19 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
   }
 }
 
+/* Asks for the values of a lane's row, `length` from slot on, and of the other lanes' rows, to be brought into the second-level cache. No
+ * more than what leaves room there for what all warps ask for. */
+MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int length)
+{
+#if __CUDA_ARCH__ >= 900
+  int type = values.stored_type, size = type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
+  uint64_t begin = ((uint64_t)values.stream + (uint64_t)(slot * size)) & ~(uint64_t)15;
+  unsigned bytes = min(__reduce_add_sync(MACKO_EVERY_LANE, (unsigned)length) * size, 8192u) & ~15u;
+  if (values.stream && bytes && threadIdx.x % WARP == 0)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global((const void *)begin)), "r"(bytes));
+#endif
+}
+
 template <typename SUM>
 MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot, SUM value[8])
 {

@@ -268,6 +268,16 @@ static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved
   return s;
 }
 
+static macko_status refresh_dtans(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
+{
+  macko_device_matrix *fresh = NULL;
+  macko_status s = macko_dtans_refresh_device(&e->csr, e->a.nnz, d, e->stream, &fresh, done, err);
+  *moved = fresh != NULL;
+  if (fresh) swap_matrices(d, fresh);
+  macko_device_destroy(&fresh);
+  return s;
+}
+
 static macko_status check_refresh(const macko_device_matrix *d, const macko_csr *csr, macko_error *err)
 {
   macko_status s = macko_check_types(csr, err);
@@ -282,14 +292,15 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
 {
   macko_encoder e;
   int done = 0, changed = 0;
+  macko_status (*renew)(macko_encoder *, macko_device_matrix *, int *, int *, macko_error *) = refresh;
   if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
   macko_status s = check_refresh(device, csr, err);
   if (s) return s;
-  if (device->m.format == MACKO_FORMAT_DTANS || device->m.plan.layout == MACKO_LAYOUT_PAPER ||
-      device->m.plan.values == MACKO_VALUES_JOINT)
+  if (device->m.format == MACKO_FORMAT_DTANS) renew = refresh_dtans;
+  else if (device->m.plan.layout == MACKO_LAYOUT_PAPER || device->m.plan.values == MACKO_VALUES_JOINT)
     return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && e.a.nnz == device->m.nnz) s = refresh(&e, device, &changed, &done, err);
+  if (!s && e.readable && e.a.nnz == device->m.nnz) s = renew(&e, device, &changed, &done, err);
   macko_close_encoder(&e);
   if (!s && !done) return refresh_on_host(device, csr, stream, moved, err);
   if (s) return s;

@@ -25,18 +25,38 @@ static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dt
   return (macko_dtans_symbol){part & MACKO_DTANS_VALUES ? s.value : 0, part & MACKO_DTANS_GAPS ? s.gap : 0};
 }
 
-/* ---- what is encoded ---- */
+/* ---- histogram ---- */
 
-struct macko_dtans_counter;
+/* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen the rarest
+ * are forgotten, which a table of 4096 slots hardly notices; total still counts them. What is left does not depend on the order of rows:
+ * then all symbols that are macko_dtans_frequent, and no others. */
+typedef struct {
+  macko_dtans_part part;
+  int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
+  int64_t forgotten;         /* less than total / (distinct / 2); symbols up to this count may be missing or too low until they are counted again */
+  macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into; both NULL once all are counted */
+  macko_dtans_count *sorted;        /* then: by falling count, all or more than a table can hold */
+  int kept;                         /* of them */
+} macko_dtans_histogram;
+
+/* Counts symbols where the rows are, if that is not the host: sets h->used and h->slots, an array of h->room = h->used counts, to what
+ * the host would have found. */
+typedef struct macko_dtans_counter {
+  macko_status (*count)(void *context, int relative, macko_dtans_histogram *h, macko_error *err);
+  void *context;
+} macko_dtans_counter;
+
+/* ---- what is encoded ---- */
 
 /* Rows, and what one pass over them tells. */
 typedef struct {
   macko_rows *rows;
   macko_rows *values; /* rows that have every value at least once: the same, or fewer */
-  const struct macko_dtans_counter *counter; /* NULL: symbols are counted here, row by row */
+  const macko_dtans_counter *counter; /* NULL: symbols are counted here, row by row */
   macko_section lengths; /* of all rows, in the narrowest type; as it will be in the matrix */
   int64_t nnz, longest_row;
   int relative; /* as MACKO_DTANS_RELATIVE */
+  macko_dtans_histogram histograms[MACKO_DTANS_PAIRS + 1]; /* by part, each counted when it is first asked for */
 } macko_dtans_input;
 
 /* Errors: LIMIT, OUT_OF_MEMORY and those of the rows. */
@@ -55,37 +75,13 @@ static inline int64_t macko_dtans_length(const macko_section *lengths, int64_t r
 /* Rows first .. first + count - 1 of at most past - first, as many as may be asked for at once. */
 macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, int64_t past, macko_csr *piece, macko_error *err);
 
-/* ---- histogram ---- */
-
-/* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen the rarest
- * are forgotten, which a table of 4096 slots hardly notices; total still counts them. What is left does not depend on the order of rows:
- * then all symbols that are macko_dtans_frequent, and no others. */
-typedef struct {
-  macko_dtans_part part;
-  int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
-  int64_t forgotten;         /* less than total / (distinct / 2); symbols up to this count may be missing or too low until they are counted again */
-  macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into */
-} macko_dtans_histogram;
-
-/* Counts symbols where the rows are, if that is not the host: sets h->used and h->slots, an array of h->room = h->used counts, to what
- * the host would have found. */
-typedef struct macko_dtans_counter {
-  macko_status (*count)(void *context, int relative, macko_dtans_histogram *h, macko_error *err);
-  void *context;
-} macko_dtans_counter;
-
-/* The histograms of a matrix, each counted when it is first asked for. */
-typedef struct {
-  const macko_dtans_input *in;
-  macko_dtans_histogram part[MACKO_DTANS_PAIRS + 1];
-} macko_dtans_histograms;
-
-/* Sets *h to the histogram of that part. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **h,
-                                       macko_error *err);
-void macko_dtans_close_histograms(macko_dtans_histograms *all);
+/* Sets *h to the histogram of that part, which *in keeps. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **h, macko_error *err);
 
 /* ---- tables ---- */
+
+/* Sets h->sorted from h->slots, which it frees. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_sort_counts(macko_dtans_histogram *h, macko_error *err);
 
 /* Which symbols have slots, and which: symbol i has slots first[i] .. first[i + 1] - 1, and a slot's digit is its distance from
  * first[i]. Sorted by falling count; the escape, which stands for all other symbols, is last. */
@@ -169,8 +165,7 @@ macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *
 void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, uint32_t *out, int64_t words);
 
 /* Opens the coder of stream i (0: gaps or pairs, 1: values) of a plan: its tables. */
-macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *params, int stream, macko_dtans_coder *c,
-                                    macko_error *err);
+macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err);
 void macko_dtans_close_coder(macko_dtans_coder *c);
 
 /* How that stream is coded, and what the symbols of its domains are made of. */

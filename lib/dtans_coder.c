@@ -203,18 +203,17 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
   return coding;
 }
 
-macko_status macko_dtans_open_coder(macko_dtans_histograms *all, const int64_t *params, int stream, macko_dtans_coder *c,
-                                    macko_error *err)
+macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err)
 {
   macko_status s = MACKO_OK;
   memset(c, 0, sizeof *c);
-  c->coding = macko_dtans_stream_coding(params, all->in->rows->value_type, stream, c->part);
+  c->coding = macko_dtans_stream_coding(params, in->rows->value_type, stream, c->part);
   for (int k = 0; k < c->coding.domains && !s; k++) {
     const macko_dtans_histogram *h;
     int words = c->coding.gap_words[k] + c->coding.value_words[k];
     /* The paper's tables have one size, whatever is in them. */
     int symbol_bits = params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 0 : 16 + 32 * words;
-    s = macko_dtans_count_symbols(all, c->part[k], &h, err);
+    s = macko_dtans_count_symbols(in, c->part[k], &h, err);
     macko_dtans_table_rules rules = {(int)params[MACKO_DTANS_MULTIPLICITY], (int)params[MACKO_DTANS_LEAST], 32 * words,
                                      symbol_bits};
     if (!s) s = macko_dtans_open_table(h, &rules, &c->table[k], err);

@@ -97,15 +97,13 @@ static macko_status add_table(section_list *list, const macko_dtans_table *t, ma
 }
 
 /* Stream 0 or 1 with all that belongs to it; sets the escapes of params. */
-static macko_status add_stream(const macko_dtans_input *in, int64_t *params, int stream, section_list *list, macko_error *err)
+static macko_status add_stream(macko_dtans_input *in, int64_t *params, int stream, section_list *list, macko_error *err)
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
   int64_t slices = macko_dtans_slices(in->rows->nrows, params[MACKO_DTANS_ROWS]);
-  macko_dtans_histograms histograms = {.in = in};
   macko_dtans_coder c;
   word_list w = {.starts = calloc((size_t)slices + 1, sizeof *w.starts)};
-  macko_status s = macko_dtans_open_coder(&histograms, params, stream, &c, err);
-  macko_dtans_close_histograms(&histograms);
+  macko_status s = macko_dtans_open_coder(in, params, stream, &c, err);
   if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
   if (!s) s = write_slices(in, params, &c, &w, err);
   for (int k = 0; k < c.coding.domains && !s; k++) {
@@ -195,7 +193,7 @@ static macko_status add_one_value(const macko_dtans_input *in, section_list *lis
   return s;
 }
 
-static macko_status add_values(const macko_dtans_input *in, macko_plan *plan, section_list *list, macko_error *err)
+static macko_status add_values(macko_dtans_input *in, macko_plan *plan, section_list *list, macko_error *err)
 {
   if (plan->values != MACKO_VALUES_CODED) return add_values_beside(in, plan, list, err);
   if (plan->params[MACKO_DTANS_ONE_VALUE]) return add_one_value(in, list, err);

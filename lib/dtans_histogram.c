@@ -130,21 +130,15 @@ static macko_status count_all(const macko_dtans_input *in, macko_dtans_histogram
   return s;
 }
 
-macko_status macko_dtans_count_symbols(macko_dtans_histograms *all, macko_dtans_part part, const macko_dtans_histogram **out,
-                                       macko_error *err)
+macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **out, macko_error *err)
 {
-  macko_dtans_histogram *h = &all->part[part];
+  macko_dtans_histogram *h = &in->histograms[part];
   macko_status s = MACKO_OK;
   if (!h->part) {
-    const macko_dtans_counter *elsewhere = all->in->counter;
-    *h = (macko_dtans_histogram){.part = part, .total = all->in->nnz};
-    s = elsewhere ? elsewhere->count(elsewhere->context, all->in->relative, h, err) : count_all(all->in, h, err);
+    *h = (macko_dtans_histogram){.part = part, .total = in->nnz};
+    s = in->counter ? in->counter->count(in->counter->context, in->relative, h, err) : count_all(in, h, err);
+    if (!s) s = macko_dtans_sort_counts(h, err);
   }
   *out = h;
   return s;
-}
-
-void macko_dtans_close_histograms(macko_dtans_histograms *all)
-{
-  for (int part = MACKO_DTANS_GAPS; part <= MACKO_DTANS_PAIRS; part++) free(all->part[part].slots);
 }

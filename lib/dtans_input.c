@@ -55,6 +55,10 @@ macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, mac
 
 void macko_dtans_close_input(macko_dtans_input *in)
 {
+  for (int part = MACKO_DTANS_GAPS; part <= MACKO_DTANS_PAIRS; part++) {
+    free(in->histograms[part].slots), free(in->histograms[part].sorted);
+    in->histograms[part] = (macko_dtans_histogram){0};
+  }
   free(in->lengths.data);
   in->lengths.data = NULL;
 }

@@ -9,7 +9,8 @@
 #include <string.h>
 
 enum {
-  SAMPLE = 1 << 17,   /* nonzeros that a forward pass reads for one prediction */
+  TRIED = 1 << 16,    /* nonzeros that a forward pass reads to compare a choice with others */
+  SAMPLE = 1 << 17,   /* and to predict what is chosen */
   LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
   FEW_LANES = 1 << 12, /* more rows a lane are not taken below this: about one warp a multiprocessor */
   /* Decoding a nonzero, in bytes that an H200 reads in that time. */
@@ -20,10 +21,9 @@ enum {
 };
 
 typedef struct {
-  const macko_dtans_input *in;
-  macko_dtans_histograms histograms;
+  macko_dtans_input *in;
   macko_dtans_slice slice;
-  int64_t nrows, nnz;
+  int64_t nrows, nnz, sample; /* sample: TRIED or SAMPLE */
   macko_type value_type;
   struct {
     int64_t rows, full, returned;
@@ -113,7 +113,7 @@ static int64_t estimate(const measured *all, const measured *exact, const measur
 /* Words of a stream: exact for a small matrix; else the slices that hold a large part of it exactly, the others by a sample. */
 static macko_status predict_words(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *words, macko_error *err)
 {
-  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows), part = p->nnz / SAMPLE;
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows), part = p->nnz / p->sample;
   measured exact = {.nonzeros = 0}, sample = {.nonzeros = 0}, all;
   macko_status s = MACKO_OK;
   int may_be_large = p->in->longest_row * rows * MACKO_DTANS_LANES > p->nnz / LARGE;
@@ -168,7 +168,7 @@ static macko_status add_values(planner *p, const macko_codec *codecs, int count,
   }
   if (coder) {
     const macko_dtans_histogram *h;
-    s = macko_dtans_count_symbols(&p->histograms, MACKO_DTANS_VALUES, &h, err);
+    s = macko_dtans_count_symbols(p->in, MACKO_DTANS_VALUES, &h, err);
     int single = !s && h->used == 1 && !h->forgotten;
     if (!s && single) bytes = macko_type_bytes(p->value_type);
     else if (!s) s = predict(p, plan->params, coder, &bytes, err);
@@ -250,8 +250,8 @@ static macko_status plan_variant(planner *p, wish w, const choice *c, macko_plan
   plan.params[MACKO_DTANS_VARIANT] = w.variant;
   plan.params[MACKO_DTANS_MULTIPLICITY] = w.multiplicity, plan.params[MACKO_DTANS_LEAST] = w.least;
   plan.params[MACKO_DTANS_RELATIVE] = p->in->relative;
-  macko_status s = macko_dtans_open_coder(&p->histograms, plan.params, 0, &streams[0], err);
-  if (!s && w.variant == MACKO_VARIANT_SPLIT && c->coded) s = macko_dtans_open_coder(&p->histograms, plan.params, 1, &streams[1], err);
+  macko_status s = macko_dtans_open_coder(p->in, plan.params, 0, &streams[0], err);
+  if (!s && w.variant == MACKO_VARIANT_SPLIT && c->coded) s = macko_dtans_open_coder(p->in, plan.params, 1, &streams[1], err);
   for (int i = 0; i < 2; i++)
     if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
   if (streams[0].table[0]) p->escapes = streams[0].table[0]->escaped;
@@ -328,6 +328,15 @@ static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan,
   return s;
 }
 
+/* The plan that has been chosen, by a larger sample. */
+static macko_status predict_choice(planner *p, const choice *c, macko_plan *plan, macko_error *err)
+{
+  const int64_t *q = plan->params;
+  wish w = {(macko_variant)q[MACKO_DTANS_VARIANT], (int)q[MACKO_DTANS_MULTIPLICITY], (int)q[MACKO_DTANS_LEAST], q[MACKO_DTANS_ROWS]};
+  p->sample = SAMPLE;
+  return plan_variant(p, w, c, plan, err);
+}
+
 static macko_status check(const macko_rows *a, const macko_options *options, macko_error *err)
 {
   if (a->ncols > UINT32_MAX)
@@ -339,15 +348,9 @@ static macko_status check(const macko_rows *a, const macko_options *options, mac
   return MACKO_OK;
 }
 
-static planner planner_of(const macko_dtans_input *in)
+static planner planner_of(macko_dtans_input *in)
 {
-  return (planner){.in = in, .histograms = {.in = in}, .nrows = in->rows->nrows, .nnz = in->nnz, .value_type = in->rows->value_type};
-}
-
-static void close_planner(planner *p)
-{
-  macko_dtans_close_histograms(&p->histograms);
-  free(p->slice.symbols);
+  return (planner){.in = in, .sample = TRIED, .nrows = in->rows->nrows, .nnz = in->nnz, .value_type = in->rows->value_type};
 }
 
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
@@ -363,7 +366,8 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   choice c = {options->variant, codecs, count, coded};
   int for_time = options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_GPU && !paper;
   s = for_time ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
-  close_planner(&p);
+  if (!s && p.nnz / TRIED > 1) s = predict_choice(&p, &c, plan, err);
+  free(p.slice.symbols);
   describe(plan);
   return s;
 }
@@ -377,11 +381,12 @@ macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options 
   if (s) return s;
   in->relative = (int)plan->params[MACKO_DTANS_RELATIVE];
   planner p = planner_of(in);
-  if (coded) s = macko_dtans_open_coder(&p.histograms, plan->params, 1, &coder, err);
+  p.sample = SAMPLE;
+  if (coded) s = macko_dtans_open_coder(in, plan->params, 1, &coder, err);
   plan->bytes -= plan->params[MACKO_DTANS_VALUE_BYTES];
   if (!s) s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);
   macko_dtans_close_coder(&coder);
-  close_planner(&p);
+  free(p.slice.symbols);
   describe(plan);
   return s;
 }

@@ -230,16 +230,18 @@ static int64_t too_rare(const macko_dtans_histogram *h)
   return more > MACKO_DTANS_SLOTS ? c : 0;
 }
 
-/* The histogram's symbols by falling count: *n of them, all or more than a table can hold. */
-static macko_dtans_count *sorted_counts(const macko_dtans_histogram *h, int *n)
+macko_status macko_dtans_sort_counts(macko_dtans_histogram *h, macko_error *err)
 {
-  macko_dtans_count *sorted = malloc((size_t)(h->used + 1) * sizeof *sorted);
-  int64_t rare = too_rare(h);
-  *n = 0;
-  for (int64_t i = 0; sorted && i < h->room; i++)
-    if (h->slots[i].count > rare) sorted[(*n)++] = h->slots[i];
-  if (sorted) qsort(sorted, (size_t)*n, sizeof *sorted, by_count);
-  return sorted;
+  int64_t rare = too_rare(h), count = 0;
+  for (int64_t i = 0; i < h->room; i++) count += h->slots[i].count > rare;
+  h->sorted = malloc((size_t)(count + 1) * sizeof *h->sorted);
+  if (!h->sorted) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sort %lld symbols", (long long)count);
+  for (int64_t i = 0; i < h->room; i++)
+    if (h->slots[i].count > rare) h->sorted[h->kept++] = h->slots[i];
+  qsort(h->sorted, (size_t)h->kept, sizeof *h->sorted, by_count);
+  free(h->slots);
+  h->slots = NULL;
+  return MACKO_OK;
 }
 
 static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_error *err)
@@ -267,7 +269,7 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
   return MACKO_OK;
 }
 
-static macko_status search_table(macko_dtans_table *t, search *s, macko_dtans_count *sorted, int n, macko_error *err)
+static macko_status search_table(macko_dtans_table *t, search *s, const macko_dtans_count *sorted, int n, macko_error *err)
 {
   int64_t *sums = calloc((size_t)n + 1, sizeof *sums);
   if (!sums) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sum %d counts", n);
@@ -282,17 +284,15 @@ static macko_status search_table(macko_dtans_table *t, search *s, macko_dtans_co
 macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules, macko_dtans_table **table,
                                     macko_error *err)
 {
-  int n;
   macko_status status = MACKO_OK;
-  macko_dtans_count *sorted = sorted_counts(h, &n);
   search *s = malloc(sizeof *s);
   *table = calloc(1, sizeof **table);
-  if (!sorted || !s || !*table) status = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", n);
+  if (!s || !*table) status = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", h->kept);
   else {
     s->total = h->total, s->rules = *rules;
-    status = search_table(*table, s, sorted, n, err);
+    status = search_table(*table, s, h->sorted, h->kept, err);
   }
-  free(sorted), free(s);
+  free(s);
   if (status) macko_dtans_close_table(table);
   return status;
 }

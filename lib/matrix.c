@@ -1,6 +1,7 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
 #include "facts.h"
 #include "product.h"
+#include "rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,6 +81,17 @@ static macko_status check_input(const macko_csr *csr, const macko_options *optio
   return s ? s : macko_sort_csr(csr, a, owned, err);
 }
 
+static macko_status plan_and_encode(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_facts facts = macko_host_facts(a);
+  macko_matrix *m = NULL;
+  macko_status s = new_matrix(&facts, options, &m, err);
+  if (!s) s = m->ops->encode(a, m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
+  return s;
+}
+
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_options checked;
@@ -88,12 +100,11 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &checked, &a, &owned, err);
   if (s) return s;
-  macko_facts facts = macko_host_facts(&a);
-  macko_matrix *m = NULL;
-  s = new_matrix(&facts, &checked, &m, err);
-  if (!s) s = m->ops->encode(&a, m, err);
-  if (s) macko_destroy(&m);
-  else *matrix = m;
+  const macko_format_ops *asked = checked.format == MACKO_FORMAT_AUTO ? NULL : format_ops[checked.format];
+  if (asked && asked->encode_rows) { /* plans and encodes in one go, so that what plan has counted is not counted again */
+    macko_rows rows = macko_rows_of(&a);
+    s = macko_encode_in_pieces(&rows, &checked, asked, matrix, err);
+  } else s = plan_and_encode(&a, &checked, matrix, err);
   free(owned);
   return s;
 }

@@ -120,8 +120,8 @@ static macko_status check_source(const macko_row_source *source, macko_error *er
   return MACKO_OK;
 }
 
-static macko_status encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, macko_matrix **matrix,
-                                     macko_error *err)
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, macko_matrix **matrix,
+                                    macko_error *err)
 {
   macko_matrix *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
@@ -149,7 +149,7 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
-  s = ops && ops->encode_rows ? encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix, err);
+  s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix, err);
   macko_close_rows(&r);
   return s;
 }

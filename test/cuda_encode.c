@@ -361,10 +361,13 @@ START_TEST(refresh_refuses_other_rows)
   macko_error err = {0}, host_err = {0};
   macko_matrix *m = NULL;
   macko_device_matrix *d = NULL;
-  test_matrix a = test_make(8, _i, MACKO_F64);
+  macko_options o;
+  test_matrix a = test_make(8, _i % TEST_VALUES, MACKO_F64);
   both b = open_both(&a, 0);
-  ck_assert_msg(!macko_encode_on_device(&b.device, NULL, NULL, &d, &err), "%s", err.text);
-  ck_assert(!macko_encode(&b.host, NULL, &m, NULL));
+  macko_options_init(&o);
+  if (_i >= TEST_VALUES) o.format = MACKO_FORMAT_DTANS, o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode_on_device(&b.device, &o, NULL, &d, &err), "%s", err.text);
+  ck_assert(!macko_encode(&b.host, &o, &m, NULL));
   close_both(&b);
   a.row_ptr[7]--;
   b = open_both(&a, 0);
@@ -428,6 +431,29 @@ START_TEST(dtans_of_many_rows)
 }
 END_TEST
 
+static void refresh_variant(const test_matrix *a, macko_variant variant, macko_values values)
+{
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS, o.variant = variant, o.values = values;
+  for (int memory = 0; memory < 2; memory++) {
+    o.target = memory ? MACKO_TARGET_CPU : MACKO_TARGET_GPU;
+    test_fill((test_matrix *)a, 4);
+    refresh_both(a, &o);
+  }
+}
+
+START_TEST(dtans_takes_new_values)
+{
+  static const macko_values values[] = {MACKO_VALUES_RAW, MACKO_VALUES_NARROW, MACKO_VALUES_DICT, MACKO_VALUES_CODED};
+  test_matrix a = _i < TEST_PATTERNS ? test_make(_i, 4, MACKO_F64) : many_rows(_i - TEST_PATTERNS);
+  for (int variant = MACKO_VARIANT_AUTO; variant <= MACKO_VARIANT_PAPER; variant++)
+    refresh_variant(&a, (macko_variant)variant, MACKO_VALUES_AUTO);
+  for (int i = 0; i < 4; i++) refresh_variant(&a, MACKO_VARIANT_SPLIT, values[i]);
+  test_free(&a);
+}
+END_TEST
+
 START_TEST(a_few_dtans)
 {
   static const int patterns[] = {5, 8, 11};
@@ -435,6 +461,7 @@ START_TEST(a_few_dtans)
   both b = open_both(&a, _i % 4);
   dtans_variants(&a, &b);
   close_both(&b);
+  refresh_variant(&a, (macko_variant)(_i % 4), MACKO_VALUES_AUTO);
   test_free(&a);
 }
 END_TEST
@@ -470,9 +497,10 @@ static Suite *encode_suite(void)
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
-  tcase_add_loop_test(all, refresh_refuses_other_rows, 0, TEST_VALUES);
+  tcase_add_loop_test(all, refresh_refuses_other_rows, 0, 2 * TEST_VALUES);
   tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
   tcase_add_loop_test(dtans, dtans_of_many_rows, 0, 3 * (TEST_VALUES + 1));
+  tcase_add_loop_test(dtans, dtans_takes_new_values, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(add_case(suite, "few_dtans", 0), a_few_dtans, 0, 6);
   for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
     tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
