@@ -32,6 +32,9 @@ typedef struct {
   void                       *staged[2];
   size_t                      staged_bytes[2];
 
+  /* Of a parallel matrix, what its ranks exchange for a product on the GPU. */
+  struct MackoHalo *halo;
+
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
 } Mat_Macko;
@@ -138,6 +141,11 @@ PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, M
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
+
+/* y = A x, or y += A x, of a parallel matrix that is up to date, where its vectors are on the GPU and MPI takes host memory only: halo.c.
+   *done says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
