@@ -11,7 +11,7 @@ struct MackoHalo {
   MackoHaloPath    asked;
   PetscObjectState state, off_state; /* of the matrix when it was last looked at, and of the pattern of its off-diagonal block */
   PetscObjectId    off_id;
-  MackoHaloHost   *host; /* at most one of the two, the same on all ranks; with none, products are AIJ's own */
+  MackoHaloHost   *host; /* one of the two, the same on all ranks; neither where a rank has no GPU */
   MackoHaloPeer   *peer;
   MackoHaloReason  why; /* not peer */
 };
@@ -57,8 +57,8 @@ static PetscErrorCode IsStale(Mat A, Mat off, const Mat_Macko *m, PetscBool *sta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From GPU to GPU where that is possible, unless asked otherwise. Else through host memory, but an MPI that takes memory of GPUs serves
-   AIJ's own exchange best. */
+/* From GPU to GPU where that is possible, unless asked otherwise; else through host memory. That also where MPI takes memory of GPUs:
+   AIJ's own exchange would receive in host memory that is not pinned, and have the host wait for the GPU before it sends. */
 static PetscErrorCode Choose(Mat A, PetscInt ncols, const PetscInt *cols, struct MackoHalo *h)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -70,11 +70,10 @@ static PetscErrorCode Choose(Mat A, PetscInt ncols, const PetscInt *cols, struct
   if (h->asked == MACKO_HALO_HOST) PetscCall(PetscStrncpy(h->why, "-mat_macko_halo host", sizeof h->why));
   else PetscCall(MackoHaloPeerCreate(entries, ncols, &h->peer, h->why));
   PetscCheck(h->peer || h->asked != MACKO_HALO_PEER, comm, PETSC_ERR_SUP, "-mat_macko_halo peer: %s", h->why);
-  if (!h->peer && (h->asked == MACKO_HALO_HOST || !use_gpu_aware_mpi))
-    PetscCall(MackoHaloHostCreate(entries, A->cmap->n, ncols, &h->host));
+  if (!h->peer) PetscCall(MackoHaloHostCreate(entries, A->cmap->n, ncols, &h->host));
   PetscCall(PetscSFDestroy(&entries));
   if (h->peer) PetscCall(PetscInfo(A, "Halo from GPU to GPU\n"));
-  else PetscCall(PetscInfo(A, "Halo %s: %s\n", h->host ? "through host memory" : "through MPI", h->why));
+  else PetscCall(PetscInfo(A, "Halo through host memory: %s\n", h->why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +111,7 @@ PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer)
   PetscCall(MackoGet(A, &m));
   PetscCall(Update(A, m));
   if (m->halo->peer) PetscCall(PetscViewerASCIIPrintf(viewer, "halo from GPU to GPU\n"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "halo through %s: %s\n", m->halo->host ? "host memory" : "MPI", m->halo->why));
+  else if (m->halo->host) PetscCall(PetscViewerASCIIPrintf(viewer, "halo through host memory: %s\n", m->halo->why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,6 @@
-/* The halo through host memory, where MPI takes no other. PETSc's VecScatter copies through memory that is not pinned, and the GPU waits
- * for the first of its copies. Here the entries to send are picked straight into pinned memory, beside the product of the diagonal
- * block, and those received are copied while it still runs. */
+/* The halo through host memory and MPI. PETSc's VecScatter copies through memory that is not pinned, and the
+ * GPU waits for the first of its copies. Here the entries to send are picked straight into pinned memory, beside the product of
+ * the diagonal block, and those received are copied while it still runs. */
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
@@ -104,12 +104,14 @@ PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt nco
 /* Picks the entries to send; the stream of the copies goes on beside PETSc's from here. */
 PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStream_t stream)
 {
-  macko_error err;
+  macko_status status;
+  macko_error  err;
 
   PetscFunctionBegin;
   PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->ready, stream)));
   PetscCall(MackoHaloCudaCheck(cudaStreamWaitEvent(h->copies, h->ready, 0)));
-  PetscCall(MackoRaise(PETSC_COMM_SELF, macko_device_gather(MACKO_F64, x, h->indices, h->nsend, h->send, h->copies, &err), err.text));
+  status = macko_device_gather(MACKO_F64, x, h->indices, h->nsend, h->send, h->copies, &err);
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->sendable, h->copies)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,10 @@
 /* The halo from GPU to GPU, between the processes of one node: each gathers the entries that a neighbour needs straight into the
- * neighbour's memory, mapped here by CUDA IPC. No MPI and no host takes part in a product; the streams wait for counters in GPU memory.
+ * neighbour's memory, mapped here by CUDA IPC. No MPI and no host takes part in a product; the streams wait for counters in GPU
+ * memory.
  *
- * Each process has one allocation that its neighbours map: two counters a neighbour, arrived and consumed, and two slots for the entries
- * received. Product number k, the same on all ranks because products are collective, uses slot k mod 2 and queues on one stream:
+ * Each process has one allocation that its neighbours map: two counters a neighbour, arrived and consumed, and two slots for the
+ * entries received. Product number k, the same on all ranks because products are collective, uses slot k mod 2 and queues on one
+ * stream:
  *   1. for each neighbour that is sent to: wait until its counter consumed, here, is at least k - 2;
  *   2. gather into its slots, there;
  *   3. set our counter arrived, there, to k;
@@ -11,16 +13,17 @@
  *   6. (the product of the off-diagonal block, which reads the slot;)
  *   7. for each neighbour received from: set our counter consumed, there, to k.
  *
- * No race. Each counter has one writer and grows by one. A write that a stream makes is fenced for the whole system after everything that
- * the stream did before, and a kernel after a wait starts after the counter was seen: so step 6 reads what step 2 wrote, and step 2 writes
- * a slot only after step 6 of product k - 2, the last to read it, was over. The writes of step 2 of product k + 1 go to the other slot, so
- * nobody waits for an answer to what it just sent. An event keeps the products of this process in order where its stream changes.
+ * No race. Each counter has one writer and grows by one. A write that a stream makes is fenced for the whole system after
+ * everything that the stream did before, and a kernel after a wait starts after the counter was seen: so step 6 reads what step
+ * 2 wrote, and step 2 writes a slot only after step 6 of product k - 2, the last to read it, was over. The writes of step 2 of
+ * product k + 1 go to the other slot, so nobody waits for an answer to what it just sent. An event keeps the products of this
+ * process in order where its stream changes.
  *
- * No deadlock. Order the steps of all processes by k, then by their number. A process queues them in that order on streams that keep it,
- * and each wait is for a step that comes earlier in it: step 1 for step 7 of product k - 2, step 5 for step 3 of the same product. So the
- * first step that is not over can go on, once its process has queued it; and hosts wait for each other only as MPI would make them wait in
- * a product, since no host waits in one. The waits are those of the GPU's own queues, which let another process have the GPU
- * meanwhile, so processes may share one. */
+ * No deadlock. Order the steps of all processes by k, then by their number. A process queues them in that order on streams that
+ * keep it, and each wait is for a step that comes earlier in it: step 1 for step 7 of product k - 2, step 5 for step 3 of the
+ * same product. So the first step that is not over can go on, once its process has queued it; and hosts wait for each other only
+ * as MPI would make them wait in a product, since no host waits in one. The waits are those of the GPU's own queues, which let
+ * another process have the GPU meanwhile, so processes may share one. */
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
@@ -237,13 +240,15 @@ static void Open(MackoHaloPeer *h, neighbour *n, const invitation *from, MackoHa
 static PetscErrorCode Check(MackoHaloPeer *h, MackoHaloReason why)
 {
   counters *here;
+  size_t    bytes = (size_t)h->count * sizeof *here;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(h->count, &here));
-  if (h->count) Works(cudaMemcpy(here, h->memory, (size_t)h->count * sizeof *here, cudaMemcpyDeviceToHost), "reading counters", why);
+  if (h->count) Works(cudaMemcpy(here, h->memory, bytes, cudaMemcpyDeviceToHost), "reading counters", why);
   for (int i = 0; i < h->count && !why[0]; i++)
     if (here[i].arrived || here[i].consumed)
-      PetscCall(PetscSNPrintf(why, sizeof(MackoHaloReason), "what rank %d writes to this GPU does not arrive", (int)h->all[i].rank));
+      PetscCall(PetscSNPrintf(why, sizeof(MackoHaloReason), "what rank %d writes to this GPU does not arrive",
+                              (int)h->all[i].rank));
   PetscCall(PetscFree(here));
   PetscCall(Agree(h->comm, why));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -322,34 +327,45 @@ PetscErrorCode MackoHaloPeerDestroy(MackoHaloPeer **peer)
 
 /* ---- a product ---- */
 
-static PetscErrorCode Operation(stream_operation operation, cudaStream_t stream, CUdeviceptr counter, uint32_t value, unsigned int flags)
+static PetscErrorCode DriverCheck(CUresult result)
 {
-  CUresult result;
-
   PetscFunctionBegin;
-  result = (*operation)((CUstream)stream, counter, value, flags);
   PetscCheck(result == CUDA_SUCCESS, PETSC_COMM_SELF, PETSC_ERR_GPU, "halo exchange: error %d of the CUDA driver at a counter",
              (int)result);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode WaitFor(const MackoHaloPeer *h, CUdeviceptr counter, uint32_t value, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DriverCheck((*h->wait)(stream, counter, value, CU_STREAM_WAIT_VALUE_GEQ))); /* also past the largest value */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Set(const MackoHaloPeer *h, CUdeviceptr counter, uint32_t value, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(DriverCheck((*h->write)(stream, counter, value, CU_STREAM_WRITE_VALUE_DEFAULT))); /* with the fence */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoHaloPeerSend(MackoHaloPeer *h, const PetscScalar *x, cudaStream_t stream)
 {
-  macko_error err;
-  uint32_t    k = ++h->product;
+  macko_status status;
+  macko_error  err;
+  uint32_t     k = ++h->product;
 
   PetscFunctionBegin;
   PetscCall(MackoHaloCudaCheck(cudaStreamWaitEvent(stream, h->done, 0)));
   for (int i = 0; i < h->count; i++) {
     const neighbour *n = &h->all[i];
     if (!n->nsend) continue;
-    PetscCall(Operation(h->wait, stream, n->here + offsetof(counters, consumed), k - 2, CU_STREAM_WAIT_VALUE_GEQ));
-    PetscCall(MackoRaise(PETSC_COMM_SELF, macko_device_gather(MACKO_F64, x, n->indices, n->nsend, n->slots[k % 2], stream, &err),
-                         err.text));
+    PetscCall(WaitFor(h, n->here + offsetof(counters, consumed), k - 2, stream));
+    status = macko_device_gather(MACKO_F64, x, n->indices, n->nsend, n->slots[k % 2], stream, &err);
+    PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   }
   for (int i = 0; i < h->count; i++)
-    if (h->all[i].nsend)
-      PetscCall(Operation(h->write, stream, h->all[i].there + offsetof(counters, arrived), k, CU_STREAM_WRITE_VALUE_DEFAULT));
+    if (h->all[i].nsend) PetscCall(Set(h, h->all[i].there + offsetof(counters, arrived), k, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -357,8 +373,7 @@ PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *h, cudaStream_t stream, Vec *
 {
   PetscFunctionBegin;
   for (int i = 0; i < h->count; i++)
-    if (h->all[i].nreceive)
-      PetscCall(Operation(h->wait, stream, h->all[i].here + offsetof(counters, arrived), h->product, CU_STREAM_WAIT_VALUE_GEQ));
+    if (h->all[i].nreceive) PetscCall(WaitFor(h, h->all[i].here + offsetof(counters, arrived), h->product, stream));
   *received = h->received[h->product % 2];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -367,8 +382,7 @@ PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *h, cudaStream_t stream)
 {
   PetscFunctionBegin;
   for (int i = 0; i < h->count; i++)
-    if (h->all[i].nreceive)
-      PetscCall(Operation(h->write, stream, h->all[i].there + offsetof(counters, consumed), h->product, CU_STREAM_WRITE_VALUE_DEFAULT));
+    if (h->all[i].nreceive) PetscCall(Set(h, h->all[i].there + offsetof(counters, consumed), h->product, stream));
   PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->done, stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

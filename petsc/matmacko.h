@@ -150,8 +150,8 @@ PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, Pe
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
 
-/* y = A x, or y += A x, of a parallel matrix that is up to date, where its vectors are on the GPU, with an exchange of ours: halo.c.
-   *done says, on all ranks alike, whether that is so; if not, nothing happened. All three are collective. */
+/* y = A x, or y += A x, of a parallel matrix that is up to date, where its vectors are on the GPU, with an exchange of ours:
+   halo.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. All three are collective. */
 PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
 PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);

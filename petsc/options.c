@@ -77,10 +77,11 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
   PetscCall(MackoGet(A, &m));
   backend = (int)m->backend, path = (int)m->halo_path;
   PetscCall(ReadChoice(A, items, "-mat_macko_backend",
-                       "Where products run: auto (on the GPU where the vectors are); cpu; cuda (copies vectors)", backends, &backend));
+                       "Where products run: auto (on the GPU where the vectors are); cpu; cuda (copies vectors)", backends,
+                       &backend));
   PetscCall(ReadChoice(A, items, "-mat_macko_halo",
-                       "Between ranks with vectors on GPUs: auto (from GPU to GPU where possible); host (through its memory); peer (or fail)",
-                       paths, &path));
+                       "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU where possible); "
+                       "host (through its memory); peer (from GPU to GPU or not at all)", paths, &path));
   m->backend = (MackoBackend)backend, m->halo_path = (MackoHaloPath)path;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
