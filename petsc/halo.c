@@ -57,8 +57,8 @@ static PetscErrorCode IsStale(Mat A, Mat off, const Mat_Macko *m, PetscBool *sta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From GPU to GPU where that is possible, unless asked otherwise; else through host memory. That also where MPI takes memory of GPUs:
-   AIJ's own exchange would receive in host memory that is not pinned, and have the host wait for the GPU before it sends. */
+/* From GPU to GPU where that is possible, unless asked otherwise; else through host memory, also where MPI takes memory of GPUs:
+   AIJ's own exchange would receive in host memory that is not pinned. */
 static PetscErrorCode Choose(Mat A, PetscInt ncols, const PetscInt *cols, struct MackoHalo *h)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);

@@ -1,6 +1,6 @@
-/* The halo through host memory and MPI. PETSc's VecScatter copies through memory that is not pinned, and the
- * GPU waits for the first of its copies. Here the entries to send are picked straight into pinned memory, beside the product of
- * the diagonal block, and those received are copied while it still runs. */
+/* The halo through host memory and MPI. PETSc's VecScatter copies through memory that is not pinned, and the GPU waits for the
+ * first of its copies. Here the entries to send are picked straight into pinned memory, beside the product of the diagonal
+ * block, and those received are copied while it still runs. */
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)

@@ -6,7 +6,9 @@
 #include <petscksp.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #if defined(PETSC_HAVE_CUDA)
 
@@ -165,6 +167,33 @@ static void assert_same_powers(Mat matrices[], int count, const char *when)
   OK(PetscRandomDestroy(&random));
 }
 
+static void assert_view_says(Mat A, const char *wanted)
+{
+  char        path[] = "/tmp/petsc_gpu-XXXXXX", line[400];
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  FILE       *file;
+  int         said = 1;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  if (rank == 0) {
+    int opened = mkstemp(path);
+    ck_assert(opened >= 0);
+    close(opened);
+  }
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, path, &viewer));
+  OK(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  OK(MatView(A, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  if (rank == 0) {
+    said = 0;
+    file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) said = said || strstr(line, wanted);
+    if (file) fclose(file);
+    remove(path);
+  }
+  ASSERT_ALL(said, "the view does not say \"%s\"", wanted);
+}
+
 /* From GPU to GPU, where that is possible, and through the host: the same bits, also with other columns later on. */
 START_TEST(ways_of_exchange_agree)
 {
@@ -174,6 +203,8 @@ START_TEST(ways_of_exchange_agree)
   OK(exchanging_matrix((pattern)_i, "host", &matrices[0]));
   OK(exchanging_matrix((pattern)_i, "auto", &matrices[1]));
   OK(MatDuplicate(matrices[1], MAT_COPY_VALUES, &matrices[2]));
+  assert_view_says(matrices[0], "halo through host memory: -mat_macko_halo host\n");
+  assert_view_says(matrices[1], "halo ");
   assert_same_powers(matrices, 3, names[_i]);
   for (int m = 0; m < 3; m++) {
     OK(MatSetOption(matrices[m], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
