@@ -75,6 +75,12 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
  * Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
 macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream, macko_error *err);
 
+/* to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes: what a rank of a distributed matrix sends of its vector. x and indices
+ * are in device memory; to may also be pinned host memory, which saves the copy. Queued like a multiply. The indices are not checked.
+ * Errors: INVALID_ARGUMENT, DEVICE. */
+macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
+                                 struct CUstream_st *stream, macko_error *err);
+
 /* Device memory in bytes, transpose and work space included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);
 

@@ -94,6 +94,17 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_diagonal_c
     end function macko_device_diagonal_c
+    function macko_device_gather_c(type, x, indices, n, to, stream, err) bind(c, name="macko_device_gather")
+      import
+      integer(c_int), value :: type
+      type(c_ptr), value :: x
+      type(c_ptr), value :: indices
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: to
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_gather_c
+    end function macko_device_gather_c
     function macko_device_bytes_c(device) bind(c, name="macko_device_bytes")
       import
       type(c_ptr), value :: device

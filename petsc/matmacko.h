@@ -13,10 +13,18 @@ typedef enum {
   MACKO_BACKEND_CUDA
 } MackoBackend;
 
+/* How ranks exchange entries of vectors on GPUs. auto: from GPU to GPU where that works on all ranks, else through the host. */
+typedef enum {
+  MACKO_HALO_AUTO,
+  MACKO_HALO_HOST,
+  MACKO_HALO_PEER
+} MackoHaloPath;
+
 /* In spptr of both the sequential and the parallel matrix. */
 typedef struct {
   macko_options options;
   MackoBackend  backend;
+  MackoHaloPath halo_path;
   PetscBool     options_read;
 
   /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this matrix's
@@ -31,6 +39,9 @@ typedef struct {
   PetscInt64                  device_encodes, device_refreshes;
   void                       *staged[2];
   size_t                      staged_bytes[2];
+
+  /* Of a parallel matrix, what its ranks exchange for a product on the GPU. */
+  struct MackoHalo *halo;
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
@@ -67,7 +78,7 @@ PETSC_INTERN PetscErrorCode MackoFree(Mat A);
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
 
-/* -mat_macko_backend with A's prefix as it is now. */
+/* -mat_macko_backend and -mat_macko_halo with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
 /* What is encoded from now on; the present form is stale if it was made with other options. */
@@ -138,6 +149,12 @@ PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, M
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
+
+/* y = A x, or y += A x, of a parallel matrix that is up to date, where its vectors are on the GPU, with an exchange of ours:
+   halo.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. All three are collective. */
+PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer);
+PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);

@@ -87,17 +87,24 @@ PetscErrorCode MackoUpdateMPI(Mat A)
 
 static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
+  PetscBool done;
+
   PetscFunctionBegin;
   PetscCall(MackoUpdateMPI(A));
-  PetscCall((*MackoMPIBase.mult)(A, x, y));
+  PetscCall(MackoHaloMult(A, x, PETSC_FALSE, y, &done));
+  if (!done) PetscCall((*MackoMPIBase.mult)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
+  PetscBool done;
+
   PetscFunctionBegin;
   PetscCall(MackoUpdateMPI(A));
-  PetscCall((*MackoMPIBase.multadd)(A, x, y, z));
+  if (y != z) PetscCall(VecCopy(y, z));
+  PetscCall(MackoHaloMult(A, x, PETSC_TRUE, z, &done));
+  if (!done) PetscCall((*MackoMPIBase.multadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

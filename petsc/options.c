@@ -44,31 +44,45 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   m->options_read = PETSC_TRUE;
 }
 
-static const char *const backends[] = {"auto", "cpu", "cuda"};
+typedef const char *const choices[3];
 
-PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
+static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *option, const char *help, choices names, int *choice)
 {
-  static const char option[] = "-mat_macko_backend";
-  Mat_Macko        *m;
-  char              text[64] = "auto";
-  PetscBool         given = PETSC_FALSE, same = PETSC_FALSE;
+  char      text[64] = "auto";
+  PetscBool given = PETSC_FALSE, same = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &m));
   if (items) {
     MackoOptionItems PetscOptionsObject = items;
-    PetscCall(PetscOptionsString(option, "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)",
-                                 "MATAIJMACKO", text, text, sizeof text, &given));
+    PetscCall(PetscOptionsString(option, help, "MATAIJMACKO", text, text, sizeof text, &given));
   } else {
     PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
   }
   for (int i = 0; given && !same && i < 3; i++) {
-    PetscCall(PetscStrcmp(text, backends[i], &same));
-    if (same) m->backend = (MackoBackend)i;
+    PetscCall(PetscStrcmp(text, names[i], &same));
+    if (same) *choice = i;
   }
-  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
-             "-%smat_macko_backend: \"%s\" is none of auto, cpu and cuda",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", text);
+  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: \"%s\" is none of %s, %s and %s",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1, text, names[0], names[1], names[2]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
+{
+  static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"};
+  Mat_Macko     *m;
+  int            backend, path;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  backend = (int)m->backend, path = (int)m->halo_path;
+  PetscCall(ReadChoice(A, items, "-mat_macko_backend",
+                       "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)", backends,
+                       &backend));
+  PetscCall(ReadChoice(A, items, "-mat_macko_halo",
+                       "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU where possible); "
+                       "host (through its memory); peer (from GPU to GPU or not at all)", paths, &path));
+  m->backend = (MackoBackend)backend, m->halo_path = (MackoHaloPath)path;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,6 +23,7 @@ PetscErrorCode MackoFree(Mat A)
 
   PetscFunctionBegin;
   if (m) {
+    PetscCall(MackoHaloFree(m));
     MackoDeviceFree(m);
     macko_destroy(&m->compressed);
   }

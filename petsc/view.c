@@ -133,10 +133,13 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&cpu, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  if (any) PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", cpu ? why : "another rank has no GPU"));
-  else
-    PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",
-                                     MackoDeviceVectors() ? "" : " with copies of the vectors", device_bytes));
+  if (any) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", cpu ? why : "another rank has no GPU"));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",
+                                   MackoDeviceVectors() ? "" : " with copies of the vectors", device_bytes));
+  if (A != block) PetscCall(MackoHaloView(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -141,6 +141,31 @@ START_TEST(wrong_arguments_are_named)
 }
 END_TEST
 
+START_TEST(gather_into_pinned_memory)
+{
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_error err = {0};
+  int64_t indices[N / 3], *on_device, n = N / 3;
+  double *to;
+  for (int64_t i = 0; i < n; i++) indices[i] = (i * 7919 + 5) % N;
+  CUDA(cudaMalloc((void **)&on_device, sizeof indices));
+  CUDA(cudaMemcpy(on_device, indices, sizeof indices, cudaMemcpyHostToDevice));
+  CUDA(cudaMallocHost((void **)&to, ((size_t)n + 1) * sizeof *to));
+  to[n] = -77;
+  ck_assert_msg(!macko_device_gather(MACKO_F64, f.x, on_device, n, to, f.stream, &err), "%s", err.text);
+  CUDA(cudaStreamSynchronize(f.stream));
+  for (int64_t i = 0; i < n; i++) ck_assert_msg(to[i] == x[indices[i]], "entry %d is %g", (int)i, to[i]);
+  ck_assert(to[n] == -77);
+  ck_assert_int_eq(macko_device_gather(MACKO_F64, f.x, on_device, -1, to, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "n is -1, a count of entries cannot be negative");
+  ck_assert_int_eq(macko_device_gather(MACKO_I8, f.x, on_device, n, to, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_gather(MACKO_F64, NULL, NULL, 0, NULL, f.stream, &err), MACKO_OK);
+  cudaFreeHost(to);
+  cudaFree(on_device);
+  close_fixture(&f);
+}
+END_TEST
+
 /* A full GPU: the sentence holds both numbers, the host's matrix still multiplies, and once there is room the upload works. */
 START_TEST(out_of_device_memory)
 {
@@ -190,6 +215,7 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, a_graph_captures_the_multiply, 0, FORMATS);
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
+  tcase_add_test(t, gather_into_pinned_memory);
   tcase_add_test(t, refresh_refuses_another_matrix);
   tcase_add_test(t, out_of_device_memory);
   return suite;
