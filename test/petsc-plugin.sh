@@ -68,9 +68,9 @@ for values in raw narrow dict joint f32 f16 bf16; do
   run 1 test/petsc_plain $ours -mat_macko_format macko -mat_macko_values $values -final_view ::ascii_info
   check "values $values" has "values $values"
 done
-run 3 test/petsc_plain $ours -mat_macko_format csr -mat_macko_values f32
-check "csr as f32 is refused" has 'rank [0-2]: .*csr'
-check "csr as f32 is refused once" times 1 'PETSC ERROR: .*csr stores'
+run 3 test/petsc_plain $ours -mat_macko_format csr -mat_macko_values dict
+check "csr with a dictionary is refused" has 'rank [0-2]: .*csr'
+check "csr with a dictionary is refused once" times 1 'PETSC ERROR: .*csr stores'
 
 # ---- views ----
 run 1 test/petsc_plain $ours -final_view ::ascii_info
