@@ -4,8 +4,7 @@
 #include "dtans_source.cuh"
 
 #include "convert.h"
-
-#include <cub/device/device_scan.cuh>
+#include "cub.cuh"
 
 enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1, SEGMENT = MACKO_DTANS_SEGMENT };
 

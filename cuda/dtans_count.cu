@@ -2,8 +2,8 @@
  * what is kept of the counts does not depend on any order and is what the host keeps (lib/dtans_histogram.c). */
 #include "dtans_source.cuh"
 
-#include <cub/device/device_radix_sort.cuh>
-#include <cub/device/device_run_length_encode.cuh>
+#include "cub.cuh"
+
 #include <stdlib.h>
 
 enum { THREADS = 256 };

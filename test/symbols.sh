@@ -23,4 +23,9 @@ macko_dtans_plan
 macko_plan_matrix
 macko_plan_values'
 compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko
+# C programs are linked to it, by a compiler whose C++ library need not be that of the nvcc that made it.
+if [ -e .libs/libmacko_cuda.so ] && nm -D --undefined-only .libs/libmacko_cuda.so | grep ' _Z'; then
+  echo "libmacko_cuda needs a C++ library"
+  bad=1
+fi
 exit $bad
