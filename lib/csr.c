@@ -35,7 +35,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
-           macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)), macko_type_name(plan->stored_type));
+           macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
+           macko_type_name(plan->stored_type));
   return MACKO_OK;
 }
 

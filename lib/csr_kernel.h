@@ -1,6 +1,6 @@
 /* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and one f64 vector, included once a vector width
- * (see macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns are
- * just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
+ * (see macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns
+ * are just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
 typedef double NAME(csr_vector) __attribute__((vector_size(8 * WIDTH)));
 
 /* Columns two at a time: loads are what there are too few of. */
@@ -17,7 +17,8 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_ga
 }
 
 /* Values p .. p + WIDTH - 1. */
-static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_values)(const csr_view *a, macko_type stored, int64_t p)
+static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_values)(const csr_view *a, macko_type stored,
+                                                                                      int64_t p)
 {
   typedef double doubles __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
   typedef float singles __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
@@ -60,12 +61,14 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const cs
   }
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from,
+                                                               int64_t to)
 {
   NAME(csr_rows)(a, q, from, to, MACKO_F64);
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from,
+                                                               int64_t to)
 {
   NAME(csr_rows)(a, q, from, to, MACKO_F32);
 }
