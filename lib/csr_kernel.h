@@ -27,7 +27,7 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_va
 }
 
 static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from,
-                                                                        int64_t to, macko_type stored)
+                                                                        int64_t to, macko_type stored, int ahead)
 {
   typedef NAME(csr_vector) vector;
   typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
@@ -46,8 +46,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const cs
     for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
       /* A page ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
        * wait for are needed for x. */
-      __builtin_prefetch((const char *)a->values + p * size + 4096, 0, 2);
-      __builtin_prefetch(a->cols + p + 1024, 0, 2);
+      if (ahead) __builtin_prefetch((const char *)a->values + p * size + 4096, 0, 2);
+      if (ahead) __builtin_prefetch(a->cols + p + 1024, 0, 2);
       vector term = NAME(csr_values)(a, stored, p) * NAME(csr_gather)(x, a->cols + p);
       sum += (vector)((integers)term & (count < end - p));
     }
@@ -64,11 +64,13 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const cs
 static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from,
                                                                int64_t to)
 {
-  NAME(csr_rows)(a, q, from, to, MACKO_F64);
+  if (a->cached) NAME(csr_rows)(a, q, from, to, MACKO_F64, 0);
+  else NAME(csr_rows)(a, q, from, to, MACKO_F64, 1);
 }
 
 static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from,
                                                                int64_t to)
 {
-  NAME(csr_rows)(a, q, from, to, MACKO_F32);
+  if (a->cached) NAME(csr_rows)(a, q, from, to, MACKO_F32, 0);
+  else NAME(csr_rows)(a, q, from, to, MACKO_F32, 1);
 }
