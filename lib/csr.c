@@ -20,7 +20,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
   macko_codec codecs[3];
   int count;
-  if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_DICT)
+  if (wanted != MACKO_VALUES_RAW && wanted < MACKO_VALUES_F32)
     return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s",
                       macko_values_name(options->values));
   if (wanted != MACKO_VALUES_RAW && options->target == MACKO_TARGET_GPU)
