@@ -1,6 +1,6 @@
 /* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and one f64 vector, included once a vector width
- * (see macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns are
- * just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
+ * (see macko_slice_kernel.h). A row is taken WIDTH entries at a time; its last vector reads on into the next row, whose columns
+ * are just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. */
 typedef double NAME(csr_vector) __attribute__((vector_size(8 * WIDTH)));
 
 /* Columns two at a time: loads are what there are too few of. */
@@ -17,7 +17,8 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_ga
 }
 
 /* Values p .. p + WIDTH - 1. */
-static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_values)(const csr_view *a, macko_type stored, int64_t p)
+static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_values)(const csr_view *a, macko_type stored,
+                                                                                      int64_t p)
 {
   typedef double doubles __attribute__((vector_size(8 * WIDTH), aligned(8), may_alias));
   typedef float singles __attribute__((vector_size(4 * WIDTH), aligned(4), may_alias));
@@ -26,7 +27,7 @@ static inline __attribute__((always_inline)) TARGET NAME(csr_vector) NAME(csr_va
 }
 
 static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const csr_view *a, const macko_product *q, int64_t from,
-                                                                        int64_t to, macko_type stored)
+                                                                        int64_t to, macko_type stored, int ahead)
 {
   typedef NAME(csr_vector) vector;
   typedef int64_t integers __attribute__((vector_size(8 * WIDTH)));
@@ -45,8 +46,8 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const cs
     for (; p < end && p + WIDTH <= a->nnz; p += WIDTH) {
       /* A page ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
        * wait for are needed for x. */
-      __builtin_prefetch((const char *)a->values + p * size + 4096, 0, 2);
-      __builtin_prefetch(a->cols + p + 1024, 0, 2);
+      if (ahead) __builtin_prefetch((const char *)a->values + p * size + 4096, 0, 2);
+      if (ahead) __builtin_prefetch(a->cols + p + 1024, 0, 2);
       vector term = NAME(csr_values)(a, stored, p) * NAME(csr_gather)(x, a->cols + p);
       sum += (vector)((integers)term & (count < end - p));
     }
@@ -60,12 +61,16 @@ static inline __attribute__((always_inline)) TARGET void NAME(csr_rows)(const cs
   }
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+static __attribute__((noinline)) TARGET void NAME(csr_doubles)(const csr_view *a, const macko_product *q, int64_t from,
+                                                               int64_t to)
 {
-  NAME(csr_rows)(a, q, from, to, MACKO_F64);
+  if (a->cached) NAME(csr_rows)(a, q, from, to, MACKO_F64, 0);
+  else NAME(csr_rows)(a, q, from, to, MACKO_F64, 1);
 }
 
-static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from, int64_t to)
+static __attribute__((noinline)) TARGET void NAME(csr_singles)(const csr_view *a, const macko_product *q, int64_t from,
+                                                               int64_t to)
 {
-  NAME(csr_rows)(a, q, from, to, MACKO_F32);
+  if (a->cached) NAME(csr_rows)(a, q, from, to, MACKO_F32, 0);
+  else NAME(csr_rows)(a, q, from, to, MACKO_F32, 1);
 }

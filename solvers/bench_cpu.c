@@ -86,7 +86,8 @@ static int64_t csr_bytes(const macko_csr *a)
 
 static macko_status open_loop(const macko_csr *a, bench_method *m, macko_error *err)
 {
-  *m = (bench_method){.run = run_loop, .close = close_loop, .own = (void *)a, .bytes = csr_bytes(a), .peer = 1, .name = "csr-loop"};
+  *m = (bench_method){.run = run_loop, .close = close_loop, .own = (void *)a, .bytes = csr_bytes(a), .peer = 1,
+                      .name = "csr-loop"};
   if (a->value_type == MACKO_F64 || a->value_type == MACKO_F32) return MACKO_OK;
   return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and f32 only");
 }
@@ -208,7 +209,8 @@ static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *er
 {
   *v = (vectors){.type = vector_type(a)};
   size_t size = (size_t)macko_type_bytes(v->type);
-  v->x = aligned_alloc(64, ((size_t)a->ncols * size / 64 + 1) * 64), v->y = aligned_alloc(64, ((size_t)a->nrows * size / 64 + 1) * 64);
+  v->x = aligned_alloc(64, ((size_t)a->ncols * size / 64 + 1) * 64);
+  v->y = aligned_alloc(64, ((size_t)a->nrows * size / 64 + 1) * 64);
   v->first = malloc((size_t)a->nrows * size + 1);
   if (!v->x || !v->y || !v->first) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
   uint64_t state = 1;
@@ -222,7 +224,8 @@ static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *er
 }
 
 /* One untimed multiply into a poisoned y, compared with the first method's; then as many as make a sample. */
-static macko_status rehearse(const macko_csr *a, const bench_method *m, vectors *v, int first, double *apart, int *batch, macko_error *err)
+static macko_status rehearse(const macko_csr *a, const bench_method *m, vectors *v, int first, double *apart, int *batch,
+                             macko_error *err)
 {
   size_t bytes = (size_t)(a->nrows * macko_type_bytes(v->type));
   memset(v->y, 0xff, bytes);
@@ -252,8 +255,8 @@ static macko_status time_rounds(const macko_csr *a, const bench_method *methods,
   return s;
 }
 
-static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached, int repeats,
-                             double *times, const double *apart, bench_table *table, macko_error *err)
+static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
+                             int repeats, double *times, const double *apart, bench_table *table, macko_error *err)
 {
   for (int i = 0; i < count; i++) {
     const bench_method *m = &methods[i];
@@ -263,8 +266,8 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
     }
     bench_result *r = bench_add(table);
     if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
-    *r = (bench_result){.peer = m->peer, .lossy = m->lossy, .cached = cached, .nrows = a->nrows, .ncols = a->ncols, .bytes = m->bytes,
-                        .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
+    *r = (bench_result){.peer = m->peer, .lossy = m->lossy, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
+                        .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
     r->warm = 1e6 * median(times + i * repeats, repeats);
