@@ -55,8 +55,8 @@ typedef struct {
   macko_section values, dict, pair_gaps;
 } macko_value_sections;
 
-/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more than
- * 256 pairs, OUT_OF_MEMORY. */
+/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more
+ * than 256 pairs, OUT_OF_MEMORY. */
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
 
 /* Data of a section that may be absent. */
