@@ -107,16 +107,21 @@ static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_sli
     macko_slice s = macko_slice_at(header, 0);
     if (s.stencil) continue;
     lane_row r = row_at(a, all.order, slice * MACKO_SLICE_ROWS + lane_number());
-    for (int k = 0; k < r.length; k++) insert(pairs, pair_of(a, values, r.begin + k, k && s.gap_bits));
+    for (int k = 0; k < r.length; k++) {
+      uint64_t pair = pair_of(a, values, r.begin + k, k && s.gap_bits);
+      insert(pairs, pair);
+      if (pair >> MACKO_PAIR_SHIFT >> 16) pairs.used[1] = 1;
+    }
   }
 }
 
-extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
-                                           const macko_device_dictionary *pairs, cudaStream_t stream)
+extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s,
+                                           const macko_device_dictionary *values, const macko_device_dictionary *pairs,
+                                           cudaStream_t stream)
 {
   enum { COLLECT_BLOCKS = 256 };
   cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
-  if (!error) error = cudaMemsetAsync(pairs->used, 0, sizeof *pairs->used, stream);
+  if (!error) error = cudaMemsetAsync(pairs->used, 0, 2 * sizeof *pairs->used, stream);
   if (error) return error;
   collect_pairs_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *s, *values, *pairs);
   return cudaGetLastError();

@@ -197,15 +197,16 @@ static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs)
 }
 
 /* How many there are, to at most one more than there is room for. */
-static macko_status count_pairs(macko_encoder *e, const macko_device_slices *slices, int64_t *count, macko_error *err)
+static macko_status count_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err)
 {
-  unsigned used = 0;
+  unsigned used[2] = {0, 0};
   macko_status s = e->values.keys ? MACKO_OK : count_distinct(e, &e->distinct, err);
-  if (s || e->distinct < 0) return *count = -1, s;
+  if (s || e->distinct < 0) return facts->pairs = -1, s;
   if (!e->pairs.keys) s = take_dictionary(e, &e->pairs, err);
   if (!s) s = macko_cuda_status(macko_collect_pairs(&e->a, slices, &e->values, &e->pairs, e->stream), "collecting pairs", err);
-  if (!s) s = read_back(e, &used, e->pairs.used, sizeof used, err);
-  *count = used > 256 ? -1 : (int64_t)used;
+  if (!s) s = read_back(e, used, e->pairs.used, sizeof used, err);
+  facts->pairs = used[0] > 256 ? -1 : (int64_t)used[0];
+  facts->wide_pairs = used[1] != 0;
   return s;
 }
 
@@ -217,7 +218,7 @@ static macko_status survey(void *context, int sorted, int kinds, macko_slice_fac
   *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
   macko_status s = take_slices(e, sorted, &v->device, err);
   if (!s) s = describe(e, kinds, &v->device, err);
-  if (!s && kinds & MACKO_PAIRS) s = count_pairs(e, &v->device, &facts->pairs, err);
+  if (!s && kinds & MACKO_PAIRS) s = count_pairs(e, &v->device, facts, err);
   if (s || facts->pairs < 0) return s;
   v->records = malloc(slices * sizeof *v->records + 1), v->places = malloc(slices * sizeof *v->places + 1);
   if (!v->records || !v->places)

@@ -2,8 +2,6 @@
  * rest is as in slices.cu. */
 #include "slices.cuh"
 
-enum { COPIES = 8 };
-
 template <typename SUM> struct pair_source {
   const uint32_t *codes, *gaps;
   const SUM *values;
@@ -25,13 +23,14 @@ template <typename SUM> struct wide_table {
   }
 };
 
-/* In a word each, where values are f16 numbers and gaps have 16 bits: lanes look up different entries, which take as many turns as
- * they share banks. With copies for groups of lanes there are fewer. */
+/* In a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as many turns as
+ * they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies of the table did not
+ * help). */
 template <typename SUM> struct narrow_table {
   const uint32_t *at;
   __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
   {
-    uint32_t word = at[code * COPIES];
+    uint32_t word = at[code];
     *gap = (int)(word & 0xffff);
     return (SUM)number_of<MACKO_F16>(word >> 16);
   }
@@ -39,7 +38,7 @@ template <typename SUM> struct narrow_table {
 
 template <typename SUM> union shared_pairs {
   typename wide_table<SUM>::entry wide[TABLE];
-  uint32_t narrow[TABLE * COPIES];
+  uint32_t narrow[TABLE];
 };
 
 static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t gap, bool *fits)
@@ -55,8 +54,7 @@ template <typename SUM> static __device__ __forceinline__ int share_pairs(const 
   bool fits = true;
   for (int i = threadIdx.x; i < p.count; i += THREADS) narrow_pair(p.values[i], p.gaps[i], &fits);
   int narrow = __syncthreads_and(fits);
-  for (int i = threadIdx.x; narrow && i < p.count * COPIES; i += THREADS)
-    table->narrow[i] = narrow_pair(p.values[i / COPIES], p.gaps[i / COPIES], &fits);
+  for (int i = threadIdx.x; narrow && i < p.count; i += THREADS) table->narrow[i] = narrow_pair(p.values[i], p.gaps[i], &fits);
   for (int i = threadIdx.x; !narrow && i < p.count; i += THREADS) table->wide[i] = {p.values[i], (int)p.gaps[i]};
   __syncthreads();
   return narrow;
@@ -108,19 +106,19 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const P
 
 /* Answers the lane's row. */
 template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const pair_source<SUM> &p, const shared_pairs<SUM> &table, int narrow,
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table, int narrow,
                                                     const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
                                                     SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
-  const uint32_t *words = p.codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
+  const uint32_t *words = codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
   slice_lane row = open_lane(a, s, slice, lane);
-  narrow_table<SUM> words_of = {table.narrow + lane % COPIES};
-  wide_table<SUM> entries_of = {table.wide};
-  if (s.gap_bits && narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(words, words_of, gaps, v, row.base, row.length, from, to, sum);
-  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, entries_of, gaps, v, row.base, row.length, from, to, sum);
-  else if (narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(words, words_of, gaps, v, row.base, row.length, from, to, sum);
-  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, entries_of, gaps, v, row.base, row.length, from, to, sum);
+  narrow_table<SUM> narrow_pairs = {table.narrow};
+  wide_table<SUM> wide_pairs = {table.wide};
+  if (s.gap_bits && narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else if (narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
   return row.row;
 }
 
@@ -134,7 +132,7 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
     macko_slice s = load_header(a.headers, slice);
     if (s.stencil) continue; /* another kernel's */
     SUM sum[GROUP] = {};
-    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p, table, narrow, v, s, slice, 0, (int)s.steps, sum);
+    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p.codes, table, narrow, v, s, slice, 0, (int)s.steps, sum);
     if (row < a.nrows)
 #pragma unroll
       for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
@@ -155,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
     macko_slice s = load_header(a.headers, slice);
     int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
     if (!s.stencil && (part == 0 || from < steps))
-      row = add_slice<VECTOR, SUM, 1>(a, p, table, narrow, v, s, slice, from, min(from + each, steps), &sum);
+      row = add_slice<VECTOR, SUM, 1>(a, p.codes, table, narrow, v, s, slice, from, min(from + each, steps), &sum);
   }
   sums[warp][lane] = sum;
   __syncthreads();
@@ -182,7 +180,8 @@ macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d,
                                   macko_error *err)
 {
   const device_tables *t = &((const device_macko *)d->own)->tables;
-  const uint32_t *codes = (const uint32_t *)macko_device_data(d, "values"), *gaps = (const uint32_t *)macko_device_data(d, "pair_gaps");
+  const uint32_t *codes = (const uint32_t *)macko_device_data(d, "values");
+  const uint32_t *gaps = (const uint32_t *)macko_device_data(d, "pair_gaps");
   int count = (int)d->m.plan.table;
   pair_source<double> f64 = {codes, gaps, t->as_f64, count};
   if (p->vector_type == MACKO_F64) start_pairs<MACKO_F64, double>(a, f64, p, stream);

@@ -153,7 +153,8 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
 
 /* Takes new values for the same pattern: the column stream stays, the value stream is written anew (re-chosen where the old
  * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded.
- * Errors: INVALID_MATRIX if the row lengths differ, OUT_OF_MEMORY; the old values stay in both cases. */
+ * Errors: INVALID_MATRIX if the row lengths differ, UNSUPPORTED if the value codec that was asked for cannot hold the new values,
+ * OUT_OF_MEMORY; the old values stay in all cases. */
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err);
 
 /* Writes the matrix back as CSR with sorted rows: row_ptr int64[nrows + 1], cols int64[nnz], values of the matrix's own value

@@ -37,7 +37,7 @@ static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
 /* plan of format macko. */
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 
-/* plan->bytes and reason for so many pairs more. */
+/* *plan for so many pairs of a gap and a value more. */
 void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
 /* ---- value codec joint, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
@@ -55,8 +55,8 @@ typedef struct {
   macko_section values, dict, pair_gaps;
 } macko_value_sections;
 
-/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more than
- * 256 pairs, OUT_OF_MEMORY. */
+/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more
+ * than 256 pairs, OUT_OF_MEMORY. */
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
 
 /* Data of a section that may be absent. */

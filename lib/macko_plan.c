@@ -18,8 +18,8 @@ static double slot_time(const macko_options *options, const macko_codec *codec)
 }
 
 /* Adds a value stream to *plan, or takes it away (sign -1). */
-static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec, int sign,
-                       macko_plan *plan)
+static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
+                       int sign, macko_plan *plan)
 {
   int64_t size = macko_type_bytes(codec->stored_type), slots = ops->value_slots(f->nnz, plan, size);
   int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);

@@ -30,8 +30,9 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
   uint32_t *headers = macko_section_data(m, "slices");
   uint16_t *order = macko_section_data(m, "order");
   int64_t words, units = 0, slices = macko_slices_of(m->nrows);
-  int kinds = (m->plan.params[MACKO_PARAM_STENCILS] > 0 ? MACKO_STENCILS : 0) | (m->plan.values == MACKO_VALUES_JOINT ? MACKO_PAIRS : 0);
+  int kinds = m->plan.params[MACKO_PARAM_STENCILS] > 0 ? MACKO_STENCILS : 0;
   macko_csr_slice c;
+  if (m->plan.values == MACKO_VALUES_JOINT) kinds |= MACKO_PAIRS;
   for (int64_t i = 0; i < slices; i++) {
     int64_t window = i * MACKO_SLICE_ROWS / WINDOW * WINDOW;
     int is_new;

@@ -24,8 +24,8 @@ static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
-         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked + (double)p->paired * cost->paired +
-         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+         (double)p->paired * (p->wide_pairs ? cost->wide_paired : cost->paired) + (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
          (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
@@ -74,6 +74,7 @@ macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_fac
   }
   if (!s && p->pairs == 0) s = macko_count_blocks(p, &set, err);
   if (p->pairs == 0) p->pairs = pairs.used;
+  for (int i = 0; i < pairs.used; i++) p->wide_pairs |= pairs.gaps[i] >> 16 != 0;
   macko_close_blocks(&set);
   return s;
 }
@@ -201,10 +202,12 @@ macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *o
 {
   const macko_csr *a = f->csr;
   macko_slice_facts facts;
-  int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0;
+  int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0, wide = 0;
   macko_status s = f->slices(f->context, sorted, MACKO_PAIRS | (sorted ? 0 : stencils_allowed(a, options)), &facts, err);
+  if (!s && facts.pairs >= 0 && a->value_type != MACKO_F16) s = f->values.misfit(f->values.context, MACKO_F16, &wide, err);
   if (s) return s;
   if (facts.pairs < 0) return macko_too_many_pairs(err);
+  facts.wide_pairs |= wide;
   *plan = *pattern;
   fill_plan(a, macko_cost_of(options), &facts, plan);
   plan->table = facts.pairs;
