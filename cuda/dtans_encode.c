@@ -259,8 +259,8 @@ static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko
 /* Values that take as many bytes as before and have no table go where the old ones are. */
 static int fits_in_place(const macko_plan *old, const macko_plan *next)
 {
-  return old->values != MACKO_VALUES_CODED && next->values != MACKO_VALUES_CODED && old->stored_type == next->stored_type && !old->table &&
-         !next->table;
+  return old->values != MACKO_VALUES_CODED && next->values != MACKO_VALUES_CODED && old->stored_type == next->stored_type &&
+         !old->table && !next->table;
 }
 
 /* The gaps of SPLIT stay. */

@@ -1,5 +1,5 @@
-/* Format dtans encoded on the GPU: what the host's planner asks of a csr in device memory, which is counts, the rows of its sample and
- * distinct values. */
+/* Format dtans encoded on the GPU: what the host's planner asks of a csr in device memory, which is counts, the rows of its sample
+ * and distinct values. */
 #include "dtans_rows.h"
 
 #include <stdlib.h>
@@ -39,21 +39,25 @@ static macko_status count(void *context, int relative, macko_dtans_histogram *h,
 static macko_status fetch_piece(macko_dtans_device_rows *r, int64_t first, int64_t rows, macko_dtans_piece *p, macko_error *err)
 {
   const macko_csr *a = r->a;
-  int64_t row_bytes = macko_type_bytes(a->row_ptr_type), col_bytes = macko_type_bytes(a->col_type), value_bytes = macko_type_bytes(a->value_type);
+  int64_t row_bytes = macko_type_bytes(a->row_ptr_type), col_bytes = macko_type_bytes(a->col_type);
+  int64_t value_bytes = macko_type_bytes(a->value_type), begin = 0, entries = 0;
   *p = (macko_dtans_piece){first, rows, malloc((size_t)(rows + 1) * sizeof *p->row_ptr), NULL, NULL};
   void *row_ptr = malloc((size_t)((rows + 1) * row_bytes));
-  macko_status s = p->row_ptr && row_ptr ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld rows", (long long)rows);
+  macko_status s = MACKO_OK;
+  if (!p->row_ptr || !row_ptr) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld rows", (long long)rows);
   if (!s) s = macko_dtans_copy_back(r, row_ptr, (const char *)a->row_ptr + first * row_bytes, (rows + 1) * row_bytes, err);
-  int64_t begin = s ? 0 : macko_index(a->row_ptr_type, row_ptr, 0), entries = s ? 0 : macko_index(a->row_ptr_type, row_ptr, rows) - begin;
+  if (!s) begin = macko_index(a->row_ptr_type, row_ptr, 0), entries = macko_index(a->row_ptr_type, row_ptr, rows) - begin;
   for (int64_t i = 0; i <= rows && !s; i++) p->row_ptr[i] = macko_index(a->row_ptr_type, row_ptr, i) - begin + a->index_base;
   free(row_ptr);
   if (s) return s;
   p->cols = malloc((size_t)(entries * col_bytes + 1)), p->values = malloc((size_t)(entries * value_bytes + 1));
   if (!p->cols || !p->values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld entries", (long long)entries);
-  cudaError_t error = cudaMemcpyAsync(p->cols, (const char *)a->cols + (begin - a->index_base) * col_bytes, (size_t)(entries * col_bytes),
+  begin -= a->index_base;
+  cudaError_t error = cudaMemcpyAsync(p->cols, (const char *)a->cols + begin * col_bytes, (size_t)(entries * col_bytes),
                                       cudaMemcpyDeviceToHost, r->stream);
   s = macko_cuda_status(error, "reading the matrix back", err);
-  return s ? s : macko_dtans_copy_back(r, p->values, (const char *)a->values + (begin - a->index_base) * value_bytes, entries * value_bytes, err);
+  if (s) return s;
+  return macko_dtans_copy_back(r, p->values, (const char *)a->values + begin * value_bytes, entries * value_bytes, err);
 }
 
 static void drop_piece(macko_dtans_piece *p)
@@ -62,7 +66,8 @@ static void drop_piece(macko_dtans_piece *p)
 }
 
 /* Sets *piece from those that are kept: the planner asks for them in the same order each time. */
-static macko_status keep_piece(macko_dtans_device_rows *r, int64_t first, int64_t rows, const macko_dtans_piece **piece, macko_error *err)
+static macko_status keep_piece(macko_dtans_device_rows *r, int64_t first, int64_t rows, const macko_dtans_piece **piece,
+                               macko_error *err)
 {
   for (int64_t i = 0; i < r->kept; i++) {
     int64_t at = (r->next + i) % r->kept;
@@ -105,14 +110,16 @@ static macko_status fetch_values(void *context, int64_t row, int64_t rows, macko
   int64_t first = row * VALUE_PIECE, left = f->distinct_count - first, n = left < 0 ? 0 : left < VALUE_PIECE ? left : VALUE_PIECE;
   if (!r->piece_cols) r->piece_cols = malloc(VALUE_PIECE * sizeof *r->piece_cols);
   if (!r->piece_values) r->piece_values = malloc(VALUE_PIECE * 8);
-  if (!r->piece_cols || !r->piece_values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d values", (int)VALUE_PIECE);
+  if (!r->piece_cols || !r->piece_values)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d values", (int)VALUE_PIECE);
   for (int32_t i = 0; i < n; i++) r->piece_cols[i] = i;
-  s = macko_dtans_copy_back(r, r->piece_values, (const char *)f->distinct + first * f->distinct_bytes, n * f->distinct_bytes, err);
+  const char *from = (const char *)f->distinct + first * f->distinct_bytes;
+  s = macko_dtans_copy_back(r, r->piece_values, from, n * f->distinct_bytes, err);
   if (r->a->value_type == MACKO_F16 || r->a->value_type == MACKO_BF16) /* sorted as words of 32 bits */
     for (int64_t i = 0; i < n && !s; i++) ((uint16_t *)r->piece_values)[i] = (uint16_t)((uint32_t *)r->piece_values)[i];
   r->piece_row_ptr[1] = (int32_t)n;
-  *out = (macko_csr){.nrows = 1, .ncols = VALUE_PIECE, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = r->a->value_type,
-                     .row_ptr = r->piece_row_ptr, .cols = r->piece_cols, .values = r->piece_values};
+  *out = (macko_csr){.nrows = 1, .ncols = VALUE_PIECE, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
+                     .value_type = r->a->value_type, .row_ptr = r->piece_row_ptr, .cols = r->piece_cols, .values = r->piece_values};
   return s;
 }
 

@@ -103,8 +103,8 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
   }
 }
 
-/* Asks for the values of a lane's row, `length` from slot on, and of the other lanes' rows, to be brought into the second-level cache. No
- * more than what leaves room there for what all warps ask for. */
+/* Asks for the values of a lane's row, `length` from slot on, and of the other lanes' rows, to be brought into the second-level
+ * cache: no more of them than leave room there for what all warps ask for. */
 MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int length)
 {
 #if __CUDA_ARCH__ >= 900

@@ -500,7 +500,7 @@ static Suite *encode_suite(void)
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, 2 * TEST_VALUES);
   tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
   tcase_add_loop_test(dtans, dtans_of_many_rows, 0, 3 * (TEST_VALUES + 1));
-  tcase_add_loop_test(dtans, dtans_takes_new_values, 0, TEST_PATTERNS + 3);
+  tcase_add_loop_test(add_case(suite, "dtans_refresh", 0), dtans_takes_new_values, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(add_case(suite, "few_dtans", 0), a_few_dtans, 0, 6);
   for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
     tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);

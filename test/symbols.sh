@@ -16,10 +16,11 @@ compare() { # LIBRARY HEADER PREFIX [EXTRA]
 }
 compare .libs/libmacko.so lib/macko.h macko_ 'macko_check_options
 macko_dtans_close_coder
-macko_dtans_close_histograms
+macko_dtans_close_input
 macko_dtans_open_coder
 macko_dtans_ops
 macko_dtans_plan
+macko_dtans_plan_values
 macko_plan_matrix
 macko_plan_values'
 compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko
