@@ -214,6 +214,8 @@ START_TEST(ways_of_exchange_agree)
     OK(MatAssemblyEnd(matrices[m], MAT_FINAL_ASSEMBLY));
   }
   assert_same_powers(matrices, 3, "new columns");
+  for (int m = 0; m < 3; m++) OK(MatScale(matrices[m], -0.5));
+  assert_same_powers(matrices, 3, "new values");
   for (int m = 0; m < 2; m++) OK(MatDestroy(&matrices[m])); /* not the last that is in use */
   assert_same_powers(matrices + 2, 1, "the others are gone");
   OK(MatDestroy(&matrices[2]));
