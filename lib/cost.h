@@ -39,7 +39,8 @@ static const macko_cost macko_cpu_cost = {
  * loads wait for each other, as far as other warps do not hide it. */
 static const macko_cost macko_gpu_cost = {
   .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
-  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.0007, .slice = 0.33, .step = 75, .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
+  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001, .slice = 0.33, .step = 75,
+  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001};
 
 static inline const macko_cost *macko_cost_of(const macko_options *options)

@@ -1,8 +1,8 @@
 /* Every format, layout, gap width, value codec and vector type on the GPU, within the error bound of plain CSR. */
+#include "cuda_common.h"
 #include "macko_cuda.h"
 #include "matrices.h"
 
-#include <check.h>
 #include <cuda_runtime_api.h>
 #include <float.h>
 #include <math.h>
@@ -298,34 +298,24 @@ START_TEST(refresh_takes_new_values)
 }
 END_TEST
 
-int main(void)
+static Suite *conformance_suite(void)
 {
-  static char parts[FEW][8];
-  macko_error err = {0};
-  if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_conformance");
-  TCase *all = tcase_create("all"), *large = tcase_create("large"), *rows = tcase_create("rows");
-  tcase_set_timeout(all, 600), tcase_set_timeout(large, 600), tcase_set_timeout(rows, 600);
+  TCase *all = add_case(suite, "all", 0), *large = add_case(suite, "large", 0);
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
+  tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_loop_test(large, wide_rows, 0, 6);
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
-  tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
-  tcase_add_loop_test(rows, wide_rows, 0, 1);
-  suite_add_tcase(suite, all), suite_add_tcase(suite, large), suite_add_tcase(suite, rows);
-  for (int part = 0; part < FEW; part++) { /* one matrix each, because a checker takes long: CK_RUN_CASE=few1 ... few16 */
-    snprintf(parts[part], sizeof parts[part], "few%d", part + 1);
-    TCase *few = tcase_create(parts[part]);
-    tcase_set_timeout(few, 600);
-    tcase_add_loop_test(few, a_few, part, part + 1);
-    suite_add_tcase(suite, few);
-  }
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner), ran = srunner_ntests_run(runner);
-  if (!ran) fprintf(stderr, "no test of the name that CK_RUN_CASE has\n");
-  srunner_free(runner);
+  tcase_add_loop_test(add_case(suite, "rows", 0), wide_rows, 0, 1);
+  for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
+    tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
+  return suite;
+}
+
+int main(void)
+{
+  int status = run_cuda_suite(conformance_suite);
   cudaFree(scratch.memory);
-  return failed || !ran ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }

@@ -1,8 +1,8 @@
 /* Encoding from device memory gives the host's bytes: every pattern, layout and codec, index types, damage, refresh. */
+#include "cuda_common.h"
 #include "macko_cuda.h"
 #include "matrices.h"
 
-#include <check.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -455,36 +455,25 @@ START_TEST(a_few)
 }
 END_TEST
 
-int main(void)
+static Suite *encode_suite(void)
 {
-  static char parts[FEW][8];
-  macko_error err = {0};
-  if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_encode");
-  TCase *all = tcase_create("all"), *dtans = tcase_create("dtans"), *few_dtans = tcase_create("few_dtans");
-  tcase_set_timeout(all, 600), tcase_set_timeout(dtans, 600), tcase_set_timeout(few_dtans, 600);
-  tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
-  tcase_add_loop_test(dtans, dtans_of_many_rows, 0, 3 * (TEST_VALUES + 1));
-  tcase_add_loop_test(few_dtans, a_few_dtans, 0, 6);
+  TCase *all = add_case(suite, "all", 0), *dtans = add_case(suite, "dtans", 0);
   tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, TEST_VALUES);
-  suite_add_tcase(suite, all), suite_add_tcase(suite, dtans), suite_add_tcase(suite, few_dtans);
-  for (int part = 0; part < FEW; part++) { /* one matrix each, because a checker takes long: CK_RUN_CASE=few1 ... few10 */
-    snprintf(parts[part], sizeof parts[part], "few%d", part + 1);
-    TCase *few = tcase_create(parts[part]);
-    tcase_set_timeout(few, 600);
-    tcase_add_loop_test(few, a_few, part, part + 1);
-    suite_add_tcase(suite, few);
-  }
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner), ran = srunner_ntests_run(runner);
-  if (!ran) fprintf(stderr, "no test of the name that CK_RUN_CASE has\n");
-  srunner_free(runner);
-  return failed || !ran ? EXIT_FAILURE : EXIT_SUCCESS;
+  tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
+  tcase_add_loop_test(dtans, dtans_of_many_rows, 0, 3 * (TEST_VALUES + 1));
+  tcase_add_loop_test(add_case(suite, "few_dtans", 0), a_few_dtans, 0, 6);
+  for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */
+    tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
+  return suite;
+}
+
+int main(void)
+{
+  return run_cuda_suite(encode_suite);
 }

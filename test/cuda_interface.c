@@ -1,8 +1,8 @@
 /* What the functions of macko_cuda.h promise besides right results: graphs, streams, errors, memory. */
+#include "cuda_common.h"
 #include "macko_cuda.h"
 #include "matrices.h"
 
-#include <check.h>
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,13 +233,10 @@ START_TEST(refresh_refuses_another_matrix)
 }
 END_TEST
 
-int main(void)
+static Suite *interface_suite(void)
 {
-  macko_error err = {0};
-  if (!macko_cuda_devices(&err)) return fprintf(stderr, "SKIP: %s\n", err.text), 77;
   Suite *suite = suite_create("cuda_interface");
-  TCase *t = tcase_create("interface");
-  tcase_set_timeout(t, 120);
+  TCase *t = add_case(suite, "interface", 0);
   tcase_add_loop_test(t, a_graph_captures_the_multiply, 0, FORMATS);
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
@@ -247,11 +244,10 @@ int main(void)
   tcase_add_test(t, add_at_some_rows);
   tcase_add_test(t, refresh_refuses_another_matrix);
   tcase_add_test(t, out_of_device_memory);
-  suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_set_fork_status(runner, CK_NOFORK);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return suite;
+}
+
+int main(void)
+{
+  return run_cuda_suite(interface_suite);
 }

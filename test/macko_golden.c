@@ -299,6 +299,32 @@ START_TEST(a_first_code_that_is_not_zero_is_refused)
 }
 END_TEST
 
+/* One row of so many entries side by side, as a stencil: what encode makes of no matrix beyond 128. */
+static macko_matrix *long_stencil(int steps)
+{
+  FILE *text = tmpfile();
+  ck_assert(text != NULL);
+  fprintf(text, "macko slice 1 %d %d f64 raw f64 0\nparameters 0 %d 0 0 0 0 1 0\n", steps, steps, 4 * steps);
+  fprintf(text, "slices u32 4 0 0 %x 0\nblocks u32 %d", steps << 8 | 0x80, 4 * steps);
+  for (int k = 0; k < steps; k++) fprintf(text, " %x 1 0 3ff00000", k); /* distance, lanes, the two halves of 1.0 */
+  fprintf(text, "\nvalues f64 0\n");
+  rewind(text);
+  macko_matrix *m = load(text);
+  fclose(text);
+  return m;
+}
+
+START_TEST(stencils_of_more_than_128_steps_are_refused)
+{
+  macko_error err = {0};
+  macko_matrix *most = long_stencil(128), *more = long_stencil(129);
+  ck_assert_msg(!macko_validate(most, &err), "%s", err.text);
+  ck_assert_int_eq(macko_validate(more, &err), MACKO_CORRUPT);
+  ck_assert_msg(strstr(err.text, "slice 0 is a stencil of 129 steps") != NULL, "%s", err.text);
+  macko_destroy(&most), macko_destroy(&more);
+}
+END_TEST
+
 static const char *folder_to_write;
 
 START_TEST(write_golden_file)
@@ -327,6 +353,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, golden_files_decode, 0, CASES);
     tcase_add_loop_test(t, the_examples_of_the_page_are_true, 0, 3);
     tcase_add_test(t, a_first_code_that_is_not_zero_is_refused);
+    tcase_add_test(t, stencils_of_more_than_128_steps_are_refused);
   }
   suite_add_tcase(suite, t);
   SRunner *runner = srunner_create(suite);

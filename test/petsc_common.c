@@ -142,6 +142,29 @@ PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode make_pair(way how, type_choice type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A, Mat *P)
+{
+  PetscFunctionBegin;
+  PetscCall(make_matrix(how, our_type(type), rows, cols, seed, A));
+  PetscCall(make_matrix(how, plain_type(type), rows, cols, seed, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B)
+{
+  PetscRandom random;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, B));
+  PetscCall(MatSetSizes(*B, m, n, rows, cols));
+  PetscCall(MatSetType(*B, type));
+  PetscCall(MatSetUp(*B));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(MatSetRandom(*B, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const char *type_of(Mat A)
 {
   MatType type;
@@ -301,7 +324,7 @@ static const kind transpose_kinds[] = {{"MatMultTranspose", transpose, 0, 0},
                                        {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 0},
                                        {"MatMultTransposeAdd", MatMultTransposeAdd, 1, 1}};
 
-const char *difference(Mat A, Mat P)
+const char *difference_with(Mat A, Mat P, Mat like)
 {
   static reason why;
   Mat         absolute, ones;
@@ -309,7 +332,7 @@ const char *difference(Mat A, Mat P)
   PetscRandom random;
   bound       bounds[2];
   why[0] = 0;
-  OK(MatCreateVecs(A, &right, &left)); /* in GPU memory, where A has them */
+  OK(MatCreateVecs(like, &right, &left));
   OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
   OK(PetscRandomSetInterval(random, -1, 1));
   OK(VecSetRandom(right, random));
@@ -330,6 +353,11 @@ const char *difference(Mat A, Mat P)
   OK(VecDestroy(&right));
   OK(VecDestroy(&left));
   return why[0] ? why : NULL;
+}
+
+const char *difference(Mat A, Mat P)
+{
+  return difference_with(A, P, A);
 }
 
 void assert_same_products(Mat A, Mat P, const char *when)

@@ -38,6 +38,12 @@ int entry(PetscInt i, PetscInt j, unsigned seed, PetscScalar *value);
 /* An assembled rows x cols matrix of those entries; a third of them is set by a rank that does not own the row. */
 PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A);
 
+/* One of our type and one of plain AIJ, of the same entries. */
+PetscErrorCode make_pair(way how, type_choice type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A, Mat *P);
+
+/* A dense matrix of random entries, with sizes as MatSetSizes takes them. */
+PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B);
+
 /* The same entries written to a file and read from it into A, which has a type and may have values. */
 PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
 
@@ -49,6 +55,9 @@ extern double stored_unit;
 
 /* NULL where every product of A agrees with that of the plain matrix P, as below; else what does not, until the next call. */
 const char *difference(Mat A, Mat P);
+
+/* The same with vectors of the kind that a third matrix hands out, not A: in GPU memory or not. */
+const char *difference_with(Mat A, Mat P, Mat like);
 
 /* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
 void assert_same_products(Mat A, Mat P, const char *when);

@@ -31,31 +31,16 @@ static void compare_columns(Mat A, Mat B, Mat X, PetscBool transposed, const cha
   OK(VecDestroy(&left));
 }
 
-static Mat dense(const char *type, PetscInt rows, PetscInt cols)
-{
-  Mat         B;
-  PetscRandom random;
-  OK(MatCreate(PETSC_COMM_WORLD, &B));
-  OK(MatSetSizes(B, rows, PETSC_DECIDE, PETSC_DETERMINE, cols));
-  OK(MatSetType(B, type));
-  OK(MatSetUp(B));
-  OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  OK(MatSetRandom(B, random));
-  OK(PetscRandomDestroy(&random));
-  return B;
-}
-
 static const int widths[] = {1, 2, 3, 8, 13};
 
 START_TEST(columns_agree_with_vectors)
 {
-  const char *type = MATDENSE;
   for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
     Mat      A, B, X;
     PetscInt m, n;
     OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), ROWS, COLS, 7, &A));
     OK(MatGetLocalSize(A, &m, &n));
-    B = dense(type, n, widths[w]);
+    OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, widths[w], &B));
     OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
     compare_columns(A, B, X, PETSC_FALSE, "MatMatMult");
     OK(MatScale(A, 3));
@@ -63,7 +48,7 @@ START_TEST(columns_agree_with_vectors)
     compare_columns(A, B, X, PETSC_FALSE, "MatMatMult again, with other values");
     OK(MatDestroy(&X));
     OK(MatDestroy(&B));
-    B = dense(type, m, widths[w]);
+    OK(make_dense(MATDENSE, m, PETSC_DECIDE, PETSC_DETERMINE, widths[w], &B));
     if (ranks() == 1) { /* AIJ has no transposed product with dense matrices in parallel */
       OK(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
       compare_columns(A, B, X, PETSC_TRUE, "MatTransposeMatMult");
@@ -80,10 +65,9 @@ START_TEST(other_products_are_left_to_petsc)
   Mat A, P, B, X, Y;
   PetscReal norm, difference;
   PetscInt  n;
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), COLS, COLS, 5, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), COLS, COLS, 5, &P));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, COLS, COLS, 5, &A, &P));
   OK(MatGetLocalSize(A, NULL, &n));
-  B = dense(MATDENSE, n, 4);
+  OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, 4, &B));
   OK(MatPtAP(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
   OK(MatPtAP(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
   OK(MatNorm(Y, NORM_FROBENIUS, &norm));
@@ -125,8 +109,7 @@ static PetscErrorCode product_with_a_transposed_dense_matrix(Mat A, Mat *C)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, NULL, &n));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, n, 5, PETSC_DETERMINE, NULL, &B));
-  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(make_dense(MATDENSE, PETSC_DECIDE, n, 5, PETSC_DETERMINE, &B));
   PetscCall(MatMatTransposeMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -139,8 +122,7 @@ static PetscErrorCode product_from_the_right(Mat A, Mat *C)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, PETSC_DECIDE, m, 5, PETSC_DETERMINE, NULL, &B));
-  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(make_dense(MATDENSE, PETSC_DECIDE, m, 5, PETSC_DETERMINE, &B));
   PetscCall(MatMatMult(B, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -154,8 +136,7 @@ static PetscErrorCode product_of_three(Mat A, Mat *C)
 
   PetscFunctionBegin;
   PetscCall(MatGetLocalSize(A, &m, NULL));
-  PetscCall(MatCreateDense(PETSC_COMM_WORLD, m, m, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &B));
-  PetscCall(MatSetRandom(B, NULL));
+  PetscCall(make_dense(MATDENSE, m, m, PETSC_DETERMINE, PETSC_DETERMINE, &B));
   PetscCall(MatMatMatMult(A, B, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, C));
   PetscCall(MatMatMatMult(A, B, A, MAT_REUSE_MATRIX, PETSC_DEFAULT, C));
   PetscCall(MatDestroy(&B));
@@ -174,15 +155,11 @@ static PetscErrorCode (*const others[])(Mat, Mat *) = {galerkin_with_interpolati
                                                        product_with_a_transposed_dense_matrix, kronecker_product};
 enum { OTHERS = sizeof others / sizeof *others };
 
-START_TEST(products_found_by_type_are_those_of_aij)
+/* X x = Y x for a random x. */
+static void assert_same_action(Mat X, Mat Y, const char *what, int which)
 {
-  Mat A, P, X = NULL, Y = NULL;
-  Vec x, y, expected;
+  Vec       x, y, expected;
   PetscReal norm, difference;
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), COLS, COLS, 5, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), COLS, COLS, 5, &P));
-  OK((*others[_i])(P, &Y));
-  OK((*others[_i])(A, &X));
   OK(MatCreateVecs(Y, &x, &expected));
   OK(MatCreateVecs(X, NULL, &y));
   OK(VecSetRandom(x, NULL));
@@ -191,10 +168,19 @@ START_TEST(products_found_by_type_are_those_of_aij)
   OK(VecNorm(expected, NORM_2, &norm));
   OK(VecAXPY(y, -1, expected));
   OK(VecNorm(y, NORM_2, &difference));
-  ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "product %d differs by %g of %g", _i, (double)difference, (double)norm);
+  ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "%s %d differs by %g of %g", what, which, (double)difference, (double)norm);
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
   OK(VecDestroy(&expected));
+}
+
+START_TEST(products_found_by_type_are_those_of_aij)
+{
+  Mat A, P, X = NULL, Y = NULL;
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, COLS, COLS, 5, &A, &P));
+  OK((*others[_i])(P, &Y));
+  OK((*others[_i])(A, &X));
+  assert_same_action(X, Y, "product", _i);
   OK(MatDestroy(&X));
   OK(MatDestroy(&Y));
   OK(MatDestroy(&P));
@@ -208,27 +194,11 @@ enum { OTHER_TYPES = sizeof other_types / sizeof *other_types };
 START_TEST(conversions_to_other_types_keep_the_entries)
 {
   Mat A, P, B;
-  Vec x, y, expected;
-  PetscReal norm, difference;
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), ROWS, ROWS, 9, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), ROWS, ROWS, 9, &P));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, ROWS, ROWS, 9, &A, &P));
   OK(MatConvert(A, other_types[_i], MAT_INITIAL_MATRIX, &B));
-  OK(MatCreateVecs(P, &x, &expected));
-  OK(VecDuplicate(expected, &y));
-  OK(VecSetRandom(x, NULL));
-  OK(MatMult(P, x, expected));
-  for (int again = 0; again < 2; again++) {
-    OK(MatMult(B, x, y));
-    OK(VecNorm(expected, NORM_2, &norm));
-    OK(VecAXPY(y, -1, expected));
-    OK(VecNorm(y, NORM_2, &difference));
-    ASSERT_ALL(norm > 0 && difference <= 1e-13 * norm, "%s %d differs by %g of %g", other_types[_i], again, (double)difference,
-               (double)norm);
-    OK(MatConvert(A, other_types[_i], MAT_REUSE_MATRIX, &B));
-  }
-  OK(VecDestroy(&x));
-  OK(VecDestroy(&y));
-  OK(VecDestroy(&expected));
+  assert_same_action(B, P, other_types[_i], 0);
+  OK(MatConvert(A, other_types[_i], MAT_REUSE_MATRIX, &B));
+  assert_same_action(B, P, other_types[_i], 1);
   OK(MatDestroy(&B));
   OK(MatDestroy(&P));
   OK(MatDestroy(&A));

@@ -53,8 +53,7 @@ START_TEST(vectors_live_on_the_gpu)
 {
   Mat          A, P, copy;
   MatMackoInfo info;
-  OK(make_matrix((way)_i, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix((way)_i, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(make_pair((way)_i, ROOT_TYPE, N, N, 3, &A, &P));
   assert_vectors(A, 1, way_names[_i]);
   assert_same_products(A, P, way_names[_i]);
   assert_same_diagonal(A, P, way_names[_i]);
@@ -83,8 +82,7 @@ START_TEST(backend_can_be_chosen)
   Mat A, P, block;
   Vec x, y;
   OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", backends[_i]));
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
   assert_vectors(A, _i, backends[_i]);
   assert_same_products(A, P, backends[_i]);
   OK(MatGetDiagonalBlock(A, &block));
@@ -380,32 +378,83 @@ START_TEST(solves_stay_on_the_gpu)
 }
 END_TEST
 
-/* ---- dense matrices ---- */
+/* ---- dense matrices, vectors in host memory ---- */
 
-START_TEST(dense_products_stay_on_the_gpu)
+static void assert_same_dense(Mat X, Mat Y, const char *when)
 {
-  Mat           A, P, B, X, Y;
-  PetscRandom   random;
-  PetscInt      n;
-  PetscReal     norm, difference;
-  PetscBool     cuda;
-  OK(make_matrix(PREALLOCATED, our_type(ROOT_TYPE), N, N, 3, &A));
-  OK(make_matrix(PREALLOCATED, plain_type(ROOT_TYPE), N, N, 3, &P));
+  Mat       mine, theirs;
+  PetscReal norm, difference;
+  OK(MatConvert(X, MATDENSE, MAT_INITIAL_MATRIX, &mine));
+  OK(MatConvert(Y, MATDENSE, MAT_INITIAL_MATRIX, &theirs));
+  OK(MatNorm(theirs, NORM_FROBENIUS, &norm));
+  OK(MatAXPY(mine, -1, theirs, SAME_NONZERO_PATTERN));
+  OK(MatNorm(mine, NORM_FROBENIUS, &difference));
+  ASSERT_ALL(norm > 0 && difference <= 1e-14 * norm, "%s: A B differs by %g of %g", when, (double)difference, (double)norm);
+  OK(MatDestroy(&mine));
+  OK(MatDestroy(&theirs));
+}
+
+/* On the GPU, where their products stay, and in host memory; several ranks take all columns at once or three at a time. */
+static const struct {
+  const char *type, *batch;
+} dense_kinds[] = {{MATDENSECUDA, "7"}, {MATDENSECUDA, "3"}, {MATDENSE, "7"}, {MATDENSE, "3"}};
+enum { DENSE_KINDS = sizeof dense_kinds / sizeof *dense_kinds };
+
+START_TEST(dense_products_agree)
+{
+  const char *type = dense_kinds[_i].type;
+  Mat         A, P, B, X, Y;
+  PetscInt    n;
+  PetscBool   cuda, wanted;
+  OK(PetscOptionsSetValue(NULL, "-matproduct_batch_size", dense_kinds[_i].batch));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
   OK(MatGetLocalSize(A, NULL, &n));
-  OK(MatCreateDenseCUDA(PETSC_COMM_WORLD, n, PETSC_DECIDE, N, 7, NULL, &B));
-  OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
-  OK(MatSetRandom(B, random));
-  OK(PetscRandomDestroy(&random));
+  OK(make_dense(type, n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
   OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
   OK(PetscObjectTypeCompareAny((PetscObject)X, &cuda, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
-  ASSERT_ALL(cuda, "the product is not on the GPU");
+  OK(PetscStrcmp(type, MATDENSECUDA, &wanted));
+  ASSERT_ALL(cuda == wanted, "the product with %s is on the %s", type, cuda ? "GPU" : "CPU");
   OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-  OK(MatNorm(Y, NORM_FROBENIUS, &norm));
-  OK(MatConvert(X, MATDENSE, MAT_INPLACE_MATRIX, &X));
-  OK(MatConvert(Y, MATDENSE, MAT_INPLACE_MATRIX, &Y));
-  OK(MatAXPY(Y, -1, X, SAME_NONZERO_PATTERN));
-  OK(MatNorm(Y, NORM_FROBENIUS, &difference));
-  ASSERT_ALL(difference <= 1e-14 * norm, "A B differs by %g of %g", (double)difference, (double)norm);
+  assert_same_dense(X, Y, type);
+  OK(MatScale(A, 3));
+  OK(MatScale(Y, 3));
+  OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  assert_same_dense(X, Y, "again, with other values");
+  OK(PetscOptionsClearValue(NULL, "-matproduct_batch_size"));
+  OK(MatDestroy(&X));
+  OK(MatDestroy(&Y));
+  OK(MatDestroy(&B));
+  OK(MatDestroy(&P));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* The halo is on the GPU, as the products are; x and y need not be. */
+START_TEST(vectors_in_host_memory_are_multiplied)
+{
+  Mat         A, P, B, X, Y;
+  PetscInt    m, n;
+  const char *why;
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
+  assert_vectors(A, 1, "before");
+  for (int again = 0; again < 2; again++) {
+    why = difference_with(A, P, P);
+    ck_assert_msg(!why, "vectors of a plain matrix: %s", why);
+    assert_same_products(A, P, "vectors on the GPU, after plain ones");
+  }
+  OK(MatGetLocalSize(A, &m, &n));
+  OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, 5, &B));
+  OK(make_dense(MATDENSE, m, PETSC_DECIDE, PETSC_DETERMINE, 5, &X));
+  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+  for (PetscInt j = 0; j < 5; j++) {
+    Vec b, x;
+    OK(MatDenseGetColumnVecRead(B, j, &b));
+    OK(MatDenseGetColumnVecWrite(X, j, &x));
+    OK(MatMult(A, b, x));
+    OK(MatDenseRestoreColumnVecRead(B, j, &b));
+    OK(MatDenseRestoreColumnVecWrite(X, j, &x));
+  }
+  assert_same_dense(X, Y, "column by column");
   OK(MatDestroy(&X));
   OK(MatDestroy(&Y));
   OK(MatDestroy(&B));
@@ -422,7 +471,8 @@ static Suite *gpu_suite(void)
   tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
   tcase_add_loop_test(t, ways_of_exchange_agree, 0, PATTERNS);
   tcase_add_test(t, refuses_an_unknown_way);
-  tcase_add_test(t, dense_products_stay_on_the_gpu);
+  tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
+  tcase_add_test(t, vectors_in_host_memory_are_multiplied);
   tcase_add_loop_test(t, diagonals_agree, 0, 3);
   tcase_add_test(t, encoded_on_the_gpu);
   tcase_add_loop_test(t, solves_stay_on_the_gpu, 0, METHODS);

@@ -28,8 +28,7 @@ START_TEST(products_follow)
   if (!strcmp(c->name, "new nonzeros") && how == COO && ranks() > 1) return;
 #endif
   snprintf(when, sizeof when, "%s, %s, %s", c->name, way_names[how], our_type(type));
-  OK(make_matrix(how, our_type(type), N, N, 1, &A));
-  OK(make_matrix(how, plain_type(type), N, N, 1, &P));
+  OK(make_pair(how, type, N, N, 1, &A, &P));
   assert_same_products(A, P, when);
   OK(MatDuplicate(P, MAT_COPY_VALUES, &before));
   OK((*c->run)(&A));

@@ -166,8 +166,7 @@ static const char *run(const sequence *s)
   static char    sentence[100];
   PetscErrorCode error = 0;
   OK(set_options(s->storage, PETSC_TRUE));
-  OK(make_matrix(s->how, our_type(s->type), s->rows, s->rows, 1, &A));
-  OK(make_matrix(s->how, plain_type(s->type), s->rows, s->rows, 1, &P));
+  OK(make_pair(s->how, s->type, s->rows, s->rows, 1, &A, &P));
   why            = difference(A, P);
   stored_pattern = 0;
   for (int i = 0; i < s->count && !why && !error; i++) {

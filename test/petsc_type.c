@@ -31,8 +31,7 @@ START_TEST(made_matrices_are_ours)
   const PetscInt *n = sizes[_i % SIZES];
   Mat             A, P;
   snprintf(when, sizeof when, "%d x %d, %s, %s", (int)n[0], (int)n[1], way_names[how], our_type(type));
-  OK(make_matrix(how, our_type(type), n[0], n[1], 1, &A));
-  OK(make_matrix(how, plain_type(type), n[0], n[1], 1, &P));
+  OK(make_pair(how, type, n[0], n[1], 1, &A, &P));
   assert_ours(A, when);
   assert_same_products(A, P, when);
   assert_ours(A, when);
