@@ -1,4 +1,4 @@
-/* Picks entries of a vector: what a rank of a distributed matrix sends of its own. */
+/* Entries of a vector by their numbers: what a rank of a distributed matrix sends of its own, and what it adds to a few rows. */
 #include "device.h"
 
 enum { THREADS = 256 };
@@ -27,4 +27,24 @@ extern "C" macko_status macko_device_gather(macko_type type, const void *x, cons
   else if (bytes == 2) gather<uint16_t>(x, indices, n, to, stream);
   else return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d has no entries of 2, 4 or 8 bytes", (int)type);
   return macko_cuda_status(cudaGetLastError(), "starting a gather", err);
+}
+
+template <typename ENTRY> static __global__ void add_kernel(const ENTRY *from, const int64_t *indices, int64_t n, ENTRY *y)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) y[indices[i]] += from[i];
+}
+
+extern "C" macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
+                                            struct CUstream_st *stream, macko_error *err)
+{
+  unsigned blocks = (unsigned)((n + THREADS - 1) / THREADS);
+  if (n < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "n is %lld, a count of entries cannot be negative", (long long)n);
+  if (n > 0 && (!from || !indices || !y)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "from, indices or y is NULL");
+  if (type != MACKO_F64 && type != MACKO_F32)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d is not f64 or f32", (int)type);
+  if (n == 0) return MACKO_OK;
+  if (type == MACKO_F64) add_kernel<<<blocks, THREADS, 0, stream>>>((const double *)from, indices, n, (double *)y);
+  else add_kernel<<<blocks, THREADS, 0, stream>>>((const float *)from, indices, n, (float *)y);
+  return macko_cuda_status(cudaGetLastError(), "starting to add entries", err);
 }

@@ -81,6 +81,12 @@ macko_status macko_device_diagonal(const macko_device_matrix *device, double *di
 macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
                                  struct CUstream_st *stream, macko_error *err);
 
+/* y[indices[i]] += from[i] for i < n, of type MACKO_F64 or MACKO_F32, everything in device memory; no index may occur twice. Queued
+ * like a multiply. The indices are not checked. For a matrix most of whose rows are empty: multiply with the others, then add.
+ * Errors: INVALID_ARGUMENT, DEVICE. */
+macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
+                                 struct CUstream_st *stream, macko_error *err);
+
 /* Device memory in bytes, transpose and work space included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);
 

@@ -105,6 +105,17 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_gather_c
     end function macko_device_gather_c
+    function macko_device_add_at_c(type, from, indices, n, y, stream, err) bind(c, name="macko_device_add_at")
+      import
+      integer(c_int), value :: type
+      type(c_ptr), value :: from
+      type(c_ptr), value :: indices
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: y
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_add_at_c
+    end function macko_device_add_at_c
     function macko_device_bytes_c(device) bind(c, name="macko_device_bytes")
       import
       type(c_ptr), value :: device

@@ -14,6 +14,7 @@ struct MackoHalo {
   MackoHaloHost   *host; /* one of the two, the same on all ranks; neither where a rank has no GPU */
   MackoHaloPeer   *peer;
   MackoHaloReason  why; /* not peer */
+  MackoHaloRows   *rows;
 };
 
 PetscErrorCode MackoHaloCudaCheck(cudaError_t error)
@@ -29,6 +30,7 @@ PetscErrorCode MackoHaloFree(Mat_Macko *m)
   if (!m->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoHaloHostDestroy(&m->halo->host));
   PetscCall(MackoHaloPeerDestroy(&m->halo->peer));
+  PetscCall(MackoHaloRowsDestroy(&m->halo->rows));
   PetscCall(PetscFree(m->halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,17 +130,20 @@ static PetscErrorCode OnDevice(Vec v, PetscBool *on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Product(Mat A, const struct MackoHalo *h, Vec x, PetscBool add, Vec y)
+static PetscErrorCode Product(Mat A, const Mat_Macko *m, Vec x, PetscBool add, Vec y)
 {
+  struct MackoHalo  *h = m->halo;
   Mat                diagonal, off;
   Vec                received;
   const PetscScalar *a;
   PetscMemType       where;
+  PetscBool          done;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
+  PetscCall(MackoHaloRowsUpdate(off, m, &h->rows));
   PetscCall(VecGetArrayReadAndMemType(x, &a, &where));
   if (h->peer) PetscCall(MackoHaloPeerSend(h->peer, a, stream));
   else PetscCall(MackoHaloHostSend(h->host, a, stream));
@@ -147,7 +152,8 @@ static PetscErrorCode Product(Mat A, const struct MackoHalo *h, Vec x, PetscBool
   else PetscUseTypeMethod(diagonal, mult, x, y);
   if (h->peer) PetscCall(MackoHaloPeerReceive(h->peer, stream, &received));
   else PetscCall(MackoHaloHostReceive(h->host, stream, &received));
-  PetscUseTypeMethod(off, multadd, received, y, y);
+  PetscCall(MackoHaloRowsAdd(h->rows, received, y, stream, &done));
+  if (!done) PetscUseTypeMethod(off, multadd, received, y, y);
   if (h->peer) PetscCall(MackoHaloPeerDone(h->peer, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,7 +175,7 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
              "x has %" PetscInt_FMT " local entries, the matrix %" PetscInt_FMT " local columns", n, A->cmap->n);
   PetscCall(Update(A, m));
   *done = (PetscBool)(m->halo->peer || m->halo->host);
-  if (*done) PetscCall(Product(A, m->halo, x, add, y));
+  if (*done) PetscCall(Product(A, m, x, add, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

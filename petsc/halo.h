@@ -28,4 +28,11 @@ PETSC_INTERN PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *peer, cudaStream
 PETSC_INTERN PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *peer, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode MackoHaloPeerDestroy(MackoHaloPeer **peer);
 
+/* y += A x for an off-diagonal block most of whose rows are empty: halo_rows.c. Update takes new values or a new pattern; *done
+   says whether the block is such a one. */
+typedef struct MackoHaloRows MackoHaloRows;
+PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows);
+PETSC_INTERN PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *rows, Vec received, Vec y, cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows);
+
 #endif

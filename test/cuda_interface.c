@@ -166,6 +166,31 @@ START_TEST(gather_into_pinned_memory)
 }
 END_TEST
 
+START_TEST(add_at_some_rows)
+{
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_error err = {0};
+  int64_t indices[N / 3], *on_device, n = N / 3;
+  double before[N], after[N];
+  for (int64_t i = 0; i < n; i++) indices[i] = (i * 7919 + 5) % N; /* all different: N is a power of two */
+  CUDA(cudaMalloc((void **)&on_device, sizeof indices));
+  CUDA(cudaMemcpy(on_device, indices, sizeof indices, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(f.y, f.x, sizeof before, cudaMemcpyDeviceToDevice));
+  CUDA(cudaMemcpy(before, f.y, sizeof before, cudaMemcpyDeviceToHost));
+  ck_assert_msg(!macko_device_add_at(MACKO_F64, f.x, on_device, n, f.y, f.stream, &err), "%s", err.text);
+  CUDA(cudaStreamSynchronize(f.stream));
+  CUDA(cudaMemcpy(after, f.y, sizeof after, cudaMemcpyDeviceToHost));
+  for (int64_t i = 0; i < n; i++) before[indices[i]] += x[i];
+  for (int64_t i = 0; i < N; i++) ck_assert_msg(after[i] == before[i], "entry %d is %g, not %g", (int)i, after[i], before[i]);
+  ck_assert_int_eq(macko_device_add_at(MACKO_F16, f.x, on_device, n, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, NULL, 1, NULL, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "from, indices or y is NULL");
+  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, NULL, 0, NULL, f.stream, &err), MACKO_OK);
+  cudaFree(on_device);
+  close_fixture(&f);
+}
+END_TEST
+
 /* A full GPU: the sentence holds both numbers, the host's matrix still multiplies, and once there is room the upload works. */
 START_TEST(out_of_device_memory)
 {
@@ -216,6 +241,7 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
   tcase_add_test(t, gather_into_pinned_memory);
+  tcase_add_test(t, add_at_some_rows);
   tcase_add_test(t, refresh_refuses_another_matrix);
   tcase_add_test(t, out_of_device_memory);
   return suite;

@@ -22,4 +22,11 @@ for ranks in 1 3; do
     fail "gmres on $ranks ranks: $text"
   echo "$text" | awk '{ exit !($1 > 0 && $NF < 1e-9) }' || fail "gmres on $ranks ranks: $text"
 done
+# 100 iterations solve a small box, for 7 and 27 points.
+for points in 7 27; do
+  text=$(${MPIEXEC:-mpiexec} -n 2 examples/scaling -points $points -nx 9 -ny 8 -nz 7 -its 100 -types aij,aijmacko) ||
+    fail "scaling: $text"
+  echo "$text" | awk -v p=$points '$1 == 2 && $2 == p && $4 > 0 && $5 >= $4 && $6 < 1e-6 { n++ } END { exit !(n == 2) }' ||
+    fail "scaling: $text"
+done
 exit 0

@@ -212,6 +212,8 @@ START_TEST(ways_of_exchange_agree)
     OK(MatAssemblyEnd(matrices[m], MAT_FINAL_ASSEMBLY));
   }
   assert_same_powers(matrices, 3, "new columns");
+  for (int m = 0; m < 3; m++) OK(MatScale(matrices[m], -0.5));
+  assert_same_powers(matrices, 3, "new values");
   for (int m = 0; m < 2; m++) OK(MatDestroy(&matrices[m])); /* not the last that is in use */
   assert_same_powers(matrices + 2, 1, "the others are gone");
   OK(MatDestroy(&matrices[2]));
@@ -468,10 +470,10 @@ static Suite *gpu_suite(void)
   TCase *t = tcase_create("gpu");
   tcase_add_loop_test(t, vectors_live_on_the_gpu, 0, WAYS);
   tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
-  tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
-  tcase_add_test(t, vectors_in_host_memory_are_multiplied);
   tcase_add_loop_test(t, ways_of_exchange_agree, 0, PATTERNS);
   tcase_add_test(t, refuses_an_unknown_way);
+  tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
+  tcase_add_test(t, vectors_in_host_memory_are_multiplied);
   tcase_add_loop_test(t, diagonals_agree, 0, 3);
   tcase_add_test(t, encoded_on_the_gpu);
   tcase_add_loop_test(t, solves_stay_on_the_gpu, 0, METHODS);

@@ -1,0 +1,153 @@
+/* The product of an off-diagonal block most of whose rows are empty, as where ranks share the face of a body: its other rows only,
+ * as a matrix of their own, then their results added to those of the diagonal block. The whole block would read and write all
+ * of y. */
+#include "matmacko.h"
+
+#if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
+#include "halo.h"
+#include "macko_cuda.h"
+
+struct MackoHaloRows {
+  PetscObjectState state, pattern; /* of the block that this was made from */
+  Mat              compact;
+  PetscInt         count; /* 0 where no row has entries, or too many have */
+  PetscBool        empty; /* no row has */
+  int64_t         *rows; /* of the block, on the GPU */
+  PetscScalar     *sums; /* there, too */
+  Vec              sums_vec;
+};
+
+PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
+{
+  PetscFunctionBegin;
+  if (!*rows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatDestroy(&(*rows)->compact));
+  PetscCall(VecDestroy(&(*rows)->sums_vec));
+  cudaFree((*rows)->rows); /* waits for the GPU */
+  cudaFree((*rows)->sums);
+  PetscCall(PetscFree(*rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* starts has room for one more than the rows that are not empty, rows for them. */
+static void FindRows(PetscInt n, const PetscInt *ia, PetscInt *starts, int64_t *rows)
+{
+  PetscInt count = 0;
+  for (PetscInt i = 0; i < n; i++)
+    if (ia[i + 1] > ia[i]) starts[count] = ia[i], rows[count++] = i;
+  starts[count] = ia[n];
+}
+
+static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, const PetscInt *starts, const PetscInt *ja, MackoHaloRows *h)
+{
+  const PetscScalar *values;
+  Mat_Macko         *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_SELF, &h->compact));
+  PetscCall(MatSetSizes(h->compact, h->count, off->cmap->n, h->count, off->cmap->n));
+  PetscCall(MatSetType(h->compact, MATSEQAIJMACKO));
+  PetscCall(MackoGet(h->compact, &m));
+  MackoSetOptions(m, &whole->options);
+  m->backend = whole->backend;
+  PetscCall(MackoChooseVectors(h->compact));
+  PetscCall(MatSeqAIJGetArrayRead(off, &values));
+  PetscCall(MatSeqAIJSetPreallocationCSR(h->compact, starts, ja, values));
+  PetscCall(MatSeqAIJRestoreArrayRead(off, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Create(Mat off, const Mat_Macko *whole, PetscInt n, const PetscInt *ia, const PetscInt *ja,
+                             MackoHaloRows *h)
+{
+  PetscInt *starts;
+  int64_t  *rows;
+  size_t    count = (size_t)h->count;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(count + 1, &starts, count, &rows));
+  FindRows(n, ia, starts, rows);
+  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->rows, count * sizeof *rows)));
+  PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->rows, rows, count * sizeof *rows, cudaMemcpyHostToDevice)));
+  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->sums, count * sizeof(PetscScalar))));
+  PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, h->count, h->sums, &h->sums_vec));
+  PetscCall(MakeCompact(off, whole, starts, ja, h));
+  PetscCall(PetscFree2(starts, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Worth it where at most half of the rows have entries, and some have. */
+static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
+{
+  PetscInt        n, count = 0;
+  const PetscInt *ia, *ja;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(rows));
+  PetscCall(PetscObjectStateGet((PetscObject)off, &(*rows)->state));
+  PetscCall(MatGetNonzeroState(off, &(*rows)->pattern));
+  PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
+  for (PetscInt i = 0; i < n; i++) count += ia[i + 1] > ia[i];
+  (*rows)->count = count <= n / 2 ? count : 0;
+  (*rows)->empty = (PetscBool)!count;
+  if ((*rows)->count) PetscCall(Create(off, whole, n, ia, ja, *rows));
+  PetscCall(MatRestoreRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The rows hold all entries of the block in their order, so that new values are a copy. */
+static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
+{
+  const PetscScalar *from;
+  PetscScalar       *to;
+  MatInfo            info;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(h->compact, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArrayRead(off, &from));
+  PetscCall(MatSeqAIJGetArrayWrite(h->compact, &to));
+  PetscCall(PetscArraycpy(to, from, (size_t)info.nz_used));
+  PetscCall(MatSeqAIJRestoreArrayWrite(h->compact, &to));
+  PetscCall(MatSeqAIJRestoreArrayRead(off, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
+{
+  PetscObjectState state, pattern;
+  Mat_Macko       *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)off, &state));
+  PetscCall(MatGetNonzeroState(off, &pattern));
+  if (*rows && (*rows)->pattern != pattern) PetscCall(MackoHaloRowsDestroy(rows));
+  if (!*rows) PetscCall(Build(off, whole, rows));
+  else if ((*rows)->count && (*rows)->state != state) PetscCall(CopyValues(off, *rows));
+  (*rows)->state = state;
+  if (!(*rows)->count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoGet((*rows)->compact, &m));
+  MackoSetOptions(m, &whole->options);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *h, Vec received, Vec y, cudaStream_t stream, PetscBool *done)
+{
+  PetscScalar *to;
+  PetscMemType where;
+  macko_status status;
+  macko_error  err;
+
+  PetscFunctionBegin;
+  *done = (PetscBool)(h->count || h->empty);
+  if (!h->count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscUseTypeMethod(h->compact, mult, received, h->sums_vec);
+  PetscCall(VecGetArrayAndMemType(y, &to, &where));
+  status = macko_device_add_at(MACKO_F64, h->sums, h->rows, h->count, to, stream, &err);
+  PetscCall(VecRestoreArrayAndMemType(y, &to));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)h->count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
