@@ -16,6 +16,8 @@ typedef struct {
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
   double paired;       /* where the gaps are those of joint codes, the look-up of values apart */
+  double pair;         /* more for each of the pairs, where lanes look up different ones */
+  double run_paired;   /* of 8 lanes side by side, which look up the same */
   double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
   double slice;        /* of 32 rows that is no stencil */
   double step;         /* of the longest slice: no other warp takes a part of it */
@@ -35,15 +37,17 @@ typedef struct {
  * none. `listed` lies between blocks of unknowns, 0.13, and lanes anywhere, 0.28. */
 static const macko_cost macko_cpu_cost = {
   .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
-  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 1.2, .wide_paired = 1.2,
+  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 1.2, .run_paired = 1.2,
+  .wide_paired = 1.2,
   .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
 static const macko_cost macko_gpu_cost = {
   .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
-  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001, .paired = 0.0008, .wide_paired = 0.0018,
-  .slice = 0.33, .step = 75, .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
+  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
+  .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .step = 75,
+  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001};
 
 static inline const macko_cost *macko_cost_of(const macko_options *options)

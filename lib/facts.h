@@ -21,7 +21,7 @@ typedef struct {
   int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
   int64_t stencils, streamed; /* slices that are stencils; entries in the others */
   int64_t longest;            /* steps of the longest slice */
-  int64_t stencil, uniform, run, listed, walked, paired; /* slots by how their columns are found (cost.h) */
+  int64_t stencil, uniform, run, listed, walked, paired, run_paired; /* slots by how their columns are found (cost.h) */
   int wide_pairs;             /* a gap of a pair has more than 16 bits */
   int64_t pairs;              /* of gap and value, under MACKO_PAIRS; -1: more than MACKO_PAIR_LIMIT, and nothing else is known */
 } macko_slice_facts;

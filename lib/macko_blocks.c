@@ -43,7 +43,7 @@ void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, un
   for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
     if (s->stencil) p->stencil += slots;
     else if (uniform) p->uniform += slots;
-    else if (s->gap_bits == MACKO_GAP_PAIRS) p->paired += slots;
+    else if (s->gap_bits == MACKO_GAP_PAIRS) *(in_line >> group & 1 ? &p->run_paired : &p->paired) += slots;
     else if (in_line >> group & 1) p->run += slots;
     else if (s->gap_bits) p->walked += slots;
     else p->listed += slots;

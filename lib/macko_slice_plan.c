@@ -23,9 +23,10 @@ static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 /* Predicted for everything but the values. */
 static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
+  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->paired * (p->wide_pairs ? cost->wide_paired : cost->paired) + (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
          (p->window ? (double)a->nrows * cost->ordered_row : 0);
 }
 
@@ -193,7 +194,7 @@ macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan
   int64_t block_bytes = pattern->params[MACKO_PARAM_BLOCK_WORDS] * 4, slots = macko_slice_value_slots(pattern, 1);
   hoped.bytes -= block_bytes;
   hoped.time -= (double)block_bytes * cost->byte;
-  if (cost->walked > cost->paired) hoped.time -= (double)slots * (cost->walked - cost->paired);
+  if (cost->walked > cost->paired) hoped.time -= (double)slots * cost->walked;
   return hoped;
 }
 
