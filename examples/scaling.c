@@ -39,7 +39,7 @@ static PetscErrorCode Assemble(const box *b, Mat *A)
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscFunctionReturn(0);
 }
 
 /* Seconds of the slowest rank for its iterations; the norm of the result waits for a GPU. */
@@ -58,7 +58,7 @@ static PetscErrorCode Solve(KSP ksp, Vec b, Vec x, PetscInt its, PetscReal *seco
   PetscCall(PetscTime(&end));
   mine = end - start;
   PetscCallMPI(MPI_Allreduce(&mine, seconds, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscFunctionReturn(0);
 }
 
 static PetscErrorCode Measure(const box *b, const char *type, Mat plain)
@@ -96,7 +96,7 @@ static PetscErrorCode Measure(const box *b, const char *type, Mat plain)
   PetscCall(VecDestroy(&rhs));
   PetscCall(VecDestroy(&x));
   PetscCall(MatDestroy(&A));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PetscFunctionReturn(0);
 }
 
 int main(int argc, char **argv)
