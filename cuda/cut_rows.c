@@ -78,17 +78,31 @@ static int lanes_for(const macko_matrix *m)
   return lanes;
 }
 
+static macko_cut uncut(const macko_matrix *host)
+{
+  int lanes = lanes_for(host), chunk = lanes * macko_lane_entries(host->plan.stored_type);
+  macko_cut cut = {.lanes = lanes, .wide = stored_entries(host) >= 2 * chunk * host->nrows,
+                   .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32)};
+  /* A row is not long where all warps have as much to do. */
+  if (lanes == 32 && cut.longest < stored_entries(host) / WARPS) cut.longest = stored_entries(host) / WARPS;
+  return cut;
+}
+
+int macko_has_long_rows(const macko_matrix *host)
+{
+  const macko_section *row_ptr = macko_find_section(host, "row_ptr");
+  int64_t longest = uncut(host).longest, i = 0;
+  for (int64_t before = 0, end; i < host->nrows; i++, before = end)
+    if ((end = macko_index(row_ptr->type, row_ptr->data, i + 1)) - before > longest) return 1;
+  return 0;
+}
+
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err)
 {
   int paper = host->plan.layout == MACKO_LAYOUT_PAPER;
   reader r = {host, macko_find_section(host, "row_ptr"), data_of(host, "gaps"), data_of(host, "base"), data_of(host, "block_base"),
               data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
-  int lanes = lanes_for(host);
-  int chunk = lanes * macko_lane_entries(host->plan.stored_type);
-  *cut = (macko_cut){.lanes = lanes, .wide = stored_entries(host) >= 2 * chunk * host->nrows,
-                     .longest = (int64_t)chunk * (lanes < 32 ? 4 : 32)};
-  /* A row is not long where all warps have as much to do. */
-  if (lanes == 32 && cut->longest < stored_entries(host) / WARPS) cut->longest = stored_entries(host) / WARPS;
+  *cut = uncut(host);
   for (int64_t i = 0; i < host->nrows; i++)
     if (row_start(&r, i + 1) - row_start(&r, i) > cut->longest)
       cut->nrows++, cut->npieces += pieces_of(row_start(&r, i), row_start(&r, i + 1));
@@ -96,7 +110,8 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
     return macko_fail(err, MACKO_LIMIT, "%lld pieces of long rows, more than %d", (long long)cut->npieces, INT32_MAX);
   if (!cut->nrows) return MACKO_OK;
   cut->pieces = malloc((size_t)cut->npieces * sizeof *cut->pieces), cut->rows = malloc((size_t)cut->nrows * sizeof *cut->rows);
-  if (!cut->pieces || !cut->rows) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld pieces of long rows", (long long)cut->npieces);
+  if (!cut->pieces || !cut->rows)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld pieces of long rows", (long long)cut->npieces);
   macko_piece *piece = cut->pieces;
   macko_cut_row *row = cut->rows;
   for (int64_t i = 0; i < host->nrows; i++) {
@@ -105,5 +120,47 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
     piece = cut_row(&r, i, first, piece);
     *row++ = (macko_cut_row){i, first, (int32_t)(piece - cut->pieces) - first};
   }
+  return MACKO_OK;
+}
+
+/* ---- shares ---- */
+
+static int64_t entries_before(const macko_matrix *host, int64_t i)
+{
+  const macko_section *row_ptr = macko_find_section(host, "row_ptr");
+  return macko_index(row_ptr->type, row_ptr->data, i);
+}
+
+static int is_cut(const macko_matrix *host, const macko_cut *cut, int64_t i)
+{
+  return entries_before(host, i + 1) - entries_before(host, i) > cut->longest;
+}
+
+/* Rows from i on up to the one in the middle of which a multiple of what a warp gets is, or up to one that is cut. */
+static int64_t end_of_share(const macko_matrix *host, const macko_cut *cut, int64_t each, int64_t i)
+{
+  int64_t stop = ((entries_before(host, i) + each / 2) / each + 1) * each;
+  do i++;
+  while (i < host->nrows && entries_before(host, i) + entries_before(host, i + 1) < 2 * stop && !is_cut(host, cut, i));
+  return i;
+}
+
+macko_status macko_share_rows(const macko_matrix *host, int64_t warps, macko_cut *cut, macko_error *err)
+{
+  /* A share ends about a multiple of `each`, before a cut row or with the matrix. */
+  int64_t each = host->nnz / warps + 1, room = cut->npieces + 2 * (warps + cut->nrows) + 4, count = 0;
+  cut->shares = malloc((size_t)room * sizeof *cut->shares);
+  if (!cut->shares) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld shares of rows", (long long)room);
+  for (; count < cut->npieces; count++) {
+    const macko_piece *p = &cut->pieces[count];
+    cut->shares[count] = (macko_share){p->begin, ~(int64_t)p->partial, p->length, 1, p->col, p->next_long};
+  }
+  for (int64_t i = 0, end; i < host->nrows; i = end) {
+    end = is_cut(host, cut, i) ? i + 1 : end_of_share(host, cut, each, i);
+    if (is_cut(host, cut, i)) continue;
+    int64_t begin = entries_before(host, i), entries = entries_before(host, end) - begin;
+    cut->shares[count++] = (macko_share){begin, i, (int32_t)entries, (int32_t)(end - i), 0, 0};
+  }
+  cut->nshares = count;
   return MACKO_OK;
 }

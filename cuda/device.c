@@ -1,5 +1,5 @@
 /* The public functions on a device matrix: argument checks, then the format's own table. */
-#include "device.h"
+#include "rows.h"
 
 #include "macko_layout.h"
 
@@ -71,8 +71,16 @@ macko_status macko_to_device(const macko_matrix *matrix, cudaStream_t stream, ma
 
 /* ---- the host's form back ---- */
 
-/* Everything, or what preparing looks at: where rows start and, in layout row, their gaps. */
-static macko_status fetch(const macko_device_matrix *d, int everything, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+/* Everything; what preparing may look at; or of that only where rows start. */
+typedef enum { ROW_STARTS, PATTERN, EVERYTHING } extent;
+
+static int belongs(const char *section, extent wanted)
+{
+  if (wanted == ROW_STARTS) return !strcmp(section, "row_ptr");
+  return wanted == EVERYTHING || !(holds_values(section) || !strcmp(section, "cols"));
+}
+
+static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   macko_matrix *m = malloc(sizeof *m);
   macko_status s = MACKO_OK;
@@ -81,7 +89,7 @@ static macko_status fetch(const macko_device_matrix *d, int everything, cudaStre
   m->nsections = 0;
   for (int i = 0; !s && i < d->m.nsections; i++) {
     const macko_section *from = &d->m.sections[i];
-    if (!everything && (holds_values(from->name) || !strcmp(from->name, "cols"))) continue;
+    if (!belongs(from->name, wanted)) continue;
     s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
     if (!s)
       s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes, cudaMemcpyDeviceToHost, stream),
@@ -96,7 +104,7 @@ static macko_status fetch(const macko_device_matrix *d, int everything, cudaStre
 macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
-  return fetch(device, 1, stream, matrix, err);
+  return fetch(device, EVERYTHING, stream, matrix, err);
 }
 
 void macko_device_get_info(const macko_device_matrix *device, macko_info *info)
@@ -109,8 +117,10 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
   macko_matrix *host = NULL, no_data = d->m;
   macko_status s = MACKO_OK;
   no_data.nsections = 0;
-  /* Rows are shared out on the host. */
-  if (d->m.format != MACKO_FORMAT_MACKO || d->m.plan.layout != MACKO_LAYOUT_SLICE) s = fetch(d, 0, stream, &host, err);
+  /* Rows are shared out on the host, which looks at gaps only where it has to cut rows. */
+  int rows = d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE;
+  if (rows || d->m.format != MACKO_FORMAT_MACKO) s = fetch(d, rows ? ROW_STARTS : PATTERN, stream, &host, err);
+  if (!s && rows && macko_has_long_rows(host)) macko_destroy(&host), s = fetch(d, PATTERN, stream, &host, err);
   if (s) return s;
   d->ops = device_ops[d->m.format];
   s = d->ops->prepare(d, host ? host : &no_data, stream, err);

@@ -31,7 +31,8 @@ struct macko_device_matrix {
 
 typedef struct macko_device_ops {
   /* Once after upload, and again after every refresh; host is the matrix that was uploaded. One that was encoded on the
-   * device lacks sections "values", "dict" and "cols", and all of them in layout slice. */
+   * device lacks sections "values", "dict" and "cols"; in layout row all but "row_ptr" unless rows are to be cut; in layout
+   * slice all of them. */
   macko_status (*prepare)(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
   /* p->op is N: a transpose is a matrix of its own. Arguments checked: k >= 1, alpha != 0, A not empty. */
   macko_status (*multiply)(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);

@@ -56,13 +56,6 @@ template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, i
   else return number_of<TYPE>(__ldg((const unsigned short *)x + i));
 }
 
-/* Element e from p on, in shared memory. */
-template <int TYPE> __device__ __forceinline__ float near_vector(const char *p, int e)
-{
-  if constexpr (TYPE == MACKO_F32) return ((const float *)p)[e];
-  else return number_of<TYPE>(((const unsigned short *)p)[e]);
-}
-
 __device__ __forceinline__ double load_y(int type, const void *y, int64_t i)
 {
   switch (type) {

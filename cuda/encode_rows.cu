@@ -64,16 +64,37 @@ static __global__ void distances_kernel(macko_device_csr a, macko_device_row_fac
   }
 }
 
+/* Adds what each lane counted, a byte for each of the logarithms below 8. */
+static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
+{
+  for (int log = 0; log < 8; log++) {
+    unsigned sum = __reduce_add_sync(ALL_LANES, (unsigned)(*bytes >> 8 * log) & 255);
+    if (lane_number() == 0 && sum) atomicAdd(&counts[log], (unsigned long long)sum);
+  }
+  *bytes = 0;
+}
+
+/* Most gaps are short: a lane counts those by itself. */
 static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *facts)
 {
   __shared__ unsigned long long counts[LOGS];
+  uint64_t bytes = 0;
+  int steps = 0;
   if (threadIdx.x < LOGS) counts[threadIdx.x] = 0;
   __syncthreads();
   for (int64_t row = warp_number(), step = (int64_t)gridDim.x * blockDim.x / LANES; row < a.nrows; row += step) {
     int64_t begin = row_start(a, row), end = row_start(a, row + 1);
-    for (int64_t p = begin + 1 + lane_number(); p < end; p += LANES)
-      atomicAdd(&counts[63 - __clzll(column(a, p) - column(a, p - 1))], 1ull);
+    for (int64_t first = begin + 1; first < end; first += LANES) {
+      int64_t p = first + lane_number();
+      int log = p < end ? 63 - __clzll(column(a, p) - column(a, p - 1)) : 64;
+      if (log < 8) bytes += 1ull << 8 * log;
+      else if (log < LOGS) atomicAdd(&counts[log], 1ull);
+      if (++steps < 255) continue;
+      add_counts(&bytes, counts);
+      steps = 0;
+    }
   }
+  add_counts(&bytes, counts);
   __syncthreads();
   if (threadIdx.x < LOGS && counts[threadIdx.x]) atomicAdd(&facts->by_log[threadIdx.x], counts[threadIdx.x]);
 }
@@ -126,21 +147,41 @@ static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
   if (lane_number() == 0) w.long_ptr[row + 1] = count;
 }
 
-/* Entries share bytes with other rows, so codes are or-ed into zeroed words. */
+/* Codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a long gap. */
+static __device__ __forceinline__ uint32_t code_word(const macko_device_csr &a, const row_writer &w, int64_t word, int64_t from,
+                                                     int64_t to, uint32_t *escapes)
+{
+  uint32_t bits = 0, code, escape = (1u << w.b) - 1;
+  for (int64_t p = from; p < to; p++) {
+    int place = (int)(p - word);
+    if (is_long(a, w, p, &code)) *escapes |= 1u << place, code = escape;
+    bits |= code << place * w.b;
+  }
+  return bits;
+}
+
+/* A lane a word. The first and the last word of a row may hold codes of others, so all are or-ed into zeroed memory there. */
 static __global__ void codes_kernel(macko_device_csr a, row_writer w)
 {
   int64_t row = warp_number();
   if (row >= a.nrows) return;
-  int64_t begin = row_start(a, row), end = row_start(a, row + 1);
-  uint32_t next_long = w.long_ptr ? w.long_ptr[row] : 0, escape = (1u << w.b) - 1;
-  for (int64_t first = begin + 1; first < end; first += LANES) {
-    int64_t p = first + lane_number();
-    uint32_t code = 0;
-    bool escapes = p < end && is_long(a, w, p, &code);
-    unsigned lanes = __ballot_sync(ALL_LANES, escapes);
-    if (escapes) w.long_gaps[next_long + __popc(lanes & ((1u << lane_number()) - 1))] = code + 1, code = escape;
-    next_long += __popc(lanes);
-    if (p < end && code) atomicOr(&w.gaps[p * w.b / 32], code << (p * w.b % 32));
+  int64_t begin = row_start(a, row), end = row_start(a, row + 1), per = 32 / w.b;
+  uint32_t next_long = w.long_ptr ? w.long_ptr[row] : 0, code;
+  for (int64_t first = (begin + 1) / per * per; first < end; first += LANES * per) {
+    int64_t word = first + lane_number() * per, from = word > begin ? word : begin + 1, to = word + per < end ? word + per : end;
+    uint32_t escapes = 0, bits = code_word(a, w, word, from, to, &escapes), count = __popc(escapes), up_to = count;
+    if (__any_sync(ALL_LANES, escapes))
+      for (int far = 1; far < LANES; far *= 2) {
+        uint32_t other = __shfl_up_sync(ALL_LANES, up_to, far);
+        if (lane_number() >= far) up_to += other;
+      }
+    for (uint32_t left = escapes, at = next_long + up_to - count; left; left &= left - 1) {
+      is_long(a, w, word + __ffs(left) - 1, &code);
+      w.long_gaps[at++] = code + 1;
+    }
+    next_long += __shfl_sync(ALL_LANES, up_to, LANES - 1);
+    if (to - from == per) w.gaps[word / per] = bits;
+    else if (bits) atomicOr(&w.gaps[word / per], bits);
   }
 }
 

@@ -5,34 +5,80 @@
 
 /* ---- the order of rows ---- */
 
-enum { SORT_THREADS = 1024, MINE = MACKO_SLICE_WINDOW / SORT_THREADS };
+/* Several blocks a window, so that few windows are sorted by many multiprocessors. */
+enum { SORT_THREADS = 256, PARTS = MACKO_SLICE_WINDOW / SORT_THREADS };
 
 /* The place of a row is the number of rows that go before it: longer ones, and equal ones with smaller numbers. */
 static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
 {
-  __shared__ int length[MACKO_SLICE_WINDOW];
-  int64_t start = (int64_t)blockIdx.x * MACKO_SLICE_WINDOW;
-  int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW, place[MINE] = {};
-  for (int i = threadIdx.x; i < count; i += SORT_THREADS)
-    length[i] = (int)(row_start(a, start + i + 1) - row_start(a, start + i));
+  __shared__ int4 shared[MACKO_SLICE_WINDOW / 4];
+  int *length = (int *)shared;
+  int64_t start = (int64_t)(blockIdx.x / PARTS) * MACKO_SLICE_WINDOW;
+  int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW;
+  int i = (int)(blockIdx.x % PARTS * SORT_THREADS + threadIdx.x), place = 0;
+  for (int j = threadIdx.x; j < MACKO_SLICE_WINDOW; j += SORT_THREADS)
+    length[j] = j < count ? (int)(row_start(a, start + j + 1) - row_start(a, start + j)) : -1;
   __syncthreads();
-  for (int j = 0; j < count; j++)
-#pragma unroll
-    for (int m = 0; m < MINE; m++) {
-      int i = (int)threadIdx.x + m * SORT_THREADS;
-      if (i < count) place[m] += length[j] > length[i] || (length[j] == length[i] && j < i);
-    }
-  for (int m = 0; m < MINE; m++) {
-    int i = (int)threadIdx.x + m * SORT_THREADS;
-    if (i < count) order[start + place[m]] = (uint16_t)i;
+  int mine = length[i];
+  for (int j = 0; j < count; j += 4) {
+    int4 four = shared[j / 4];
+    place += (four.x > mine - (j < i)) + (four.y > mine - (j + 1 < i)) + (four.z > mine - (j + 2 < i)) +
+             (four.w > mine - (j + 3 < i));
   }
+  if (i < count) order[start + place] = (uint16_t)i;
 }
 
 extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream)
 {
   unsigned windows = (unsigned)((a->nrows + MACKO_SLICE_WINDOW - 1) / MACKO_SLICE_WINDOW);
-  if (windows) sort_kernel<<<windows, SORT_THREADS, 0, stream>>>(*a, order);
+  if (windows) sort_kernel<<<windows * PARTS, SORT_THREADS, 0, stream>>>(*a, order);
   return cudaGetLastError();
+}
+
+/* ---- warps that look at a slice together ---- */
+
+/* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. */
+enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
+
+template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
+{
+  return WARPS == ONE ? 0 : (int)threadIdx.x / LANES;
+}
+
+/* Over all lanes of the slice's warps. */
+template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
+{
+  __shared__ uint32_t of_warps[WARPS];
+  bits = __reduce_or_sync(ALL_LANES, bits);
+  if (WARPS == ONE) return bits;
+  __syncthreads();
+  of_warps[warp_of_slice<WARPS>()] = bits;
+  __syncthreads();
+  return __reduce_or_sync(ALL_LANES, of_warps[lane_number() % WARPS]);
+}
+
+static __device__ uint64_t sum_of_warp(uint64_t n)
+{
+  for (int far = 16; far; far /= 2) n += __shfl_xor_sync(ALL_LANES, n, far);
+  return n;
+}
+
+template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
+{
+  __shared__ uint64_t of_warps[WARPS];
+  n = sum_of_warp(n);
+  if (WARPS == ONE) return n;
+  __syncthreads();
+  of_warps[warp_of_slice<WARPS>()] = n;
+  __syncthreads();
+  return sum_of_warp(of_warps[lane_number() % WARPS]);
+}
+
+/* The first lane's number. */
+template <int WARPS> static __device__ unsigned long long first_of(unsigned long long n)
+{
+  if (WARPS == ONE) return __shfl_sync(ALL_LANES, n, 0);
+  return sum_of<WARPS>(lane_number() || warp_of_slice<WARPS>() ? 0 : n);
 }
 
 /* ---- stencils ---- */
@@ -83,12 +129,12 @@ static __device__ void find_base(warp_slice *w)
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
 }
 
-static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
+template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
 {
-  int before = w->first;
-  uint32_t any = 0;
+  uint32_t any = 0, each = (w->s.steps + WARPS - 1) / WARPS, from = 1 + warp_of_slice<WARPS>() * each, to = from + each;
+  int before = (int)from <= w->r.length ? (int)column(a, w->r.begin + from - 1) : 0;
   bool uniform = true;
-  for (uint32_t k = 1; k < w->s.steps; k++) {
+  for (uint32_t k = from; k < to && k < w->s.steps; k++) {
     bool has = (int)k < w->r.length;
     int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(ALL_LANES, col - w->first, w->longest);
     if (!has) continue;
@@ -96,7 +142,7 @@ static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slic
     any |= (uint32_t)(col - before - 1);
     before = col;
   }
-  uniform = __all_sync(ALL_LANES, uniform), any = __reduce_or_sync(ALL_LANES, any);
+  uniform = !or_of<WARPS>(!uniform), any = or_of<WARPS>(any);
   if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
 }
 
@@ -111,7 +157,7 @@ static __device__ unsigned find_in_line(const warp_slice &w)
   return groups;
 }
 
-static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
+template <int WARPS> static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
 {
   uint32_t shortest = __reduce_min_sync(ALL_LANES, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
   w->longest = __ffs(__ballot_sync(ALL_LANES, (uint32_t)w->r.length == w->s.steps)) - 1;
@@ -119,28 +165,32 @@ static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int l
   w->first = w->r.length ? (int)column(a, w->r.begin) : 0;
   w->distance = w->first - lane_number();
   find_base(w);
-  find_gaps(a, kinds, w);
+  find_gaps<WARPS>(a, kinds, w);
   w->in_line = find_in_line(*w);
 }
 
 /* ---- its block ---- */
 
-static __device__ void write_block(const macko_device_csr &a, const warp_slice &w, uint32_t *words)
+template <int WARPS> static __device__ void write_block(const macko_device_csr &a, const warp_slice &w, uint32_t *words)
 {
   const macko_slice &s = w.s;
   uint32_t *offsets = words + 8 * s.length_bytes, *gaps = offsets + 8 * s.offset_bytes;
-  int lane = lane_number(), per = s.gap_bits ? 32 / s.gap_bits : 1, before = w.first;
-  macko_put_unsigned(words, s.length_bytes, lane, (uint32_t)w.r.length);
-  macko_put_unsigned(offsets, s.offset_bytes, lane, w.r.length ? (uint32_t)(w.distance - s.base) : 0);
+  int lane = lane_number(), warp = warp_of_slice<WARPS>(), per = s.gap_bits ? 32 / s.gap_bits : 1;
+  if (warp == 0) {
+    macko_put_unsigned(words, s.length_bytes, lane, (uint32_t)w.r.length);
+    macko_put_unsigned(offsets, s.offset_bytes, lane, w.r.length ? (uint32_t)(w.distance - s.base) : 0);
+  }
   if (s.gap_bits == MACKO_GAP_PAIRS) return;
   if (!s.gap_bits) {
     int64_t longest = __shfl_sync(ALL_LANES, w.r.begin, w.longest);
     int first = __shfl_sync(ALL_LANES, w.first, w.longest);
-    for (int k = 1 + lane; k < (int)s.steps; k += LANES) gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
+    for (int k = 1 + warp * LANES + lane; k < (int)s.steps; k += WARPS * LANES)
+      gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
     return;
   }
-  for (int k = 1; k < (int)s.steps; k += per) {
+  for (int k = 1 + warp * per; k < (int)s.steps; k += WARPS * per) {
     uint32_t word = 0;
+    int before = k < w.r.length ? (int)column(a, w.r.begin + k - 1) : 0;
     for (int i = 0; i < per && k + i < w.r.length; i++) {
       int col = (int)column(a, w.r.begin + k + i);
       word |= (uint32_t)(col - before - 1) << i * s.gap_bits;
@@ -158,37 +208,56 @@ static __device__ uint64_t mix(uint64_t x)
 }
 
 /* Any good hash will do: blocks that it takes for equal are compared. */
-static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
+template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
   uint64_t h = 0;
-  for (uint32_t i = lane_number(); i < count; i += LANES) h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
-  for (int far = 16; far; far /= 2) h += __shfl_xor_sync(ALL_LANES, h, far);
-  return h;
+  for (uint32_t i = warp_of_slice<WARPS>() * LANES + lane_number(); i < count; i += WARPS * LANES)
+    h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
+  return sum_of<WARPS>(h);
 }
 
-static __global__ void describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
+/* The first warp's answer, for all warps of the slice. */
+template <int WARPS>
+static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_row &r, int64_t first_row,
+                                        macko_stencil_step *steps, macko_slice *s)
 {
-  __shared__ macko_stencil_step shared[ENCODE_THREADS / LANES][MACKO_STENCIL_MAX_STEPS];
-  macko_stencil_step *steps = shared[threadIdx.x / LANES];
-  int64_t slice = warp_number(), start = slice * MACKO_SLICE_ROWS;
+  __shared__ macko_slice found;
+  if (WARPS == ONE) return find_stencil(a, r, first_row, steps, s);
+  if (warp_of_slice<WARPS>() == 0) {
+    find_stencil(a, r, first_row, steps, s);
+    if (lane_number() == 0) found = *s;
+  }
+  __syncthreads();
+  *s = found;
+  return s->stencil;
+}
+
+template <int WARPS>
+static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * LANES)
+describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
+{
+  __shared__ macko_stencil_step shared[WARPS == ONE ? ENCODE_THREADS / LANES : 1][MACKO_STENCIL_MAX_STEPS];
+  macko_stencil_step *steps = shared[WARPS == ONE ? threadIdx.x / LANES : 0];
+  int64_t slice = warp_number() / WARPS, start = slice * MACKO_SLICE_ROWS;
   if (slice >= all.slices) return;
   int lane = lane_number(), lanes = a.nrows - start < LANES ? (int)(a.nrows - start) : LANES;
+  uint32_t mine = warp_of_slice<WARPS>() * LANES + lane;
   warp_slice w = {};
   w.r = row_at(a, all.order, start + lane);
   w.s.steps = __reduce_max_sync(ALL_LANES, (uint32_t)w.r.length);
   int stencils = kinds & MACKO_STENCILS && !all.order;
-  if (!(stencils && find_stencil(a, w.r, start, steps, &w.s))) look_at_slice(a, kinds, lanes, &w);
+  if (!(stencils && find_stencil_for<WARPS>(a, w.r, start, steps, &w.s))) look_at_slice<WARPS>(a, kinds, lanes, &w);
   uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(ALL_LANES, (uint32_t)w.r.length);
-  unsigned long long at = lane ? 0 : atomicAdd(all.used, words);
-  at = __shfl_sync(ALL_LANES, at, 0);
+  unsigned long long at = first_of<WARPS>(mine ? 0 : atomicAdd(all.used, words));
   uint64_t hash = 0;
   if (at + words <= all.room) {
-    if (!w.s.stencil) write_block(a, w, all.arena + at);
-    else for (uint32_t i = lane; i < words; i += LANES) all.arena[at + i] = ((const uint32_t *)steps)[i];
-    __syncwarp();
-    hash = hash_words(all.arena + at, words);
+    if (!w.s.stencil) write_block<WARPS>(a, w, all.arena + at);
+    else for (uint32_t i = mine; i < words; i += WARPS * LANES) all.arena[at + i] = ((const uint32_t *)steps)[i];
+    if (WARPS == ONE) __syncwarp();
+    else __syncthreads();
+    hash = hash_words<WARPS>(all.arena + at, words);
   }
-  if (lane) return;
+  if (mine) return;
   uint32_t header[MACKO_SLICE_WORDS];
   macko_put_slice(&w.s, header);
   all.records[slice] = macko_slice_record{hash, words, header[2], w.in_line, entries};
@@ -198,7 +267,10 @@ static __global__ void describe_kernel(macko_device_csr a, macko_device_slices a
 extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s,
                                              cudaStream_t stream)
 {
-  if (s->slices) describe_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
+  if (!s->slices) return cudaGetLastError();
+  if (a->nnz / a->nrows < LONG_ROW)
+    describe_kernel<ONE><<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
+  else describe_kernel<ALL_WARPS><<<(unsigned)s->slices, ALL_WARPS * LANES, 0, stream>>>(*a, *s, kinds);
   return cudaGetLastError();
 }
 

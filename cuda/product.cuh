@@ -23,10 +23,12 @@ struct device_tables {
 /* The long rows of layouts row and paper. */
 struct device_rows {
   macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
-  void *memory;     /* its pieces and rows, and the pieces' sums */
+  void *memory;     /* its shares, pieces and rows, and the pieces' sums */
+  const macko_piece *pieces; /* on the device, as what follows */
   double *partials;
   int64_t bytes;
-  int multiprocessors, shared_bytes; /* of the device, of a block */
+  const macko_share *shares; /* NULL without a kernel that takes them */
+  int multiprocessors, warps; /* of the device; of a block of that kernel */
 };
 
 /* What a matrix of format macko owns. */

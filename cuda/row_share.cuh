@@ -7,6 +7,25 @@
 enum { WARP = 32 };
 static const unsigned EVERY = 0xffffffffu;
 
+struct rows {
+  const void *row_ptr, *base;
+  const int32_t *block_base;
+  const uint8_t *gaps;
+  const uint32_t *long_ptr, *long_gaps;
+  const macko_piece *pieces;
+  double *partials; /* MACKO_DEVICE_GROUP a piece */
+  int64_t nrows, ncols, npieces, longest, bias, marker;
+  int row_ptr_type, base_mode, base_bytes, bits, paper, lanes, piece_blocks;
+};
+
+/* y = alpha A x + beta y for layout row, one vector, sums in f32. Answers whether a kernel for that has been started
+ * (near_rows.cu); sums of pieces go to a.partials. */
+int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
+                          cudaStream_t stream);
+
+/* Warps of a block of that kernel, for so many rows and pieces; 0 where it does not take the matrix. */
+int macko_near_warps(const macko_matrix *m, int64_t units, int blocks, int64_t shared_bytes);
+
 template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
 
 template <int WORDS> static __device__ __forceinline__ void load_words(const void *from, uint32_t words[WORDS])
@@ -24,37 +43,27 @@ template <int WORDS> static __device__ __forceinline__ void load_words(const voi
     words[0] = __ldcs((const uint32_t *)from);
 }
 
-/* As loaded. */
-template <int STORED, int BITS> struct share {
+/* As loaded. Codes of 16 bits are WIDE; how many bits others have is known when the kernel runs. */
+template <int STORED, int WIDE> struct share {
   static constexpr int E = lane_entries<STORED>(), SIZE = sizeof(typename element<STORED>::type);
-  static constexpr int CODE_BITS = E * BITS, CODE_WORDS = CODE_BITS < 32 ? 1 : CODE_BITS / 32;
-  static constexpr int VALUE_WORDS = STORED == MACKO_ANY ? 1 : E * SIZE / 4;
+  static constexpr int CODE_WORDS = WIDE ? E / 2 : E / 4, VALUE_WORDS = STORED == MACKO_ANY ? 1 : E * SIZE / 4;
   uint32_t codes[CODE_WORDS], values[VALUE_WORDS];
 
   /* of entry p, a multiple of E, are at value and code. */
-  __device__ __forceinline__ void load(const char *value, const uint8_t *code, int64_t p)
+  __device__ __forceinline__ void load(const char *value, const uint8_t *code, int bits, int64_t p)
   {
     if constexpr (STORED != MACKO_ANY) load_words<VALUE_WORDS>(value, values);
-    if constexpr (CODE_BITS >= 32) load_words<CODE_WORDS>(code, codes);
-    else if constexpr (CODE_BITS == 16) codes[0] = __ldcs((const unsigned short *)code);
-    else if constexpr (CODE_BITS == 8) codes[0] = __ldcs((const unsigned char *)code);
-    else codes[0] = __ldcs((const unsigned char *)code) >> p % 8;
+    if (WIDE || bits == 8) load_words<CODE_WORDS>(code, codes);
+    else if (E * bits == 32) codes[0] = __ldcs((const uint32_t *)code);
+    else if (E * bits == 16) codes[0] = __ldcs((const unsigned short *)code);
+    else if (E * bits == 8) codes[0] = __ldcs(code);
+    else codes[0] = __ldcs(code) >> p % 8;
   }
 
   __device__ __forceinline__ void clear()
   {
 #pragma unroll
     for (int i = 0; i < CODE_WORDS; i++) codes[i] = 0;
-  }
-
-  /* Whether a code may be an escape: subtracting one from each of its complements borrows where one is 0. */
-  __device__ __forceinline__ uint32_t may_escape() const
-  {
-    constexpr uint32_t ONES = 0xffffffffu / ((1u << BITS) - 1);
-    uint32_t found = 0;
-#pragma unroll
-    for (int i = 0; i < CODE_WORDS; i++) found |= (~codes[i] - ONES) & codes[i] & ONES << (BITS - 1);
-    return found;
   }
 
   __device__ __forceinline__ uint32_t bits(int e) const
@@ -80,22 +89,27 @@ template <int STORED, int BITS> struct share {
   }
 };
 
-/* Codes of E entries in their order, one in each byte (16 bits: in each half) of a few words: a dot product with ones adds up
- * four (two) of them in one instruction. */
-template <int BITS, int E> struct row_codes {
-  static constexpr int SLOT = BITS == 16 ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
-  static constexpr uint32_t EACH = BITS == 16 ? 0x00010001u : 0x01010101u;
+/* Codes of E entries in their order, one in each byte (WIDE: in each half) of a few words: a dot product with ones adds up four
+ * (two) of them in one instruction. */
+template <int WIDE, int E> struct row_codes {
+  static constexpr int SLOT = WIDE ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
+  static constexpr uint32_t EACH = WIDE ? 0x00010001u : 0x01010101u;
   uint32_t words[WORDS];
 
-  __device__ __forceinline__ void spread(const uint32_t *loaded)
+  __device__ __forceinline__ void spread(const uint32_t *loaded, int bits)
   {
+    uint32_t w = loaded[0];
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-      uint32_t w = loaded[BITS < 8 ? 0 : i];
-      if constexpr (BITS == 4) w = __byte_perm(w & 0x0f0f0f0f, w >> 4 & 0x0f0f0f0f, i ? 0x7362 : 0x5140);
-      else if constexpr (BITS == 2) w = w >> 8 * i & 0xff, w = (w | w << 12) & 0x000f000f, w = (w | w << 6) & 0x03030303;
-      else if constexpr (BITS == 1) w = w >> 4 * i & 0xf, w = (w | w << 14) & 0x00030003, w = (w | w << 7) & 0x01010101;
-      words[i] = w;
+      if (WIDE || bits == 8) words[i] = loaded[i];
+      else if (bits == 4) words[i] = __byte_perm(w & 0x0f0f0f0f, w >> 4 & 0x0f0f0f0f, i ? 0x7362 : 0x5140);
+      else if (bits == 2) {
+        uint32_t t = w >> 8 * i & 0xff;
+        t = (t | t << 12) & 0x000f000f, words[i] = (t | t << 6) & 0x03030303;
+      } else {
+        uint32_t t = w >> 4 * i & 0xf;
+        t = (t | t << 14) & 0x00030003, words[i] = (t | t << 7) & 0x01010101;
+      }
     }
   }
 
@@ -106,38 +120,51 @@ template <int BITS, int E> struct row_codes {
     for (int i = 0; i < WORDS; i++) words[i] &= (uint32_t)(0xffffffffull << SLOT * min(max(n - i * PER, 0), PER));
   }
 
-  /* start + the first n codes of word i, each taken `scale` times. */
-  static __device__ __forceinline__ uint32_t add(uint32_t word, int n, uint32_t scale, uint32_t start)
+  /* start + the first n codes of word i. */
+  static __device__ __forceinline__ uint32_t add(uint32_t word, int n, uint32_t start)
   {
-    if constexpr (BITS == 16) return __dp2a_lo(word, (n == 2 ? 0x0101u : 0x0001u) * scale, start);
-    else return __dp4a(word, (0x01010101u >> 8 * (4 - n)) * scale, start);
+    if constexpr (WIDE) return __dp2a_lo(word, n == 2 ? 0x0101u : 0x0001u, start);
+    else return __dp4a(word, 0x01010101u >> 8 * (4 - n), start);
   }
 
   __device__ __forceinline__ uint32_t sum() const
   {
     uint32_t n = 0;
 #pragma unroll
-    for (int i = 0; i < WORDS; i++) n = add(words[i], PER, 1, n);
+    for (int i = 0; i < WORDS; i++) n = add(words[i], PER, n);
     return n;
   }
 
-  /* at[e] = start + codes 0 .. e, times scale. */
-  __device__ __forceinline__ void place(uint32_t start, uint32_t scale, uint32_t at[E]) const
+  /* at[e] = start + codes 0 .. e. */
+  __device__ __forceinline__ void place(uint32_t start, uint32_t at[E]) const
   {
 #pragma unroll
-    for (int e = 0; e < E; e++) at[e] = add(words[e / PER], e % PER + 1, scale, e < PER ? start : at[e / PER * PER - 1]);
+    for (int e = 0; e < E; e++) at[e] = add(words[e / PER], e % PER + 1, e < PER ? start : at[e / PER * PER - 1]);
   }
 
-  /* Bit e: code e is an escape, all of its bits set. */
-  __device__ __forceinline__ uint32_t escapes() const
+  /* The highest bit of each code that is an escape, all of its bits set. */
+  __device__ __forceinline__ uint32_t marks(int i, uint32_t escape) const
+  {
+    uint32_t w = words[i] ^ escape * EACH, low = EACH * (WIDE ? 0x7fffu : 0x7fu);
+    return ~((w & low) + low | w | low);
+  }
+
+  __device__ __forceinline__ uint32_t any_escape(uint32_t escape) const
+  {
+    uint32_t found = 0;
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) found |= marks(i, escape);
+    return found;
+  }
+
+  /* Bit e: code e is an escape. */
+  __device__ __forceinline__ uint32_t escapes(uint32_t escape) const
   {
     uint32_t mask = 0;
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-      uint32_t w = words[i];
-      if constexpr (BITS < 8) w = (w + EACH) >> BITS & EACH;
-      else w = (w & ((w & ~(EACH << (SLOT - 1))) + EACH)) >> (SLOT - 1) & EACH;
-      mask |= (BITS == 16 ? (w | w >> 15) & 3 : w * 0x01020408u >> 24 & 15) << i * PER;
+      uint32_t w = marks(i, escape) >> (SLOT - 1);
+      mask |= (WIDE ? (w | w >> 15) & 3 : w * 0x01020408u >> 24 & 15) << i * PER;
     }
     return mask;
   }
@@ -159,22 +186,22 @@ static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
 
 /* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how
  * far the whole chunk moves. All lanes of the warp take part. */
-template <int BITS, int E>
-static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t scale,
+template <int E>
+static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t escape_gap,
                                                          int lanes, uint32_t *next_long, uint32_t at[E])
 {
   uint32_t count = __popc(escapes), up_to = prefix_sum(count, lanes), moved = 0;
   const uint32_t *gap = long_gaps + *next_long + (up_to - count);
   for (uint32_t left = escapes; left; left &= left - 1) {
-    uint32_t further = __ldg(gap++) - (1u << BITS);
+    uint32_t further = __ldg(gap++) - escape_gap;
     moved += further;
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if (left & (2u << e) - 1) at[e] += further * scale;
+      if (left & (2u << e) - 1) at[e] += further;
   }
   uint32_t moved_up_to = prefix_sum(moved, lanes);
 #pragma unroll
-  for (int e = 0; e < E; e++) at[e] += (moved_up_to - moved) * scale;
+  for (int e = 0; e < E; e++) at[e] += moved_up_to - moved;
   *next_long += __shfl_sync(EVERY, up_to, lanes - 1, lanes);
   return __shfl_sync(EVERY, moved_up_to, lanes - 1, lanes);
 }

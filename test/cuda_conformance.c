@@ -200,6 +200,60 @@ START_TEST(wide_rows)
 }
 END_TEST
 
+/* Sums in f32 within the bound for terms that are added one by one, in any order. */
+static void check_f32(const test_matrix *a, const macko_device_matrix *d, double beta, const char *what)
+{
+  float *x = malloc((size_t)a->ncols * 4 + 4), *y = malloc((size_t)a->nrows * 4 + 4);
+  macko_error err = {0};
+  for (int64_t j = 0; j < a->ncols; j++) x[j] = (float)(test_draw() >> 40) * 0x1p-23f - 1;
+  for (int64_t i = 0; i < a->nrows; i++) y[i] = beta == 0 ? NAN : 1;
+  test_product q = {MACKO_OP_N, MACKO_F32, 1, 0.75, beta, x, a->ncols, y, a->nrows};
+  on_device on = {d, a->nrows, a->ncols};
+  ck_assert_msg(!multiply_on_device(&on, &q, &err), "%s, %s: %s", a->name, what, err.text);
+  for (int64_t i = 0; i < a->nrows; i++) {
+    double ref = beta, size = fabs(beta), nu = (double)(a->row_ptr[i + 1] - a->row_ptr[i] + 4) * (FLT_EPSILON / 2);
+    for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
+      double t = 0.75 * a->exact[p] * x[a->cols[p]];
+      ref += t, size += fabs(t);
+    }
+    if (!(fabs(y[i] - ref) <= 1.001 * nu / (1 - nu) * size + FLT_MIN))
+      ck_abort_msg("%s, %s: element %ld is %.9g, not %.9g", a->name, what, (long)i, y[i], ref);
+  }
+  free(x), free(y);
+}
+
+/* Rows of any length up to thousands, several for each warp, which begin and end in the middle of what it reads at once; in some
+ * most columns are missing, so that gaps are long. */
+START_TEST(streams_of_rows)
+{
+  enum { ROWS = 9000, COLS = 3000 };
+  static const int percent[] = {50, 2, 30, 0, 90, 1, 10, 0, 60}, bits[] = {4, 8};
+  test_matrix a = {"streams of rows", ROWS, COLS, calloc(ROWS + 1, 8), malloc(ROWS * COLS * 4), MACKO_F16, NULL, NULL};
+  int64_t count = 0;
+  test_seed(3);
+  for (int i = 0; i < ROWS; a.row_ptr[++i] = count)
+    for (int j = 0, of = percent[i * 7 % 9]; j < COLS && count < ROWS * COLS / 2; j++)
+      if ((int)(test_draw() % 100) < of) a.cols[count++] = j;
+  a.values = malloc((size_t)count * 8), a.exact = malloc((size_t)count * 8);
+  for (int kind = 0; kind <= 2; kind += 2)
+    for (int b = 0; b < 2; b++) {
+      macko_options o;
+      macko_matrix *m = NULL;
+      macko_device_matrix *d = NULL;
+      macko_error err = {0};
+      test_fill(&a, kind);
+      macko_csr c = test_view(&a);
+      macko_options_init(&o);
+      o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = bits[b];
+      ck_assert_msg(!macko_encode(&c, &o, &m, &err) && !macko_to_device(m, NULL, &d, &err), "%s", err.text);
+      check_f32(&a, d, 0, bits[b] == 4 ? "4 bits" : "8 bits"), check_f32(&a, d, 0.5, bits[b] == 4 ? "4 bits" : "8 bits");
+      check_16_bits(&a, d, MACKO_F16, 0, "f16 vectors");
+      macko_device_destroy(&d), macko_destroy(&m);
+    }
+  test_free(&a);
+}
+END_TEST
+
 /* Several rows a lane, all kinds of tables, escapes in both: what dtans does on matrices of many rows only. */
 START_TEST(lanes_of_several_rows)
 {
@@ -305,6 +359,7 @@ static Suite *conformance_suite(void)
   tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_loop_test(large, wide_rows, 0, 6);
+  tcase_add_test(large, streams_of_rows);
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
   tcase_add_loop_test(add_case(suite, "rows", 0), wide_rows, 0, 1);

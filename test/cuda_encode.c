@@ -244,6 +244,43 @@ START_TEST(many_rows_too)
 }
 END_TEST
 
+/* Few rows of thousands of entries, which several warps look at: random gaps; the same columns in every row, behind rows that are
+ * a stencil; empty rows and long gaps between them. */
+static test_matrix few_rows(int shape, macko_type type)
+{
+  enum { ROWS = 100, COLS = 6000 };
+  test_matrix a = {.name = "few rows", .nrows = ROWS, .ncols = COLS, .type = type, .row_ptr = calloc(ROWS + 1, 8)};
+  int64_t count = 0;
+  a.cols = malloc((size_t)(ROWS * COLS) * 8);
+  test_seed(7);
+  for (int64_t i = 0; i < ROWS; i++) {
+    int stencil = shape == 1 && i < 32, empty = shape == 2 && i % 10 == 3;
+    int64_t length = stencil ? 3 : empty ? 0 : COLS, col = stencil || shape == 1 ? i : 0;
+    for (int64_t k = 0; k < length && col < COLS; k++) {
+      a.cols[count++] = col;
+      if (shape == 1) col += stencil ? 1 : 1 + k % 4;
+      else col += 1 + (int64_t)(test_draw() % 3) + (shape == 2 && test_draw() % 50 == 0 ? (int64_t)(test_draw() % 400) : 0);
+    }
+    a.row_ptr[i + 1] = count;
+  }
+  a.values = malloc((size_t)count * 8 + 8), a.exact = malloc((size_t)count * 8 + 8);
+  return a;
+}
+
+START_TEST(few_rows_too)
+{
+  test_matrix a = few_rows(_i % 3, _i < 3 ? MACKO_F64 : MACKO_F16);
+  for (int kind = 0; kind < TEST_VALUES; kind += 2) {
+    test_fill(&a, kind);
+    both b = open_both(&a, kind % 4);
+    automatic(&a, &b);
+    if (kind == 0) asked_for(&a, &b);
+    close_both(&b);
+  }
+  test_free(&a);
+}
+END_TEST
+
 /* Bits that conversions could lose: NaN of all kinds, the pattern of all ones, infinities, denormals, both zeros. */
 START_TEST(every_bit_of_a_value)
 {
@@ -494,6 +531,7 @@ static Suite *encode_suite(void)
   TCase *all = add_case(suite, "all", 0), *dtans = add_case(suite, "dtans", 0);
   tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
+  tcase_add_loop_test(all, few_rows_too, 0, 6);
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
