@@ -73,7 +73,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
 
 void macko_close_encoder(macko_encoder *e)
 {
-  for (int i = 0; i < 4; i++) free(e->surveyed[i].records), free(e->surveyed[i].places);
+  for (int i = 0; i < 8; i++) free(e->surveyed[i].records), free(e->surveyed[i].places);
   for (int i = 0; i < e->nrooms; i++) cudaFree(e->rooms[i]);
 }
 
@@ -191,9 +191,17 @@ static macko_status count_distinct(void *context, int64_t *distinct, macko_error
   return s;
 }
 
-static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs)
+static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs, int stencils)
 {
-  return &e->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0)];
+  return &e->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
+}
+
+/* What was seen of the slices of a plan; one without stencils may come from looking for them in vain. */
+static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
+{
+  int sorted = plan->params[MACKO_PARAM_WINDOW] > 0, pairs = plan->values == MACKO_VALUES_JOINT;
+  macko_surveyed *v = surveyed(e, sorted, pairs, plan->params[MACKO_PARAM_STENCILS] > 0);
+  return v->records ? v : surveyed(e, sorted, pairs, 1);
 }
 
 /* How many there are, to at most one more than there is room for. */
@@ -213,7 +221,7 @@ static macko_status count_pairs(macko_encoder *e, const macko_device_slices *sli
 static macko_status survey(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err)
 {
   macko_encoder *e = context;
-  macko_surveyed *v = surveyed(e, sorted, kinds & MACKO_PAIRS);
+  macko_surveyed *v = surveyed(e, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
   size_t slices = (size_t)macko_slices_of(e->a.nrows);
   *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
   macko_status s = take_slices(e, sorted, &v->device, err);
@@ -237,7 +245,7 @@ macko_facts macko_encoder_facts(macko_encoder *e)
 
 macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
-  macko_surveyed *v = surveyed(e, d->m.plan.params[MACKO_PARAM_WINDOW] > 0, d->m.plan.values == MACKO_VALUES_JOINT);
+  macko_surveyed *v = surveyed_for(e, &d->m.plan);
   uint32_t *blocks = macko_device_data(d, "blocks"), units = 0;
   int size = (int)macko_type_bytes(d->m.plan.stored_type), differs = 0;
   size_t bytes = (size_t)v->device.slices * sizeof *v->places;

@@ -24,7 +24,7 @@ typedef struct {
   void *rooms[MACKO_ENCODER_ROOMS];
   int nrooms;
   void *answer;          /* what kernels answer */
-  macko_surveyed surveyed[4]; /* rows in their order, by length; both with pairs */
+  macko_surveyed surveyed[8]; /* rows in their order, by length; both with pairs; all of these with stencils */
   unsigned misfits;      /* once looked for */
   int misfits_known;
   macko_device_dictionary values, pairs; /* once collected */

@@ -20,6 +20,7 @@ typedef struct {
   double run_paired;   /* of 8 lanes side by side, which look up the same */
   double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
   double slice;        /* of 32 rows that is no stencil */
+  double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
   double step;         /* of the longest slice: no other warp takes a part of it */
   double row_wide;     /* entry of layout row stored in 8 bytes */
   double row_narrow;   /* in fewer */
@@ -46,7 +47,8 @@ static const macko_cost macko_cpu_cost = {
 static const macko_cost macko_gpu_cost = {
   .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
   .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
-  .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .step = 75,
+  .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
+  .step = 75,
   .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001};
 

@@ -20,14 +20,21 @@ static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
 }
 
+static int some_stencils(const macko_csr *a, const macko_slice_facts *p)
+{
+  return p->stencils > 0 && p->stencils < macko_slices_of(a->nrows);
+}
+
 /* Predicted for everything but the values. */
 static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
   return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
-         (p->window ? (double)a->nrows * cost->ordered_row : 0);
+         (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
+         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
 }
 
 /* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
@@ -164,6 +171,18 @@ static int order_by_sample(const macko_facts *f, const macko_options *options)
   return unsorted > 1.1 * sorted && by_order[0].slots - (double)f->nnz > (double)f->csr->nrows;
 }
 
+/* *best as if no slice were a stencil, where that is better: both kinds together cost more than either. */
+static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_slice_facts plain;
+  macko_status s = f->slices(f->context, 0, 0, &plain, err);
+  if (s) return s;
+  macko_plan one = with_values(f->csr, cost, &plain), both = with_values(f->csr, cost, best);
+  if (macko_better(options, &one, &both)) *best = plain;
+  return MACKO_OK;
+}
+
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -174,6 +193,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
                       options->delta_bits);
   int order = order_by_sample(f, options);
   macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
+  if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
   macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
@@ -204,7 +224,8 @@ macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *o
   const macko_csr *a = f->csr;
   macko_slice_facts facts;
   int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0, wide = 0;
-  macko_status s = f->slices(f->context, sorted, MACKO_PAIRS | (sorted ? 0 : stencils_allowed(a, options)), &facts, err);
+  int stencils = pattern->params[MACKO_PARAM_STENCILS] > 0 ? MACKO_STENCILS : 0;
+  macko_status s = f->slices(f->context, sorted, MACKO_PAIRS | stencils, &facts, err);
   if (!s && facts.pairs >= 0 && a->value_type != MACKO_F16) s = f->values.misfit(f->values.context, MACKO_F16, &wide, err);
   if (s) return s;
   if (facts.pairs < 0) return macko_too_many_pairs(err);
