@@ -1,8 +1,8 @@
-/* Plain CSR. A block of threads takes about as many entries as every other, whatever the rows are like: it multiplies them side by
- * side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and adds
- * them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of those every
- * block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast kernels do not
- * promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
+/* Plain CSR. A block of threads takes about as many entries as every other, whatever the rows are like: it multiplies them side
+ * by side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and
+ * adds them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of
+ * those every block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast
+ * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr_blocks.h"
 #include "product.cuh"
 
@@ -113,7 +113,8 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
 }
 
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
-static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values, device_vectors v)
+static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
+                                                                                        device_vectors v)
 {
   __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
   __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];

@@ -100,8 +100,8 @@ int macko_has_long_rows(const macko_matrix *host)
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err)
 {
   int paper = host->plan.layout == MACKO_LAYOUT_PAPER;
-  reader r = {host, macko_find_section(host, "row_ptr"), data_of(host, "gaps"), data_of(host, "base"), data_of(host, "block_base"),
-              data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
+  reader r = {host, macko_find_section(host, "row_ptr"), data_of(host, "gaps"), data_of(host, "base"),
+              data_of(host, "block_base"), data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
   *cut = uncut(host);
   for (int64_t i = 0; i < host->nrows; i++)
     if (row_start(&r, i + 1) - row_start(&r, i) > cut->longest)

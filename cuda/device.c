@@ -80,7 +80,8 @@ static int belongs(const char *section, extent wanted)
   return wanted == EVERYTHING || !(holds_values(section) || !strcmp(section, "cols"));
 }
 
-static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStream_t stream, macko_matrix **matrix,
+                          macko_error *err)
 {
   macko_matrix *m = malloc(sizeof *m);
   macko_status s = MACKO_OK;
@@ -92,7 +93,8 @@ static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStrea
     if (!belongs(from->name, wanted)) continue;
     s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
     if (!s)
-      s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes, cudaMemcpyDeviceToHost, stream),
+      s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes,
+                                            cudaMemcpyDeviceToHost, stream),
                             "copying the matrix from the GPU", err);
   }
   macko_status done = macko_cuda_status(cudaStreamSynchronize(stream), "copying the matrix from the GPU", s ? NULL : err);
@@ -140,7 +142,8 @@ int64_t macko_device_bytes(const macko_device_matrix *device)
   return !device ? 0 : own_bytes(device) + (device->transpose ? own_bytes(device->transpose) : 0);
 }
 
-macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream,
+                                        macko_error *err)
 {
   macko_matrix *t = NULL;
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
@@ -173,7 +176,8 @@ static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matr
   for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
     if (everything || holds_values(from->name))
-      s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
+      s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice,
+                                            stream),
                             "copying new values", err);
   }
   return s;
@@ -198,8 +202,8 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
   if (matrix->format != device->m.format || matrix->nrows != device->m.nrows || matrix->ncols != device->m.ncols ||
       matrix->nnz != device->m.nnz)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
-                      (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld", (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
   /* Coded values are part of streams and tables, which change as a whole. */
   int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
@@ -219,10 +223,12 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
 static macko_status check_product(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   int64_t nx = p->op == MACKO_OP_N ? m->ncols : m->nrows, ny = p->op == MACKO_OP_N ? m->nrows : m->ncols;
-  if (p->op != MACKO_OP_N && p->op != MACKO_OP_T) return macko_fail(err, MACKO_INVALID_ARGUMENT, "op is %d, not N or T", (int)p->op);
+  if (p->op != MACKO_OP_N && p->op != MACKO_OP_T) return macko_fail(err, MACKO_INVALID_ARGUMENT, "op is %d, not N or T",
+                                                                    (int)p->op);
   if (p->vector_type != MACKO_F64 && p->vector_type != MACKO_F32 && p->vector_type != MACKO_F16 && p->vector_type != MACKO_BF16)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is none of f64, f32, f16 and bf16", (int)p->vector_type);
-  if (p->k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative", (long long)p->k);
+  if (p->k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative",
+                                  (long long)p->k);
   if (p->k > 1 && (p->ldx < nx || p->ldy < ny))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
                       (long long)p->ldy, (long long)nx, (long long)ny);
@@ -239,8 +245,8 @@ static macko_status check_device(const macko_device_matrix *d, macko_error *err)
   return s;
 }
 
-macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k, double alpha,
-                                   const void *x, int64_t ldx, double beta, void *y, int64_t ldy, cudaStream_t stream,
+macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
+                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy, cudaStream_t stream,
                                    macko_error *err)
 {
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};

@@ -11,7 +11,8 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   const macko_section *value_slices = macko_find_section(&d->m, "value_slices");
   int64_t rows = (int64_t)own->rows * WARP;
   dtans_matrix a = {};
-  a.words[0] = (const uint32_t *)macko_device_data(d, "stream"), a.words[1] = (const uint32_t *)macko_device_data(d, "value_stream");
+  a.words[0] = (const uint32_t *)macko_device_data(d, "stream"), a.words[1] = (const uint32_t *)macko_device_data(d,
+                                                                                                                  "value_stream");
   a.slices[0] = slices->data, a.slices_type[0] = slices->type;
   if (value_slices) a.slices[1] = value_slices->data, a.slices_type[1] = value_slices->type;
   a.lengths = lengths->data, a.length_bytes = (int)macko_type_bytes(lengths->type);
@@ -44,7 +45,8 @@ static void destroy(macko_device_matrix *d)
   free(own);
 }
 
-extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
+                                                   macko_error *err)
 {
   macko_dtans_device *own = (macko_dtans_device *)calloc(1, sizeof *own);
   if (!own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
@@ -57,8 +59,8 @@ extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const
                            "copying the tables of symbols", err);
 }
 
-/* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix that is
- * already here only in the sections beside its streams. */
+/* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix
+ * that is already here only in the sections beside its streams. */
 static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   if (d->own) return MACKO_OK;

@@ -1,12 +1,13 @@
 /* Format dtans encoded on the GPU: one warp a slice, a lane its rows, as on the host (lib/dtans_coder.c). A forward pass over the
- * multiplicities numbers the symbols and finds which words come out of digits, which gives every slice's place; a backward pass fixes the
- * digits and writes the words in the order of the lockstep decoder, last word first. */
+ * multiplicities numbers the symbols and finds which words come out of digits, which gives every slice's place; a backward pass
+ * fixes the digits and writes the words in the order of the lockstep decoder, last word first. */
 #include "dtans_source.cuh"
 
 #include "convert.h"
 #include "cub.cuh"
 
-enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1, SEGMENT = MACKO_DTANS_SEGMENT };
+enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1,
+      SEGMENT = MACKO_DTANS_SEGMENT };
 
 static const unsigned EVERY_LANE = 0xffffffffu;
 
@@ -74,8 +75,8 @@ struct forward_lane {
 };
 
 /* Symbol k of segment j. */
-static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count, int64_t j, int k, unsigned number, uint16_t *numbers,
-                                      forward_lane *f)
+static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count, int64_t j, int k, unsigned number,
+                                      uint16_t *numbers, forward_lane *f)
 {
   int domain = k % job.coding.domains, next = macko_dtans_words(&job.coding, count, j + 1);
   const macko_dtans_code_table &t = job.table[domain];
@@ -150,8 +151,8 @@ static __device__ __forceinline__ void pack(backward_lane *b)
 
 /* Takes word g of the next segment into the digits, or writes it; then takes the digits of group g out again, last slot first. */
 template <int DOMAINS, int GROUPS>
-static __device__ __forceinline__ void backward_group(const macko_dtans_job &job, const unsigned numbers[SEGMENT], unsigned flags, int g,
-                                                      backward_lane *b, word_writer *w)
+static __device__ __forceinline__ void backward_group(const macko_dtans_job &job, const unsigned numbers[SEGMENT], unsigned flags,
+                                                      int g, backward_lane *b, word_writer *w)
 {
   int begin = g ? macko_dtans_group_end(GROUPS, g - 1) : 0, end = macko_dtans_group_end(GROUPS, g);
   bool here = b->next > g, extracted = flags >> g & 1;
@@ -192,7 +193,8 @@ static __device__ void backward_escapes(const device_csr &a, const macko_dtans_j
 
 /* The numbers of a lane's segment j, and its flags. */
 template <int DOMAINS>
-static __device__ __forceinline__ unsigned load_numbers(const macko_dtans_job &job, const lane_place &l, int64_t j, unsigned numbers[SEGMENT])
+static __device__ __forceinline__ unsigned load_numbers(const macko_dtans_job &job, const lane_place &l, int64_t j,
+                                                        unsigned numbers[SEGMENT])
 {
   const uint16_t *from = job.numbers + l.start * DOMAINS + j * SEGMENT;
   unsigned flags = 0;
@@ -251,7 +253,8 @@ static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes,
 }
 
 /* Entry p to place `at` of the stream, or, where there is none yet, where its value appears. */
-static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, int64_t p, int64_t at, void *values)
+static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, int64_t p, int64_t at,
+                                 void *values)
 {
   uint64_t bits = bits_at(a, p);
   macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
@@ -268,7 +271,8 @@ static __device__ void put_value(const device_csr &a, const macko_dtans_dictiona
 }
 
 /* values NULL: only finds where each value of the dictionary appears first. */
-static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, macko_dtans_job job, macko_dtans_dictionary d, int stored, void *values)
+static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, macko_dtans_job job, macko_dtans_dictionary d,
+                                                                int stored, void *values)
 {
   int64_t slice = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
   if (slice >= job.slices) return;
@@ -308,7 +312,8 @@ static macko_status scan_starts(const macko_dtans_job *job, cudaStream_t stream,
   void *work = NULL;
   size_t bytes = 0;
   cudaError_t error = cub::DeviceScan::ExclusiveSum(NULL, bytes, job->starts, job->starts, job->slices + 1, stream);
-  macko_status s = error ? macko_cuda_status(error, "adding up slices", err) : macko_device_alloc((int64_t)bytes + 1, "adding up slices", &work, err);
+  macko_status s = error ? macko_cuda_status(error, "adding up slices", err) : macko_device_alloc((int64_t)bytes + 1,
+                                                                                                  "adding up slices", &work, err);
   if (s) return s;
   error = cub::DeviceScan::ExclusiveSum(work, bytes, job->starts, job->starts, job->slices + 1, stream);
   if (!error) error = cudaStreamSynchronize(stream);
@@ -316,19 +321,20 @@ static macko_status scan_starts(const macko_dtans_job *job, cudaStream_t stream,
   return macko_cuda_status(error, "adding up slices", err);
 }
 
-extern "C" macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_job *job, int64_t *words, cudaStream_t stream,
-                                                   macko_error *err)
+extern "C" macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_job *job, int64_t *words,
+                                                   cudaStream_t stream, macko_error *err)
 {
   cudaError_t error = cudaMemsetAsync(job->starts, 0, (size_t)(job->slices + 1) * sizeof *job->starts, stream);
   forward_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(source_of(a, job->relative), *job);
   if (!error) error = cudaGetLastError();
   macko_status s = error ? macko_cuda_status(error, "measuring a stream", err) : scan_starts(job, stream, err);
   if (s) return s;
-  return macko_cuda_status(cudaMemcpy(words, job->starts + job->slices, sizeof *words, cudaMemcpyDeviceToHost), "measuring a stream", err);
+  return macko_cuda_status(cudaMemcpy(words, job->starts + job->slices, sizeof *words, cudaMemcpyDeviceToHost),
+                           "measuring a stream", err);
 }
 
-extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const macko_dtans_job *job, uint32_t *words, cudaStream_t stream,
-                                                 macko_error *err)
+extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const macko_dtans_job *job, uint32_t *words,
+                                                 cudaStream_t stream, macko_error *err)
 {
   device_csr a = source_of(csr, job->relative);
   unsigned blocks = blocks_for(job->slices * WARP, THREADS);
@@ -338,8 +344,8 @@ extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const mac
   return macko_cuda_status(cudaGetLastError(), "writing a stream", err);
 }
 
-extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
-                                                  macko_type stored, void *values, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job,
+                                                  const macko_dtans_dictionary *dictionary, macko_type stored, void *values, cudaStream_t stream, macko_error *err)
 {
   device_csr a = source_of(csr, job->relative);
   value_starts_kernel<<<blocks_for(job->slices + 1, THREADS), THREADS, 0, stream>>>(a, *job);
@@ -347,8 +353,8 @@ extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const ma
   return macko_cuda_status(cudaGetLastError(), "writing values", err);
 }
 
-extern "C" macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out, cudaStream_t stream,
-                                               macko_error *err)
+extern "C" macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out,
+                                               cudaStream_t stream, macko_error *err)
 {
   starts_kernel<<<blocks_for(count, THREADS), THREADS, 0, stream>>>(starts, count, type, out);
   return macko_cuda_status(cudaGetLastError(), "writing the starts of slices", err);

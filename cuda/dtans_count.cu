@@ -1,5 +1,5 @@
-/* Format dtans encoded on the GPU: row lengths, and how often each symbol occurs. Symbols are sorted, so that equal ones are side by side;
- * what is kept of the counts does not depend on any order and is what the host keeps (lib/dtans_histogram.c). */
+/* Format dtans encoded on the GPU: row lengths, and how often each symbol occurs. Symbols are sorted, so that equal ones are side
+ * by side; what is kept of the counts does not depend on any order and is what the host keeps (lib/dtans_histogram.c). */
 #include "dtans_source.cuh"
 
 #include "cub.cuh"
@@ -68,9 +68,11 @@ static __global__ void keep_kernel(const typename MAKER::key *keys, const int *c
 
 /* ---- sorting and counting ---- */
 
-template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes, cub::DoubleBuffer<KEY> &keys, int64_t n, cudaStream_t stream)
+template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes, cub::DoubleBuffer<KEY> &keys, int64_t n,
+                                                     cudaStream_t stream)
 {
-  if constexpr (std::is_same<KEY, pair_key>::value) return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, pair_parts(), stream);
+  if constexpr (std::is_same<KEY, pair_key>::value) return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, pair_parts(),
+                                                                                          stream);
   else return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, 0, (int)sizeof(KEY) * 8, stream);
 }
 
@@ -82,14 +84,16 @@ template <typename KEY> struct count_memory {
   void *work;
 };
 
-template <typename KEY> static macko_status open_memory(int64_t nnz, count_memory<KEY> *m, size_t *work, cudaStream_t stream, macko_error *err)
+template <typename KEY> static macko_status open_memory(int64_t nnz, count_memory<KEY> *m, size_t *work, cudaStream_t stream,
+                                                        macko_error *err)
 {
   const char *what = "counting symbols";
   size_t sorting = 0, counting = 0;
   cub::DoubleBuffer<KEY> keys((KEY *)NULL, (KEY *)NULL);
   cudaError_t error = sort_keys(NULL, &sorting, keys, nnz, stream);
   if (!error)
-    error = cub::DeviceRunLengthEncode::Encode(NULL, counting, (KEY *)NULL, (KEY *)NULL, (int *)NULL, (int *)NULL, (int)nnz, stream);
+    error = cub::DeviceRunLengthEncode::Encode(NULL, counting, (KEY *)NULL, (KEY *)NULL, (int *)NULL, (int *)NULL, (int)nnz,
+                                               stream);
   if (error) return macko_cuda_status(error, what, err);
   *work = (sorting > counting ? sorting : counting) + 1;
   macko_status s = MACKO_OK;
@@ -117,7 +121,8 @@ static cudaError_t fetch_kept(const macko_dtans_count *kept, int used, macko_dta
 }
 
 template <typename MAKER>
-static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, cudaStream_t stream, macko_dtans_found *found, macko_error *err)
+static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, cudaStream_t stream, macko_dtans_found *found,
+                               macko_error *err)
 {
   typedef typename MAKER::key KEY;
   count_memory<KEY> m = {};
@@ -130,13 +135,15 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
   cub::DoubleBuffer<KEY> keys(m.keys[0], m.keys[1]);
   cudaError_t error = sort_keys(m.work, &work, keys, nnz, stream);
   if (!error)
-    error = cub::DeviceRunLengthEncode::Encode(m.work, work, keys.Current(), keys.Alternate(), m.counts, m.numbers, (int)nnz, stream);
+    error = cub::DeviceRunLengthEncode::Encode(m.work, work, keys.Current(), keys.Alternate(), m.counts, m.numbers, (int)nnz,
+                                               stream);
   if (!error) error = cudaMemsetAsync(m.numbers + 1, 0, sizeof(int), stream);
   if (!error) error = cudaMemcpyAsync(numbers, m.numbers, sizeof(int), cudaMemcpyDeviceToHost, stream);
   if (!error) error = cudaStreamSynchronize(stream);
   if (!error) {
     found->forgotten = numbers[0] >= macko_dtans_distinct(nnz);
-    keep_kernel<MAKER><<<blocks_for(numbers[0], THREADS), THREADS, 0, stream>>>(keys.Alternate(), m.counts, numbers[0], !found->forgotten,
+    keep_kernel<MAKER><<<blocks_for(numbers[0], THREADS), THREADS, 0, stream>>>(keys.Alternate(), m.counts, numbers[0],
+                                                                                !found->forgotten,
                                                                               nnz, m.kept, m.numbers + 1);
     error = cudaMemcpyAsync(numbers + 1, m.numbers + 1, sizeof(int), cudaMemcpyDeviceToHost, stream);
   }
@@ -151,8 +158,8 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
   return macko_cuda_status(error ? error : cudaGetLastError(), "counting symbols", err);
 }
 
-extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t nnz, macko_dtans_part part, int relative, cudaStream_t stream,
-                                                 macko_dtans_found *found, macko_error *err)
+extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t nnz, macko_dtans_part part, int relative,
+                                                 cudaStream_t stream, macko_dtans_found *found, macko_error *err)
 {
   device_csr a = source_of(csr, relative);
   int wide = a.value_type == MACKO_F64;
@@ -160,7 +167,8 @@ extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t n
   if (part == MACKO_DTANS_VALUES)
     return wide ? count_keys<value_maker<uint64_t>>(a, nnz, true, stream, found, err)
                 : count_keys<value_maker<uint32_t>>(a, nnz, true, stream, found, err);
-  return wide ? count_keys<pair_maker>(a, nnz, false, stream, found, err) : count_keys<small_pair_maker>(a, nnz, false, stream, found, err);
+  return wide ? count_keys<pair_maker>(a, nnz, false, stream, found, err) : count_keys<small_pair_maker>(a, nnz, false, stream,
+                                                                                                         found, err);
 }
 
 extern "C" void macko_dtans_drop_found(macko_dtans_found *found)
@@ -200,7 +208,8 @@ static __global__ void longest_kernel(device_csr a, unsigned *longest)
   if (threadIdx.x % 32 == 0) atomicMax(longest, length);
 }
 
-extern "C" macko_status macko_dtans_lengths_device(const macko_csr *csr, macko_type type, void *lengths, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_lengths_device(const macko_csr *csr, macko_type type, void *lengths, cudaStream_t stream,
+                                                   macko_error *err)
 {
   lengths_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), type, lengths);
   return macko_cuda_status(cudaGetLastError(), "counting row lengths", err);

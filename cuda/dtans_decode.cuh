@@ -1,5 +1,5 @@
-/* Format dtans on the device: one warp decodes a slice, a lane its rows (arXiv 2603.01915, section IV). Looked up by slot are only ids,
- * so that lanes with different slots of one symbol meet at the same entry, which shared memory serves at once. */
+/* Format dtans on the device: one warp decodes a slice, a lane its rows (arXiv 2603.01915, section IV). Looked up by slot are
+ * only ids, so that lanes with different slots of one symbol meet at the same entry, which shared memory serves at once. */
 #ifndef MACKO_DTANS_DECODE_CUH
 #define MACKO_DTANS_DECODE_CUH
 
@@ -107,8 +107,8 @@ MACKO_DEVICE void unpack(const uint32_t w[MACKO_DTANS_WORDS], uint32_t slots[MAC
   slots[4] = w[1] >> 16, slots[5] = __funnelshift_r(w[1], w[2], 28), slots[6] = w[2] >> 8, slots[7] = w[2] >> 20;
 }
 
-/* Returns the digits of slots begin .. end - 1; true: *word has come out of them. Powers of two: digits are bits, so D grows from its
- * last one at the top of a word, a funnel shift a digit, and r is a count of bits. */
+/* Returns the digits of slots begin .. end - 1; true: *word has come out of them. Powers of two: digits are bits, so D grows from
+ * its last one at the top of a word, a funnel shift a digit, and r is a count of bits. */
 template <int POWERS>
 MACKO_DEVICE bool return_group(warp_stream *s, const uint32_t *slots, const uint32_t *codes, int begin, int end, uint32_t *word)
 {
@@ -137,14 +137,16 @@ MACKO_DEVICE bool return_group(warp_stream *s, const uint32_t *slots, const uint
 
 /* The words of the next segment, of which a lane has `left` nonzeros. */
 template <int POWERS, int DOMAINS, int GROUPS>
-MACKO_DEVICE void advance(warp_stream *s, const uint32_t slots[MACKO_DTANS_SEGMENT], const uint32_t codes[MACKO_DTANS_SEGMENT], int left)
+MACKO_DEVICE void advance(warp_stream *s, const uint32_t slots[MACKO_DTANS_SEGMENT], const uint32_t codes[MACKO_DTANS_SEGMENT],
+                          int left)
 {
 #pragma unroll
   for (int q = 0; q < MACKO_DTANS_WORDS; q++) {
     bool need = has_word<DOMAINS>(left, q);
     uint32_t word = 0;
     if (q < GROUPS)
-      need &= !return_group<POWERS>(s, slots, codes, q ? macko_dtans_group_end(GROUPS, q - 1) : 0, macko_dtans_group_end(GROUPS, q), &word);
+      need &= !return_group<POWERS>(s, slots, codes, q ? macko_dtans_group_end(GROUPS, q - 1) : 0,
+                                    macko_dtans_group_end(GROUPS, q), &word);
     s->words[q] = s->load(need, word);
   }
 }
@@ -194,7 +196,8 @@ struct segment_reader {
 
   /* Eight gaps, values or pairs of one domain, of which a lane has `left`, and no lane more than `most`. */
   template <int POWERS, int GAP, int VALUE, typename ENTRY, typename SUM>
-  __device__ __forceinline__ void read(const shared_table<POWERS, ENTRY> &t, int type, int left, int most, uint32_t gap[8], SUM value[8])
+  __device__ __forceinline__ void read(const shared_table<POWERS, ENTRY> &t, int type, int left, int most, uint32_t gap[8],
+                                       SUM value[8])
   {
     unpack(stream.words, slots);
 #pragma unroll
@@ -215,8 +218,8 @@ struct segment_reader {
 
   /* Four nonzeros of a stream of two domains. */
   template <typename SUM>
-  __device__ __forceinline__ void read_both(const shared_table<0, gap_entry> &gaps, const shared_table<0, value_entry<SUM>> &values, int type,
-                                            int left, uint32_t gap[4], SUM value[4])
+  __device__ __forceinline__ void read_both(const shared_table<0, gap_entry> &gaps, const shared_table<0,
+                                            value_entry<SUM>> &values, int type, int left, uint32_t gap[4], SUM value[4])
   {
     unpack(stream.words, slots);
 #pragma unroll

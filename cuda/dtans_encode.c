@@ -1,6 +1,6 @@
-/* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the host's planner
- * (lib/dtans_plan.c, lib/dtans_table.c), which gets counts, row lengths and the rows of its sample from here, so that the bytes are those
- * of macko_encode. */
+/* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the host's
+ * planner (lib/dtans_plan.c, lib/dtans_table.c), which gets counts, row lengths and the rows of its sample from here, so that the
+ * bytes are those of macko_encode. */
 #include "dtans_rows.h"
 
 #include <stdlib.h>
@@ -66,7 +66,8 @@ static macko_status add_starts(encoder *e, const char *name, int64_t last, macko
 /* ---- streams ---- */
 
 /* A table to the device; *memory is freed by the caller when the stream has passed. */
-static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_dtans_code_table *out, void **memory, macko_error *err)
+static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_dtans_code_table *out, void **memory,
+                                 macko_error *err)
 {
   size_t symbols = (size_t)t->symbols * sizeof *t->symbol, first = (size_t)(t->symbols + 1) * sizeof *t->first;
   size_t index = (size_t)(t->index_mask + 1) * sizeof *t->index;
@@ -132,10 +133,12 @@ static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_
   void *values, *dict, *memory = NULL;
   macko_status s = add_on_device(e, "values", plan->stored_type, e->nnz, &values, err);
   if (!s && plan->table) s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
-  if (!s && plan->table) s = macko_device_alloc(plan->table * (int64_t)(sizeof *d.first + sizeof *d.codes), "a dictionary", &memory, err);
+  if (!s && plan->table) s = macko_device_alloc(plan->table * (int64_t)(sizeof *d.first + sizeof *d.codes), "a dictionary",
+                                                &memory, err);
   if (!s && plan->table) {
     dict = add(e, "dict", e->a->value_type, plan->table, NULL);
-    if (dict) s = macko_dtans_fill_dictionary(e->a, &e->job, &e->rows.found[MACKO_DTANS_VALUES], memory, &d, dict, e->stream, err);
+    if (dict) s = macko_dtans_fill_dictionary(e->a, &e->job, &e->rows.found[MACKO_DTANS_VALUES], memory, &d, dict, e->stream,
+                                              err);
     else s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)plan->table);
   }
   if (!s) s = macko_dtans_values_device(e->a, &e->job, &d, plan->stored_type, values, e->stream, err);

@@ -1,5 +1,5 @@
-/* Format dtans encoded where the matrix is: what cuda/dtans_encode.c asks of the kernels in cuda/dtans_count.cu and cuda/dtans_code.cu.
- * Arrays of a csr are in device memory; its rows are sorted and its entries fit 32-bit counts. */
+/* Format dtans encoded where the matrix is: what cuda/dtans_encode.c asks of the kernels in cuda/dtans_count.cu and
+ * cuda/dtans_code.cu. Arrays of a csr are in device memory; its rows are sorted and its entries fit 32-bit counts. */
 #ifndef MACKO_DTANS_ENCODE_H
 #define MACKO_DTANS_ENCODE_H
 
@@ -27,14 +27,15 @@ macko_status macko_dtans_count_device(const macko_csr *a, int64_t nnz, macko_dta
 void macko_dtans_drop_found(macko_dtans_found *found);
 
 /* Entries of each row, in that type, into device memory. */
-macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, void *lengths, cudaStream_t stream, macko_error *err);
+macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, void *lengths, cudaStream_t stream,
+                                        macko_error *err);
 
 /* The most entries of a row. Waits for the stream. */
 macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
 
 /* Whether any row has another length than these, which are in device memory. Waits for the stream. */
-macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ, cudaStream_t stream,
-                                         macko_error *err);
+macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ,
+                                         cudaStream_t stream, macko_error *err);
 
 /* A table in device memory, as lib/dtans_table.c has made it. */
 typedef struct {
@@ -70,13 +71,13 @@ typedef struct {
   const uint16_t *codes;     /* of each of them, in the order of their first appearance */
 } macko_dtans_dictionary;
 
-/* Sets *d from the values that were found, and dict (found->distinct_count elements on the host) to them in the order in which they
- * appear. memory: 10 bytes of device memory a value, which *d uses. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
-macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found, void *memory,
-                                         macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err);
+/* Sets *d from the values that were found, and dict (found->distinct_count elements on the host) to them in the order in which
+ * they appear. memory: 10 bytes of device memory a value, which *d uses. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found,
+                                         void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err);
 
-/* Values beside gaps, in the order of the slices; starts as in the job. As they are, converted, or as codes; values NULL: writes only
- * where values appear first. */
+/* Values beside gaps, in the order of the slices; starts as in the job. As they are, converted, or as codes; values NULL: writes
+ * only where values appear first. */
 macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
                                        macko_type stored, void *values, cudaStream_t stream, macko_error *err);
 
@@ -86,16 +87,17 @@ macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_
 
 /* The tables of symbols as the multiply looks them up; *tables has the sections of symbols and slots on the host. Errors: as
  * macko_to_device. */
-macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream, macko_error *err);
+macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
+                                        macko_error *err);
 
-/* A matrix of format dtans from a csr of nnz entries that kernels can read. Errors: UNSUPPORTED and LIMIT for what the host must do, or
- * refuse; OUT_OF_MEMORY, DEVICE. */
+/* A matrix of format dtans from a csr of nnz entries that kernels can read. Errors: UNSUPPORTED and LIMIT for what the host must
+ * do, or refuse; OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
                                        macko_device_matrix **device, macko_error *err);
 
-/* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the place of
- * *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it, also to say what
- * is wrong, and nothing has changed. Errors: DEVICE. */
+/* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the
+ * place of *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it,
+ * also to say what is wrong, and nothing has changed. Errors: DEVICE. */
 macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_device_matrix *d, cudaStream_t stream,
                                         macko_device_matrix **fresh, int *done, macko_error *err);
 

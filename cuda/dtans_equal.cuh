@@ -1,12 +1,13 @@
-/* Format dtans on the device where every symbol has 256 slots, as a matrix of few symbols gets. The id of a slot is its upper 4 bits and
- * the digit its lower 8; four digits make a word, so that words 0 and 1 of a segment are always the digits of the segment before it, in
- * order, and d and r never change. */
+/* Format dtans on the device where every symbol has 256 slots, as a matrix of few symbols gets. The id of a slot is its upper 4
+ * bits and the digit its lower 8; four digits make a word, so that words 0 and 1 of a segment are always the digits of the
+ * segment before it, in order, and d and r never change. */
 #ifndef MACKO_DTANS_EQUAL_CUH
 #define MACKO_DTANS_EQUAL_CUH
 
 #include "dtans_slice.cuh"
 
-/* The upper 4 bits of slot k of a segment lie in one word, and those of all 8 at different places of it: here they are put together. */
+/* The upper 4 bits of slot k of a segment lie in one word, and those of all 8 at different places of it: here they are put
+ * together. */
 MACKO_DEVICE uint32_t equal_ids(const uint32_t w[MACKO_DTANS_WORDS])
 {
   return (w[0] & 0x00f00f00) | (w[1] & 0x0f00f00f) | (w[2] & 0xf00f00f0);
@@ -58,7 +59,8 @@ struct equal_slice {
   int length, longest, shortest; /* of the lane's row; of all rows */
 };
 
-/* The next word of each lane whose segment, of which `left` entries are there or will be, has word q; most and least: of all lanes. */
+/* The next word of each lane whose segment, of which `left` entries are there or will be, has word q; most and least: of all
+ * lanes. */
 MACKO_DEVICE uint32_t equal_load(equal_slice *s, int q, int left, int most, int least)
 {
   const int fewest = q == 0 ? 0 : q == 1 ? 2 : 5;
@@ -89,7 +91,8 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
   bool escapes;
 
   /* Gaps and values of a segment; of a lane's entries `left` are still to come, and of no lane's more than `most`. */
-  __device__ __forceinline__ void decode(const dtans_matrix &a, int left, int most, equal_slice *s, uint32_t gap[8], SUM value[8]) const
+  __device__ __forceinline__ void decode(const dtans_matrix &a, int left, int most, equal_slice *s, uint32_t gap[8],
+                                         SUM value[8]) const
   {
     uint32_t ids = equal_ids(s->words), x = ids ^ escape;
 #pragma unroll
@@ -105,7 +108,8 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
     stream.next = s->next;
 #pragma unroll
     for (int k = 0; k < 8; k++)
-      load_escape<1, KIND == MACKO_DTANS_JOINT>(&stream, k < left && (x >> equal_place(k) & 15) == 0, a.value_type, gap + k, value + k);
+      load_escape<1, KIND == MACKO_DTANS_JOINT>(&stream, k < left && (x >> equal_place(k) & 15) == 0, a.value_type, gap + k,
+                                                value + k);
     s->next = stream.next;
   }
 

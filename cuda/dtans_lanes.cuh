@@ -9,12 +9,14 @@
 template <int KIND, typename SUM, int POWERS> struct tables_of;
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_JOINT, SUM, POWERS> {
   shared_table<POWERS, pair_entry<SUM>> pairs;
-  static int bytes(const dtans_matrix &a) { return shared_table<POWERS, pair_entry<SUM>>::bytes(a.table[0].symbols, a.table[0].id_bytes); }
+  static int bytes(const dtans_matrix &a) { return shared_table<POWERS, pair_entry<SUM>>::bytes(a.table[0].symbols,
+                                                                                                a.table[0].id_bytes); }
   __device__ void fill(const dtans_matrix &a, char *memory) { pairs.fill(a.table[0], memory); }
 };
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_BESIDE, SUM, POWERS> {
   shared_table<POWERS, gap_entry> gaps;
-  static int bytes(const dtans_matrix &a) { return shared_table<POWERS, gap_entry>::bytes(a.table[0].symbols, a.table[0].id_bytes); }
+  static int bytes(const dtans_matrix &a) { return shared_table<POWERS, gap_entry>::bytes(a.table[0].symbols,
+                                                                                          a.table[0].id_bytes); }
   __device__ void fill(const dtans_matrix &a, char *memory) { gaps.fill(a.table[0], memory); }
 };
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_SPLIT, SUM, POWERS> {
@@ -44,13 +46,14 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
     slot = place.start[1];
   }
 
-  __device__ __forceinline__ void read(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values, int left,
-                                       int most, uint32_t gap[N], SUM value[N])
+  __device__ __forceinline__ void read(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
+                                       int left, int most, uint32_t gap[N], SUM value[N])
   {
     if constexpr (KIND == MACKO_DTANS_PAPER) r[0].read_both(t.gaps, t.values, a.value_type, left, gap, value);
     else if constexpr (KIND == MACKO_DTANS_JOINT) r[0].template read<POWERS, 1, 1>(t.pairs, a.value_type, left, most, gap, value);
     else r[0].template read<POWERS, 1, 0>(t.gaps, a.value_type, left, most, gap, value);
-    if constexpr (KIND == MACKO_DTANS_SPLIT) r[STREAMS - 1].template read<POWERS, 0, 1>(t.values, a.value_type, left, most, gap, value);
+    if constexpr (KIND == MACKO_DTANS_SPLIT) r[STREAMS - 1].template read<POWERS, 0, 1>(t.values, a.value_type, left, most, gap,
+                                                                                        value);
     if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, __all_sync(MACKO_EVERY_LANE, left >= 8), &slot, value);
   }
 
@@ -109,8 +112,10 @@ struct lane_rows {
   int shift;      /* where in it */
 };
 
-/* On to the next row that has entries; they begin behind the `done` ones of this segment. 0 goes to y for rows without entries. */
-template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &a, const device_vectors &v, int done, lane_rows *w)
+/* On to the next row that has entries; they begin behind the `done` ones of this segment. 0 goes to y for rows without
+ * entries. */
+template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &a, const device_vectors &v, int done,
+                                                            lane_rows *w)
 {
   for (w->row += WARP; w->row < w->past; w->row += WARP) {
     uint32_t length = length_in(a, w->ahead, w->shift);
@@ -125,7 +130,8 @@ template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &
 }
 
 /* Sets the lane to its first row that has entries; returns how many it has in all. */
-template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &a, const device_vectors &v, int64_t slice, int lane, lane_rows *w)
+template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &a, const device_vectors &v, int64_t slice,
+                                                            int lane, lane_rows *w)
 {
   int count = 0;
   w->first = slice * a.rows * WARP;
@@ -142,8 +148,8 @@ template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &
 
 /* N entries of a lane of several rows, or as many as are left of it. */
 template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
-MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v, uint32_t gap[N], const SUM value[N], int count, lane_rows *w,
-                                  SUM sum[GROUP])
+MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v, uint32_t gap[N], const SUM value[N], int count,
+                                  lane_rows *w, SUM sum[GROUP])
 {
 #pragma unroll
   for (int i = 0; i < N; i++) {

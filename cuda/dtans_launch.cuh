@@ -1,4 +1,5 @@
-/* Format dtans on the device: from a product to a kernel. Each kind of streams has a file of its own, as its kernels take long to compile. */
+/* Format dtans on the device: from a product to a kernel. Each kind of streams has a file of its own, as its kernels take long to
+ * compile. */
 #ifndef MACKO_DTANS_LAUNCH_CUH
 #define MACKO_DTANS_LAUNCH_CUH
 
@@ -24,7 +25,8 @@ static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, G
   t.fill(a, (char *)memory);
   __syncthreads();
   if (!ONE_ROW) {
-    for (; slice < a.count; slice += warps) multiply_lanes<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, slice, lane);
+    for (; slice < a.count; slice += warps) multiply_lanes<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, slice,
+                                                                                                     lane);
     return;
   }
   if (slice >= a.count) return;

@@ -1,5 +1,5 @@
-/* Format dtans encoded on the GPU: what the host's planner asks of a csr in device memory, which is counts, the rows of its sample
- * and distinct values. */
+/* Format dtans encoded on the GPU: what the host's planner asks of a csr in device memory, which is counts, the rows of its
+ * sample and distinct values. */
 #include "dtans_rows.h"
 
 #include <stdlib.h>

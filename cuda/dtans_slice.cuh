@@ -1,4 +1,5 @@
-/* Format dtans on the device: what all kernels share, which is a matrix, where its slices are, its sums and the values beside gaps. */
+/* Format dtans on the device: what all kernels share, which is a matrix, where its slices are, its sums and the values beside
+ * gaps. */
 #ifndef MACKO_DTANS_SLICE_CUH
 #define MACKO_DTANS_SLICE_CUH
 
@@ -18,7 +19,8 @@ struct dtans_matrix {
   double value;
 };
 
-/* Lengths are loaded as words, whatever their type: a lane's rows are 32 apart, so it always finds them at the same place of a word. */
+/* Lengths are loaded as words, whatever their type: a lane's rows are 32 apart, so it always finds them at the same place of a
+ * word. */
 MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
 {
   return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
@@ -57,11 +59,11 @@ MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
 
 /* ---- sums ---- */
 
-/* N entries of one row, or `count` where fewer are left of it, of which no lane has more than `most`: all loads of x are under way
- * together. WHOLE: all lanes have N. */
+/* N entries of one row, or `count` where fewer are left of it, of which no lane has more than `most`: all loads of x are under
+ * way together. WHOLE: all lanes have N. */
 template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
-MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, int most, uint32_t *col,
-                                  SUM sum[GROUP])
+MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, int most,
+                                  uint32_t *col, SUM sum[GROUP])
 {
   uint32_t cols[N];
 #pragma unroll
@@ -85,7 +87,8 @@ MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N]
 /* ---- values beside the gaps ---- */
 
 /* Values of eight nonzeros, of which a lane has `left`; whole: all lanes have eight. *slot goes on to the next eight. */
-template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_values &values, int left, bool whole, int64_t *slot, SUM value[8])
+template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_values &values, int left, bool whole, int64_t *slot,
+                                                                 SUM value[8])
 {
   if (whole) {
     int64_t at = *slot + threadIdx.x % WARP;
@@ -117,7 +120,8 @@ MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int 
 }
 
 template <typename SUM>
-MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot, SUM value[8])
+MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot,
+                              SUM value[8])
 {
   if (!values.stream) {
 #pragma unroll

@@ -1,5 +1,6 @@
-/* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do (layout
- * paper, new values under codec joint, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+/* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do
+ * (layout paper, new values under codec joint, rows that are unsorted or hold duplicates, errors that name a place) goes there
+ * and back. */
 #include "dtans_encode.h"
 #include "encoder.h"
 

@@ -112,15 +112,15 @@ typedef struct {
 /* Empties the set, then puts all values in; *used goes beyond MACKO_DICT_LIMIT where there is no room. */
 cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *dictionary, cudaStream_t stream);
 
-/* The same for the pairs of codec joint in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are more,
- * used[1] is 1 where a gap has more than 16 bits. An
+/* The same for the pairs of codec joint in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are
+ * more, used[1] is 1 where a gap has more than 16 bits. An
  * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
 enum { MACKO_PAIR_SHIFT = 19 };
 cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
                                 const macko_device_dictionary *pairs, cudaStream_t stream);
 
-/* Ranks of what the stream of *d holds codes for, in the order in which the host would meet them: elements of *dictionary, which are
- * values, or under codec joint pairs with slots of *values. */
+/* Ranks of what the stream of *d holds codes for, in the order in which the host would meet them: elements of *dictionary, which
+ * are values, or under codec joint pairs with slots of *values. */
 cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
                               const macko_device_dictionary *values, cudaStream_t stream);
 

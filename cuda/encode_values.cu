@@ -129,8 +129,8 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 
 /* ---- the stream ---- */
 
-/* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained: the
- * gap before the entry is that of its pair. */
+/* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained:
+ * the gap before the entry is that of its pair. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
 {

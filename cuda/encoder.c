@@ -344,7 +344,8 @@ static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const u
 
 /* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
  * host's is. */
-static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set, macko_error *err)
+static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                    macko_error *err)
 {
   const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   int64_t count = 0;

@@ -27,8 +27,8 @@ static macko_status prepare_table(macko_device_matrix *d, const macko_matrix *ho
     t->as_f64 = (double *)memory;
     t->as_f32 = f32 ? (float *)(t->as_f64 + entries) : NULL;
   }
-  convert_kernel<<<(unsigned)((entries + 255) / 256), 256, 0, stream>>>(macko_device_data(d, "dict"), d->m.value_type, (int)entries,
-                                                                        t->as_f64, t->as_f32);
+  convert_kernel<<<(unsigned)((entries + 255) / 256), 256, 0, stream>>>(macko_device_data(d, "dict"), d->m.value_type,
+                                                                        (int)entries, t->as_f64, t->as_f32);
   return macko_cuda_status(cudaGetLastError(), "converting the table of values", err);
 }
 
@@ -36,7 +36,8 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
 {
   device_macko *own = (device_macko *)d->own;
   if (!own) {
-    if (!(own = (device_macko *)calloc(1, sizeof *own))) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
+    if (!(own = (device_macko *)calloc(1, sizeof *own))) return macko_fail(err, MACKO_OUT_OF_MEMORY,
+                                                                           "no memory for a device matrix");
     d->own = own;
     /* New values leave the rows as they are. */
     macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? MACKO_OK : macko_rows_prepare(&own->rows, host, stream, err);
@@ -48,7 +49,8 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
 
 static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
-  return d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_multiply(d, p, stream, err) : macko_rows_multiply(d, p, stream, err);
+  return d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_multiply(d, p, stream, err) : macko_rows_multiply(d, p, stream,
+                                                                                                                 err);
 }
 
 static void destroy(macko_device_matrix *d)

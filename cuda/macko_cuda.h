@@ -1,8 +1,8 @@
 /* macko on NVIDIA GPUs: a compressed matrix is uploaded once and multiplies vectors that stay on the device.
  *
  * The conventions of macko.h hold. A stream is CUDA's (cudaStream_t is struct CUstream_st *; NULL is the default stream); work is
- * queued on it and the host does not wait, unless a function says otherwise. CUDA's own failures are MACKO_DEVICE with CUDA's words. A
- * device matrix belongs to the device that was current when it was made. */
+ * queued on it and the host does not wait, unless a function says otherwise. CUDA's own failures are MACKO_DEVICE with CUDA's
+ * words. A device matrix belongs to the device that was current when it was made. */
 #ifndef MACKO_CUDA_H
 #define MACKO_CUDA_H
 
@@ -19,71 +19,76 @@ typedef struct macko_device_matrix macko_device_matrix;
 /* Number of GPUs that can be used; 0 without a GPU or driver, with the reason in *err (may be NULL). */
 int macko_cuda_devices(macko_error *err);
 
-/* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go before
- * the stream has passed the copies. *device is new and freed with macko_device_destroy.
- * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a format
- * without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread), DEVICE. */
+/* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go
+ * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
+ * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
+ * format without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread),
+ * DEVICE. */
 macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
-/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_to_device would give of the same
- * arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix is made; work
- * queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as everywhere.
- * Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do not repeat; format
- * dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
+/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_to_device would give
+ * of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix
+ * is made; work queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as
+ * everywhere. Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do
+ * not repeat; format dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
  * duplicates, are copied to the host and encoded there, and so are entries beyond 2^31 - 9 of format dtans.
  * Errors: as macko_encode and macko_to_device. */
 macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
 
 /* The matrix in host memory: new, and freed with macko_destroy. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
-macko_status macko_device_fetch(const macko_device_matrix *device, struct CUstream_st *stream, macko_matrix **matrix, macko_error *err);
+macko_status macko_device_fetch(const macko_device_matrix *device, struct CUstream_st *stream, macko_matrix **matrix,
+                                macko_error *err);
 
 /* As macko_get_info of the matrix in host memory; reason is owned by the device matrix. */
 void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
 
-/* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix is the
- * matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
+/* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix
+ * is the matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
  * Errors: as macko_to_device and macko_encode. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
                                         macko_error *err);
 
-/* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on the
- * same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which happens
- * when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as macko_to_device; the old values stay then. */
+/* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on
+ * the same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which
+ * happens when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as
+ * macko_to_device; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
 /* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern: what macko_refresh and
- * macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are read until this returns; a transpose, if
- * there is one, is built anew on the host. Errors: as macko_refresh and macko_to_device; the old values stay then, unless the device failed. */
+ * macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are read until this returns; a
+ * transpose, if there is one, is built anew on the host. Errors: as macko_refresh and macko_to_device; the old values stay then,
+ * unless the device failed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
                                       macko_error *err);
 
-/* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64,
- * MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y, alpha = 0 does not
- * read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a CUDA graph can capture
- * it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
+/* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is
+ * MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y,
+ * alpha = 0 does not read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a
+ * CUDA graph can capture it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
  * Any number of streams may multiply with one device matrix at once, but for format csr and layouts row and paper of macko, whose
  * work space needs its multiplies in order.
  * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */
-macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k, double alpha,
-                                   const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
+macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
+                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
                                    macko_error *err);
 
 /* The entries (i, i), i < nrows, into diagonal, nrows doubles in device memory; 0 where there is none. Queued like a multiply.
  * Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
-macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream, macko_error *err);
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream,
+                                   macko_error *err);
 
-/* to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes: what a rank of a distributed matrix sends of its vector. x and indices
- * are in device memory; to may also be pinned host memory, which saves the copy. Queued like a multiply. The indices are not checked.
- * Errors: INVALID_ARGUMENT, DEVICE. */
+/* to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes: what a rank of a distributed matrix sends of its vector. x and
+ * indices are in device memory; to may also be pinned host memory, which saves the copy. Queued like a multiply. The indices are
+ * not checked. Errors: INVALID_ARGUMENT, DEVICE. */
 macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
                                  struct CUstream_st *stream, macko_error *err);
 
-/* y[indices[i]] += from[i] for i < n, of type MACKO_F64 or MACKO_F32, everything in device memory; no index may occur twice. Queued
- * like a multiply. The indices are not checked. For a matrix most of whose rows are empty: multiply with the others, then add.
- * Errors: INVALID_ARGUMENT, DEVICE. */
+/* y[indices[i]] += from[i] for i < n, of type MACKO_F64 or MACKO_F32, everything in device memory; no index may occur twice.
+ * Queued like a multiply. The indices are not checked. For a matrix most of whose rows are empty: multiply with the others, then
+ * add. Errors: INVALID_ARGUMENT, DEVICE. */
 macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
                                  struct CUstream_st *stream, macko_error *err);
 

@@ -93,8 +93,8 @@ static __device__ __forceinline__ uint32_t shift_left(uint32_t n, uint32_t by)
   return shifted;
 }
 
-/* A lane's codes of a part, a byte each. Bit MARK e of marks: entry e has a long gap, listed from number `gap` on; where these are
- * far, they are not in the words. */
+/* A lane's codes of a part, a byte each. Bit MARK e of marks: entry e has a long gap, listed from number `gap` on; where these
+ * are far, they are not in the words. */
 template <int BITS> struct near_codes {
   static constexpr int MARK = BITS == 4 ? 4 : 1;
   static constexpr uint32_t ESCAPE = (1u << BITS) - 1, ONES = 0x01010101u;

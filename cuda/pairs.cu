@@ -23,9 +23,9 @@ template <typename SUM> struct wide_table {
   }
 };
 
-/* In a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as many turns as
- * they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies of the table did not
- * help). */
+/* In a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as many turns
+ * as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies of the table
+ * did not help). */
 template <typename SUM> struct narrow_table {
   const uint32_t *at;
   __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
@@ -106,8 +106,8 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const P
 
 /* Answers the lane's row. */
 template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table, int narrow,
-                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table,
+                                                    int narrow, const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
                                                     SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;

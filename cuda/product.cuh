@@ -11,7 +11,8 @@ enum { MACKO_DEVICE_GROUP = 4 };
 static inline device_vectors vectors_from(const macko_product *p, int64_t j)
 {
   int64_t size = macko_type_bytes(p->vector_type);
-  return {(const char *)p->x + j * p->ldx * size, (char *)p->y + j * p->ldy * size, p->ldx, p->ldy, p->alpha, p->beta, p->vector_type};
+  return {(const char *)p->x + j * p->ldx * size, (char *)p->y + j * p->ldy * size, p->ldx, p->ldy, p->alpha, p->beta,
+          p->vector_type};
 }
 
 /* Tables of a dictionary in the types of accumulators. */
@@ -53,7 +54,8 @@ static void run_groups(const LAUNCH &launch, const device_values &values, const 
 {
   for (int64_t j = 0; j < p->k;) {
     device_vectors v = vectors_from(p, j);
-    if (p->k - j >= MACKO_DEVICE_GROUP) launch.template run<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(values, v), j += MACKO_DEVICE_GROUP;
+    if (p->k - j >= MACKO_DEVICE_GROUP) launch.template run<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(values,
+                                                                                                     v), j += MACKO_DEVICE_GROUP;
     else launch.template run<STORED, VECTOR, SUM, 1>(values, v), j++;
   }
 }

@@ -1,6 +1,6 @@
-/* Layout slice: one warp a slice, one lane a row; several warps a slice where there are too few slices to fill the GPU. Everything
- * about a slice but its rows' own numbers is the same for the warp, so no branch diverges. Steps are taken several at a time, so that
- * as many loads are in flight. */
+/* Layout slice: one warp a slice, one lane a row; several warps a slice where there are too few slices to fill the GPU.
+ * Everything about a slice but its rows' own numbers is the same for the warp, so no branch diverges. Steps are taken several at
+ * a time, so that as many loads are in flight. */
 #include "slices.cuh"
 
 /* Values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads in flight at once. */
@@ -106,12 +106,12 @@ static __device__ __forceinline__ void walk(const device_values &values, const S
   const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
   int col = base, k = from;
   if constexpr (BITS != 0) col += skip_gaps<BITS>(gaps, from, lane); /* uniform slices list distances, not gaps */
-  /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What is
-   * narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
+  /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What
+   * is narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
   if constexpr (STORED != MACKO_F64)
     for (; k + STEPS <= to; k += STEPS)
-      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(values, table, v, s, start, gaps, lane, base, length, k, STEPS, to, &col,
-                                                             sum);
+      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(values, table, v, s, start, gaps, lane, base, length, k, STEPS, to,
+                                                             &col, sum);
   for (; k < to; k += STEPS)
     add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(values, table, v, s, start, gaps, lane, base, length, k,
                                                            min(STEPS, to - k), to, &col, sum);
@@ -244,12 +244,14 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
   }
 }
 
-template <int VALUE, int VECTOR> static void start_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
+template <int VALUE, int VECTOR> static void start_stencils(const slices &a, int type, const macko_product *p,
+                                                            cudaStream_t stream)
 {
   for (int64_t j = 0; j < p->k;) {
     device_vectors v = vectors_from(p, j);
     if (p->k - j >= MACKO_DEVICE_GROUP)
-      stencil_kernel<VALUE, VECTOR, MACKO_DEVICE_GROUP><<<blocks_for(a.count), THREADS, 0, stream>>>(a, type, v), j += MACKO_DEVICE_GROUP;
+      stencil_kernel<VALUE, VECTOR, MACKO_DEVICE_GROUP><<<blocks_for(a.count), THREADS, 0, stream>>>(a, type,
+                                                                                                     v), j += MACKO_DEVICE_GROUP;
     else stencil_kernel<VALUE, VECTOR, 1><<<blocks_for(a.count), THREADS, 0, stream>>>(a, type, v), j++;
   }
 }
@@ -282,7 +284,8 @@ struct slice_launch {
 
 /* ---- the diagonal ---- */
 
-static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, const uint32_t *pair_gaps, int type,
+static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, const uint32_t *pair_gaps,
+                                                                  int type,
                                                                       double *diagonal)
 {
   int64_t position = (int64_t)blockIdx.x * THREADS + threadIdx.x, slice = position / MACKO_SLICE_ROWS;
@@ -300,7 +303,8 @@ static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, devi
     }
   } else {
     int length = s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
-    int64_t base = (int64_t)s.base + lane + macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane), col = base;
+    int64_t base = (int64_t)s.base + lane + macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes,
+                                                              lane), col = base;
     for (int k = 0; k < length; k++) {
       int64_t slot = macko_slice_slot(s.values, bytes, k, lane);
       if (k && s.gap_bits == MACKO_GAP_PAIRS) col += pair_gaps[((const uint8_t *)values.stream)[slot]];

@@ -6,7 +6,8 @@
 
 #include "macko_layout.h"
 
-/* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times cuSPARSE). */
+/* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times
+ * cuSPARSE). */
 enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
 
 struct slices {
@@ -34,7 +35,8 @@ static __device__ __forceinline__ slice_lane open_lane(const slices &a, const ma
   int64_t position = slice * MACKO_SLICE_ROWS + lane;
   int there = position < a.nrows;
   slice_lane l;
-  l.length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
+  l.length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes,
+                                                                  lane) : (int)s.steps;
   l.base = s.base + lane + (int)macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane);
   l.row = a.order && there ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + __ldg(a.order + position) : position;
   return l;

@@ -31,7 +31,8 @@ static PetscErrorCode Load(const char *path, Mat *A)
   PetscInt count = At(csr.row_ptr_type, csr.row_ptr, last) - begin;
   PetscCall(PetscMalloc2(count, &rows, count, &cols));
   for (PetscInt i = first, k = 0; i < last; i++)
-    for (; k < At(csr.row_ptr_type, csr.row_ptr, i + 1) - begin; k++) rows[k] = i, cols[k] = At(csr.col_type, csr.cols, begin + k);
+    for (; k < At(csr.row_ptr_type, csr.row_ptr, i + 1) - begin; k++) rows[k] = i, cols[k] = At(csr.col_type, csr.cols,
+                                                                                                begin + k);
   PetscCall(MatSetPreallocationCOO(*A, count, rows, cols));
   PetscCall(MatSetValuesCOO(*A, (const double *)csr.values + begin, INSERT_VALUES));
   PetscCall(PetscFree2(rows, cols));

@@ -1,5 +1,5 @@
-/* A matrix that is never in memory as CSR: the rows of a 27-point stencil on n x n x n points are made when they are asked for, encoded
- * in pieces and multiplied, and the product is compared with the stencil itself.
+/* A matrix that is never in memory as CSR: the rows of a 27-point stencil on n x n x n points are made when they are asked for,
+ * encoded in pieces and multiplied, and the product is compared with the stencil itself.
  *   rows N    e.g. 431: more than 2^31 nonzeros, of which CSR would take 26 GB */
 #include <macko.h>
 
@@ -67,7 +67,8 @@ int main(int argc, char **argv)
   if (n < 1 || !s || !x || !y) return fprintf(stderr, "rows: no memory for %lld rows\n", (long long)rows), 1;
   s->n = n;
   for (int64_t i = 0; i < rows; i++) x[i] = x_at(i);
-  macko_row_source source = {.nrows = rows, .ncols = rows, .value_type = MACKO_F64, .piece_rows = PIECE, .rows = give, .context = s};
+  macko_row_source source = {.nrows = rows, .ncols = rows, .value_type = MACKO_F64, .piece_rows = PIECE, .rows = give,
+                             .context = s};
   macko_options options;
   macko_matrix *matrix = NULL;
   macko_error err;

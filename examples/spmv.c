@@ -34,8 +34,8 @@ int main(int argc, char **argv)
   int failed = !x || !y || macko_multiply(matrix, MACKO_OP_N, MACKO_F64, 1, 1.0, x, 0, 0.0, y, 0, &err);
   for (int64_t i = 0; !failed && i < info.nrows; i++) sum += y[i];
   if (!failed)
-    printf("%s: %lld bytes instead of %lld (%s)\nsum of all entries: %.10g\n", macko_format_name(info.format), (long long)info.bytes,
-           (long long)info.csr_bytes, info.reason, sum);
+    printf("%s: %lld bytes instead of %lld (%s)\nsum of all entries: %.10g\n", macko_format_name(info.format),
+           (long long)info.bytes, (long long)info.csr_bytes, info.reason, sum);
   free(x), free(y);
   macko_destroy(&matrix);
   return failed;

@@ -27,9 +27,9 @@ static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dt
 
 /* ---- histogram ---- */
 
-/* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen the rarest
- * are forgotten, which a table of 4096 slots hardly notices; total still counts them. What is left does not depend on the order of rows:
- * then all symbols that are macko_dtans_frequent, and no others. */
+/* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen
+ * the rarest are forgotten, which a table of 4096 slots hardly notices; total still counts them. What is left does not depend on
+ * the order of rows: then all symbols that are macko_dtans_frequent, and no others. */
 typedef struct {
   macko_dtans_part part;
   int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
@@ -39,8 +39,8 @@ typedef struct {
   int kept;                         /* of them */
 } macko_dtans_histogram;
 
-/* Counts symbols where the rows are, if that is not the host: sets h->used and h->slots, an array of h->room = h->used counts, to what
- * the host would have found. */
+/* Counts symbols where the rows are, if that is not the host: sets h->used and h->slots, an array of h->room = h->used counts, to
+ * what the host would have found. */
 typedef struct macko_dtans_counter {
   macko_status (*count)(void *context, int relative, macko_dtans_histogram *h, macko_error *err);
   void *context;
@@ -76,7 +76,8 @@ static inline int64_t macko_dtans_length(const macko_section *lengths, int64_t r
 macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, int64_t past, macko_csr *piece, macko_error *err);
 
 /* Sets *h to the histogram of that part, which *in keeps. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **h, macko_error *err);
+macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **h,
+                                       macko_error *err);
 
 /* ---- tables ---- */
 
@@ -107,8 +108,8 @@ typedef struct {
 } macko_dtans_table_rules;
 
 /* The table of fewest bits by these rules; freed with macko_dtans_close_table. Errors: OUT_OF_MEMORY. */
-macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules, macko_dtans_table **table,
-                                    macko_error *err);
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules,
+                                    macko_dtans_table **table, macko_error *err);
 void macko_dtans_close_table(macko_dtans_table **table);
 
 static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtans_symbol s)
@@ -157,15 +158,16 @@ static inline int64_t macko_dtans_size_words(const macko_dtans_size *s)
   return s->full + s->raw - s->extracted;
 }
 
-/* Numbers the symbols of a slice and runs the forward pass; adds to *size. Errors: OUT_OF_MEMORY; INVALID_MATRIX where a symbol was not
- * counted before. */
+/* Numbers the symbols of a slice and runs the forward pass; adds to *size. Errors: OUT_OF_MEMORY; INVALID_MATRIX where a symbol
+ * was not counted before. */
 macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size, macko_error *err);
 
 /* The backward pass over the slice just measured: writes its words. */
 void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, uint32_t *out, int64_t words);
 
 /* Opens the coder of stream i (0: gaps or pairs, 1: values) of a plan: its tables. */
-macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err);
+macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c,
+                                    macko_error *err);
 void macko_dtans_close_coder(macko_dtans_coder *c);
 
 /* How that stream is coded, and what the symbols of its domains are made of. */

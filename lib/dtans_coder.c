@@ -203,7 +203,8 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
   return coding;
 }
 
-macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c, macko_error *err)
+macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c,
+                                    macko_error *err)
 {
   macko_status s = MACKO_OK;
   memset(c, 0, sizeof *c);

@@ -74,8 +74,8 @@ static macko_status count_batch(batch *b, int again, macko_dtans_histogram *h, m
 }
 
 /* Counts what row i of a piece, which is row `row` of the matrix, adds. */
-static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h, batch *b,
-                              macko_error *err)
+static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int relative, int again, macko_dtans_histogram *h,
+                              batch *b, macko_error *err)
 {
   int64_t end = macko_csr_row(a, i + 1), before = 0;
   macko_status s = MACKO_OK;
@@ -105,8 +105,8 @@ static macko_status count_pass(const macko_dtans_input *in, int again, macko_dta
   return s ? s : count_batch(&b, again, h, err);
 }
 
-/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark. Which rare
- * ones are left depends on the order of rows, so that only those are kept that no order would forget. */
+/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark.
+ * Which rare ones are left depends on the order of rows, so that only those are kept that no order would forget. */
 static macko_status count_again(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
 {
   for (int64_t i = 0; i < h->room; i++) h->slots[i].count = h->slots[i].count > 0;
@@ -130,7 +130,8 @@ static macko_status count_all(const macko_dtans_input *in, macko_dtans_histogram
   return s;
 }
 
-macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **out, macko_error *err)
+macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **out,
+                                       macko_error *err)
 {
   macko_dtans_histogram *h = &in->histograms[part];
   macko_status s = MACKO_OK;

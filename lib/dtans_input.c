@@ -110,8 +110,8 @@ macko_status macko_dtans_gather(const macko_dtans_input *in, int64_t rows, int64
       int64_t row = next + i, l = (row - first) % MACKO_DTANS_LANES;
       int64_t length = macko_csr_row(&piece, i + 1) - macko_csr_row(&piece, i);
       if (length != macko_dtans_length(&in->lengths, row))
-        return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; it had %lld when it was asked for before", (long long)row,
-                          (long long)length, (long long)macko_dtans_length(&in->lengths, row));
+        return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; it had %lld when it was asked for before",
+                          (long long)row, (long long)length, (long long)macko_dtans_length(&in->lengths, row));
       gather_row(&piece, i, row, in->relative, s->symbols + at[l]);
       at[l] += length;
     }

@@ -45,7 +45,8 @@ static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, in
 
 /* ---- one stream ---- */
 
-/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths, so that most tries share it. */
+/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths, so that most tries share
+ * it. */
 static void full_size(planner *p, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
 {
   int64_t full = 0, returned = 0;
@@ -206,7 +207,8 @@ static void describe(macko_plan *plan)
            plan->lossy ? " (lossy, as asked for)" : "");
 }
 
-/* What may be chosen from: the variant (or AUTO), the codecs that may stand beside coded gaps, and whether values may be coded. */
+/* What may be chosen from: the variant (or AUTO), the codecs that may stand beside coded gaps, and whether values may be
+ * coded. */
 typedef struct {
   macko_variant variant;
   const macko_codec *codecs;
@@ -266,8 +268,8 @@ static macko_status plan_variant(planner *p, wish w, const choice *c, macko_plan
   return s;
 }
 
-/* Whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or more, of a
- * gap and a value each: often that is enough to know that it loses. */
+/* Whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or more,
+ * of a gap and a value each: often that is enough to know that it loses. */
 static int may_join(const planner *p, const choice *c, int64_t split_bytes)
 {
   int64_t escape_bytes = 4 + (macko_type_bytes(p->value_type) > 4 ? 8 : 4);
@@ -332,7 +334,8 @@ static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan,
 static macko_status predict_choice(planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
   const int64_t *q = plan->params;
-  wish w = {(macko_variant)q[MACKO_DTANS_VARIANT], (int)q[MACKO_DTANS_MULTIPLICITY], (int)q[MACKO_DTANS_LEAST], q[MACKO_DTANS_ROWS]};
+  wish w = {(macko_variant)q[MACKO_DTANS_VARIANT], (int)q[MACKO_DTANS_MULTIPLICITY], (int)q[MACKO_DTANS_LEAST],
+            q[MACKO_DTANS_ROWS]};
   p->sample = SAMPLE;
   return plan_variant(p, w, c, plan, err);
 }

@@ -60,8 +60,8 @@ typedef struct {
   gain gains[MACKO_DTANS_SLOTS + 1], losses[MACKO_DTANS_SLOTS + 1];
 } search;
 
-/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs, of equal ones the last place on
- * top. */
+/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs, of equal ones the last
+ * place on top. */
 static void push_gain(heap *h, const search *s, int place)
 {
   push(h, -(double)s->counts[place] * s->step[s->m[place]], place);
@@ -72,8 +72,8 @@ static void push_loss(heap *h, const search *s, int place)
   push(h, (double)s->counts[place] * s->step[s->m[place] - 1], -place);
 }
 
-/* Slots of all symbols by these shares: count * scale, to the next number within limits, for which what one slot more saves is nearly
- * the same everywhere. */
+/* Slots of all symbols by these shares: count * scale, to the next number within limits, for which what one slot more saves is
+ * nearly the same everywhere. */
 static int share_slots(search *s, int n, double scale)
 {
   int sum = 0, most = s->rules.multiplicity;
@@ -101,8 +101,8 @@ static int give_shares(search *s, int n)
   return MACKO_DTANS_SLOTS - share_slots(s, n, low);
 }
 
-/* Powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every symbol's slots are then
- * aligned to their number; the escape, which is last whatever its count, keeps the least. */
+/* Powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every symbol's slots
+ * are then aligned to their number; the escape, which is last whatever its count, keeps the least. */
 static void allocate_powers(search *s, int n)
 {
   heap gains = {s->gains, 0};
@@ -152,9 +152,9 @@ static int pays(gain more, gain less)
 }
 
 /* s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
- * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right get what is
- * left, or give back what is too much; then slots move while that pays. Who got one in that way would not give it back, nor the other
- * way round, so that it does no harm that their other key is outdated. */
+ * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right get
+ * what is left, or give back what is too much; then slots move while that pays. Who got one in that way would not give it back,
+ * nor the other way round, so that it does no harm that their other key is outdated. */
 static void allocate(search *s, int n)
 {
   heap gains, losses;
@@ -281,8 +281,8 @@ static macko_status search_table(macko_dtans_table *t, search *s, const macko_dt
   return status;
 }
 
-macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules, macko_dtans_table **table,
-                                    macko_error *err)
+macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules,
+                                    macko_dtans_table **table, macko_error *err)
 {
   macko_status status = MACKO_OK;
   search *s = malloc(sizeof *s);

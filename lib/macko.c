@@ -9,7 +9,8 @@
 
 macko_facts macko_host_facts(const macko_csr *a)
 {
-  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows, (void *)a};
+  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows,
+                       (void *)a};
 }
 
 /* The value stream of m->plan in fresh sections; nothing of m changes. */
@@ -93,7 +94,8 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   if (old.values == MACKO_VALUES_JOINT) return refresh_pairs(a, m, err);
   macko_status s = macko_plan_values(&f, m, &next.plan, err);
   if (s) return s;
-  if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values && next.plan.stored_type == old.stored_type) {
+  if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values &&
+      next.plan.stored_type == old.stored_type) {
     m->plan = next.plan;
     overwrite_values(a, m, &old);
     return MACKO_OK;

@@ -3,7 +3,8 @@
  * Conventions. Every function that can fail returns a macko_status and, on failure, fills *err (which may be NULL) with one
  * sentence that names the offending value and place. Nothing is printed, nothing aborts, there is no global state. On failure
  * outputs are unchanged. All pointers are host memory unless a function says otherwise. Indices count from 0; input may count
- * from 1 (index_base). A matrix is immutable between encode and refresh, so any number of threads may multiply with it at once. */
+ * from 1 (index_base). A matrix is immutable between encode and refresh, so any number of threads may multiply with it at
+ * once. */
 #ifndef MACKO_H
 #define MACKO_H
 
@@ -109,8 +110,8 @@ typedef struct {
 
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko", "slice", "4", "f32").
- * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
+/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko",
+ * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
 /* Names from the lists, NULL for a number outside them; the name of MACKO_FORMAT_AUTO is "auto". */
@@ -138,15 +139,15 @@ typedef struct {
   int64_t nrows, ncols;
   macko_type value_type;
   int64_t piece_rows; /* most rows asked for at a time, at least 1 */
-  /* Sets *piece to rows first .. first + count - 1 of the matrix: a csr of count rows, whose row_ptr starts at its index_base. It is
-   * read until the next call and stays the caller's. Every row is asked for several times, not always in order, and must always be
-   * the same. Anything but MACKO_OK ends the encoding with that status; the sentence may be written to *err. */
+  /* Sets *piece to rows first .. first + count - 1 of the matrix: a csr of count rows, whose row_ptr starts at its index_base. It
+   * is read until the next call and stays the caller's. Every row is asked for several times, not always in order, and must
+   * always be the same. Anything but MACKO_OK ends the encoding with that status; the sentence may be written to *err. */
   macko_status (*rows)(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err);
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed form, one
- * piece and one slice (at most 1024 rows); other formats put all rows together first.
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed
+ * form, one piece and one slice (at most 1024 rows); other formats put all rows together first.
  * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for or has changed. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
                                macko_error *err);
@@ -199,8 +200,8 @@ typedef struct {
 
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
 
-/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix owns
- * it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
+/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix
+ * owns it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 
 /* One array of the compressed form, owned by the matrix. */

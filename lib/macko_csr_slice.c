@@ -101,8 +101,8 @@ void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, i
 }
 
 /* Codes of the gaps of a row of entries p .. end - 1, a word after the other for its lane. */
-static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end, int bits,
-                                                             uint32_t *gaps)
+static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end,
+                                                             int bits, uint32_t *gaps)
 {
   uint32_t word = 0;
   int shift = 0;
@@ -138,7 +138,8 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
 
 /* ---- the block at hand ---- */
 
-macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words, macko_error *err)
+macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words,
+                               macko_error *err)
 {
   *words = macko_slice_block_words(&c->s);
   if (*words == 0) return MACKO_OK;

@@ -19,7 +19,8 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
 
 /* The slice's block into set->buffer. Errors: OUT_OF_MEMORY. */
-macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words, macko_error *err);
+macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words,
+                               macko_error *err);
 
 uint64_t macko_hash_words(const uint32_t *words, int64_t count);
 

@@ -1,13 +1,14 @@
 /* Where the bits of the macko format are: the one decode step that the C multiply, the CUDA kernels and the fuzzer share.
  *
- * Layout row. Entry p of the matrix has value p and a gap code of b bits, p b bits into section "gaps" (little-endian). The column
- * of a row's first entry is its base column and its own code is 0; every other column is the one before plus gap, gap = code + 1.
- * Code 2^b - 1 is an escape: the gap is the next number of the row's piece of "long_gaps", which starts at "long_ptr"[row]. An
- * over-long gap thus costs four bytes and no entry (the paper, section 3, bridges it with gap / 2^b padding entries).
+ * Layout row. Entry p of the matrix has value p and a gap code of b bits, p b bits into section "gaps" (little-endian). The
+ * column of a row's first entry is its base column and its own code is 0; every other column is the one before plus gap, gap =
+ * code + 1. Code 2^b - 1 is an escape: the gap is the next number of the row's piece of "long_gaps", which starts at
+ * "long_ptr"[row]. An over-long gap thus costs four bytes and no entry (the paper, section 3, bridges it with gap / 2^b padding
+ * entries).
  *
  * Layout slice. 32 rows make a slice, lane l holds one of them. Section "slices" has four words a slice (macko_slice_at), section
- * "blocks" what its columns need, equal blocks stored once: [lengths][base offsets][gaps]. Section "values" holds step s of lane l
- * at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied.
+ * "blocks" what its columns need, equal blocks stored once: [lengths][base offsets][gaps]. Section "values" holds step s of lane
+ * l at macko_slice_slot, slices at multiples of 128 bytes; slots beyond a row's length are never multiplied.
  *
  * A slice in which entries at the same distance from the diagonal have the same value is stored as a stencil: its block is a list
  * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values".

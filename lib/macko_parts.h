@@ -1,5 +1,5 @@
-/* What lib/macko.c asks of each layout. All read the csr of format.h: checked, sorted, without duplicates. Layouts slice and row are
- * planned by facts alone. */
+/* What lib/macko.c asks of each layout. All read the csr of format.h: checked, sorted, without duplicates. Layouts slice and row
+ * are planned by facts alone. */
 #ifndef MACKO_PARTS_H
 #define MACKO_PARTS_H
 
@@ -8,8 +8,8 @@
 #include "values.h"
 
 typedef struct {
-  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT where
-   * the layout or options->delta_bits cannot hold the matrix. */
+  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT
+   * where the layout or options->delta_bits cannot hold the matrix. */
   macko_status (*plan_pattern)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */
   int64_t (*value_slots)(int64_t nnz, const macko_plan *plan, int64_t element_bytes);
@@ -44,8 +44,8 @@ void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
 /* *plan is *pattern, a plan without the value stream, with columns as joint has them and the number of pairs as its table.
  * Errors: those of the facts; UNSUPPORTED for more than 256 pairs. */
-macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
-                                    macko_error *err);
+macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
+                                    macko_plan *plan, macko_error *err);
 
 /* *pattern as no joint plan can be better, as yet without the value stream. */
 macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern);
@@ -55,8 +55,8 @@ typedef struct {
   macko_section values, dict, pair_gaps;
 } macko_value_sections;
 
-/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for more
- * than 256 pairs, OUT_OF_MEMORY. */
+/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
+ * more than 256 pairs, OUT_OF_MEMORY. */
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
 
 /* Data of a section that may be absent. */

@@ -28,8 +28,8 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
 }
 
 /* *plan with that codec. */
-static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
-                             const macko_plan *plan)
+static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
+                             const macko_codec *codec, const macko_plan *plan)
 {
   macko_plan p = *plan;
   add_stream(f, options, ops, codec, 1, &p);
@@ -40,10 +40,10 @@ static macko_plan with_codec(const macko_facts *f, const macko_options *options,
   return p;
 }
 
-/* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not where
- * none are streamed: raw would tie with any codec that needs no table. */
-static macko_status choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, macko_codec codecs[3],
-                                 int *count, macko_plan *plan, macko_error *err)
+/* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not
+ * where none are streamed: raw would tie with any codec that needs no table. */
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
+                                 macko_codec codecs[3], int *count, macko_plan *plan, macko_error *err)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
   macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
@@ -93,11 +93,11 @@ static double estimated_time(const macko_slice_estimate estimates[2], double slo
   return unsorted < sorted ? unsorted : sorted;
 }
 
-/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than csr, before all of them are
- * looked at; plan->time is then what made it so. Values are looked at where their codec decides. Not for a GPU, where the two are close
- * too often. */
-static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count, macko_plan *plan,
-                            int *hopeless, macko_error *err)
+/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than csr, before all of
+ * them are looked at; plan->time is then what made it so. Values are looked at where their codec decides. Not for a GPU, where
+ * the two are close too often. */
+static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+                            macko_plan *plan, int *hopeless, macko_error *err)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
   macko_plan csr = {0};
@@ -150,8 +150,8 @@ static macko_status try_joint(const macko_facts *f, const macko_options *options
 }
 
 /* The value stream for the pattern that *plan has. */
-static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count, macko_plan *plan,
-                                macko_error *err)
+static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+                                macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
   macko_plan pattern = *plan;

@@ -1,5 +1,5 @@
-/* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by all
- * rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
+/* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by
+ * all rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
 #include "cost.h"
 #include "macko_csr_slice.h"
@@ -40,7 +40,8 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
     macko_look_at_slice(a, order ? order + window : NULL, kinds, i, &c);
     macko_status s = macko_fill_buffer(a, &c, set, &words, err);
     if (s) return s;
-    c.s.block = macko_place_block(set, macko_hash_words(set->buffer, words), words, macko_block_align(&c.s), macko_section_data(m, "blocks"), &is_new);
+    c.s.block = macko_place_block(set, macko_hash_words(set->buffer, words), words, macko_block_align(&c.s),
+                                  macko_section_data(m, "blocks"), &is_new);
     if (is_new) s = append_block(m, set, words, c.s.block, err);
     if (s) return s;
     c.s.values = (uint32_t)units;
@@ -69,7 +70,8 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
   for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
     macko_slice s = macko_slice_at(r.headers, i);
     for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
-      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), p = macko_csr_row(a, row), length = macko_csr_row(a, row + 1) - p;
+      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), p = macko_csr_row(a, row), length = macko_csr_row(a,
+                                                                                                                     row + 1) - p;
       if (per == 1) macko_write_values(w, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
       else
         for (int64_t k = 0; k < length; k += per)

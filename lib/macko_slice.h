@@ -15,8 +15,8 @@ typedef struct {
 
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
-  return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"), m->nrows,
-                        m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type), macko_section_data(m, "values"),
+  return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"),
+                        m->nrows, m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type), macko_section_data(m, "values"),
                         macko_section_data(m, "pair_gaps")};
 }
 
@@ -51,8 +51,8 @@ static inline int64_t macko_lane_base(const slice_reader *r, const macko_slice *
 }
 
 /* Column of step k, k >= 1, of a lane, given its base column and the column of the step before. */
-static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice *s, const uint32_t *gaps, int64_t base, int64_t before,
-                                        int64_t k, int lane)
+static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice *s, const uint32_t *gaps, int64_t base,
+                                        int64_t before, int64_t k, int lane)
 {
   if (s->gap_bits == MACKO_GAP_PAIRS) return before + r->pair_gaps[r->codes[macko_slice_slot(s->values, 1, k, lane)]];
   return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];

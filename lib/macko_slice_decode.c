@@ -35,7 +35,8 @@ static void decode_values(const macko_matrix *m, const slice_reader *r, const ma
   int size = r->element_bytes, per = size < 4 ? 4 / size : 1;
   int64_t length = macko_lane_length(r, s, lane);
   if (per == 1)
-    macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, size, 0, lane), MACKO_SLICE_ROWS, length, values, p);
+    macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, size, 0, lane), MACKO_SLICE_ROWS, length, values,
+                      p);
   else
     for (int64_t k = 0; k < length; k += per)
       macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, size, k, lane), 1,
@@ -131,8 +132,8 @@ static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, 
     }
     if (k) col = macko_lane_column(r, s, gaps, base, col, k, lane);
     if (col < 0 || col >= m->ncols || (k && col <= before))
-      return macko_fail(err, MACKO_CORRUPT, "the row at position %lld goes from column %lld to %lld of 0..%lld", (long long)position,
-                        (long long)before, (long long)col, (long long)m->ncols - 1);
+      return macko_fail(err, MACKO_CORRUPT, "the row at position %lld goes from column %lld to %lld of 0..%lld",
+                        (long long)position, (long long)before, (long long)col, (long long)m->ncols - 1);
   }
   return MACKO_OK;
 }
@@ -144,8 +145,8 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
   if ((info & 7) > (m->plan.values == MACKO_VALUES_JOINT ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)
-    return macko_fail(err, MACKO_CORRUPT, "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
-                      (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
+    return macko_fail(err, MACKO_CORRUPT,
+                      "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld", (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
                       (long long)macko_slice_value_units(&s, r->element_bytes), (long long)units);
   return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }

@@ -44,13 +44,14 @@ INLINE void NAME(half_values)(NAME(u32) h, NAME(f64) *to)
 INLINE void NAME(values)(const slice_values *v, int stored, int64_t k, int lane, NAME(f64) few, NAME(f64) *to)
 {
   int64_t byte_row = k / 4 * MACKO_SLICE_ROWS + lane, half_row = k / 2 * MACKO_SLICE_ROWS + lane;
-  /* Hardware follows a stream to the end of a page only. Into the second-level cache: the misses that the first level can wait for
-   * are needed for x. */
+  /* Hardware follows a stream to the end of a page only. Into the second-level cache: the misses that the first level can wait
+   * for are needed for x. */
   int element = stored == MACKO_F64 ? 8 : stored == MACKO_F32 ? 4 : 0;
   if (element && lane * element % 64 == 0)
     __builtin_prefetch((const char *)v->start + element * (k * MACKO_SLICE_ROWS + lane) + PREFETCH_BYTES, 0, 2);
   if (stored == MACKO_F64) *to = *(const NAME(f64_at) *)((const double *)v->start + k * MACKO_SLICE_ROWS + lane);
-  else if (stored == MACKO_F32) *to = CONVERT(f64, *(const NAME(f32_at) *)((const float *)v->start + k * MACKO_SLICE_ROWS + lane));
+  else if (stored == MACKO_F32) *to = CONVERT(f64,
+                                              *(const NAME(f32_at) *)((const float *)v->start + k * MACKO_SLICE_ROWS + lane));
   else if (stored == MACKO_I8) {
     NAME(u32) words = *(const NAME(u32_at) *)((const uint32_t *)v->start + byte_row);
     *to = CONVERT(f64, (NAME(i32))(words << (24 - 8 * (int)(k % 4))) >> 24);
@@ -156,10 +157,10 @@ INLINE int NAME(how_apart)(NAME(u32) apart)
 /* ---- columns: a block of steps at a time, so that the loads of x find their addresses ready in memory ---- */
 
 /* Columns of steps from `from` on for all lanes; lanes without the step get column 0, which is there. *at holds each lane's
- * column of the step before `from` (its base column where from is 0). look: see how columns lie; a vector one of whose lanes lacks
- * a step counts as scattered. */
-INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32_t *at, column_block *block, int listed, int masked,
-                             int look)
+ * column of the step before `from` (its base column where from is 0). look: see how columns lie; a vector one of whose lanes
+ * lacks a step counts as scattered. */
+INLINE void NAME(columns_as)(const open_slice *o, int64_t from, int steps, int32_t *at, column_block *block, int listed,
+                             int masked, int look)
 {
   enum { GROUPS = MACKO_SLICE_ROWS / WIDTH, PART = GROUPS < 4 ? GROUPS : 4 };
   int bits = o->s.gap_bits;
@@ -231,8 +232,8 @@ INLINE void NAME(pair_gaps)(const uint32_t *gaps, const uint8_t *codes, NAME(u32
 }
 
 /* The same as columns, where the gaps are those of the codes. */
-static __attribute__((noinline)) TARGET void NAME(pair_columns)(const open_slice *o, const slice_values *v, int64_t from, int steps,
-                                                                int masked, int32_t *at, column_block *block)
+static __attribute__((noinline)) TARGET void NAME(pair_columns)(const open_slice *o, const slice_values *v, int64_t from,
+                                                                int steps, int masked, int32_t *at, column_block *block)
 {
   for (int first = 0; first < MACKO_SLICE_ROWS; first += WIDTH) {
     NAME(u32) cols = *(const NAME(u32_at) *)(at + first), gap, apart = {0}, here;
@@ -332,8 +333,8 @@ INLINE void NAME(begin)(const open_slice *o, const macko_product *q, int first, 
       sum[j * parts + l / WIDTH][l % WIDTH] = q->alpha * macko_x(vector, q, j, row_of(o, first + l));
 }
 
-INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first, const NAME(f64) *sum, int parts, macko_type vector,
-                         int group)
+INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first, const NAME(f64) *sum, int parts,
+                         macko_type vector, int group)
 {
 #pragma GCC unroll 8
   for (int p = 0; p < parts; p++)
@@ -342,7 +343,8 @@ INLINE void NAME(finish)(const open_slice *o, const macko_product *q, int first,
       int lane = first + p * WIDTH;
       NAME(f64) y = q->alpha * sum[j * parts + p], old;
       if (o->ordered || lane + WIDTH > o->lanes)
-        for (int l = 0; l < WIDTH && lane + l < o->lanes; l++) macko_put_y(vector, q, j, row_of(o, lane + l), sum[j * parts + p][l]);
+        for (int l = 0; l < WIDTH && lane + l < o->lanes; l++) macko_put_y(vector, q, j, row_of(o, lane + l),
+                                                                           sum[j * parts + p][l]);
       else {
         if (q->beta != 0) NAME(load)(vector, macko_y_of(vector, q, j), o->first_row + lane, &old), y += q->beta * old;
         NAME(store)(vector, macko_y_of(vector, q, j), o->first_row + lane, y);

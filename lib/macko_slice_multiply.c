@@ -48,8 +48,8 @@ static inline int64_t row_of(const open_slice *o, int lane)
 
 static slice_values open_values(const macko_matrix *m)
 {
-  slice_values v = {.stream = macko_section_data(m, "values"), .table = macko_section_data(m, "dict"), .table_type = m->value_type,
-                    .pair_gaps = macko_section_data(m, "pair_gaps")};
+  slice_values v = {.stream = macko_section_data(m, "values"), .table = macko_section_data(m, "dict"),
+                    .table_type = m->value_type, .pair_gaps = macko_section_data(m, "pair_gaps")};
   for (int64_t i = 0; m->plan.stored_type == MACKO_U8 && i < m->plan.table && i < 256; i++)
     v.wide[i] = macko_float_at(m->value_type, v.table, i);
   return v;

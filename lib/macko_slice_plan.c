@@ -1,5 +1,5 @@
-/* What layout slice would take, by exact count: the order of rows, stencils, blocks stored once, and codec joint, which changes the
- * blocks. */
+/* What layout slice would take, by exact count: the order of rows, stencils, blocks stored once, and codec joint, which changes
+ * the blocks. */
 #include "cost.h"
 #include "macko_pairs.h"
 
@@ -41,7 +41,8 @@ static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_
 static int in_line(const macko_csr *a, const macko_csr_slice *c, int first)
 {
   for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
-    if (!c->length[l] || c->length[l] != c->length[first] || macko_base_distance(a, c, l) != macko_base_distance(a, c, first)) return 0;
+    if (!c->length[l] || c->length[l] != c->length[first] || macko_base_distance(a, c, l) != macko_base_distance(a, c,
+                                                                                                                 first)) return 0;
   return 1;
 }
 
@@ -74,7 +75,8 @@ macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_fac
       break;
     }
     if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
-      s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS, c.s.steps);
+      s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
+                     c.s.steps);
     if (!s) s = macko_fill_buffer(a, &c, &set, &words, err);
     if (s) break;
     macko_place_block(&set, macko_hash_words(set.buffer, words), words, macko_block_align(&c.s), NULL, &is_new);
@@ -172,7 +174,8 @@ static int order_by_sample(const macko_facts *f, const macko_options *options)
 }
 
 /* *best as if no slice were a stencil, where that is better: both kinds together cost more than either. */
-static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
+static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best,
+                                     macko_error *err)
 {
   const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts plain;
@@ -189,8 +192,8 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts best, sorted;
   if (options->delta_bits)
-    return macko_fail(err, MACKO_UNSUPPORTED, "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
-                      options->delta_bits);
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper", options->delta_bits);
   int order = order_by_sample(f, options);
   macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
@@ -218,8 +221,8 @@ macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan
   return hoped;
 }
 
-macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
-                                    macko_error *err)
+macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
+                                    macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
   macko_slice_facts facts;

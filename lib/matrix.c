@@ -20,7 +20,8 @@ static void compare_formats(const macko_options *options, macko_format loser, co
   const char *name = macko_format_name(loser);
   if (options->prefer == MACKO_PREFER_MEMORY)
     snprintf(plan->reason + end, room, "; %s takes %lld bytes", name, (long long)other->bytes);
-  else snprintf(plan->reason + end, room, "; predicted %.3g us a multiply, %s %.3g us", 1e-3 * plan->time, name, 1e-3 * other->time);
+  else snprintf(plan->reason + end, room, "; predicted %.3g us a multiply, %s %.3g us", 1e-3 * plan->time, name,
+                1e-3 * other->time);
 }
 
 /* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
@@ -72,8 +73,8 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
   return s ? s : new_matrix(f, &checked, matrix, err);
 }
 
-static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a, void **owned,
-                                macko_error *err)
+static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a,
+                                void **owned, macko_error *err)
 {
   macko_options_init(checked);
   if (options) *checked = *options;
@@ -148,8 +149,8 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   void *owned = NULL;
   if (!m || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and csr must not be NULL");
   if (csr->nrows != m->nrows || csr->ncols != m->ncols || csr->value_type != m->value_type)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s",
-                      (long long)csr->nrows, (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows,
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows, (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows,
                       (long long)m->ncols, macko_type_name(m->value_type));
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
   if (!s) s = same_rows(m, &a, err);

@@ -48,8 +48,8 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
     return s;
   }
   if (given.nrows != count || given.ncols != r->ncols || given.value_type != r->value_type)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s",
-                      (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s", (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
                       macko_type_name(given.value_type), (long long)r->ncols, macko_type_name(r->value_type));
   s = macko_sort_csr(&given, piece, &r->owned, err);
   return s ? place_error(r, first, count, s, err) : MACKO_OK;
@@ -120,8 +120,8 @@ static macko_status check_source(const macko_row_source *source, macko_error *er
   return MACKO_OK;
 }
 
-macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, macko_matrix **matrix,
-                                    macko_error *err)
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
+                                    macko_matrix **matrix, macko_error *err)
 {
   macko_matrix *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
@@ -133,7 +133,8 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
   return s;
 }
 
-macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix, macko_error *err)
+macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err)
 {
   static const macko_format_ops *const format_ops[] = {
 #define MACKO_FORMAT(symbol, name, text) &macko_##name##_ops,
@@ -149,7 +150,8 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
-  s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix, err);
+  s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix,
+                                                                                                         err);
   macko_close_rows(&r);
   return s;
 }

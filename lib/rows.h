@@ -23,7 +23,7 @@ int64_t macko_rows_step(const macko_rows *r);
 macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err);
 
 /* A matrix of a format that has encode_rows, by checked options that name the format. */
-macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops, macko_matrix **matrix,
-                                    macko_error *err);
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
+                                    macko_matrix **matrix, macko_error *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* The product of an off-diagonal block most of whose rows are empty, as where ranks share the face of a body: its other rows only,
- * as a matrix of their own, then their results added to those of the diagonal block. The whole block would read and write all
- * of y. */
+/* The product of an off-diagonal block most of whose rows are empty, as where ranks share the face of a body: its other rows
+ * only, as a matrix of their own, then their results added to those of the diagonal block. The whole block would read and write
+ * all of y. */
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)

@@ -27,7 +27,8 @@ typedef struct {
   MackoHaloPath halo_path;
   PetscBool     options_read;
 
-  /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this matrix's
+  /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this
+   * matrix's
      address: MatHeaderMerge moves this struct to another matrix, whose state counter says nothing about it. */
   macko_matrix    *compressed;
   Mat              owner;

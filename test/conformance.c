@@ -19,7 +19,8 @@ static void add_pair(uint64_t pairs[PAIRS + 1][2], int *n, uint64_t gap, uint64_
   if (*n <= PAIRS) pairs[*n][0] = gap, pairs[(*n)++][1] = bits;
 }
 
-/* Codec joint fits where values, as such and with the gap before each, are at most 256, and fits not where values alone are more. */
+/* Codec joint fits where values, as such and with the gap before each, are at most 256, and fits not where values alone are
+ * more. */
 static macko_status expected_of_joint(const test_matrix *a, macko_status answer)
 {
   uint64_t pairs[PAIRS + 1][2], alone[PAIRS + 1][2];
@@ -39,7 +40,8 @@ static macko_status expected(const test_matrix *a, const macko_options *o, macko
 {
   int joint = o->values == MACKO_VALUES_JOINT, packed = joint || o->values == MACKO_VALUES_NARROW || o->values == MACKO_VALUES_DICT;
   int automatic = o->format == MACKO_FORMAT_AUTO || o->layout == MACKO_LAYOUT_AUTO;
-  if (joint && o->format != MACKO_FORMAT_AUTO && (o->format != MACKO_FORMAT_MACKO || (o->layout != MACKO_LAYOUT_SLICE && !automatic)))
+  if (joint && o->format != MACKO_FORMAT_AUTO && (o->format != MACKO_FORMAT_MACKO ||
+                                                  (o->layout != MACKO_LAYOUT_SLICE && !automatic)))
     return MACKO_UNSUPPORTED;
   if (joint && o->delta_bits) return MACKO_UNSUPPORTED;
   if (joint) return expected_of_joint(a, answer);
@@ -103,7 +105,8 @@ static const struct {
   int values;
   macko_type type;
 } values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
-                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4,
+                     MACKO_BF16}};
 enum { KINDS = INT32_MAX < 1000 ? 3 : sizeof values_of / sizeof *values_of };
 
 START_TEST(formats_agree_with_csr)

@@ -44,7 +44,8 @@ static macko_status multiply_on_device(const void *matrix, const test_product *q
   ck_assert_int_eq(cudaMemcpy(x, q->x, x_bytes, cudaMemcpyHostToDevice), cudaSuccess);
   ck_assert_int_eq(cudaMemcpy(y, q->y, y_bytes, cudaMemcpyHostToDevice), cudaSuccess);
   macko_status s = macko_device_multiply(a->d, q->op, q->type, q->k, q->alpha, x, q->ldx, q->beta, y, q->ldy, NULL, err);
-  if (!s) ck_assert_msg(cudaMemcpy(q->y, y, y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess, "%s", cudaGetErrorString(cudaGetLastError()));
+  if (!s) ck_assert_msg(cudaMemcpy(q->y, y, y_bytes, cudaMemcpyDeviceToHost) == cudaSuccess, "%s",
+                        cudaGetErrorString(cudaGetLastError()));
   return s;
 }
 
@@ -96,7 +97,8 @@ static void check_16_bits(const test_matrix *a, const macko_device_matrix *d, ma
 
 /* ---- all of them ---- */
 
-static void check_device(const test_matrix *a, const test_products *p, const macko_matrix *m, macko_device_matrix *d, const char *what)
+static void check_device(const test_matrix *a, const test_products *p, const macko_matrix *m, macko_device_matrix *d,
+                         const char *what)
 {
   macko_error err = {0};
   ck_assert_msg(!macko_device_add_transpose(d, m, NULL, &err), "%s, %s: %s", a->name, what, err.text);
@@ -114,8 +116,8 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   if (macko_encode(&c, o, &m, NULL)) return; /* the host's suite knows which combinations do not exist */
   macko_info info;
   macko_get_info(m, &info);
-  snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s: %s", macko_format_name(info.format), macko_layout_name(info.layout),
-           info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type), info.reason);
+  snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s: %s", macko_format_name(info.format),
+           macko_layout_name(info.layout), info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type), info.reason);
   macko_status s = macko_to_device(m, NULL, &d, &err);
   ck_assert_msg(s == MACKO_OK || s == MACKO_UNSUPPORTED, "%s, %s: %s", a->name, what, err.text);
   if (s == MACKO_UNSUPPORTED) ck_assert_msg(strstr(err.text, "no GPU kernel") != NULL, "%s", err.text);
@@ -131,7 +133,8 @@ static const struct {
   int values;
   macko_type type;
 } values_of[] = {{0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
-                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
+                 {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4,
+                     MACKO_BF16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 static void check_matrix(int pattern, int kind, int all_widths)
@@ -288,8 +291,8 @@ START_TEST(lanes_of_several_rows)
 }
 END_TEST
 
-/* Blocks of csr as on large matrices: full ones, thousands of empty rows, rows of a few blocks, and one of so many blocks that their
- * sums are more than there are threads. */
+/* Blocks of csr as on large matrices: full ones, thousands of empty rows, rows of a few blocks, and one of so many blocks that
+ * their sums are more than there are threads. */
 START_TEST(rows_of_every_length)
 {
   enum { ROWS = 270000, COLS = 400000, ROOM = 4000000 };

@@ -128,14 +128,18 @@ START_TEST(wrong_arguments_are_named)
 {
   macko_error err = {0};
   fixture f = open_fixture(MACKO_FORMAT_CSR);
-  ck_assert_int_eq(macko_device_multiply(f.d, (macko_op)7, MACKO_F64, 1, 1, f.x, N, 0, f.y, N, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_multiply(f.d, (macko_op)7, MACKO_F64, 1, 1, f.x, N, 0, f.y, N, NULL, &err),
+                   MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "op is 7, not N or T");
   ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_I8, 1, 1, f.x, N, 0, f.y, N, NULL, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, -2, 1, f.x, N, 0, f.y, N, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, -2, 1, f.x, N, 0, f.y, N, NULL, &err),
+                   MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "k is -2, a count of vectors cannot be negative");
-  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 2, 1, f.x, 5, 0, f.y, N, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 2, 1, f.x, 5, 0, f.y, N, NULL, &err),
+                   MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "ldx 5 and ldy 4096 must be at least 4096 and 4096");
-  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 1, 1, NULL, N, 0, f.y, N, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 1, 1, NULL, N, 0, f.y, N, NULL, &err),
+                   MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 0, 1, NULL, N, 0, NULL, N, NULL, &err), MACKO_OK);
   close_fixture(&f);
 }

@@ -371,7 +371,8 @@ START_TEST(solves_stay_on_the_gpu)
   outcome   ours = solve(MATAIJMACKO, methods[_i]), peer = solve(MATAIJCUSPARSE, methods[_i]);
   int       gamg = strstr(methods[_i], "gamg") != NULL, bcgs = strstr(methods[_i], "bcgs") != NULL;
   PetscInt  apart = ours.steps > peer.steps ? ours.steps - peer.steps : peer.steps - ours.steps;
-  ASSERT_ALL(apart <= (bcgs ? peer.steps / 10 : 0), "%s: %d steps, aijcusparse %d", methods[_i], (int)ours.steps, (int)peer.steps);
+  ASSERT_ALL(apart <= (bcgs ? peer.steps / 10 : 0), "%s: %d steps, aijcusparse %d", methods[_i], (int)ours.steps,
+             (int)peer.steps);
   ASSERT_ALL(ours.counts > 0 && ours.flops == ours.gpu_flops, "%s: %g of %g operations of products ran on the GPU",
              methods[_i], ours.gpu_flops, ours.flops);
   ASSERT_ALL(ours.copies <= peer.copies + 4 * apart + (gamg ? ours.steps + 1 : 0), "%s: %g copies from the GPU, aijcusparse %g",

@@ -2,7 +2,8 @@
  * made as short as it still fails, and printed with its seed.
  *
  * MACKO_RANDOM_SEED (default 1) is the seed of the first sequence, the next ones count on from it; MACKO_RANDOM_SEQUENCES (67) is
- * how many are run, for each number of ranks; with MACKO_RANDOM_TRACE set each is printed before it runs, for those that crash. */
+ * how many are run, for each number of ranks; with MACKO_RANDOM_TRACE set each is printed before it runs, for those that
+ * crash. */
 #include "petsc_changes.h"
 
 #include <stdio.h>

@@ -17,8 +17,8 @@ typedef struct {
 
 static macko_csr view(const plain *a)
 {
-  return (macko_csr){.nrows = a->rows, .ncols = a->cols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F64,
-                     .row_ptr = a->row_ptr, .cols = a->col, .values = a->values};
+  return (macko_csr){.nrows = a->rows, .ncols = a->cols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
+                     .value_type = MACKO_F64, .row_ptr = a->row_ptr, .cols = a->col, .values = a->values};
 }
 
 static plain room(int64_t rows, int64_t cols, int64_t nnz)
@@ -82,8 +82,8 @@ static macko_info encode_info(const plain *a, const char *layout, const char *bi
   return info;
 }
 
-/* arXiv 2511.13061, section 3: a gap beyond 2^b costs one padding entry for each further 2^b columns. With entries at density d, a
- * row stores 1 / (1 - (1 - d)^(2^b)) entries for each of its own, each of b bits and a value. */
+/* arXiv 2511.13061, section 3: a gap beyond 2^b costs one padding entry for each further 2^b columns. With entries at density d,
+ * a row stores 1 / (1 - (1 - d)^(2^b)) entries for each of its own, each of b bits and a value. */
 START_TEST(paper_layout_has_the_papers_effective_density)
 {
   static const double densities[] = {0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9};
@@ -324,7 +324,8 @@ START_TEST(wide_columns_are_held_or_refused)
     macko_status s = macko_encode(&c, &o, &m, &err);
     ck_assert_msg(s == (n > limits[f] ? MACKO_LIMIT : MACKO_OK), "%s, %lld columns: %s", name, (long long)n, err.text);
     if (s) {
-      snprintf(sentence, sizeof sentence, "format %s holds at most %lld columns, not %lld", name, (long long)limits[f], (long long)n);
+      snprintf(sentence, sizeof sentence, "format %s holds at most %lld columns, not %lld", name, (long long)limits[f],
+               (long long)n);
       ck_assert_str_eq(err.text, sentence);
     } else check_wide(&c, m, name);
     macko_destroy(&m);

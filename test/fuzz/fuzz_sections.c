@@ -28,7 +28,8 @@ typedef struct {
 #define ROW(bits, values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, far}
 #define SLICE(values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0, 0, MACKO_VALUES_##values, type, kind, far}
 #define PAPER(bits, type, kind) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, bits, 0, MACKO_VALUES_AUTO, type, kind, 0}
-#define DTANS(variant, values, type, kind) {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, 0}
+#define DTANS(variant, values, type, kind) {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind,
+                                            0}
 
 static const fuzz_case all_cases[] = {
     CSR(MACKO_F64, 0, 0), CSR(MACKO_F32, 1, 0), CSR(MACKO_F16, 1, 0), CSR(MACKO_BF16, 1, 0), CSR(MACKO_F64, 0, 1),
@@ -79,8 +80,8 @@ static macko_matrix *make(const fuzz_case *c)
     }
     row_ptr[i + 1] = n;
   }
-  macko_csr a = {.nrows = ROWS, .ncols = 40 + (COLS - 40) * step + c->far * 65536, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
-                 .value_type = c->type, .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_csr a = {.nrows = ROWS, .ncols = 40 + (COLS - 40) * step + c->far * 65536, .row_ptr_type = MACKO_I64,
+                 .col_type = MACKO_I64, .value_type = c->type, .row_ptr = row_ptr, .cols = cols, .values = values};
   if (c->format == MACKO_FORMAT_CSR && c->far) a.ncols = (int64_t)INT32_MAX + 2;
   macko_options_init(&o);
   o.format = c->format, o.layout = c->layout, o.delta_bits = c->delta_bits, o.variant = c->variant, o.values = c->values;
