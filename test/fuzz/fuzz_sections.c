@@ -28,8 +28,8 @@ typedef struct {
 #define ROW(bits, values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, far}
 #define SLICE(values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0, 0, MACKO_VALUES_##values, type, kind, far}
 #define PAPER(bits, type, kind) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, bits, 0, MACKO_VALUES_AUTO, type, kind, 0}
-#define DTANS(variant, values, type, kind) {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind,
-                                            0}
+#define DTANS(variant, values, type, kind) \
+  {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, 0}
 
 static const fuzz_case all_cases[] = {
     CSR(MACKO_F64, 0, 0), CSR(MACKO_F32, 1, 0), CSR(MACKO_F16, 1, 0), CSR(MACKO_BF16, 1, 0), CSR(MACKO_F64, 0, 1),
