@@ -112,8 +112,8 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   macko_type stored = m->plan.stored_type;
-  if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) >= macko_type_bytes(m->value_type)))
-    return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, which is not narrower",
+  if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) > macko_type_bytes(m->value_type)))
+    return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, no float that is as narrow",
                       macko_type_name(m->value_type), (int)stored);
   if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) ||
       m->sections[COLS].type != macko_index_type(m->ncols) ||

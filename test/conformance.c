@@ -230,6 +230,32 @@ START_TEST(rounded_values_multiply_as_themselves)
 }
 END_TEST
 
+/* Neither of the two types of 16 bits holds all of the other's values. */
+START_TEST(sixteen_bits_as_the_other_sixteen)
+{
+  for (int t = 0; t < 2; t++) {
+    test_matrix a = test_make(_i, 0, t ? MACKO_BF16 : MACKO_F16);
+    macko_csr c = test_view(&a);
+    macko_options o;
+    macko_info info;
+    macko_options_init(&o);
+    o.values = t ? MACKO_VALUES_F16 : MACKO_VALUES_BF16;
+    for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+      macko_matrix *m = NULL;
+      macko_error err = {0};
+      o.format = (macko_format)f;
+      macko_status s = macko_encode(&c, &o, &m, &err);
+      if (beyond_limit(s, &err)) continue;
+      ck_assert_msg(!s && !macko_validate(m, &err), "%s: %s", macko_format_name(o.format), err.text);
+      macko_get_info(m, &info);
+      if (!info.lossy) test_check_decode(&a, m, macko_format_name(o.format));
+      macko_destroy(&m);
+    }
+    test_free(&a);
+  }
+}
+END_TEST
+
 /* A copy stays what it was when the first takes new values and goes. */
 START_TEST(copies_are_independent)
 {
@@ -405,6 +431,7 @@ int main(void)
   tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
   tcase_add_loop_test(t, rounded_values_multiply_as_themselves, 0, TEST_PATTERNS);
+  tcase_add_loop_test(t, sixteen_bits_as_the_other_sixteen, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);
   tcase_add_test(t, duplicates_are_added_and_rows_sorted);
   tcase_add_test(t, bit_patterns_survive);
