@@ -85,7 +85,6 @@ static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **row
 
   PetscFunctionBegin;
   PetscCall(PetscNew(rows));
-  PetscCall(PetscObjectStateGet((PetscObject)off, &(*rows)->state));
   PetscCall(MatGetNonzeroState(off, &(*rows)->pattern));
   PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
