@@ -16,8 +16,8 @@ typedef struct {
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
   return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"),
-                        m->nrows, m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type), macko_section_data(m, "values"),
-                        macko_section_data(m, "pair_gaps")};
+                        m->nrows, m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type),
+                        macko_section_data(m, "values"), macko_section_data(m, "pair_gaps")};
 }
 
 /* Row that lane l of a slice holds; slice * 32 + l < nrows. */

@@ -146,7 +146,8 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   if ((info & 7) > (m->plan.values == MACKO_VALUES_JOINT ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)
     return macko_fail(err, MACKO_CORRUPT,
-                      "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld", (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
+                      "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
+                      (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
                       (long long)macko_slice_value_units(&s, r->element_bytes), (long long)units);
   return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }

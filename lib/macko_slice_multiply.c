@@ -27,6 +27,10 @@ enum {
  * from the first (three unknowns a node: 0 0 0 3 3 3 6 6). */
 enum { SCATTERED, CONSECUTIVE, NEARBY };
 
+/* Beside the stored types: what reads all of them as doubles, a block of steps at a time; and codes into a table of at most a
+ * vector of values, which stays in a register. */
+enum { DOUBLES = 100, FEW_VALUES };
+
 /* Columns of a few steps of all lanes. */
 typedef struct {
   int32_t cols[BLOCK_STEPS * MACKO_SLICE_ROWS];
@@ -34,11 +38,15 @@ typedef struct {
 } column_block;
 
 typedef struct {
+  macko_type stored;
   const void *stream, *start; /* of the slice at hand */
   const void *table;          /* of the matrix's own type */
   macko_type table_type;
   const uint32_t *pair_gaps;  /* of joint codes */
   double wide[256];           /* the table as doubles, for codes of 8 bits */
+  const double *doubles;      /* values of step `from` on as doubles: the stream itself, or room */
+  int64_t from, ahead;        /* bytes from there to what is to be prefetched */
+  double room[BLOCK_STEPS * MACKO_SLICE_ROWS];
 } slice_values;
 
 static inline int64_t row_of(const open_slice *o, int lane)
@@ -48,8 +56,9 @@ static inline int64_t row_of(const open_slice *o, int lane)
 
 static slice_values open_values(const macko_matrix *m)
 {
-  slice_values v = {.stream = macko_section_data(m, "values"), .table = macko_section_data(m, "dict"),
-                    .table_type = m->value_type, .pair_gaps = macko_section_data(m, "pair_gaps")};
+  slice_values v = {.stored = m->plan.stored_type, .stream = macko_section_data(m, "values"),
+                    .table = macko_section_data(m, "dict"), .table_type = m->value_type,
+                    .pair_gaps = macko_section_data(m, "pair_gaps")};
   for (int64_t i = 0; m->plan.stored_type == MACKO_U8 && i < m->plan.table && i < 256; i++)
     v.wide[i] = macko_float_at(m->value_type, v.table, i);
   return v;

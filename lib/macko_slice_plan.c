@@ -136,8 +136,9 @@ int macko_host_sample(void *csr, const macko_options *options, macko_slice_estim
     sample(a, sorted, &p);
     if (!p.streamed) return 0;
     double scale = (double)macko_csr_nnz(a) / (double)p.streamed;
-    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform + (double)p.run * cost->run +
-                                         (double)p.listed * cost->listed + (double)p.walked * cost->walked);
+    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform +
+                                         (double)p.run * cost->run + (double)p.listed * cost->listed +
+                                         (double)p.walked * cost->walked);
     estimates[sorted].slots = scale * (double)(p.uniform + p.run + p.listed + p.walked);
   }
   return 1;
@@ -168,7 +169,8 @@ static int order_by_sample(const macko_facts *f, const macko_options *options)
   if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
       !f->sample || !f->sample(f->context, options, by_order))
     return 0;
-  double unsorted = by_order[0].columns + by_order[0].slots * slot, sorted = by_order[1].columns + by_order[1].slots * slot + order;
+  double unsorted = by_order[0].columns + by_order[0].slots * slot;
+  double sorted = by_order[1].columns + by_order[1].slots * slot + order;
   if (sorted > 1.1 * unsorted) return -1; /* a tenth for what the sample missed */
   return unsorted > 1.1 * sorted && by_order[0].slots - (double)f->nnz > (double)f->csr->nrows;
 }
@@ -193,7 +195,8 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   macko_slice_facts best, sorted;
   if (options->delta_bits)
     return macko_fail(err, MACKO_UNSUPPORTED,
-                      "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper", options->delta_bits);
+                      "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
+                      options->delta_bits);
   int order = order_by_sample(f, options);
   macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);

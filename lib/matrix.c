@@ -150,8 +150,9 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   if (!m || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and csr must not be NULL");
   if (csr->nrows != m->nrows || csr->ncols != m->ncols || csr->value_type != m->value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX,
-                      "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows, (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows,
-                      (long long)m->ncols, macko_type_name(m->value_type));
+                      "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
+                      (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
+                      macko_type_name(m->value_type));
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
   if (!s) s = same_rows(m, &a, err);
   if (!s) s = m->ops->refresh(&a, m, err);

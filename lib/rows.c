@@ -49,7 +49,8 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
   }
   if (given.nrows != count || given.ncols != r->ncols || given.value_type != r->value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX,
-                      "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s", (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
+                      "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s",
+                      (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
                       macko_type_name(given.value_type), (long long)r->ncols, macko_type_name(r->value_type));
   s = macko_sort_csr(&given, piece, &r->owned, err);
   return s ? place_error(r, first, count, s, err) : MACKO_OK;

@@ -5,8 +5,8 @@
 #include "storage.h"
 
 /* One eigenvalue, or one singular value in re. residual is ||A x - k B x||, or for a triplet
-   (||A v - s u||^2 + ||A'u - s v||^2)^1/2; relative is that over ||k B x|| or s, backward over (||A|| + |k| ||B||) ||x||, with the
-   norms that are the largest sum of a row. */
+   (||A v - s u||^2 + ||A'u - s v||^2)^1/2; relative is that over ||k B x|| or s, backward over (||A|| + |k| ||B||) ||x||,
+   with the norms that are the largest sum of a row. */
 typedef struct {
   PetscReal re, im, residual, relative, backward;
 } Pair;

@@ -38,7 +38,8 @@ static macko_status expected_of_joint(const test_matrix *a, macko_status answer)
 /* What encode must answer: these combinations are documented as unsupported. */
 static macko_status expected(const test_matrix *a, const macko_options *o, macko_status answer)
 {
-  int joint = o->values == MACKO_VALUES_JOINT, packed = joint || o->values == MACKO_VALUES_NARROW || o->values == MACKO_VALUES_DICT;
+  int joint = o->values == MACKO_VALUES_JOINT;
+  int packed = joint || o->values == MACKO_VALUES_NARROW || o->values == MACKO_VALUES_DICT;
   int automatic = o->format == MACKO_FORMAT_AUTO || o->layout == MACKO_LAYOUT_AUTO;
   if (joint && o->format != MACKO_FORMAT_AUTO && (o->format != MACKO_FORMAT_MACKO ||
                                                   (o->layout != MACKO_LAYOUT_SLICE && !automatic)))

@@ -117,7 +117,8 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   macko_info info;
   macko_get_info(m, &info);
   snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s: %s", macko_format_name(info.format),
-           macko_layout_name(info.layout), info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type), macko_type_name(a->type), info.reason);
+           macko_layout_name(info.layout), info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type),
+           macko_type_name(a->type), info.reason);
   macko_status s = macko_to_device(m, NULL, &d, &err);
   ck_assert_msg(s == MACKO_OK || s == MACKO_UNSUPPORTED, "%s, %s: %s", a->name, what, err.text);
   if (s == MACKO_UNSUPPORTED) ck_assert_msg(strstr(err.text, "no GPU kernel") != NULL, "%s", err.text);

@@ -16,6 +16,7 @@ enum { LONGEST = 12, TEXT = 2000 };
 typedef struct {
   unsigned    seed;
   const char *storage; /* options */
+  int         few;     /* few values to begin with, so that pairs of a gap and a value repeat */
   way         how;
   type_choice type;
   PetscInt    rows;
@@ -29,7 +30,8 @@ static const char *const storages[] = {
   "format macko layout row values bf16", "format macko layout row delta_bits 1", "format macko layout row delta_bits 2",
   "format macko layout row delta_bits 4", "format macko layout row delta_bits 8", "format macko layout row delta_bits 16",
   "format macko layout slice", "format macko layout slice values raw", "format macko layout slice values narrow",
-  "format macko layout slice values dict", "format macko layout slice values f32", "format macko layout slice values bf16",
+  "format macko layout slice values dict", "format macko layout slice prefer memory", "format macko prefer memory", "halo host",
+  "halo host format macko layout slice prefer memory", "format macko layout slice values f32", "format macko layout slice values bf16",
   "format macko layout paper", "format macko layout paper delta_bits 1", "format macko layout paper delta_bits 8",
   "format dtans", "format dtans variant split", "format dtans variant joint", "format dtans variant paper",
   "format dtans variant split values raw", "format dtans variant split values narrow", "format dtans variant split values dict",
@@ -61,6 +63,7 @@ static sequence make_sequence(unsigned seed)
   while (change_at(changes)) changes++;
   state     = seed * 0x9e3779b97f4a7c15u;
   s.storage = storages[draw(STORAGES)];
+  s.few     = strstr(s.storage, "memory") != NULL || draw(4) == 0;
   do s.how = (way)draw(WAYS);
   while (s.how == COO && !coo_is_safe());
   s.type  = (type_choice)draw(ranks() == 1 ? TYPES : 1);
@@ -105,6 +108,27 @@ static PetscErrorCode complete_diagonal(Mat A)
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(A, &begin, &end));
   for (PetscInt i = begin; i < end; i++) PetscCall(MatSetValue(A, i, i, 0, ADD_VALUES));
+  PetscCall(assemble(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Values rounded to halves and moved by a quarter: few, and none of them 0. */
+static PetscErrorCode round_values(Mat A)
+{
+  Mat          blocks[2] = {A, NULL};
+  PetscBool    mpi;
+  PetscScalar *a;
+  MatInfo      info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &mpi, MATMPIAIJ, MATMPIAIJMACKO, ""));
+  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int b = 0; b < 2 && blocks[b]; b++) {
+    PetscCall(MatGetInfo(blocks[b], MAT_LOCAL, &info));
+    PetscCall(MatSeqAIJGetArray(blocks[b], &a));
+    for (PetscInt k = 0; k < (PetscInt)info.nz_used; k++) a[k] = PetscFloorReal(2 * PetscRealPart(a[k])) / 2 + 0.25;
+    PetscCall(MatSeqAIJRestoreArray(blocks[b], &a));
+  }
   PetscCall(assemble(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -168,6 +192,10 @@ static const char *run(const sequence *s)
   PetscErrorCode error = 0;
   OK(set_options(s->storage, PETSC_TRUE));
   OK(make_pair(s->how, s->type, s->rows, s->rows, 1, &A, &P));
+  if (s->few) {
+    OK(round_values(A));
+    OK(round_values(P));
+  }
   why            = difference(A, P);
   stored_pattern = 0;
   for (int i = 0; i < s->count && !why && !error; i++) {
@@ -197,8 +225,8 @@ static void shrink(sequence *s)
 
 static void describe(const sequence *s, char text[TEXT])
 {
-  int n = snprintf(text, TEXT, "seed %u, %d ranks, %d rows, %s, %s, options '%s':", s->seed, ranks(), (int)s->rows,
-                   our_type(s->type), way_names[s->how], s->storage);
+  int n = snprintf(text, TEXT, "seed %u, %d ranks, %d rows, %s, %s%s, options '%s':", s->seed, ranks(), (int)s->rows,
+                   our_type(s->type), way_names[s->how], s->few ? ", few values" : "", s->storage);
   for (int i = 0; i < s->count && n < TEXT; i++)
     n += snprintf(text + n, (size_t)(TEXT - n), "%s %s", i ? "," : "", change_at(s->changes[i])->name);
 }

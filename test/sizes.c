@@ -131,7 +131,8 @@ START_TEST(codecs_choose_the_fewest_bytes)
 {
   plain a = stencil(8, 7);
   int64_t nnz = a.row_ptr[a.rows];
-  ck_assert_int_eq(encode_info(&a, "row", "auto", "auto").values, MACKO_VALUES_RAW); /* a table of nearly all values pays nothing */
+  /* A table of nearly all values pays nothing. */
+  ck_assert_int_eq(encode_info(&a, "row", "auto", "auto").values, MACKO_VALUES_RAW);
   for (int64_t p = 0; p < nnz; p++) a.values[p] = (double)(p % 700) / 3;
   macko_info info = encode_info(&a, "row", "auto", "auto");
   ck_assert(info.values == MACKO_VALUES_DICT && info.stored_type == MACKO_U16);

@@ -109,7 +109,8 @@ static void damage(macko_matrix *m, const uint8_t *data, size_t size)
     else if (where == 2) m->value_type = (macko_type)(m->value_type ^ (data[3] & 15));
     else if (data[2] & 0x40) resize(&m->sections[where - 3], place & 0x3fff);
     else if (data[2] & 0x80) m->sections[where - 3].type = (macko_type)(data[3] % 12);
-    else if (m->sections[where - 3].bytes) ((uint8_t *)m->sections[where - 3].data)[place % m->sections[where - 3].bytes] ^= data[3];
+    else if (m->sections[where - 3].bytes)
+      ((uint8_t *)m->sections[where - 3].data)[place % m->sections[where - 3].bytes] ^= data[3];
   }
 }
 
