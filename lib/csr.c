@@ -177,6 +177,7 @@ typedef struct {
 enum { CACHED_BYTES = 16 << 20 };
 
 #if MACKO_HAS_X86_64
+#include <immintrin.h>
 #include "csr_kernel.h"
 #endif
 

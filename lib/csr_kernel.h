@@ -10,12 +10,11 @@ static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_terms(mac
                                                                              const int32_t *cols, const double *x)
 {
   typedef double doubles __attribute__((vector_size(8 * CSR_WIDTH), aligned(8), may_alias));
-  typedef float singles __attribute__((vector_size(4 * CSR_WIDTH), aligned(4), may_alias));
   uint64_t c[CSR_WIDTH / 2];
   memcpy(c, cols, sizeof c);
   csr_vector at = {x[(uint32_t)c[0]], x[c[0] >> 32], x[(uint32_t)c[1]], x[c[1] >> 32]};
   if (stored == MACKO_F64) return at * *(const doubles *)values;
-  return at * __builtin_convertvector(*(const singles *)values, csr_vector);
+  return at * (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
 }
 
 /* Two pages ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can wait
