@@ -172,22 +172,12 @@ typedef struct {
   const void *row_ptr;
   const int32_t *cols;
   const void *values;
-  int cached; /* likely: then a prefetch costs a load and saves nothing (0.9 of the time without, Zen 4) */
 } csr_view;
 
 enum { CACHED_BYTES = 16 << 20 };
 
 #if MACKO_HAS_X86_64
-#define WIDTH 8
-#define TARGET MACKO_AVX512
-#define NAME(x) wide_##x
-#include "csr_kernel.h"
-#undef WIDTH
-#undef TARGET
-#undef NAME
-#define WIDTH 4
-#define TARGET MACKO_AVX2
-#define NAME(x) middle_##x
+#include <immintrin.h>
 #include "csr_kernel.h"
 #endif
 
@@ -195,14 +185,14 @@ enum { CACHED_BYTES = 16 << 20 };
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
-  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data,
-                m->plan.bytes < CACHED_BYTES};
-  int single = m->plan.stored_type == MACKO_F32;
+  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+  /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
+  int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
   if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 6 * m->nrows)
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 3 * m->nrows)
     return 0;
-  if (macko_has_avx512()) (single ? wide_csr_singles : wide_csr_doubles)(&a, p, from, to);
-  else (single ? middle_csr_singles : middle_csr_doubles)(&a, p, from, to);
+  if (cached) (single ? csr_singles : csr_doubles)(&a, p, from, to);
+  else (single ? csr_singles_ahead : csr_doubles_ahead)(&a, p, from, to);
   return 1;
 #else
   (void)m, (void)p, (void)from, (void)to;
