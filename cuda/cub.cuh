@@ -1,4 +1,5 @@
-/* CUB without the start-up code of <iostream>, which one of its headers includes: this library is linked to no C++ library. */
+/* CUB without the start-up code of <iostream>, which one of its headers includes and which asks for libstdc++: this library is
+ * linked to no C++ library (test/symbols.sh). */
 #ifndef MACKO_CUB_CUH
 #define MACKO_CUB_CUH
 

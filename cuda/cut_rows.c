@@ -35,8 +35,8 @@ static int64_t column_before(const reader *r, int64_t i)
   const int64_t *params = r->m->plan.params;
   int64_t mode = params[MACKO_PARAM_BASE_MODE];
   if (r->paper) return -1;
-  return (mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? r->block_base[i / 32] : 0) + params[MACKO_PARAM_BASE_BIAS] +
-         macko_unsigned_at(r->base, (int)params[MACKO_PARAM_BASE_BYTES], i) - 1;
+  int64_t from = mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? r->block_base[i / 32] : 0;
+  return from + params[MACKO_PARAM_BASE_BIAS] + macko_unsigned_at(r->base, (int)params[MACKO_PARAM_BASE_BYTES], i) - 1;
 }
 
 /* Pieces end at multiples of MACKO_PIECE_ENTRIES, so that all but the first and last are aligned. */

@@ -203,7 +203,8 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   if (matrix->format != device->m.format || matrix->nrows != device->m.nrows || matrix->ncols != device->m.ncols ||
       matrix->nnz != device->m.nnz)
     return macko_fail(err, MACKO_INVALID_MATRIX,
-                      "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld", (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
+                      "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
+                      (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
   /* Coded values are part of streams and tables, which change as a whole. */
   int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
@@ -246,8 +247,8 @@ static macko_status check_device(const macko_device_matrix *d, macko_error *err)
 }
 
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
-                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy, cudaStream_t stream,
-                                   macko_error *err)
+                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
+                                   cudaStream_t stream, macko_error *err)
 {
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
   if (!device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device must not be NULL");

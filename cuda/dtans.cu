@@ -22,8 +22,8 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   a.nrows = d->m.nrows, a.count = (d->m.nrows + rows - 1) / rows;
   for (int i = 0; i < own->tables; i++)
     a.table[i] = {(const uint4 *)((const char *)own->memory + own->table[i].ids),
-                  (const macko_dtans_entry *)((const char *)own->memory + own->table[i].entries), own->table[i].symbols, own->table[i].escape,
-                  (int)macko_dtans_id_bytes(own), own->shift};
+                  (const macko_dtans_entry *)((const char *)own->memory + own->table[i].entries), own->table[i].symbols,
+                  own->table[i].escape, (int)macko_dtans_id_bytes(own), own->shift};
   int multiprocessors = 1;
   cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, d->device);
   /* A dictionary's table is read as it is stored: such values are not the ones this format is fast on. */

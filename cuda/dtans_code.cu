@@ -261,7 +261,8 @@ static __device__ void put_value(const device_csr &a, const macko_dtans_dictiona
   if (d.sorted) {
     int place = place_of_value(d, from == MACKO_F64 ? 8 : 4, bits);
     if (values) bits = d.codes[place];
-    else if ((unsigned long long)at < d.first[place]) atomicMin(d.first + place, (unsigned long long)at); /* hardly any is new later on */
+    else if ((unsigned long long)at < d.first[place]) /* hardly any is new later on */
+      atomicMin(d.first + place, (unsigned long long)at);
   } else if (to != from) bits = macko_convert(from, to, a.values, p);
   if (!values) return;
   if (to == MACKO_U8 || to == MACKO_I8) ((uint8_t *)values)[at] = (uint8_t)bits;
@@ -345,7 +346,8 @@ extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const mac
 }
 
 extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job,
-                                                  const macko_dtans_dictionary *dictionary, macko_type stored, void *values, cudaStream_t stream, macko_error *err)
+                                                  const macko_dtans_dictionary *dictionary, macko_type stored, void *values,
+                                                  cudaStream_t stream, macko_error *err)
 {
   device_csr a = source_of(csr, job->relative);
   value_starts_kernel<<<blocks_for(job->slices + 1, THREADS), THREADS, 0, stream>>>(a, *job);

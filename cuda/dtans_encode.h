@@ -51,7 +51,7 @@ typedef struct {
   macko_dtans_code_table table[MACKO_DTANS_DOMAINS];
   int rows, relative;
   int64_t nnz, slices;
-  uint16_t *numbers; /* nnz x domains: the symbols' numbers, slice after slice, lane after lane; with a segment's first one its flags */
+  uint16_t *numbers; /* nnz x domains: the symbols' numbers, slice by slice, lane by lane; a segment's first has its flags */
   int64_t *starts;   /* slices + 1: where each slice's words begin */
 } macko_dtans_job;
 
@@ -74,7 +74,8 @@ typedef struct {
 /* Sets *d from the values that were found, and dict (found->distinct_count elements on the host) to them in the order in which
  * they appear. memory: 10 bytes of device memory a value, which *d uses. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found,
-                                         void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream, macko_error *err);
+                                         void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream,
+                                         macko_error *err);
 
 /* Values beside gaps, in the order of the slices; starts as in the job. As they are, converted, or as codes; values NULL: writes
  * only where values appear first. */

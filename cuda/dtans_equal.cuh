@@ -146,7 +146,8 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS) equal_kernel(dtans_mat
 {
   typedef equal_product<KIND, SHORT, VECTOR, SUM, GROUP> product;
   __shared__ typename product::entry entries[MACKO_DTANS_EQUAL_SYMBOLS];
-  int count = (int)a.count, warps = (int)gridDim.x * (THREADS / WARP), slice = (int)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
+  int count = (int)a.count, warps = (int)gridDim.x * (THREADS / WARP);
+  int slice = (int)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
   int lane = threadIdx.x % WARP, length = 0;
   slice_place place = {};
   equal_slice now = {}, next = {};

@@ -29,11 +29,13 @@ template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_SPLIT, SUM, POW
   }
   __device__ void fill(const dtans_matrix &a, char *memory) { values.fill(a.table[1], gaps.fill(a.table[0], memory)); }
 };
-template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_PAPER, SUM, POWERS> : tables_of<MACKO_DTANS_SPLIT, SUM, POWERS> {};
+template <typename SUM, int POWERS>
+struct tables_of<MACKO_DTANS_PAPER, SUM, POWERS> : tables_of<MACKO_DTANS_SPLIT, SUM, POWERS> {};
 
 /* The streams of a slice. */
 template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
-  static constexpr int N = KIND == MACKO_DTANS_PAPER ? 4 : 8, DOMAINS = KIND == MACKO_DTANS_PAPER ? 2 : 1; /* nonzeros of a segment */
+  static constexpr int N = KIND == MACKO_DTANS_PAPER ? 4 : 8; /* nonzeros of a segment */
+  static constexpr int DOMAINS = KIND == MACKO_DTANS_PAPER ? 2 : 1;
   static constexpr int STREAMS = KIND == MACKO_DTANS_SPLIT ? 2 : 1;
   segment_reader r[STREAMS];
   int64_t slot; /* of the next value beside the gaps */

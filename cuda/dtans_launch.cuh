@@ -61,7 +61,8 @@ struct dtans_launch {
   int multiprocessors;
   cudaError_t *error;
 
-  template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP> void run_rows(const device_vectors &v) const
+  template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
+  void run_rows(const device_vectors &v) const
   {
     auto kernel = dtans_kernel<KIND, GROUPS, POWERS, ONE_ROW, VECTOR, SUM, GROUP>;
     int bytes = tables_of<KIND, SUM, POWERS>::bytes(a);

@@ -119,7 +119,8 @@ static macko_status fetch_values(void *context, int64_t row, int64_t rows, macko
     for (int64_t i = 0; i < n && !s; i++) ((uint16_t *)r->piece_values)[i] = (uint16_t)((uint32_t *)r->piece_values)[i];
   r->piece_row_ptr[1] = (int32_t)n;
   *out = (macko_csr){.nrows = 1, .ncols = VALUE_PIECE, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
-                     .value_type = r->a->value_type, .row_ptr = r->piece_row_ptr, .cols = r->piece_cols, .values = r->piece_values};
+                     .value_type = r->a->value_type, .row_ptr = r->piece_row_ptr, .cols = r->piece_cols,
+                     .values = r->piece_values};
   return s;
 }
 

@@ -111,7 +111,8 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
 MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int length)
 {
 #if __CUDA_ARCH__ >= 900
-  int type = values.stored_type, size = type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
+  int type = values.stored_type;
+  int size = type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
   uint64_t begin = ((uint64_t)values.stream + (uint64_t)(slot * size)) & ~(uint64_t)15;
   unsigned bytes = min(__reduce_add_sync(MACKO_EVERY_LANE, (unsigned)length) * size, 8192u) & ~15u;
   if (values.stream && bytes && threadIdx.x % WARP == 0)

@@ -1,6 +1,5 @@
 /* Encoding on the device: facts from kernels, choices from libmacko (lib/facts.h), bytes from kernels. What only the host can do
- * (layout paper, new values under codec joint, rows that are unsorted or hold duplicates, errors that name a place) goes there
- * and back. */
+ * (layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
 #include "dtans_encode.h"
 #include "encoder.h"
 
@@ -204,7 +203,7 @@ static macko_status copy_pattern(const macko_device_matrix *from, const macko_de
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < from->m.nsections; i++) {
     const macko_section *old = &from->m.sections[i];
-    if (!strcmp(old->name, "values") || !strcmp(old->name, "dict")) continue;
+    if (!strcmp(old->name, "values") || !strcmp(old->name, "dict") || !strcmp(old->name, "pair_gaps")) continue;
     s = macko_cuda_status(
         cudaMemcpyAsync(macko_device_data(to, old->name), old->data, (size_t)old->bytes, cudaMemcpyDeviceToDevice, stream),
         "copying the pattern", err);
@@ -231,17 +230,36 @@ static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const
   return s;
 }
 
+/* By a plan for the same pattern. */
+static macko_status put_values(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
+{
+  *moved = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
+  if (*moved) return change_codec(e, d, plan, err);
+  d->m.plan = *plan;
+  macko_status s = macko_encoder_put_values(e, d, err);
+  return s ? s : d->ops->prepare(d, &d->m, e->stream, err);
+}
+
 static macko_status take_values(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err)
 {
   macko_facts facts = macko_encoder_facts(e);
   macko_plan plan;
   macko_status s = macko_plan_values(&facts, &d->m, &plan, err);
-  if (s) return s;
-  *moved = plan.stored_type != d->m.plan.stored_type || plan.table != d->m.plan.table;
-  if (*moved) return change_codec(e, d, &plan, err);
-  d->m.plan = plan;
-  s = macko_encoder_put_values(e, d, err);
-  return s ? s : d->ops->prepare(d, &d->m, e->stream, err);
+  return s ? s : put_values(e, d, &plan, moved, err);
+}
+
+/* New values for the gaps that d has. *fit is 0 where that makes too many pairs, and nothing is done. Of more values than a
+ * dictionary holds, stencils may have most: the host counts only the others. */
+static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *moved, int *fit, int *done, macko_error *err)
+{
+  macko_plan plan = d->m.plan;
+  int64_t pairs;
+  macko_status s = macko_encoder_new_pairs(e, d, &pairs, err);
+  *fit = pairs >= 0;
+  if (!s && e->distinct < 0 && plan.params[MACKO_PARAM_STENCILS]) *done = 0;
+  if (s || !*fit) return s;
+  macko_add_pairs(&d->m, pairs - plan.table, &plan);
+  return put_values(e, d, &plan, moved, err);
 }
 
 static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
@@ -258,11 +276,13 @@ static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream,
 /* Sets *done unless the host must do it, also to say what is wrong. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
-  int rows_differ = 0, values_differ = 0;
+  int rows_differ = 0, values_differ = 0, fit = 1;
   macko_status s = macko_encoder_compare(e, d, &rows_differ, &values_differ, err);
   if (s || rows_differ) return s;
   *done = 1;
-  if (!values_differ) return take_values(e, d, moved, err);
+  if (!values_differ && d->m.plan.values != MACKO_VALUES_JOINT) return take_values(e, d, moved, err);
+  if (!values_differ) s = take_pairs(e, d, moved, &fit, done, err);
+  if (s || !*done || (!values_differ && fit)) return s;
   *moved = 1;
   s = encode_again(e, d, err);
   if (e->mistaken) return *done = 0, MACKO_OK;
@@ -298,7 +318,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   macko_status s = check_refresh(device, csr, err);
   if (s) return s;
   if (device->m.format == MACKO_FORMAT_DTANS) renew = refresh_dtans;
-  else if (device->m.plan.layout == MACKO_LAYOUT_PAPER || device->m.plan.values == MACKO_VALUES_JOINT)
+  else if (device->m.plan.layout == MACKO_LAYOUT_PAPER)
     return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
   if (!s && e.readable && e.a.nnz == device->m.nnz) s = renew(&e, device, &changed, &done, err);

@@ -119,14 +119,31 @@ enum { MACKO_PAIR_SHIFT = 19 };
 cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
                                 const macko_device_dictionary *pairs, cudaStream_t stream);
 
-/* Ranks of what the stream of *d holds codes for, in the order in which the host would meet them: elements of *dictionary, which
- * are values, or under codec joint pairs with slots of *values. */
-cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
-                              const macko_device_dictionary *values, cudaStream_t stream);
+/* Codes of a value stream under joint and the gaps they stand for; device pointers. */
+typedef struct {
+  const uint8_t *codes;
+  const uint32_t *gaps;
+} macko_device_codes;
 
-/* The value stream of *d, by its plan; dictionary is NULL without one, values as above. */
-cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *dictionary,
-                               const macko_device_dictionary *values, cudaStream_t stream);
+/* What the stream of a device matrix holds codes for. */
+typedef struct {
+  macko_device_dictionary set;    /* of values, or under codec joint of pairs with slots of values */
+  macko_device_dictionary values;
+  macko_device_codes old;         /* under joint: gaps are those of these codes, where there are any, else those of columns */
+  int joint;
+} macko_device_coding;
+
+/* The same as macko_collect_pairs for the gaps that *d has, without used[1]. */
+cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                                    cudaStream_t stream);
+
+/* Ranks of the elements of the set in the order in which the host would meet them. */
+cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                              cudaStream_t stream);
+
+/* The value stream of *d, by its plan; the old codes may be in the same place. */
+cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                               cudaStream_t stream);
 
 #ifdef __cplusplus
 }

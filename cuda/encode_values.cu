@@ -2,7 +2,11 @@
  * those of lib/values.c, the arithmetic is lib/convert.h. */
 #include "encode.cuh"
 
-enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few ask for the same shared counters */
+enum {
+  VALUE_BLOCKS = 2048,  /* each thread takes several values, so that few ask for the same shared counters */
+  COLLECT_BLOCKS = 256, /* fewer threads than there are slots beyond the limit: probing ends */
+  MOST_PAIRS = 256
+};
 
 static const unsigned long long FREE_SLOT = ~0ull;
 
@@ -79,7 +83,6 @@ static __global__ void collect_kernel(macko_device_csr a, macko_device_dictionar
 
 extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *d, cudaStream_t stream)
 {
-  enum { COLLECT_BLOCKS = 256 }; /* fewer threads than there are slots beyond the limit: probing ends */
   size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   cudaError_t error = cudaMemsetAsync(d->keys, 0xff, slots * sizeof *d->keys, stream);
   if (!error) error = cudaMemsetAsync(d->used, 0, sizeof *d->used, stream);
@@ -90,38 +93,51 @@ extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const mac
 
 /* ---- pairs of a gap and a value ---- */
 
-/* chained: the column of entry p is that of the one before plus a gap. */
 static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
-                                                   bool chained)
+                                                   uint32_t gap)
 {
-  uint64_t gap = chained ? (uint64_t)(column(a, p) - column(a, p - 1)) : 0;
-  return gap << MACKO_PAIR_SHIFT | find_slot(values.keys, value_bits(a, p));
+  return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values.keys, value_bits(a, p));
+}
+
+static __device__ __forceinline__ uint32_t gap_before(const macko_device_csr &a, int64_t p)
+{
+  return (uint32_t)(column(a, p) - column(a, p - 1));
+}
+
+/* A thread asks before every pair, so that each adds one at most when there are too many. */
+static __device__ __forceinline__ bool has_room(const macko_device_dictionary &pairs)
+{
+  return *(volatile unsigned *)pairs.used <= MOST_PAIRS;
 }
 
 static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_slices all, macko_device_dictionary values,
                                             macko_device_dictionary pairs)
 {
   int64_t warps = (int64_t)gridDim.x * blockDim.x / LANES;
-  for (int64_t slice = warp_number(); slice < all.slices && *(volatile unsigned *)pairs.used <= 256; slice += warps) {
+  for (int64_t slice = warp_number(); slice < all.slices; slice += warps) {
     const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, all.records[slice].info, 0};
     macko_slice s = macko_slice_at(header, 0);
     if (s.stencil) continue;
     lane_row r = row_at(a, all.order, slice * MACKO_SLICE_ROWS + lane_number());
-    for (int k = 0; k < r.length; k++) {
-      uint64_t pair = pair_of(a, values, r.begin + k, k && s.gap_bits);
+    for (int k = 0; k < r.length && has_room(pairs); k++) {
+      uint64_t pair = pair_of(a, values, r.begin + k, k && s.gap_bits ? gap_before(a, r.begin + k) : 0);
       insert(pairs, pair);
       if (pair >> MACKO_PAIR_SHIFT >> 16) pairs.used[1] = 1;
     }
   }
 }
 
+static cudaError_t clear_pairs(const macko_device_dictionary *pairs, cudaStream_t stream)
+{
+  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
+  return error ? error : cudaMemsetAsync(pairs->used, 0, 2 * sizeof *pairs->used, stream);
+}
+
 extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s,
                                            const macko_device_dictionary *values, const macko_device_dictionary *pairs,
                                            cudaStream_t stream)
 {
-  enum { COLLECT_BLOCKS = 256 };
-  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
-  if (!error) error = cudaMemsetAsync(pairs->used, 0, 2 * sizeof *pairs->used, stream);
+  cudaError_t error = clear_pairs(pairs, stream);
   if (error) return error;
   collect_pairs_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *s, *values, *pairs);
   return cudaGetLastError();
@@ -132,9 +148,10 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 /* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained:
  * the gap before the entry is that of its pair. */
 template <typename F>
-static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size, const F &f)
+static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size,
+                                  int64_t slice, const F &f)
 {
-  int64_t slice = warp_number(), position = slice * MACKO_SLICE_ROWS + lane_number();
+  int64_t position = slice * MACKO_SLICE_ROWS + lane_number();
   if (position >= a.nrows) return;
   macko_slice s = macko_slice_at(headers, slice);
   if (s.stencil) return;
@@ -147,7 +164,9 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
 template <typename F>
 static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
 {
-  walk_slice(a, headers, order, size, f);
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / LANES;
+  for (int64_t slice = warp_number(); slice * MACKO_SLICE_ROWS < a.nrows; slice += warps)
+    walk_slice(a, headers, order, size, slice, f);
 }
 
 template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
@@ -157,71 +176,90 @@ template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
 }
 
 template <typename F>
-static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
+static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_matrix *d, unsigned most_blocks, const F &f,
+                               cudaStream_t stream)
 {
-  int size = (int)macko_type_bytes(d->m.plan.stored_type);
-  if (!a->nnz) return cudaSuccess;
-  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout == MACKO_LAYOUT_SLICE)
-    slices_kernel<<<blocks_for(a->nrows + LANES), ENCODE_THREADS, 0, stream>>>(
-        *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"), size, f);
-  else entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
+  unsigned blocks = blocks_for(a->nrows + LANES);
+  slices_kernel<<<blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream>>>(
+      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"),
+      (int)macko_type_bytes(d->m.plan.stored_type), f);
   return cudaGetLastError();
 }
 
-/* The slot of what an entry is a code for. */
+template <typename F>
+static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
+{
+  if (!a->nnz) return cudaSuccess;
+  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout == MACKO_LAYOUT_SLICE) return walk_slices(a, d, ~0u, f, stream);
+  entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
+  return cudaGetLastError();
+}
+
+/* What an entry is a code for, and where that is in the set. */
 struct coded {
   macko_device_csr a;
-  macko_device_dictionary d, values;
-  int joint;
-  __device__ __forceinline__ unsigned slot(int64_t p, bool chained) const
+  macko_device_coding c;
+  __device__ __forceinline__ uint64_t element(int64_t p, int64_t slot, bool chained) const
   {
-    return find_slot(d.keys, joint ? pair_of(a, values, p, chained) : value_bits(a, p));
+    if (!c.joint) return value_bits(a, p);
+    uint32_t gap = !chained ? 0 : c.old.codes ? c.old.gaps[c.old.codes[slot]] : gap_before(a, p);
+    return pair_of(a, c.values, p, gap);
+  }
+  __device__ __forceinline__ unsigned place(int64_t p, int64_t slot, bool chained) const
+  {
+    return find_slot(c.set.keys, element(p, slot, chained));
   }
 };
 
-static coded coded_by(const macko_device_csr *a, const macko_device_matrix *m, const macko_device_dictionary *d,
-                      const macko_device_dictionary *values)
+struct collect_pair {
+  coded e;
+  __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
+  {
+    if (has_room(e.c.set)) insert(e.c.set, e.element(p, slot, chained));
+  }
+};
+
+extern "C" cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d,
+                                               const macko_device_coding *coding, cudaStream_t stream)
 {
-  macko_device_dictionary none = {};
-  int joint = m->m.plan.values == MACKO_VALUES_JOINT;
-  return coded{*a, d ? *d : none, joint ? *values : none, joint};
+  cudaError_t error = clear_pairs(&coding->set, stream);
+  return error || !a->nnz ? error : walk_slices(a, d, COLLECT_BLOCKS, collect_pair{{*a, *coding}}, stream);
 }
 
 struct rank_values {
-  coded c;
-  __device__ void operator()(int64_t p, int64_t, uint64_t rank, bool chained) const
+  coded e;
+  __device__ void operator()(int64_t p, int64_t slot, uint64_t rank, bool chained) const
   {
-    unsigned long long *least = &c.d.ranks[c.slot(p, chained)];
+    unsigned long long *least = &e.c.set.ranks[e.place(p, slot, chained)];
     if (rank < *least) atomicMin(least, (unsigned long long)rank);
   }
 };
 
-extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *m,
-                                         const macko_device_dictionary *d, const macko_device_dictionary *values,
-                                         cudaStream_t stream)
+extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_matrix *d,
+                                         const macko_device_coding *coding, cudaStream_t stream)
 {
-  cudaError_t error = cudaMemsetAsync(d->ranks, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *d->ranks, stream);
-  return error ? error : walk(a, m, rank_values{coded_by(a, m, d, values)}, stream);
+  size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  cudaError_t error = cudaMemsetAsync(coding->set.ranks, 0xff, slots * sizeof *coding->set.ranks, stream);
+  return error ? error : walk(a, d, rank_values{{*a, *coding}}, stream);
 }
 
 struct put_value {
-  coded c;
+  coded e;
   void *stream;
   int stored;
   __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
   {
-    const macko_device_csr &a = c.a;
-    macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
-    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)c.d.codes[c.slot(p, chained)];
-    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)c.d.codes[c.slot(p, chained)];
-    else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, a.values, p);
-    else macko_put_bits(to, stream, slot, from == to ? value_bits(a, p) : macko_convert(from, to, a.values, p));
+    const void *values = e.a.values;
+    macko_type from = (macko_type)e.a.value_type, to = (macko_type)stored;
+    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)e.c.set.codes[e.place(p, slot, chained)];
+    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)e.c.set.codes[e.place(p, slot, chained)];
+    else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, values, p);
+    else macko_put_bits(to, stream, slot, from == to ? value_bits(e.a, p) : macko_convert(from, to, values, p));
   }
 };
 
-extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *m,
-                                          const macko_device_dictionary *dictionary, const macko_device_dictionary *values,
-                                          cudaStream_t stream)
+extern "C" cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d,
+                                          const macko_device_coding *coding, cudaStream_t stream)
 {
-  return walk(a, m, put_value{coded_by(a, m, dictionary, values), macko_device_data(m, "values"), m->m.plan.stored_type}, stream);
+  return walk(a, d, put_value{{*a, *coding}, macko_device_data(d, "values"), d->m.plan.stored_type}, stream);
 }

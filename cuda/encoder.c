@@ -26,19 +26,19 @@ static void give_back(macko_encoder *e, void *room)
     }
 }
 
-static macko_status read_back(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err)
+macko_status macko_encoder_read_back(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err)
 {
   macko_status s = macko_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, e->stream), "encoding", err);
   return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "encoding", err);
 }
 
 /* The copy has left the host's memory when this returns: it is not page-locked. */
-static macko_status send(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err)
+macko_status macko_encoder_send(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err)
 {
   return macko_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, e->stream), "encoding", err);
 }
 
-static macko_status clear_answer(const macko_encoder *e, macko_error *err)
+macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err)
 {
   return macko_cuda_status(cudaMemsetAsync(e->answer, 0, ANSWER_BYTES, e->stream), "encoding", err);
 }
@@ -51,7 +51,7 @@ static macko_status count_entries(macko_encoder *e, macko_error *err)
   int32_t end_i32 = 0;
   int wide = e->csr.row_ptr_type == MACKO_I64;
   const char *at = (const char *)e->csr.row_ptr + e->csr.nrows * (wide ? 8 : 4);
-  macko_status s = read_back(e, wide ? (void *)&end : &end_i32, at, wide ? 8 : 4, err);
+  macko_status s = macko_encoder_read_back(e, wide ? (void *)&end : &end_i32, at, wide ? 8 : 4, err);
   e->a.nnz = (wide ? end : end_i32) - e->csr.index_base;
   return s;
 }
@@ -66,7 +66,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
   if (!s) s = count_entries(e, err);
   if (s || e->a.nnz < 0 || (e->a.nnz && (!csr->cols || !csr->values))) return s;
   s = macko_cuda_status(macko_check_device_csr(&e->a, e->answer, stream), "checking a matrix", err);
-  if (!s) s = read_back(e, &check, e->answer, sizeof check, err);
+  if (!s) s = macko_encoder_read_back(e, &check, e->answer, sizeof check, err);
   e->readable = !s && !check.invalid && check.longest < MACKO_SLICE_MAX_STEPS;
   return s;
 }
@@ -96,9 +96,9 @@ static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d
   d->used = e->answer;
   do {
     s = take_arena(e, (int64_t)used, d, err);
-    if (!s) s = clear_answer(e, err);
+    if (!s) s = macko_encoder_clear(e, err);
     if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, kinds, d, e->stream), "looking at slices", err);
-    if (!s) s = read_back(e, &used, d->used, sizeof used, err);
+    if (!s) s = macko_encoder_read_back(e, &used, d->used, sizeof used, err);
   } while (!s && used > d->room);
   return s;
 }
@@ -145,49 +145,11 @@ static macko_status count_rows(void *context, macko_row_facts *facts, macko_erro
 {
   macko_encoder *e = context;
   macko_device_row_facts f = {.low = {INT64_MAX, INT64_MAX, INT64_MAX}, .high = {INT64_MIN, INT64_MIN, INT64_MIN}};
-  macko_status s = send(e, e->answer, &f, sizeof f, err);
+  macko_status s = macko_encoder_send(e, e->answer, &f, sizeof f, err);
   if (!s) s = macko_cuda_status(macko_count_rows(&e->a, e->answer, e->stream), "looking at rows", err);
-  if (!s) s = read_back(e, &f, e->answer, sizeof f, err);
+  if (!s) s = macko_encoder_read_back(e, &f, e->answer, sizeof f, err);
   for (int i = 0; i < 33; i++) facts->by_log[i] = (int64_t)f.by_log[i];
   for (int mode = 0; mode < 3; mode++) facts->low[mode] = f.low[mode], facts->high[mode] = f.high[mode];
-  return s;
-}
-
-static macko_status find_misfit(void *context, macko_type to, int *found, macko_error *err)
-{
-  macko_encoder *e = context;
-  macko_status s = MACKO_OK;
-  if (!e->misfits_known) {
-    s = clear_answer(e, err);
-    if (!s) s = macko_cuda_status(macko_find_misfits(&e->a, e->answer, e->stream), "looking at values", err);
-    if (!s) s = read_back(e, &e->misfits, e->answer, sizeof e->misfits, err);
-    e->misfits_known = !s;
-  }
-  *found = (int)(e->misfits >> to & 1);
-  return s;
-}
-
-static macko_status take_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err)
-{
-  const int64_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
-  void *memory = NULL;
-  macko_status s = macko_encoder_room(e, slots * (8 + 8 + 4), &memory, err);
-  if (s) return s;
-  d->keys = memory;
-  d->ranks = d->keys + slots;
-  d->codes = (uint32_t *)(d->ranks + slots);
-  d->used = e->answer;
-  return MACKO_OK;
-}
-
-static macko_status count_distinct(void *context, int64_t *distinct, macko_error *err)
-{
-  macko_encoder *e = context;
-  unsigned used = 0;
-  macko_status s = e->values.keys ? MACKO_OK : take_dictionary(e, &e->values, err);
-  if (!s) s = macko_cuda_status(macko_collect_values(&e->a, &e->values, e->stream), "collecting values", err);
-  if (!s) s = read_back(e, &used, e->values.used, sizeof used, err);
-  e->distinct = *distinct = used > MACKO_DICT_LIMIT ? -1 : (int64_t)used;
   return s;
 }
 
@@ -204,20 +166,6 @@ static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
   return v->records ? v : surveyed(e, sorted, pairs, 1);
 }
 
-/* How many there are, to at most one more than there is room for. */
-static macko_status count_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err)
-{
-  unsigned used[2] = {0, 0};
-  macko_status s = e->values.keys ? MACKO_OK : count_distinct(e, &e->distinct, err);
-  if (s || e->distinct < 0) return facts->pairs = -1, s;
-  if (!e->pairs.keys) s = take_dictionary(e, &e->pairs, err);
-  if (!s) s = macko_cuda_status(macko_collect_pairs(&e->a, slices, &e->values, &e->pairs, e->stream), "collecting pairs", err);
-  if (!s) s = read_back(e, used, e->pairs.used, sizeof used, err);
-  facts->pairs = used[0] > 256 ? -1 : (int64_t)used[0];
-  facts->wide_pairs = used[1] != 0;
-  return s;
-}
-
 static macko_status survey(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err)
 {
   macko_encoder *e = context;
@@ -226,18 +174,18 @@ static macko_status survey(void *context, int sorted, int kinds, macko_slice_fac
   *facts = (macko_slice_facts){.window = sorted ? MACKO_SLICE_WINDOW : 0, .order_bytes = sorted ? e->a.nrows * 2 : 0};
   macko_status s = take_slices(e, sorted, &v->device, err);
   if (!s) s = describe(e, kinds, &v->device, err);
-  if (!s && kinds & MACKO_PAIRS) s = count_pairs(e, &v->device, facts, err);
+  if (!s && kinds & MACKO_PAIRS) s = macko_encoder_pairs(e, &v->device, facts, err);
   if (s || facts->pairs < 0) return s;
   v->records = malloc(slices * sizeof *v->records + 1), v->places = malloc(slices * sizeof *v->places + 1);
   if (!v->records || !v->places)
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to place the blocks of %zu slices", slices);
-  s = read_back(e, v->records, v->device.records, slices * sizeof *v->records, err);
+  s = macko_encoder_read_back(e, v->records, v->device.records, slices * sizeof *v->records, err);
   return s ? s : place_blocks(e, v, facts, err);
 }
 
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
-  macko_value_facts values = {e->csr.value_type, find_misfit, count_distinct, e};
+  macko_value_facts values = {e->csr.value_type, macko_encoder_misfit, macko_encoder_distinct, e};
   return (macko_facts){&e->csr, e->a.nnz, values, survey, NULL, count_rows, e};
 }
 
@@ -256,8 +204,8 @@ macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, 
     units += (uint32_t)macko_slice_value_units(&s, size);
   }
   macko_status s = macko_encoder_room(e, (int64_t)bytes, &places, err);
-  if (!s) s = send(e, places, v->places, bytes, err);
-  if (!s) s = clear_answer(e, err);
+  if (!s) s = macko_encoder_send(e, places, v->places, bytes, err);
+  if (!s) s = macko_encoder_clear(e, err);
   if (!s)
     s = macko_cuda_status(macko_write_slices(&v->device, places, macko_device_data(d, "slices"), blocks, e->stream),
                           "writing slices", err);
@@ -265,7 +213,7 @@ macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, 
   if (!s && order)
     s = macko_cuda_status(cudaMemcpyAsync(order, v->device.order, (size_t)e->a.nrows * 2, cudaMemcpyDeviceToDevice, e->stream),
                           "copying", err);
-  if (!s) s = read_back(e, &differs, e->answer, sizeof differs, err);
+  if (!s) s = macko_encoder_read_back(e, &differs, e->answer, sizeof differs, err);
   if (s || !differs) return s;
   e->mistaken = 1;
   return macko_fail(err, MACKO_UNSUPPORTED, "two blocks of slices have one hash");
@@ -278,101 +226,17 @@ macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d,
   void *room = NULL, *section = macko_device_data(d, "slices");
   macko_status s =
       headers && starts ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld slices", (long long)slices);
-  if (!s) s = read_back(e, headers, section, (size_t)slices * MACKO_SLICE_WORDS * 4, err);
+  if (!s) s = macko_encoder_read_back(e, headers, section, (size_t)slices * MACKO_SLICE_WORDS * 4, err);
   for (int64_t i = 0; !s && i < slices; i++) {
     macko_slice slice = macko_slice_at(headers, i);
     starts[i] = units;
     units += (uint32_t)macko_slice_value_units(&slice, (int)macko_type_bytes(d->m.plan.stored_type));
   }
   if (!s) s = macko_encoder_room(e, slices * 4, &room, err);
-  if (!s) s = send(e, room, starts, (size_t)slices * 4, err);
+  if (!s) s = macko_encoder_send(e, room, starts, (size_t)slices * 4, err);
   if (!s) s = macko_cuda_status(macko_move_slices(section, room, slices, e->stream), "moving values", err);
   free(headers), free(starts);
   return s;
-}
-
-/* ---- writing values ---- */
-
-typedef struct {
-  unsigned long long rank;
-  uint32_t slot;
-} appearance;
-
-static int by_rank(const void *a, const void *b)
-{
-  unsigned long long x = ((const appearance *)a)->rank, y = ((const appearance *)b)->rank;
-  return x < y ? -1 : x > y;
-}
-
-/* Element of a set that has been read back. */
-static uint64_t element_at(const unsigned long long *keys, uint64_t slot)
-{
-  return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
-}
-
-static macko_status send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys, const appearance *found,
-                                int64_t count, macko_error *err)
-{
-  const macko_section *dict = macko_find_section(&d->m, "dict");
-  void *table = calloc((size_t)dict->bytes, 1);
-  if (!table) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
-  for (int64_t i = 0; i < count; i++) macko_put_bits(d->m.value_type, table, i, element_at(keys, found[i].slot));
-  macko_status s = send(e, dict->data, table, (size_t)dict->bytes, err);
-  free(table);
-  return s;
-}
-
-static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys, const appearance *found,
-                               int64_t count, macko_error *err)
-{
-  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
-  unsigned long long *values = malloc(slots * sizeof *values);
-  uint64_t table[256];
-  uint32_t gaps[256];
-  if (!values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
-  macko_status s = read_back(e, values, e->values.keys, slots * sizeof *values, err);
-  for (int64_t i = 0; !s && i < count; i++) {
-    uint64_t pair = element_at(keys, found[i].slot), mask = ((uint64_t)1 << MACKO_PAIR_SHIFT) - 1;
-    gaps[i] = (uint32_t)(pair >> MACKO_PAIR_SHIFT);
-    macko_put_bits(d->m.value_type, table, i, element_at(values, pair & mask));
-  }
-  if (!s) s = send(e, macko_device_data(d, "dict"), table, (size_t)(count * macko_type_bytes(d->m.value_type)), err);
-  if (!s) s = send(e, macko_device_data(d, "pair_gaps"), gaps, (size_t)count * sizeof *gaps, err);
-  free(values);
-  return s;
-}
-
-/* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
- * host's is. */
-static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
-                                    macko_error *err)
-{
-  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
-  int64_t count = 0;
-  unsigned long long *keys = malloc(2 * slots * sizeof *keys), *ranks = keys ? keys + slots : NULL;
-  uint32_t *codes = calloc(slots, sizeof *codes);
-  appearance *found = malloc((size_t)(d->m.plan.table + 1) * sizeof *found);
-  macko_status s = keys && codes && found ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
-  if (!s) s = read_back(e, keys, set->keys, 2 * slots * sizeof *keys, err);
-  for (size_t i = 0; !s && i < slots; i++)
-    if (ranks[i] != ~0ull && count < d->m.plan.table) found[count++] = (appearance){ranks[i], (uint32_t)i};
-  if (!s) qsort(found, (size_t)count, sizeof *found, by_rank);
-  for (int64_t i = 0; i < count; i++) codes[found[i].slot] = (uint32_t)i;
-  if (!s) s = send(e, set->codes, codes, slots * sizeof *codes, err);
-  if (!s) s = (set == &e->pairs ? send_pairs : send_values)(e, d, keys, found, count, err);
-  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "numbering values", err);
-  free(keys), free(codes), free(found);
-  return s;
-}
-
-macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
-{
-  const macko_device_dictionary *codes = d->m.plan.values == MACKO_VALUES_JOINT ? &e->pairs : &e->values;
-  const macko_device_dictionary *set = d->m.plan.table ? codes : NULL;
-  macko_status s = MACKO_OK;
-  if (set) s = macko_cuda_status(macko_rank_values(&e->a, d, set, &e->values, e->stream), "ranking values", err);
-  if (!s && set) s = number_elements(e, d, set, err);
-  return s ? s : macko_cuda_status(macko_write_stream(&e->a, d, set, &e->values, e->stream), "writing values", err);
 }
 
 /* ---- comparing ---- */
@@ -381,12 +245,12 @@ macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *
                                    macko_error *err)
 {
   int *answer = e->answer, differ[2] = {0};
-  macko_status s = clear_answer(e, err);
+  macko_status s = macko_encoder_clear(e, err);
   cudaError_t error = cudaSuccess;
   if (!s && macko_find_section(&d->m, "slices")) error = macko_compare_slices(&e->a, d, answer, answer + 1, e->stream);
   else if (!s) error = macko_compare_row_ptr(&e->a, d, answer, e->stream);
   if (!s) s = macko_cuda_status(error, "comparing rows", err);
-  if (!s) s = read_back(e, differ, answer, sizeof differ, err);
+  if (!s) s = macko_encoder_read_back(e, differ, answer, sizeof differ, err);
   *rows_differ = differ[0], *values_differ = differ[1];
   return s;
 }

@@ -29,6 +29,7 @@ typedef struct {
   int misfits_known;
   macko_device_dictionary values, pairs; /* once collected */
   int64_t distinct; /* values; -1: more than fit a dictionary */
+  macko_device_codes old; /* those under joint that new values replace, with a copy of their gaps; else none */
 } macko_encoder;
 
 /* On failure the encoder is to be closed, too. Errors: OUT_OF_MEMORY, DEVICE. */
@@ -37,6 +38,22 @@ void macko_close_encoder(macko_encoder *e);
 
 /* Device memory until the encoder is closed. */
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err);
+
+/* From the device, once what is under way on the stream is done; to the device; zeros into e->answer. */
+macko_status macko_encoder_read_back(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err);
+macko_status macko_encoder_send(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err);
+macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
+
+/* Facts about values (lib/values.h); context is the encoder. */
+macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
+macko_status macko_encoder_distinct(void *context, int64_t *distinct, macko_error *err);
+
+/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec joint. */
+macko_status macko_encoder_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
+
+/* The pairs of the gaps of *d, whose codec is joint, and the values of the csr: *pairs as above. Where they fit,
+ * macko_encoder_put_values goes by these gaps from then on. */
+macko_status macko_encoder_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
 
 /* Valid as long as the encoder stays where it is. */
 macko_facts macko_encoder_facts(macko_encoder *e);

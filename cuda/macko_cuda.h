@@ -72,8 +72,8 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
  * work space needs its multiplies in order.
  * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
-                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy, struct CUstream_st *stream,
-                                   macko_error *err);
+                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
+                                   struct CUstream_st *stream, macko_error *err);
 
 /* The entries (i, i), i < nrows, into diagonal, nrows doubles in device memory; 0 where there is none. Queued like a multiply.
  * Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */

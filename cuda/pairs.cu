@@ -107,8 +107,8 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const P
 /* Answers the lane's row. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table,
-                                                    int narrow, const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
-                                                    SUM sum[GROUP])
+                                                    int narrow, const device_vectors &v, const macko_slice &s, int64_t slice,
+                                                    int from, int to, SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const uint32_t *words = codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
@@ -127,39 +127,20 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
 {
   __shared__ shared_pairs<SUM> table;
   int narrow = share_pairs(p, &table);
-  int64_t warps = (int64_t)gridDim.x * WARPS;
-  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
-    macko_slice s = load_header(a.headers, slice);
-    if (s.stencil) continue; /* another kernel's */
-    SUM sum[GROUP] = {};
-    int64_t row = add_slice<VECTOR, SUM, GROUP>(a, p.codes, table, narrow, v, s, slice, 0, (int)s.steps, sum);
-    if (row < a.nrows)
-#pragma unroll
-      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
-  }
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<VECTOR, SUM, GROUP>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+  });
 }
 
-/* As split_kernel of slices.cu: several warps a slice, added up in a fixed order. */
 template <int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
   __shared__ shared_pairs<SUM> table;
   __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
   int narrow = share_pairs(p, &table);
-  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
-  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
-  SUM sum = 0;
-  if (slice < a.count) {
-    macko_slice s = load_header(a.headers, slice);
-    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
-    if (!s.stencil && (part == 0 || from < steps))
-      row = add_slice<VECTOR, SUM, 1>(a, p.codes, table, narrow, v, s, slice, from, min(from + each, steps), &sum);
-  }
-  sums[warp][lane] = sum;
-  __syncthreads();
-  if (part || row >= a.nrows) return;
-  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
-  put_y<VECTOR>(v, 0, row, sum);
+  split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<VECTOR, SUM, 1>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+  });
 }
 
 template <int VECTOR, typename SUM>

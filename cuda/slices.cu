@@ -64,8 +64,8 @@ static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k,
 /* Steps k .. k + n - 1. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
 static __device__ __forceinline__ void add_round(const device_values &values, const SUM *table, const device_vectors &v,
-                                                 const macko_slice &s, const char *start, const uint32_t *gaps, int lane, int base,
-                                                 int length, int k, int n, int end, int *col, SUM sum[GROUP])
+                                                 const macko_slice &s, const char *start, const uint32_t *gaps, int lane,
+                                                 int base, int length, int k, int n, int end, int *col, SUM sum[GROUP])
 {
   constexpr int bytes = sizeof(typename element<STORED>::type);
   int cols[STEPS];
@@ -100,8 +100,8 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
 /* Steps from .. to - 1; from is a multiple of STEPS. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
 static __device__ __forceinline__ void walk(const device_values &values, const SUM *table, const device_vectors &v,
-                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length, int from, int to,
-                                            SUM sum[GROUP])
+                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
+                                            int from, int to, SUM sum[GROUP])
 {
   const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
   int col = base, k = from;
@@ -119,8 +119,8 @@ static __device__ __forceinline__ void walk(const device_values &values, const S
 
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
-                                                  const macko_slice &s, const uint32_t *gaps, int lane, int base, int length, int whole,
-                                                  int from, int to, SUM sum[GROUP])
+                                                  const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
+                                                  int whole, int from, int to, SUM sum[GROUP])
 {
   if (whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(values, table, v, s, gaps, lane, base, length, from, to, sum);
   else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
@@ -129,8 +129,8 @@ static __device__ __forceinline__ void walk_slice(const device_values &values, c
 /* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
-                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from, int to,
-                                                    SUM sum[GROUP])
+                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from,
+                                                    int to, SUM sum[GROUP])
 {
   int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
@@ -164,38 +164,19 @@ static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
-  int64_t warps = (int64_t)gridDim.x * WARPS;
-  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
-    macko_slice s = load_header(a.headers, slice);
-    if (s.stencil) continue; /* the other kernel's */
-    SUM sum[GROUP] = {};
-    int64_t row = add_slice<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, slice, 0, (int)s.steps, sum);
-    if (row < a.nrows)
-#pragma unroll
-      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
-  }
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, slice, from, to, sum);
+  });
 }
 
-/* Several warps of a block take a part each of a slice's steps; the first adds up what they found, always in the same order. */
 template <int STORED, int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1], sums[WARPS][MACKO_SLICE_ROWS];
   const SUM *table = share_table<STORED>(values, shared_table);
-  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
-  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
-  SUM sum = 0;
-  if (slice < a.count) {
-    macko_slice s = load_header(a.headers, slice);
-    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
-    if (!s.stencil && (part == 0 || from < steps))
-      row = add_slice<STORED, VECTOR, SUM, 1>(a, values, table, v, s, slice, from, min(from + each, steps), &sum);
-  }
-  sums[warp][lane] = sum;
-  __syncthreads();
-  if (part || row >= a.nrows) return;
-  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
-  put_y<VECTOR>(v, 0, row, sum);
+  split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<STORED, VECTOR, SUM, 1>(a, values, table, v, s, slice, from, to, sum);
+  });
 }
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */

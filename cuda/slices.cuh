@@ -42,6 +42,44 @@ static __device__ __forceinline__ slice_lane open_lane(const slices &a, const ma
   return l;
 }
 
+/* All slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the sums of its
+ * lane and answers the lane's row. */
+template <int VECTOR, typename SUM, int GROUP, typename ADD>
+static __device__ __forceinline__ void take_slices(const slices &a, const device_vectors &v, const ADD &add)
+{
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
+    macko_slice s = load_header(a.headers, slice);
+    if (s.stencil) continue; /* another kernel's */
+    SUM sum[GROUP] = {};
+    int64_t row = add(s, slice, 0, (int)s.steps, sum);
+    if (row < a.nrows)
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
+  }
+}
+
+/* The same by several warps of a block, which take a part each of a slice's steps; the first adds up what they found, always in
+ * the same order. */
+template <int VECTOR, typename SUM, typename ADD>
+static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
+                                                    const ADD &add)
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
+  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
+  SUM sum = 0;
+  if (slice < a.count) {
+    macko_slice s = load_header(a.headers, slice);
+    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
+    if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), &sum);
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (part || row >= a.nrows) return;
+  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
+  put_y<VECTOR>(v, 0, row, sum);
+}
+
 static inline slices slices_of(const macko_device_matrix *d)
 {
   return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),

@@ -65,4 +65,7 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
 /* The plan of a matrix of format csr or macko, layout slice or row, after new values that leave its pattern as it is. */
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
+/* *plan, that of m, for so many pairs of a gap and a value more. */
+void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
+
 #endif

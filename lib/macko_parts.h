@@ -31,14 +31,12 @@ extern const macko_layout_ops macko_row_layout, macko_slice_layout, macko_paper_
 
 static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
 {
-  return layout == MACKO_LAYOUT_ROW ? &macko_row_layout : layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
+  if (layout == MACKO_LAYOUT_ROW) return &macko_row_layout;
+  return layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
 /* plan of format macko. */
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
-
-/* *plan for so many pairs of a gap and a value more. */
-void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
 /* ---- value codec joint, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
 

@@ -66,6 +66,14 @@ typedef struct {
 } MackoBase;
 
 PETSC_INTERN MackoBase MackoSeqBase, MackoMPIBase;
+
+/* *base is what A, an AIJ with its own functions, does. */
+PETSC_INTERN PetscErrorCode MackoSaveBase(Mat A, MackoBase *base);
+
+/* A does again what both types replace, without anything of ours; and ours in place of it, but the products. */
+PETSC_INTERN PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base);
+PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A);
+
 PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);

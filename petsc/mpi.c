@@ -1,8 +1,6 @@
 /* MPIAIJMACKO: AIJ's halo exchange and assembly, with both blocks of a rank made SEQAIJMACKO. */
 #include "matmacko.h"
 
-MackoBase MackoMPIBase;
-
 /* ---- blocks ---- */
 
 /* Converts in place the blocks that are not ours yet (MatSetType would empty a preallocated one), and hands them the options: a
@@ -152,33 +150,6 @@ static PetscErrorCode MatBindToCPU_MPIAIJMacko(Mat A, PetscBool bind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own changes the values without a new state. */
-static PetscErrorCode MatRetrieveValues_MPIAIJMacko(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall((*MackoMPIBase.retrievevalues)(A));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatView_MPIAIJMacko(Mat A, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall((*MackoMPIBase.view)(A, viewer));
-  PetscCall(MackoView(A, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetFromOptions_MPIAIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
-{
-  PetscFunctionBegin;
-  if (MackoMPIBase.setfromoptions) PetscCall((*MackoMPIBase.setfromoptions)(A, PetscOptionsObject));
-  PetscOptionsHeadBegin(PetscOptionsObject, "aijmacko options");
-  PetscCall(MackoReadOptions(A, PetscOptionsObject));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ComposeNothing(Mat A)
 {
   PetscFunctionBegin;
@@ -211,21 +182,10 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
     PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  B->ops->mult             = MackoMPIBase.mult;
-  B->ops->multadd          = MackoMPIBase.multadd;
-  B->ops->multtranspose    = MackoMPIBase.multtranspose;
-  B->ops->multtransposeadd = MackoMPIBase.multtransposeadd;
-  B->ops->view             = MackoMPIBase.view;
-  B->ops->destroy          = MackoMPIBase.destroy;
-  B->ops->assemblyend      = MackoMPIBase.assemblyend;
-  B->ops->bindtocpu        = MackoMPIBase.bindtocpu;
-  B->ops->setfromoptions   = MackoMPIBase.setfromoptions;
-  MackoMarkBound(B, PETSC_TRUE);
-  PetscCall(MackoPlainVectors(B));
-  PetscCall(MackoFree(B));
+  PetscCall(MackoRestoreBase(B, &MackoMPIBase));
+  B->ops->assemblyend = MackoMPIBase.assemblyend;
   PetscCall(ComposeNothing(B));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MackoMPIBase.setpreallocation));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoMPIBase.retrievevalues));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
   PetscCall(MatMPIAIJGetSeqAIJ(B, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
@@ -237,29 +197,9 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A is an AIJ with its own functions: fresh, or assembled. */
-static PetscErrorCode SaveBase(Mat A)
-{
-  PetscFunctionBegin;
-  if (MackoMPIBase.mult) PetscFunctionReturn(PETSC_SUCCESS);
-  MackoMPIBase.mult             = A->ops->mult;
-  MackoMPIBase.multadd          = A->ops->multadd;
-  MackoMPIBase.multtranspose    = A->ops->multtranspose;
-  MackoMPIBase.multtransposeadd = A->ops->multtransposeadd;
-  MackoMPIBase.view             = A->ops->view;
-  MackoMPIBase.destroy          = A->ops->destroy;
-  MackoMPIBase.assemblyend      = A->ops->assemblyend;
-  MackoMPIBase.setfromoptions   = A->ops->setfromoptions;
-  MackoMPIBase.bindtocpu        = A->ops->bindtocpu;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &MackoMPIBase.setpreallocation));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoMPIBase.retrievevalues));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
-  Mat        B = *newmat;
-  Mat_Macko *m;
+  Mat B = *newmat;
 
   PetscFunctionBegin;
   (void)type;
@@ -272,25 +212,19 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
     PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
   }
-  PetscCall(SaveBase(B));
+  if (!MackoMPIBase.mult) PetscCall(MackoSaveBase(B, &MackoMPIBase)); /* fresh, or assembled */
   B->ops->mult             = MatMult_MPIAIJMacko;
   B->ops->multadd          = MatMultAdd_MPIAIJMacko;
   B->ops->multtranspose    = MatMultTranspose_MPIAIJMacko;
   B->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJMacko;
-  B->ops->view             = MatView_MPIAIJMacko;
   B->ops->destroy          = MatDestroy_MPIAIJMacko;
   B->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
-  B->ops->setfromoptions   = MatSetFromOptions_MPIAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
-  MackoMarkBound(B, PETSC_FALSE); /* every AIJ is born bound to the CPU */
-  PetscCall(MackoGet(B, &m));
-  PetscCall(MackoReadBackend(B, NULL));
-  PetscCall(MackoChooseVectors(B));
+  PetscCall(MackoTakeOver(B));
   PetscCall(MackoComposeMPI(B, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_MPIAIJMacko));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJMACKO));
   PetscCall(EnsureBlocks(B));
   *newmat = B;

@@ -1,8 +1,6 @@
 /* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
 #include "matmacko.h"
 
-MackoBase MackoSeqBase;
-
 /* ---- the struct ---- */
 
 PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
@@ -196,33 +194,6 @@ static PetscErrorCode MatBindToCPU_SeqAIJMacko(Mat A, PetscBool bind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own changes the values without a new state. */
-static PetscErrorCode MatRetrieveValues_SeqAIJMacko(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall((*MackoSeqBase.retrievevalues)(A));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatView_SeqAIJMacko(Mat A, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall((*MackoSeqBase.view)(A, viewer));
-  PetscCall(MackoView(A, viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetFromOptions_SeqAIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
-{
-  PetscFunctionBegin;
-  if (MackoSeqBase.setfromoptions) PetscCall((*MackoSeqBase.setfromoptions)(A, PetscOptionsObject));
-  PetscOptionsHeadBegin(PetscOptionsObject, "aijmacko options");
-  PetscCall(MackoReadOptions(A, PetscOptionsObject));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode ComposeNothing(Mat A)
 {
   PetscFunctionBegin;
@@ -254,40 +225,12 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
     PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  B->ops->mult             = MackoSeqBase.mult;
-  B->ops->multadd          = MackoSeqBase.multadd;
-  B->ops->multtranspose    = MackoSeqBase.multtranspose;
-  B->ops->multtransposeadd = MackoSeqBase.multtransposeadd;
-  B->ops->view             = MackoSeqBase.view;
-  B->ops->destroy          = MackoSeqBase.destroy;
-  B->ops->setfromoptions   = MackoSeqBase.setfromoptions;
-  B->ops->bindtocpu        = MackoSeqBase.bindtocpu;
-  B->ops->getdiagonal      = MackoSeqBase.getdiagonal;
-  MackoMarkBound(B, PETSC_TRUE);
-  PetscCall(MackoPlainVectors(B));
-  PetscCall(MackoFree(B));
+  PetscCall(MackoRestoreBase(B, &MackoSeqBase));
+  B->ops->getdiagonal = MackoSeqBase.getdiagonal;
   PetscCall(ComposeNothing(B));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MackoSeqBase.retrievevalues));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatSeqAIJKron_C", MackoSeqBase.kron));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
   *newmat = B;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SaveBase(Mat A)
-{
-  PetscFunctionBegin;
-  MackoSeqBase.mult             = A->ops->mult;
-  MackoSeqBase.multadd          = A->ops->multadd;
-  MackoSeqBase.multtranspose    = A->ops->multtranspose;
-  MackoSeqBase.multtransposeadd = A->ops->multtransposeadd;
-  MackoSeqBase.view             = A->ops->view;
-  MackoSeqBase.destroy          = A->ops->destroy;
-  MackoSeqBase.setfromoptions   = A->ops->setfromoptions;
-  MackoSeqBase.bindtocpu        = A->ops->bindtocpu;
-  MackoSeqBase.getdiagonal      = A->ops->getdiagonal;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &MackoSeqBase.retrievevalues));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSeqAIJKron_C", &MackoSeqBase.kron));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,20 +245,19 @@ static PetscErrorCode FindBase(Mat B)
   if (MackoSeqBase.mult) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscStrcmp(((PetscObject)B)->type_name, MATSEQAIJ, &isaij));
   if (isaij && !MackoHashActive(B)) {
-    PetscCall(SaveBase(B));
+    PetscCall(MackoSaveBase(B, &MackoSeqBase));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
   PetscCall(MatSetType(plain, MATSEQAIJ));
-  if (!MackoSeqBase.mult) PetscCall(SaveBase(plain));
+  if (!MackoSeqBase.mult) PetscCall(MackoSaveBase(plain, &MackoSeqBase));
   PetscCall(MatDestroy(&plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
-  Mat        B = *newmat;
-  Mat_Macko *m;
+  Mat B = *newmat;
 
   PetscFunctionBegin;
   (void)type;
@@ -333,19 +275,13 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   B->ops->multadd          = MatMultAdd_SeqAIJMacko;
   B->ops->multtranspose    = MatMultTranspose_SeqAIJMacko;
   B->ops->multtransposeadd = MatMultTransposeAdd_SeqAIJMacko;
-  B->ops->view             = MatView_SeqAIJMacko;
   B->ops->destroy          = MatDestroy_SeqAIJMacko;
-  B->ops->setfromoptions   = MatSetFromOptions_SeqAIJMacko;
   B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
   B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
-  MackoMarkBound(B, PETSC_FALSE); /* every AIJ is born bound to the CPU */
-  PetscCall(MackoGet(B, &m));
-  PetscCall(MackoReadBackend(B, NULL));
-  PetscCall(MackoChooseVectors(B));
+  PetscCall(MackoTakeOver(B));
   PetscCall(MackoComposeSeq(B, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatRetrieveValues_C", MatRetrieveValues_SeqAIJMacko));
   PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJMACKO));
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);

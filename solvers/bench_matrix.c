@@ -1,20 +1,11 @@
 /* macko-bench: from names to matrices, and sets of names. */
 #include "bench.h"
+#include "format.h"
 #include "generate.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-
-static macko_status fail(macko_error *err, macko_status status, const char *sentence, ...)
-{
-  va_list args;
-  va_start(args, sentence);
-  vsnprintf(err->text, sizeof err->text, sentence, args);
-  va_end(args);
-  return err->status = status;
-}
 
 static int is_file(const char *name)
 {
@@ -28,7 +19,7 @@ static macko_status read_or_generate(const char *name, macko_csr *a, macko_error
   macko_status s = is_file(name) ? macko_read(name, NULL, a, NULL, err) : generate_matrix(name, a, err);
   if (s || (a->row_ptr_type == MACKO_I32 && a->col_type == MACKO_I32)) return s;
   macko_free_csr(a);
-  return fail(err, MACKO_UNSUPPORTED, "%s: the peers take 32-bit indices only", name);
+  return macko_fail(err, MACKO_UNSUPPORTED, "%s: the peers take 32-bit indices only", name);
 }
 
 /* ---- sets ---- */
@@ -76,7 +67,8 @@ static macko_status parse_tile(const char *spec, char *name, size_t room, double
   char *end = NULL;
   *megabytes = colon ? strtod(colon + 1, &end) : 0;
   if (!colon || colon == start || *end || end == colon + 1 || !(*megabytes > 0) || (size_t)(colon - start) >= room)
-    return fail(err, MACKO_INVALID_ARGUMENT, "%.200s: tile needs a matrix and a size in megabytes, as in tile:a.mtx:200", spec);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%.200s: tile needs a matrix and a size in megabytes, as in tile:a.mtx:200",
+                      spec);
   memcpy(name, start, (size_t)(colon - start));
   name[colon - start] = 0;
   return MACKO_OK;
@@ -91,8 +83,8 @@ static macko_status repeat(const macko_csr *a, int64_t copies, macko_csr *tiled,
   char *values = malloc((size_t)(copies * nnz * size) + 8);
   if (!to_ptr || !to_cols || !values) {
     free(to_ptr), free(to_cols), free(values);
-    return fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld copies of a matrix of %lld nonzeros", (long long)copies,
-                (long long)nnz);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld copies of a matrix of %lld nonzeros", (long long)copies,
+                      (long long)nnz);
   }
   for (int64_t t = 0; t < copies; t++) {
     for (int64_t i = 0; i < a->nrows; i++) to_ptr[t * a->nrows + i] = (int32_t)(t * nnz + row_ptr[i]);
@@ -119,7 +111,7 @@ static macko_status tile(const char *spec, macko_csr *tiled, macko_error *err)
   const double one = 4. * (double)a.nrows + (double)nnz * (double)(4 + macko_type_bytes(a.value_type));
   const double copies = one > 0 ? ceil((megabytes * 1e6 - 4) / one) : 0;
   if (copies * (double)(nnz > a.ncols ? nnz : a.ncols) >= INT32_MAX || copies * (double)a.nrows >= INT32_MAX || one <= 0)
-    s = fail(err, MACKO_LIMIT, "%.200s: %.0f copies of %.200s do not fit into 32-bit indices", spec, copies, name);
+    s = macko_fail(err, MACKO_LIMIT, "%.200s: %.0f copies of %.200s do not fit into 32-bit indices", spec, copies, name);
   if (!s) s = repeat(&a, copies > 1 ? (int64_t)copies : 1, tiled, err);
   macko_free_csr(&a);
   return s;

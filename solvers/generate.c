@@ -1,9 +1,9 @@
 #include "generate.h"
 
+#include "format.h"
 #include "half.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,18 +19,6 @@ const char generate_help[] =
     "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
     "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
     "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n";
-
-static macko_status fail(macko_error *err, macko_status status, const char *sentence, ...)
-{
-  if (err) {
-    va_list args;
-    va_start(args, sentence);
-    vsnprintf(err->text, sizeof err->text, sentence, args);
-    va_end(args);
-    err->status = status;
-  }
-  return status;
-}
 
 /* ---- random numbers: each row draws from a generator of its own ---- */
 
@@ -275,7 +263,9 @@ static macko_status parse_option(const char *spec, char *word, request *r, macko
   else if (!strcmp(word, "f16")) r->type = MACKO_F16;
   else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
   else if (*word && !*end && number > 0) r->option = number;
-  else return fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number", spec, word);
+  else
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number", spec,
+                      word);
   return MACKO_OK;
 }
 
@@ -286,7 +276,8 @@ static macko_status parse(const char *spec, request *r, int *kind, macko_error *
   word = strtok_r(text, ":", &save);
   for (*kind = 0; *kind < KINDS; ++*kind)
     if (word && !strcmp(word, kinds[*kind].kind)) break;
-  if (*kind == KINDS) return fail(err, MACKO_INVALID_ARGUMENT, "%s is no generated matrix; 27-point:160 would be one", spec);
+  if (*kind == KINDS)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s is no generated matrix; 27-point:160 would be one", spec);
   int half = !strcmp(word, "pruned") || !strcmp(word, "pattern");
   *r = (request){.random = kinds[*kind].random, .type = half ? MACKO_F16 : MACKO_F64, .option = half ? 50 : 0};
   snprintf(r->kind, sizeof r->kind, "%s", word);
@@ -294,10 +285,11 @@ static macko_status parse(const char *spec, request *r, int *kind, macko_error *
   int found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
   int two = !kinds[*kind].dims && strcmp(r->kind, "rmat");
   if (found < 1 + two || r->a < 1 || (two && r->b < 1) || (!strcmp(r->kind, "rmat") && r->a > 25))
-    return fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind, two ? "1000x20" : "20");
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind,
+                      two ? "1000x20" : "20");
   if (!strcmp(r->kind, "mesh") && r->a % BRICK)
-    return fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d", spec,
-                BRICK, BRICK);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d",
+                      spec, BRICK, BRICK);
   macko_status s = MACKO_OK;
   while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, r, err);
   return s;
@@ -316,7 +308,7 @@ macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
             : !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a;
   b.ncols = dense ? r.b : b.nrows;
   if (b.nrows >= INT32_MAX || b.ncols >= INT32_MAX)
-    return fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
   b.row_ptr = calloc((size_t)b.nrows + 1, sizeof *b.row_ptr);
   b.failed = !b.row_ptr;
   if (!b.failed && !strcmp(r.kind, "rmat")) rmat(&b, &r);
@@ -329,7 +321,7 @@ macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
   void *values = b.failed ? NULL : make_values(&b, &r);
   if (!values) {
     free(b.row_ptr), free(b.cols);
-    return fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory, or 2^31 nonzeros and more", spec);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory, or 2^31 nonzeros and more", spec);
   }
   *csr = (macko_csr){.nrows = b.nrows, .ncols = b.ncols, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = r.type,
                      .row_ptr = b.row_ptr, .cols = b.cols, .values = values};

@@ -67,6 +67,22 @@ START_TEST(many_rows_too)
 }
 END_TEST
 
+/* Values that a dictionary holds, in more pairs with gaps than the GPU's table of pairs has room for. */
+START_TEST(more_pairs_than_codes)
+{
+  test_matrix a = many_rows(1);
+  macko_options o;
+  test_fill(&a, 0);
+  for (int64_t p = 0; p < a.row_ptr[a.nrows]; p++) ((double *)a.values)[p] = (double)(p % 60000);
+  both b = open_both(&a, 0);
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_JOINT;
+  encode_both(&a, &b, &o);
+  close_both(&b);
+  test_free(&a);
+}
+END_TEST
+
 /* Few rows of thousands of entries, which several warps look at: random gaps; the same columns in every row, behind rows that are
  * a stencil; empty rows and long gaps between them. */
 static test_matrix few_rows(int shape, macko_type type)
@@ -258,6 +274,7 @@ static Suite *encode_suite(void)
   TCase *all = add_case(suite, "all", 0), *dtans = add_case(suite, "dtans", 0);
   tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * KINDS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
+  tcase_add_test(all, more_pairs_than_codes);
   tcase_add_loop_test(all, few_rows_too, 0, 6);
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);

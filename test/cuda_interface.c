@@ -170,27 +170,53 @@ START_TEST(gather_into_pinned_memory)
 }
 END_TEST
 
+/* What several ranks add to one vector: lists that begin where the one before has its middle, so that most rows are met twice. */
 START_TEST(add_at_some_rows)
+{
+  enum { LISTS = 5, LENGTH = 700 };
+  static const macko_type types[] = {MACKO_F64, MACKO_F32};
+  macko_type type = types[_i];
+  macko_error err = {0};
+  int64_t indices[LENGTH], *on_device;
+  double want[N], from[N];
+  float singles[N];
+  size_t size = (size_t)macko_type_bytes(type);
+  void *sent, *sums;
+  for (int i = 0; i < N; i++) from[i] = i % 31 - 15, singles[i] = (float)from[i], want[i] = from[i];
+  CUDA(cudaMalloc(&sent, N * size));
+  CUDA(cudaMalloc(&sums, N * size));
+  CUDA(cudaMalloc((void **)&on_device, sizeof indices));
+  CUDA(cudaMemcpy(sent, type == MACKO_F64 ? (void *)from : singles, N * size, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(sums, sent, N * size, cudaMemcpyDeviceToDevice));
+  for (int list = 0; list < LISTS; list++) {
+    for (int i = 0; i < LENGTH; i++) {
+      indices[i] = (list * LENGTH / 2 + i) * 7919 % N; /* all different: N is a power of two */
+      want[indices[i]] += from[i];
+    }
+    CUDA(cudaMemcpy(on_device, indices, sizeof indices, cudaMemcpyHostToDevice));
+    ck_assert_msg(!macko_device_add_at(type, sent, on_device, LENGTH, sums, NULL, &err), "%s", err.text);
+  }
+  CUDA(cudaMemcpy(type == MACKO_F64 ? (void *)again : singles, sums, N * size, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < N; i++) {
+    double got = type == MACKO_F64 ? again[i] : (double)singles[i];
+    ck_assert_msg(got == want[i], "entry %d is %g, not %g", i, got, want[i]);
+  }
+  cudaFree(sent), cudaFree(sums), cudaFree(on_device);
+}
+END_TEST
+
+START_TEST(add_at_names_wrong_arguments)
 {
   fixture f = open_fixture(MACKO_FORMAT_CSR);
   macko_error err = {0};
-  int64_t indices[N / 3], *on_device, n = N / 3;
-  double before[N], after[N];
-  for (int64_t i = 0; i < n; i++) indices[i] = (i * 7919 + 5) % N; /* all different: N is a power of two */
-  CUDA(cudaMalloc((void **)&on_device, sizeof indices));
-  CUDA(cudaMemcpy(on_device, indices, sizeof indices, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(f.y, f.x, sizeof before, cudaMemcpyDeviceToDevice));
-  CUDA(cudaMemcpy(before, f.y, sizeof before, cudaMemcpyDeviceToHost));
-  ck_assert_msg(!macko_device_add_at(MACKO_F64, f.x, on_device, n, f.y, f.stream, &err), "%s", err.text);
-  CUDA(cudaStreamSynchronize(f.stream));
-  CUDA(cudaMemcpy(after, f.y, sizeof after, cudaMemcpyDeviceToHost));
-  for (int64_t i = 0; i < n; i++) before[indices[i]] += x[i];
-  for (int64_t i = 0; i < N; i++) ck_assert_msg(after[i] == before[i], "entry %d is %g, not %g", (int)i, after[i], before[i]);
-  ck_assert_int_eq(macko_device_add_at(MACKO_F16, f.x, on_device, n, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, NULL, 1, NULL, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  const int64_t *none = NULL, some = 0;
+  ck_assert_int_eq(macko_device_add_at(MACKO_F16, f.x, &some, 1, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(err.text, "is not f64 or f32"), "%s", err.text);
+  ck_assert_int_eq(macko_device_add_at(MACKO_F64, f.x, &some, -3, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "n is -3, a count of entries cannot be negative");
+  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, none, 1, NULL, f.stream, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "from, indices or y is NULL");
-  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, NULL, 0, NULL, f.stream, &err), MACKO_OK);
-  cudaFree(on_device);
+  ck_assert_int_eq(macko_device_add_at(MACKO_F32, NULL, none, 0, NULL, f.stream, &err), MACKO_OK);
   close_fixture(&f);
 }
 END_TEST
@@ -245,7 +271,8 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
   tcase_add_test(t, gather_into_pinned_memory);
-  tcase_add_test(t, add_at_some_rows);
+  tcase_add_loop_test(t, add_at_some_rows, 0, 2);
+  tcase_add_test(t, add_at_names_wrong_arguments);
   tcase_add_test(t, refresh_refuses_another_matrix);
   tcase_add_test(t, out_of_device_memory);
   return suite;

@@ -41,6 +41,10 @@ PetscErrorCode make_matrix(way how, const char *type, PetscInt rows, PetscInt co
 /* One of our type and one of plain AIJ, of the same entries. */
 PetscErrorCode make_pair(way how, type_choice type, PetscInt rows, PetscInt cols, unsigned seed, Mat *A, Mat *P);
 
+/* Destroys as many matrices as are given. */
+#define DESTROY(...) destroy_matrices((Mat *const[]){__VA_ARGS__, NULL})
+void destroy_matrices(Mat *const matrices[]);
+
 /* A dense matrix of random entries, with sizes as MatSetSizes takes them. */
 PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt rows, PetscInt cols, Mat *B);
 
@@ -61,6 +65,9 @@ const char *difference_with(Mat A, Mat P, Mat like);
 
 /* Fails unless every product of A agrees with that of the plain matrix P within twice the bound of one product. */
 void assert_same_products(Mat A, Mat P, const char *when);
+
+/* Fails unless X is Y, both of any type, up to that part of Y's norm. */
+void assert_same_entries(Mat X, Mat Y, double tolerance, const char *when);
 
 /* Runs the suite in that many PetscInitialize .. PetscFinalize cycles of one program. */
 int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles);

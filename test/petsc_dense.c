@@ -62,23 +62,15 @@ END_TEST
 
 START_TEST(other_products_are_left_to_petsc)
 {
-  Mat A, P, B, X, Y;
-  PetscReal norm, difference;
-  PetscInt  n;
+  Mat      A, P, B, X, Y;
+  PetscInt n;
   OK(make_pair(PREALLOCATED, ROOT_TYPE, COLS, COLS, 5, &A, &P));
   OK(MatGetLocalSize(A, NULL, &n));
   OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, 4, &B));
   OK(MatPtAP(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
   OK(MatPtAP(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-  OK(MatNorm(Y, NORM_FROBENIUS, &norm));
-  OK(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
-  OK(MatNorm(X, NORM_FROBENIUS, &difference));
-  ASSERT_ALL(difference <= 1e-13 * norm, "B' A B differs by %g of %g", (double)difference, (double)norm);
-  OK(MatDestroy(&X));
-  OK(MatDestroy(&Y));
-  OK(MatDestroy(&B));
-  OK(MatDestroy(&P));
-  OK(MatDestroy(&A));
+  assert_same_entries(X, Y, 1e-13, "B' A B");
+  DESTROY(&X, &Y, &B, &P, &A);
 }
 END_TEST
 
@@ -181,10 +173,7 @@ START_TEST(products_found_by_type_are_those_of_aij)
   OK((*others[_i])(P, &Y));
   OK((*others[_i])(A, &X));
   assert_same_action(X, Y, "product", _i);
-  OK(MatDestroy(&X));
-  OK(MatDestroy(&Y));
-  OK(MatDestroy(&P));
-  OK(MatDestroy(&A));
+  DESTROY(&X, &Y, &P, &A);
 }
 END_TEST
 
@@ -199,9 +188,7 @@ START_TEST(conversions_to_other_types_keep_the_entries)
   assert_same_action(B, P, other_types[_i], 0);
   OK(MatConvert(A, other_types[_i], MAT_REUSE_MATRIX, &B));
   assert_same_action(B, P, other_types[_i], 1);
-  OK(MatDestroy(&B));
-  OK(MatDestroy(&P));
-  OK(MatDestroy(&A));
+  DESTROY(&B, &P, &A);
 }
 END_TEST
 

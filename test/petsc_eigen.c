@@ -62,8 +62,7 @@ START_TEST(eigenvalues_agree)
                   "%s: eigenvalue %d is %.17g, plain AIJ %.17g", methods[_i], i, (double)PetscRealPart(ours[i]),
                   (double)PetscRealPart(plain[i]));
   assert_ours(A, "after the solve");
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
 }
 END_TEST
 

@@ -149,8 +149,7 @@ START_TEST(one_rank_fails_for_all)
   assert_same_products(A, P, "after the failure");
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
 }
 END_TEST
 

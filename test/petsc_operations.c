@@ -39,9 +39,7 @@ START_TEST(products_follow)
   OK(MatScale(A, -2)); /* and the form made after the operation goes stale in its turn */
   OK(MatScale(P, -2));
   assert_same_products(A, P, when);
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
-  OK(MatDestroy(&before));
+  DESTROY(&A, &P, &before);
 }
 END_TEST
 

@@ -207,8 +207,7 @@ static const char *run(const sequence *s)
     snprintf(sentence, sizeof sentence, "PETSc error %d", (int)error);
     return sentence;
   }
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
   return why;
 }
 

@@ -35,8 +35,7 @@ START_TEST(made_matrices_are_ours)
   assert_ours(A, when);
   assert_same_products(A, P, when);
   assert_ours(A, when);
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
 }
 END_TEST
 
@@ -111,8 +110,7 @@ START_TEST(every_sequential_matrix_can_be_ours)
   OK(VecDestroy(&z));
   OK(ISDestroy(&rows));
   OK(ISDestroy(&cols));
-  OK(MatDestroy(&F));
-  OK(MatDestroy(&A));
+  DESTROY(&F, &A);
 }
 END_TEST
 
@@ -174,8 +172,7 @@ START_TEST(conversions_keep_the_matrix)
   assert_same_products(A, P, when);
   OK(convert(5, to_ours ? MATAIJ : MATAIJMACKO, &A)); /* and back */
   assert_same_products(A, P, when);
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
 }
 END_TEST
 
@@ -190,8 +187,7 @@ START_TEST(other_types_are_reached)
   OK(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
   OK(MatMultEqual(A, D, 3, &same));
   ASSERT_ALL(same, "the dense matrix differs");
-  OK(MatDestroy(&D));
-  OK(MatDestroy(&A));
+  DESTROY(&D, &A);
 }
 END_TEST
 
@@ -244,8 +240,7 @@ START_TEST(encode_does_what_the_product_would)
   PetscErrorCode wrong = MatMackoEncode(P);
   OK(PetscPopErrorHandler());
   ASSERT_ALL(wrong == PETSC_ERR_ARG_WRONG, "a plain matrix gives error %d", (int)wrong);
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&P));
+  DESTROY(&A, &P);
 }
 END_TEST
 
@@ -284,8 +279,7 @@ START_TEST(options_go_by_prefix)
   info = info_after_product(B);
   ASSERT_ALL(!strcmp(info.format, "csr") && !info.lossy, "without prefix stored as %s", info.format);
   forget(settings, 5);
-  OK(MatDestroy(&A));
-  OK(MatDestroy(&B));
+  DESTROY(&A, &B);
 }
 END_TEST
 

@@ -14,7 +14,8 @@ compare() { # LIBRARY HEADER PREFIX [EXTRA]
   fi
   rm -f symbols.have symbols.want symbols.diff
 }
-compare .libs/libmacko.so lib/macko.h macko_ 'macko_check_options
+compare .libs/libmacko.so lib/macko.h macko_ 'macko_add_pairs
+macko_check_options
 macko_dtans_close_coder
 macko_dtans_close_input
 macko_dtans_open_coder
