@@ -50,6 +50,16 @@ if command -v gnuplot >/dev/null; then
   done
 fi
 
+# Whole solves, where there is PETSc.
+if [ -x solvers/macko-solve ]; then
+  expect 0 $bench --solve 5 --repeat 1 27-point:8 "$dir/little \"one\".mtx"
+  grep -q '^ *27-point:8  *10648  *5 ' "$dir/text" || fail "no five iterations on 27-point:8"
+  grep -q 'pays after' "$dir/text" || fail "no heading of solves"
+  expect 1 $bench --solve 5 pruned:64x64:50
+  grep -q "square matrices of f64" "$dir/text" || fail "what solves take"
+  expect 2 $bench --solve 0 27-point:8
+fi
+
 # From a file, without measuring: what a GPU left, made up.
 tab=$(printf '\t')
 { echo "# A GPU; copy 4000.0 GB/s; median of 50"
@@ -90,5 +100,5 @@ grep -q "tile needs a matrix" "$dir/text" || fail "what tile needs"
 expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-point:4
 grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
 expect 0 $bench --help
-for word in tile: pruned-shapes --plot --from; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
+for word in tile: pruned-shapes --plot --from --solve; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
 exit 0
