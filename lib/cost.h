@@ -8,7 +8,7 @@
 /* Nanoseconds. */
 typedef struct {
   double byte;
-  double csr_byte, csr_entry, csr_row;
+  double csr_entry, csr_row;
   double csr_single, csr_half; /* an entry of 4 and of 2 bytes */
   double stencil;      /* an entry of a slice that is a stencil */
   double uniform;      /* slot of slices that load x as it lies */
@@ -34,10 +34,10 @@ typedef struct {
 
 /* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where
  * nothing but instructions counts, and with larger ones: 25 GB/s is the copy bandwidth of one core. CSR's loop runs ahead of its
- * loads and reads 30 GB/s, behind which its instructions hide but for those of a row; layouts decode columns before they use
- * them, and hide none. `listed` lies between blocks of unknowns, 0.13, and lanes anywhere, 0.28. */
+ * loads, so that two thirds of its instructions hide behind the bytes; layouts decode columns before they use them, and hide
+ * none. `listed` lies between blocks of unknowns, 0.13, and lanes anywhere, 0.28. */
 static const macko_cost macko_cpu_cost = {
-  .byte = 0.04, .csr_byte = 0.033, .csr_row = 2, .csr_single = 0.65, .csr_half = 1.25,
+  .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
   .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 1.2, .run_paired = 1.2,
   .wide_paired = 1.2,
   .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15};
@@ -45,7 +45,7 @@ static const macko_cost macko_cpu_cost = {
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
 static const macko_cost macko_gpu_cost = {
-  .byte = 0.00025, .csr_byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
+  .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
   .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
   .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
   .step = 75,
