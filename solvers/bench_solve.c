@@ -131,8 +131,9 @@ macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings 
   solve_times t;
   static int printed;
   (void)table;
-  if (a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0 || sizeof(PetscInt) != 4)
-    return bench_refuse(err, MACKO_UNSUPPORTED, matrix, "--solve takes square matrices of f64 and a PETSc of 32-bit indices");
+  if (sizeof(PetscInt) != 4) return bench_refuse(err, MACKO_UNSUPPORTED, "--solve", "needs a PETSc of 32-bit indices");
+  if (a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0)
+    return bench_refuse(err, MACKO_UNSUPPORTED, matrix, "--solve takes square matrices of f64");
   macko_status s = bench_start_petsc(err);
   if (!s) s = dominate(a, &dominant, err);
   if (!s && run_rounds(&dominant, settings->repeats < MOST_ROUNDS ? settings->repeats : MOST_ROUNDS, settings->solve, &t))
