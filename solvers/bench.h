@@ -98,6 +98,9 @@ double bench_refresh_multiplies(const bench_table *table, const bench_settings *
 /* Rows from number `from` on, as aligned columns for people; a heading before row 0. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 
+/* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
+void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings);
+
 /* ---- bench_files.c ---- */
 
 /* One line, marked as a comment: machine, ceilings, cache, repeats. */

@@ -193,6 +193,7 @@ static int run(request *r, char **arguments, int count)
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
   int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  bench_print_means(stdout, &r->table, &r->settings);
   if (tsv) fclose(tsv);
   if (d == &cpu || d == &solves) bench_cpu_close();
   for (int i = 0; i < n.count; i++) free(n.all[i]);
@@ -218,6 +219,7 @@ int main(int argc, char **argv)
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
     bench_print(stdout, &r.table, &r.settings, 0);
+    bench_print_means(stdout, &r.table, &r.settings);
     if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0), fclose(tsv);
     status = 0;
   } else

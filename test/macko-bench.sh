@@ -70,6 +70,7 @@ pruned:64x64:$percent cublas-gemv 1 $((4096 - 41 * percent)) 8192 9999 100 5
 pruned:64x64:$percent auto 0 $((4096 - 41 * percent)) 5000 9999 $((130 - percent)) 5" | tr ' ' "$tab"
   done; } >"$dir/gpu.tsv"
 expect 0 $bench --from "$dir/gpu.tsv" --json "$dir/gpu.json" --plot "$dir/gpu"
+grep -q '^  auto  *1\.[0-9]* over 3 matrices, least 1\.25 (pruned:64x64:50)$' "$dir/text" || fail "no geometric mean"
 grep -q "A GPU; copy 4000.0 GB/s; median of 50" "$dir/text" || fail "the machine is lost"
 python3 -c 'import json, sys; r = json.load(open(sys.argv[1]))["results"]; assert len(r) == 9 and r[8]["x_best_peer"] == 2.5, r' \
   "$dir/gpu.json" || fail "what was read is not what was written"
