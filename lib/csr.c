@@ -181,7 +181,7 @@ enum { CACHED_BYTES = 16 << 20 };
 #include "csr_kernel.h"
 #endif
 
-/* 1 if there was a loop for it. A plain loop wastes less of short rows. */
+/* 1 if there was a loop for it. A plain loop wastes less of short rows, which counts where nothing waits for memory. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
@@ -189,7 +189,7 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
   int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
   if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < 3 * m->nrows)
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? 6 : 3) * m->nrows)
     return 0;
   if (cached) (single ? csr_singles : csr_doubles)(&a, p, from, to);
   else (single ? csr_singles_ahead : csr_doubles_ahead)(&a, p, from, to);

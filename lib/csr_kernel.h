@@ -1,7 +1,7 @@
 /* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and one f64 vector, with AVX2. A row is taken four
  * entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those products out:
- * no branch depends on how long a row is beyond the number of its vectors. Vectors of eight were slower nearly everywhere (Zen 4):
- * x is loaded element by element either way, and a longer vector wastes more of a row's end. */
+ * no branch depends on how long a row is beyond the number of its vectors. Vectors of eight, with AVX-512, were no faster (Zen
+ * 4): x is loaded element by element either way, and a longer vector wastes more of a row's end. */
 enum { CSR_WIDTH = 4, CSR_AHEAD = 8192 }; /* bytes prefetched ahead: two pages */
 typedef double csr_vector __attribute__((vector_size(8 * CSR_WIDTH)));
 
@@ -17,8 +17,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_terms(mac
   return at * (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
 }
 
-/* Two pages ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can wait
- * for are needed for x. */
+/* Two pages ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
+ * wait for are needed for x. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_prefetch(const char *values, const int32_t *cols)
 {
   __builtin_prefetch(values + CSR_AHEAD, 0, 2);

@@ -26,14 +26,21 @@ static inline uint64_t macko_or_differences(const macko_csr *a, int64_t p, int64
     for (int64_t k = 0; k < n; k++) any |= (uint64_t)(c[q + k] - c[p + k] - between);
     return any;
   }
-  const int32_t *c = a->cols;
+  const int32_t *one = (const int32_t *)a->cols + p, *other = (const int32_t *)a->cols + q;
   macko_pack all = {0};
   uint32_t any = 0;
-  int64_t k = 0;
-  for (; k + MACKO_PACK <= n; k += MACKO_PACK) all |= macko_load_pack(c + q + k) - macko_load_pack(c + p + k) - (int32_t)between;
-  for (; k < n; k++) any |= (uint32_t)(c[q + k] - c[p + k] - (int32_t)between);
-  for (int l = 0; l < MACKO_PACK; l++) any |= (uint32_t)all[l];
-  return any;
+  if (n < MACKO_PACK) {
+    for (int64_t k = 0; k < n; k++) any |= (uint32_t)(other[k] - one[k] - (int32_t)between);
+    return any;
+  }
+  for (int64_t k = 0; k < n - MACKO_PACK; k += MACKO_PACK)
+    all |= macko_load_pack(other + k) - macko_load_pack(one + k) - (int32_t)between;
+  one += n - MACKO_PACK, other += n - MACKO_PACK; /* the last ones, some of them again */
+  all |= macko_load_pack(other) - macko_load_pack(one) - (int32_t)between;
+  uint64_t halves[2];
+  memcpy(halves, &all, sizeof halves);
+  halves[0] |= halves[1];
+  return (uint32_t)(halves[0] | halves[0] >> 32);
 }
 
 /* 1 if values p .. p + n - 1 have the bits of values q .. q + n - 1. */

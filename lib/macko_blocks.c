@@ -39,7 +39,7 @@ uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, i
 void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, unsigned in_line, int64_t entries)
 {
   int64_t slots = (int64_t)s->steps * MACKO_SIDE_BY_SIDE;
-  int uniform = !s->gap_bits && !s->offset_bytes && !s->length_bytes && lanes == MACKO_SLICE_ROWS;
+  int uniform = macko_is_uniform(s, lanes);
   for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
     if (s->stencil) p->stencil += slots;
     else if (uniform) p->uniform += slots;

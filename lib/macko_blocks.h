@@ -35,6 +35,12 @@ static inline int macko_block_align(const macko_slice *s)
 
 enum { MACKO_SIDE_BY_SIDE = 8 };
 
+/* 1 if its lanes are all there, equally long, and their columns side by side in every step; or a stencil. */
+static inline int macko_is_uniform(const macko_slice *s, int lanes)
+{
+  return !s->gap_bits && !s->offset_bytes && !s->length_bytes && lanes == MACKO_SLICE_ROWS;
+}
+
 /* Adds a slice with so many entries to the counts. Bit i of in_line: the rows of lanes 8 i .. 8 i + 7 are equally long and begin
  * one column after the other. */
 void macko_count_slice(macko_slice_facts *facts, const macko_slice *s, int lanes, unsigned in_line, int64_t entries);

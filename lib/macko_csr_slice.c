@@ -14,8 +14,12 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order)
   int64_t count = a->nrows - start < WINDOW ? a->nrows - start : WINDOW;
   uint32_t first[64] = {0}, total = 0;
   uint16_t passes[2][WINDOW], *from = passes[0], *to = passes[1];
-  for (int64_t i = 0; i < count; i++) from[i] = (uint16_t)i;
-  for (int shift = 0; shift < 30; shift += 6) {
+  int64_t any = 0;
+  for (int64_t i = 0; i < count; i++) {
+    from[i] = (uint16_t)i;
+    any |= macko_csr_row(a, start + i + 1) - macko_csr_row(a, start + i);
+  }
+  for (int shift = 0; shift < 30 && any >> shift; shift += 6) {
     memset(first, 0, sizeof first);
     for (int64_t i = 0; i < count; i++) {
       int64_t row = start + from[i];
@@ -82,7 +86,6 @@ void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, i
   int64_t shortest = INT64_MAX, start = slice * MACKO_SLICE_ROWS;
   c->s = (macko_slice){0};
   c->longest = 0;
-  memset(c->length, 0, sizeof c->length);
   c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
   for (int l = 0; l < c->lanes; l++) {
     int64_t row = order ? start / WINDOW * WINDOW + order[(start + l) % WINDOW] : start + l;
@@ -91,6 +94,7 @@ void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, i
     if (c->length[l] < shortest) shortest = c->length[l];
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
+  for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
   c->s.steps = (uint32_t)c->length[c->longest];
   int stencils = kinds & MACKO_STENCILS && !order;
   if (stencils) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
@@ -100,19 +104,33 @@ void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, i
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
 }
 
-/* Codes of the gaps of a row of entries p .. end - 1, a word after the other for its lane. */
+/* Codes of the gaps of entries p .. p + count - 1 in one word. */
+static inline __attribute__((always_inline)) uint32_t gap_word(const macko_csr *a, macko_type type, int64_t p, int count,
+                                                               int bits)
+{
+  uint32_t word = 0;
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k++)
+    word |= (uint32_t)(macko_index(type, a->cols, p + k) - macko_index(type, a->cols, p + k - 1) - 1) << k * bits;
+  return word;
+}
+
+/* Those of a row of entries p .. end - 1, a word after the other for its lane. */
 static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end,
                                                              int bits, uint32_t *gaps)
 {
-  uint32_t word = 0;
-  int shift = 0;
-  for (p++; p < end; p++) {
-    word |= (uint32_t)(macko_index(type, a->cols, p) - macko_index(type, a->cols, p - 1) - 1) << shift;
-    shift += bits;
-    if (shift < 32 && p + 1 < end) continue;
-    *gaps = word, gaps += MACKO_SLICE_ROWS;
-    word = 0, shift = 0;
-  }
+  const int whole = 32 / bits;
+  for (p++; p + whole <= end; p += whole, gaps += MACKO_SLICE_ROWS) *gaps = gap_word(a, type, p, whole, bits);
+  if (p < end) *gaps = gap_word(a, type, p, (int)(end - p), bits);
+}
+
+static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uint32_t *gaps)
+{
+  int narrow = a->col_type == MACKO_I32;
+  if (narrow && bits == 4) write_gaps(a, MACKO_I32, p, end, 4, gaps);
+  else if (narrow && bits == 8) write_gaps(a, MACKO_I32, p, end, 8, gaps);
+  else if (narrow && bits == 16) write_gaps(a, MACKO_I32, p, end, 16, gaps);
+  else write_gaps(a, a->col_type, p, end, bits, gaps);
 }
 
 /* The words of the slice's block, into words (zeroed). */
@@ -129,8 +147,7 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
     macko_put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
     if (c->length[l]) macko_put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(macko_base_distance(a, c, l) - c->s.base));
     if (!bits || bits == MACKO_GAP_PAIRS) continue;
-    if (a->col_type == MACKO_I32) write_gaps(a, MACKO_I32, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
-    else write_gaps(a, MACKO_I64, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
+    write_lane(a, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
   }
   for (int64_t k = 1; !bits && k < c->s.steps; k++)
     gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));

@@ -50,7 +50,8 @@ static void count_slice(const macko_csr *a, const macko_csr_slice *c, macko_slic
 {
   unsigned lined = 0;
   int64_t entries = 0;
-  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !c->s.stencil; group++)
+  int alike = c->s.stencil || macko_is_uniform(&c->s, c->lanes);
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !alike; group++)
     lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
   for (int l = 0; l < c->lanes; l++) entries += c->length[l];
   macko_count_slice(p, &c->s, c->lanes, lined, entries);

@@ -67,6 +67,17 @@ static int scan_wide_block(const int64_t *c, int64_t from, int64_t past, int64_t
   return found;
 }
 
+/* How often columns do not rise from one row to the next, of rows from *row on that begin before entry `past`. */
+static inline __attribute__((always_inline)) int64_t falls_between_rows(const macko_csr *c, macko_type row_ptr_type,
+                                                                        macko_type col_type, int64_t past, int64_t *row)
+{
+  int64_t i = *row, falls = 0, before = macko_index(row_ptr_type, c->row_ptr, i - 1) - c->index_base, p;
+  for (; i < c->nrows && (p = macko_index(row_ptr_type, c->row_ptr, i) - c->index_base) < past; i++, before = p)
+    if (p != before) falls += macko_index(col_type, c->cols, p) <= macko_index(col_type, c->cols, p - 1);
+  *row = i;
+  return falls;
+}
+
 static int is_outside(const macko_csr *c, int64_t p)
 {
   return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
@@ -77,7 +88,8 @@ static int is_outside(const macko_csr *c, int64_t p)
 static int64_t scan_columns(const macko_csr *c, int *sorted)
 {
   enum { BLOCK = 4096 };
-  int64_t nnz = macko_csr_nnz(c), falls = 0, low = c->index_base, high = low + c->ncols - 1;
+  int64_t nnz = macko_csr_nnz(c), falls = 0, expected = 0, row = 1, low = c->index_base, high = low + c->ncols - 1;
+  int narrow = c->row_ptr_type == MACKO_I32 && c->col_type == MACKO_I32;
   for (int64_t from = 0; from < nnz; from += BLOCK) {
     int64_t past = nnz - from < BLOCK ? nnz : from + BLOCK;
     int found = c->col_type == MACKO_I64
@@ -85,14 +97,10 @@ static int64_t scan_columns(const macko_csr *c, int *sorted)
                     : scan_block(c->cols, from, past, (int32_t)low, high < INT32_MAX ? (int32_t)high : INT32_MAX, &falls);
     for (int64_t p = from; found && p < past; p++)
       if (is_outside(c, p)) return p;
+    expected += narrow ? falls_between_rows(c, MACKO_I32, MACKO_I32, past, &row)
+                       : falls_between_rows(c, c->row_ptr_type, c->col_type, past, &row);
   }
-  for (int64_t i = 1, before = 0; i < c->nrows; i++) {
-    int64_t p = macko_csr_row(c, i);
-    if (p == before || p == nnz) continue; /* after rows without entries */
-    falls -= macko_csr_col(c, p) <= macko_csr_col(c, p - 1);
-    before = p;
-  }
-  *sorted = falls == 0;
+  *sorted = falls == expected;
   return -1;
 }
 

@@ -29,6 +29,7 @@ bench_result *bench_add(bench_table *table);
 
 typedef struct {
   int repeats;
+  int solve;             /* iterations of --solve, 0 without */
   int cpu_time;          /* 1: processor time of all threads instead of the wall's, for a CPU that others use too */
   const char *encodings; /* comma-separated, see bench_encoding */
   const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
@@ -69,6 +70,10 @@ macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *s
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
 void bench_cpu_close(void);
 
+/* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and encoding: medians of
+ * settings->repeats solves. Adds no rows to *table. */
+macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+
 /* A product that is further off than this is wrong: above what rounding to 8 bits of mantissa explains. */
 #define BENCH_WRONG 0.02
 
@@ -92,6 +97,9 @@ double bench_refresh_multiplies(const bench_table *table, const bench_settings *
 
 /* Rows from number `from` on, as aligned columns for people; a heading before row 0. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+
+/* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
+void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings);
 
 /* ---- bench_files.c ---- */
 

@@ -1,7 +1,7 @@
 /* macko-bench on the CPU. All methods of a matrix are prepared first and then timed in turn, round after round, so that whatever
  * else the machine does falls on all of them alike, and in another order each round: on a mesh, the first product of ours after
- * those of the peers took up to 1.1 times as long as the next, whatever its form. A matrix that fits into the last-level cache is multiplied once before it is
- * timed, because the others have pushed it out. */
+ * those of the peers took up to 1.1 times as long as the next, whatever its form. A matrix that fits into the last-level cache is
+ * multiplied once before it is timed, because the others have pushed it out. */
 #include "bench_cpu.h"
 
 #include <dirent.h>
@@ -39,7 +39,7 @@ static int compare_times(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static double median(double *times, int count)
+double bench_median(double *times, int count)
 {
   qsort(times, (size_t)count, sizeof *times, compare_times);
   return times[count / 2];
@@ -139,7 +139,8 @@ static macko_status time_preparation(const macko_csr *a, const macko_options *op
     refresh[i] = bench_now() - start;
   }
   if (s) return s;
-  m->plan = median(plan, PREPARATIONS), m->encode = median(encode, PREPARATIONS), m->refresh = median(refresh, PREPARATIONS);
+  m->plan = bench_median(plan, PREPARATIONS), m->encode = bench_median(encode, PREPARATIONS);
+  m->refresh = bench_median(refresh, PREPARATIONS);
   return MACKO_OK;
 }
 
@@ -241,11 +242,10 @@ static macko_status rehearse(const macko_csr *a, const bench_method *m, vectors 
 }
 
 /* A random permutation, the same in every run. */
-static void shuffle(int *order, int count, uint64_t *state)
+static void shuffle(int *order, int count, unsigned *state)
 {
   for (int i = count - 1; i > 0; i--) {
-    *state = *state * 6364136223846793005u + 1442695040888963407u;
-    int j = (int)((*state >> 33) % (uint64_t)(i + 1)), other = order[j];
+    int j = rand_r(state) % (i + 1), other = order[j];
     order[j] = order[i], order[i] = other;
   }
 }
@@ -254,7 +254,7 @@ static macko_status time_rounds(const macko_csr *a, const bench_method *methods,
                                 double *times, double *apart, macko_error *err)
 {
   int batch[METHODS], order[METHODS];
-  uint64_t state = 1;
+  unsigned state = 1;
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < count; i++) s = rehearse(a, &methods[i], v, i == 0, &apart[i], &batch[i], err), order[i] = i;
   for (int round = 0; round < repeats; round++) {
@@ -285,7 +285,7 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
                         .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
-    r->warm = 1e6 * median(times + i * repeats, repeats);
+    r->warm = 1e6 * bench_median(times + i * repeats, repeats);
     snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
     snprintf(r->name, sizeof r->name, "%s", m->name);
     snprintf(r->detail, sizeof r->detail, "%s", m->detail);
@@ -373,7 +373,7 @@ static macko_status ceilings(bench_settings *settings, macko_error *err)
     for (size_t i = 0; i < n; i++) a[i] = b[i] + 3 * c[i];
     triad[t] = 3. * (double)(n * sizeof *a) / (bench_now() - middle);
   }
-  if (!s) settings->copy = median(copy, TIMES), settings->triad = median(triad, TIMES);
+  if (!s) settings->copy = bench_median(copy, TIMES), settings->triad = bench_median(triad, TIMES);
   free(a), free(b), free(c);
   return s;
 }

@@ -20,12 +20,16 @@ enum { BENCH_PETSC = 3 };
 macko_status bench_open_petsc(int number, const macko_csr *csr, bench_method *m, macko_error *err);
 macko_status bench_open_mkl(const char *library, const macko_csr *csr, bench_method *m, macko_error *err);
 
-/* PETSc wants an end where it had a start. */
+/* PETSc started, if it was not; and ended, where it was. */
+macko_status bench_start_petsc(macko_error *err);
 void bench_close_petsc(void);
 
 /* Fills *err and returns status. */
 macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why);
 
 double bench_now(void);
+
+/* Sorts the times. */
+double bench_median(double *times, int count);
 
 #endif

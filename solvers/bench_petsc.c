@@ -53,6 +53,14 @@ static PetscErrorCode make(const char *type, const macko_csr *a, bench_method *m
   return e;
 }
 
+macko_status bench_start_petsc(macko_error *err)
+{
+  if (!started && (PetscInitializeNoArguments() || PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
+    return bench_refuse(err, MACKO_UNSUPPORTED, "petsc", "PETSc does not start");
+  started = 1;
+  return MACKO_OK;
+}
+
 macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, macko_error *err)
 {
   static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM};
@@ -60,9 +68,8 @@ macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, m
   snprintf(m->name, sizeof m->name, "petsc-%s", types[number] + 3);
   if (a->value_type != MACKO_F64 || sizeof(PetscInt) != 4 || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
     return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and a PETSc of 32-bit indices only");
-  if (!started && (PetscInitializeNoArguments() || PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
-    return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc does not start");
-  started = 1;
+  macko_status s = bench_start_petsc(err);
+  if (s) return s;
   petsc_method *p = m->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
   return make(types[number], a, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;

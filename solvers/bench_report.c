@@ -132,3 +132,38 @@ void bench_print(FILE *f, const bench_table *table, const bench_settings *settin
   }
   fflush(f);
 }
+
+/* Over the matrices that exceed the last-level cache. */
+static void print_mean(FILE *f, const bench_table *table, const bench_settings *settings, const char *form)
+{
+  const bench_result *least = NULL;
+  double logs = 0, lowest = INFINITY;
+  int count = 0;
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    double x = bench_x_best_peer(table, settings, r);
+    if (r->cached || strcmp(r->name, form) || !isfinite(x)) continue;
+    logs += log(x), count++;
+    if (x < lowest) lowest = x, least = r;
+  }
+  if (count > 1)
+    fprintf(f, "  %-18s %.2f over %d matrices, least %.2f (%s)\n", form, exp(logs / count), count, lowest, least->matrix);
+}
+
+void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings)
+{
+  const char *first = NULL;
+  int many = 0;
+  for (int i = 0; i < table->count; i++) {
+    if (table->all[i].cached) continue;
+    many |= first && strcmp(table->all[i].matrix, first);
+    first = table->all[i].matrix;
+  }
+  if (many) fprintf(f, "\nx peer, geometric mean%s\n", settings->cache ? " where the last-level cache is exceeded" : "");
+  for (int i = 0; many && i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    int seen = r->peer;
+    for (int j = 0; j < i && !seen; j++) seen = !strcmp(table->all[j].name, r->name);
+    if (!seen) print_mean(f, table, settings, r->name);
+  }
+}

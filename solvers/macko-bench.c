@@ -29,6 +29,7 @@ typedef struct {
   macko_status (*run)(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 } device;
 static const device cpu = {cpu_matrices, cpu_encodings, 21, bench_cpu_open, bench_cpu};
+static const device solves = {cpu_matrices, "", 3, bench_cpu_open, bench_solve};
 #ifdef HAVE_CUDA
 static const device gpu = {gpu_matrices, gpu_encodings, 50, bench_gpu_open, bench_gpu};
 #endif
@@ -44,6 +45,8 @@ static void help(void)
          "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
+         "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"
+         "                     PETSC_OPTIONS) on types aij and aijmacko, a dominant diagonal put in; medians of 3 (--repeat)\n"
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
@@ -138,7 +141,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
   for (int i = 0; i < n->count; i++) {
     int from = table->count;
     if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
-    bench_print(stdout, table, settings, from);
+    if (!settings->solve) bench_print(stdout, table, settings, from);
     if (tsv) bench_print_tsv(tsv, table, settings, from);
   }
   return failed;
@@ -160,6 +163,8 @@ static int take_option(int c, request *r)
   if (c == 'd') r->where = optarg;
   else if (c == 'r' && (r->settings.repeats = atoi(optarg)) < 1)
     return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
+  else if (c == 's' && (r->settings.solve = atoi(optarg)) < 1)
+    return fprintf(stderr, "macko-bench: --solve wants a positive number, not %s\n", optarg), 2;
   else if (c == 'e') r->settings.encodings = optarg;
   else if (c == 'm') r->settings.mkl = optarg;
   else if (c == 'c') r->settings.cpu_time = 1;
@@ -171,7 +176,7 @@ static int take_option(int c, request *r)
     r->read = 1;
   } else if (c == 'h') return help(), 0;
   else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), 0;
-  else if (c != 'r') return 2;
+  else if (c != 'r' && c != 's') return 2;
   return -1;
 }
 
@@ -180,15 +185,17 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  const device *d = open_device(r->where, &r->settings, &err);
+  const device *d = open_device(r->settings.solve ? "cpu" : r->where, &r->settings, &err);
+  if (d && r->settings.solve) d = &solves;
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
   if (!r->settings.repeats) r->settings.repeats = d->repeats;
   if (!r->settings.encodings) r->settings.encodings = d->encodings;
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
   int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  bench_print_means(stdout, &r->table, &r->settings);
   if (tsv) fclose(tsv);
-  if (d == &cpu) bench_cpu_close();
+  if (d == &cpu || d == &solves) bench_cpu_close();
   for (int i = 0; i < n.count; i++) free(n.all[i]);
   return failed;
 }
@@ -197,7 +204,8 @@ int main(int argc, char **argv)
 {
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
                                           {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
-                                          {"cpu-time", no_argument, NULL, 'c'}, {"tsv", required_argument, NULL, 't'},
+                                          {"cpu-time", no_argument, NULL, 'c'}, {"solve", required_argument, NULL, 's'},
+                                          {"tsv", required_argument, NULL, 't'},
                                           {"json", required_argument, NULL, 'j'}, {"plot", required_argument, NULL, 'p'},
                                           {"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
                                           {"version", no_argument, NULL, 'v'}, {0}};
@@ -211,6 +219,7 @@ int main(int argc, char **argv)
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
     bench_print(stdout, &r.table, &r.settings, 0);
+    bench_print_means(stdout, &r.table, &r.settings);
     if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0), fclose(tsv);
     status = 0;
   } else

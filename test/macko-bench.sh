@@ -50,6 +50,16 @@ if command -v gnuplot >/dev/null; then
   done
 fi
 
+# Whole solves, where there is a PETSc that macko-bench can hand its arrays to.
+if [ -x solvers/macko-solve ] && ! $bench --solve 1 --repeat 1 27-point:4 2>&1 | grep -q "32-bit indices"; then
+  expect 0 $bench --solve 5 --repeat 1 27-point:8 "$dir/little \"one\".mtx"
+  grep -q '^ *27-point:8  *10648  *5 ' "$dir/text" || fail "no five iterations on 27-point:8"
+  grep -q 'pays after' "$dir/text" || fail "no heading of solves"
+  expect 1 $bench --solve 5 pruned:64x64:50
+  grep -q "square matrices of f64" "$dir/text" || fail "what solves take"
+  expect 2 $bench --solve 0 27-point:8
+fi
+
 # From a file, without measuring: what a GPU left, made up.
 tab=$(printf '\t')
 { echo "# A GPU; copy 4000.0 GB/s; median of 50"
@@ -60,6 +70,7 @@ pruned:64x64:$percent cublas-gemv 1 $((4096 - 41 * percent)) 8192 9999 100 5
 pruned:64x64:$percent auto 0 $((4096 - 41 * percent)) 5000 9999 $((130 - percent)) 5" | tr ' ' "$tab"
   done; } >"$dir/gpu.tsv"
 expect 0 $bench --from "$dir/gpu.tsv" --json "$dir/gpu.json" --plot "$dir/gpu"
+grep -q '^  auto  *1\.[0-9]* over 3 matrices, least 1\.25 (pruned:64x64:50)$' "$dir/text" || fail "no geometric mean"
 grep -q "A GPU; copy 4000.0 GB/s; median of 50" "$dir/text" || fail "the machine is lost"
 python3 -c 'import json, sys; r = json.load(open(sys.argv[1]))["results"]; assert len(r) == 9 and r[8]["x_best_peer"] == 2.5, r' \
   "$dir/gpu.json" || fail "what was read is not what was written"
@@ -90,5 +101,5 @@ grep -q "tile needs a matrix" "$dir/text" || fail "what tile needs"
 expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-point:4
 grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
 expect 0 $bench --help
-for word in tile: pruned-shapes --plot --from; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
+for word in tile: pruned-shapes --plot --from --solve; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
 exit 0
