@@ -45,7 +45,7 @@ typedef struct {
   const uint32_t *pair_gaps;  /* of joint codes */
   double wide[256];           /* the table as doubles, for codes of 8 bits */
   const double *doubles;      /* values of step `from` on as doubles: the stream itself, or room */
-  int64_t from, ahead;        /* bytes from there to what is to be prefetched */
+  int64_t from, ahead;        /* ahead: bytes from there to what is to be prefetched */
   double room[BLOCK_STEPS * MACKO_SLICE_ROWS];
 } slice_values;
 

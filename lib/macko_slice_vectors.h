@@ -39,9 +39,9 @@ INLINE void NAME(values)(const slice_values *v, int stored, int64_t k, int lane,
   /* Hardware follows a stream to the end of a page only. Into the second-level cache: the misses that the first level can wait
    * for are needed for x. */
   if (stored == DOUBLES || stored == MACKO_F64) {
-    const double *at = (stored == DOUBLES ? v->doubles + (k - v->from) * MACKO_SLICE_ROWS
-                                             : (const double *)v->start + k * MACKO_SLICE_ROWS) + lane;
-    if (lane % 8 == 0) __builtin_prefetch((const char *)at + (stored == DOUBLES ? v->ahead : PREFETCH_BYTES), 0, 2);
+    int64_t row = stored == DOUBLES ? k - v->from : k, ahead = stored == DOUBLES ? v->ahead : PREFETCH_BYTES;
+    const double *at = (stored == DOUBLES ? v->doubles : (const double *)v->start) + row * MACKO_SLICE_ROWS + lane;
+    if (lane % 8 == 0) __builtin_prefetch((const char *)at + ahead, 0, 2);
     *to = *(const NAME(f64_at) *)at;
   } else if (stored == MACKO_F32) {
     const float *at = (const float *)v->start + k * MACKO_SLICE_ROWS + lane;
@@ -67,6 +67,7 @@ INLINE void NAME(values)(const slice_values *v, int stored, int64_t k, int lane,
   }
 }
 
+/* Steps of so many lanes from `first` on, put in the room as doubles. */
 static __attribute__((noinline)) TARGET void NAME(widen)(slice_values *v, int64_t from, int steps, int first, int lanes)
 {
 #define WIDEN(stored) \

@@ -70,8 +70,10 @@ PETSC_INTERN MackoBase MackoSeqBase, MackoMPIBase;
 /* *base is what A, an AIJ with its own functions, does. */
 PETSC_INTERN PetscErrorCode MackoSaveBase(Mat A, MackoBase *base);
 
-/* A does again what both types replace, without anything of ours; and ours in place of it, but the products. */
+/* In all that both types replace A does as AIJ does again, and nothing of ours is left to it. */
 PETSC_INTERN PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base);
+
+/* In what both types do alike (viewing, options, stored values, where vectors live) A, which is an AIJ, does as ours. */
 PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A);
 
 PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
