@@ -124,6 +124,11 @@ START_TEST(formats_agree_with_csr)
         with_options(&a, p, &o);
       }
       o.variant = MACKO_VARIANT_AUTO;
+      if (f == MACKO_FORMAT_AUTO) {
+        o.prefer = MACKO_PREFER_MEMORY;
+        with_options(&a, p, &o);
+        o.prefer = MACKO_PREFER_TIME;
+      }
       if (f != MACKO_FORMAT_MACKO) continue;
       for (int layout = MACKO_LAYOUT_ROW; layout <= MACKO_LAYOUT_PAPER; layout++)
         for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++) {
