@@ -180,12 +180,12 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
 
 /* ---- plan ---- */
 
-/* plan->time on entry: more than 0 where a plan that takes as long is of no use; where its time can only be that or more it is all
- * that is set. */
+/* plan->time on entry: more than 0 where a plan that takes as long is of no use; where its time can only be that or more it is
+ * all that is set. */
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);
 
-/* What a multiply on a GPU takes, in bytes read in the same time: decoding and reading add up, roughly. To choose between plans of
- * this format; escapes: of stream 0. */
+/* What a multiply on a GPU takes, in bytes read in the same time: decoding and reading add up, roughly. To choose between plans
+ * of this format; escapes: of stream 0. */
 double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes);
 
 /* The same in nanoseconds, to compare it with other formats (cost.h); rows of uneven length count here. */

@@ -49,8 +49,8 @@ typedef struct {
 /* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range. Its indices may count from 1, so
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
-  /* Allocates nothing big; fills *plan, whose time may say what it has to beat (0: nothing). UNSUPPORTED or LIMIT where the matrix
-   * does not fit. A format that is chosen automatically asks for facts only, as the arrays may be out of reach. */
+  /* Allocates nothing big; fills *plan, whose time may say what it has to beat (0: nothing). UNSUPPORTED or LIMIT where the
+   * matrix does not fit. A format that is chosen automatically asks for facts only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);

@@ -22,7 +22,8 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   for (int i = 0, losers = 0; i < MACKO_FORMAT_AUTO; i++) {
     const char *name = macko_format_name((macko_format)i);
     if (!planned[i] || i == (int)winner) continue;
-    if (options->prefer == MACKO_PREFER_MEMORY) snprintf(one, sizeof one, "; %s takes %lld bytes", name, (long long)plans[i].bytes);
+    if (options->prefer == MACKO_PREFER_MEMORY)
+      snprintf(one, sizeof one, "; %s takes %lld bytes", name, (long long)plans[i].bytes);
     else snprintf(one, sizeof one, "%s, %s %.3g us", losers ? "" : first, name, 1e-3 * plans[i].time);
     if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
     losers++;
