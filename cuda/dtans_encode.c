@@ -154,8 +154,9 @@ static macko_status add_values(encoder *e, macko_plan *plan, macko_error *err)
   if (!plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(e, plan->params, 1, err);
   void *value = add(e, "value_symbols", e->a->value_type, 1, NULL);
   if (!value) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a value");
-  macko_put_bits(e->a->value_type, value, 0, e->rows.found[MACKO_DTANS_VALUES].counts[0].symbol.value);
-  return MACKO_OK;
+  macko_status s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
+  if (!s) macko_put_bits(e->a->value_type, value, 0, e->rows.found[MACKO_DTANS_VALUES].counts[0].symbol.value);
+  return s;
 }
 
 /* ---- a matrix ---- */
@@ -165,7 +166,7 @@ static macko_status open_encoder(const macko_csr *a, int64_t nnz, cudaStream_t s
   *e = (encoder){.a = a, .nnz = nnz, .stream = stream};
   macko_dtans_open_rows(a, nnz, stream, &e->rows);
   e->in = &e->rows.in;
-  if (nnz == 0 || nnz > INT32_MAX - MACKO_DTANS_SEGMENT || a->ncols > UINT32_MAX)
+  if (nnz == 0 || nnz > MACKO_DTANS_DEVICE_ENTRIES || a->ncols > UINT32_MAX)
     return macko_fail(err, MACKO_UNSUPPORTED, "%lld entries are encoded on the host", (long long)nnz);
   return macko_dtans_longest_device(a, &e->in->longest_row, stream, err);
 }
@@ -221,8 +222,19 @@ static macko_status put_sections(encoder *e, macko_matrix *m, macko_device_matri
   return s;
 }
 
-macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
-                                       macko_device_matrix **device, macko_error *err)
+macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                     macko_plan *plan, macko_error *err)
+{
+  encoder e;
+  macko_status s = open_encoder(a, nnz, stream, &e, err);
+  if (!s) s = add_lengths(&e, err);
+  if (!s) s = macko_dtans_plan(e.in, options, plan, err);
+  close_encoder(&e);
+  return s;
+}
+
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
+                                       cudaStream_t stream, macko_device_matrix **device, macko_error *err)
 {
   encoder e;
   macko_matrix m = {.ops = &macko_dtans_ops, .format = MACKO_FORMAT_DTANS, .options = *options, .value_type = a->value_type,
@@ -230,7 +242,8 @@ macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const ma
   macko_status s = open_encoder(a, nnz, stream, &e, err);
   if (!s) s = macko_check_options(options, err);
   if (!s) s = add_lengths(&e, err);
-  if (!s) s = macko_dtans_plan(e.in, options, &m.plan, err);
+  if (!s && plan) m.plan = *plan, e.in->relative = (int)plan->params[MACKO_DTANS_RELATIVE];
+  else if (!s) s = macko_dtans_plan(e.in, options, &m.plan, err);
   if (!s) s = set_job(&e, m.plan.params, err);
   if (!s) s = add_stream(&e, m.plan.params, 0, err);
   if (!s && m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(&e, &m.plan, err);
@@ -297,7 +310,7 @@ macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_d
   macko_status s = open_encoder(a, nnz, stream, &e, err);
   if (!s) s = macko_dtans_compare_lengths(a, lengths->type, lengths->data, &differ, stream, err);
   if (!s && !differ && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
-  else if (!s && !differ) s = macko_dtans_encode_device(a, nnz, &d->m.options, stream, fresh, err);
+  else if (!s && !differ) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
   close_encoder(&e);
   *done = !s && !differ;
   return s == MACKO_DEVICE ? s : MACKO_OK;

@@ -91,10 +91,17 @@ macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_
 macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
                                         macko_error *err);
 
-/* A matrix of format dtans from a csr of nnz entries that kernels can read. Errors: UNSUPPORTED and LIMIT for what the host must
- * do, or refuse; OUT_OF_MEMORY, DEVICE. */
-macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
-                                       macko_device_matrix **device, macko_error *err);
+enum { MACKO_DTANS_DEVICE_ENTRIES = INT32_MAX - MACKO_DTANS_SEGMENT }; /* the most that kernels count */
+
+/* The plan that the host would make of a csr of nnz entries that kernels can read; plan->time as in macko_dtans_plan. Errors: as
+ * below. */
+macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                     macko_plan *plan, macko_error *err);
+
+/* A matrix of format dtans from such a csr, by that plan; NULL: plans as well. Errors: UNSUPPORTED and LIMIT for what the host
+ * must do, or refuse; OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
+                                       cudaStream_t stream, macko_device_matrix **device, macko_error *err);
 
 /* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the
  * place of *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it,

@@ -15,6 +15,12 @@ static int needs_host(const macko_options *o)
   return o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
 }
 
+/* By fewest bytes format dtans is planned as well, which counts entries in 32 bits here. */
+static int host_plans(const macko_options *o, int64_t nnz)
+{
+  return o->format == MACKO_FORMAT_AUTO && o->prefer == MACKO_PREFER_MEMORY && !(nnz > 0 && nnz <= MACKO_DTANS_DEVICE_ENTRIES);
+}
+
 typedef struct {
   macko_csr csr;
   void *row_ptr, *cols, *values;
@@ -127,6 +133,11 @@ static macko_status encode(macko_encoder *e, const macko_options *options, macko
   macko_device_matrix *d = NULL;
   macko_status s = macko_plan_matrix(&facts, options, &m, err);
   if (s) return s;
+  if (m->format == MACKO_FORMAT_DTANS) {
+    s = macko_dtans_encode_device(&e->csr, e->a.nnz, options, &m->plan, e->stream, device, err);
+    macko_destroy(&m);
+    return s;
+  }
   s = macko_device_new(m, &d, err);
   if (!s) {
     list_sections(&d->m);
@@ -152,7 +163,8 @@ macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *o
   if (s) return s;
   if (needs_host(options)) return encode_on_host(csr, options, stream, device, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, stream, device, err);
+  if (!s && e.readable && host_plans(options, e.a.nnz)) e.readable = 0;
+  if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, NULL, stream, device, err);
   else if (!s && e.readable) s = encode(&e, options, device, err);
   macko_close_encoder(&e);
   /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */

@@ -1,3 +1,4 @@
+#include "dtans_encode.h"
 #include "encoder.h"
 
 #include <stdlib.h>
@@ -183,10 +184,16 @@ static macko_status survey(void *context, int sorted, int kinds, macko_slice_fac
   return s ? s : place_blocks(e, v, facts, err);
 }
 
+static macko_status plan_dtans(void *context, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_encoder *e = context;
+  return macko_dtans_plan_device(&e->csr, e->a.nnz, options, e->stream, plan, err);
+}
+
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
   macko_value_facts values = {e->csr.value_type, macko_encoder_misfit, macko_encoder_distinct, e};
-  return (macko_facts){&e->csr, e->a.nnz, values, survey, NULL, count_rows, e};
+  return (macko_facts){&e->csr, e->a.nnz, values, survey, NULL, count_rows, e, plan_dtans};
 }
 
 /* ---- writing slices ---- */

@@ -30,6 +30,13 @@ typedef struct {
   double byte_codes;   /* into more */
   double half_codes;   /* for a 16-bit code */
   double halves;       /* for a 16-bit float */
+  double dtans_equal;  /* entry of format dtans where no table is looked up by slot, in each lane of a warp's steps */
+  double dtans_one;    /* else, of one stream */
+  double dtans_two;    /* of two */
+  double dtans_escape; /* more where one of a warp's symbols is the escape */
+  double dtans_row;    /* row of format dtans */
+  double dtans_equal_row; /* where no table is looked up by slot */
+  double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
 } macko_cost;
 
 /* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where
@@ -40,7 +47,8 @@ static const macko_cost macko_cpu_cost = {
   .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
   .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.24, .walked = 0.55, .paired = 1.2, .run_paired = 1.2,
   .wide_paired = 1.2,
-  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15};
+  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
+  .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
@@ -50,7 +58,9 @@ static const macko_cost macko_gpu_cost = {
   .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
   .step = 75,
   .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .ordered_row = 0.001,
-  .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001};
+  .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
+  .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
+  .dtans_equal_row = 0.003, .dtans_least = 0.0028};
 
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {

@@ -1,8 +1,7 @@
 /* CSR-dtANS (arXiv 2603.01915): gaps and values entropy coded, decoded inside the multiply. Here is the table of functions;
- * dtans_input.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c and dtans_encode.c write the format,
+ * dtans_input.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c, dtans_time.c and dtans_encode.c write the format,
  * dtans_decode.c and dtans_validate.c read it. */
 #include "dtans.h"
-#include "facts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
 {
   macko_rows rows = macko_rows_of(f->csr);
   macko_dtans_input in;
+  if (f->plan_dtans) return f->plan_dtans(f->context, options, plan, err);
   macko_status s = macko_dtans_open_input(&rows, &in, err);
   if (!s) s = macko_dtans_plan(&in, options, plan, err);
   macko_dtans_close_input(&in);
@@ -77,4 +77,4 @@ const macko_format_ops macko_dtans_ops = {plan,
                                           macko_dtans_validate,
                                           macko_dtans_multiply,
                                           encode_rows,
-                                          "decoding takes longer on a CPU than reading plain CSR"};
+                                          macko_dtans_may_win};

@@ -4,6 +4,7 @@
 #define MACKO_DTANS_H
 
 #include "dtans_step.h"
+#include "facts.h"
 #include "rows.h"
 #include "values.h"
 
@@ -19,6 +20,9 @@ enum {
   MACKO_DTANS_VALUE_BYTES,  /* the part of plan.bytes that refresh writes anew */
   MACKO_DTANS_LEAST         /* 0, or all multiplicities are powers of two from this one on */
 };
+
+/* Of a symbol where all have as many: its number is then part of its slot, and its digit a byte. */
+enum { MACKO_DTANS_EQUAL_SLOTS = 256 };
 
 static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dtans_part part)
 {
@@ -177,7 +181,22 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
 
 /* ---- plan ---- */
 
+/* plan->time on entry: more than 0 where a plan that takes as long is of no use; where its time can only be that or more it is
+ * all that is set. */
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);
+
+/* What a multiply on a GPU takes, in bytes read in the same time: decoding and reading add up, roughly. To choose between plans
+ * of this format; escapes: of stream 0. */
+double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes);
+
+/* The same in nanoseconds, to compare it with other formats (cost.h); rows of uneven length count here. */
+double macko_dtans_time(const macko_dtans_input *in, const macko_options *options, const macko_plan *plan, int64_t escapes);
+
+/* No plan for these rows takes less, or none that could be the fastest of all formats. */
+double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *options);
+
+/* macko_format_ops.may_win. */
+int macko_dtans_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
 
 /* New plan for the values of a SPLIT matrix whose gaps stay; *plan is the old one and becomes the new one. */
 macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);

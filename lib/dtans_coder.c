@@ -33,16 +33,22 @@ static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, 
 /* 0 if there is a symbol that the table lacks. */
 static int number_symbols(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size)
 {
-  for (int k = 0; k < c->coding.domains; k++) {
+  int domains = c->coding.domains;
+  for (int k = 0; k < domains; k++) {
     const macko_dtans_table *t = c->table[k];
-    int words = c->coding.gap_words[k] + c->coding.value_words[k];
+    macko_dtans_part part = c->part[k];
+    uint16_t *numbers = c->numbers + k;
+    int64_t escapes = 0;
+    double log2_sum = size->log2_sum;
     for (int64_t i = 0; i < s->nonzeros; i++) {
-      unsigned number = macko_dtans_number(t, macko_dtans_take(s->symbols[i], c->part[k]));
+      unsigned number = macko_dtans_number(t, macko_dtans_take(s->symbols[i], part));
       if (number >= (unsigned)t->symbols) return 0;
-      c->numbers[i * c->coding.domains + k] = (uint16_t)number;
-      size->raw += (int)number == t->escape ? words : 0;
-      size->log2_sum += t->log2[number];
+      numbers[i * domains] = (uint16_t)number;
+      escapes += (int)number == t->escape;
+      log2_sum += t->log2[number];
     }
+    size->raw += escapes * (c->coding.gap_words[k] + c->coding.value_words[k]);
+    size->log2_sum = log2_sum;
   }
   return 1;
 }
@@ -52,27 +58,29 @@ static inline unsigned multiplicity(const macko_dtans_table *t, unsigned number)
   return t->first[number + 1] - t->first[number];
 }
 
-/* Sets the flags of one lane. */
+/* Sets the flags of one lane. Only its last segment may have fewer words than all others. */
 static void forward(const macko_dtans_coder *c, int64_t nonzeros, const uint16_t *numbers, uint8_t *flags, macko_dtans_size *size)
 {
-  const macko_dtans_coding *coding = &c->coding;
-  int64_t segments = macko_dtans_segments(coding, nonzeros);
+  const macko_dtans_table *const tables[] = {c->table[0], c->table[c->coding.domains - 1]};
+  int64_t last = macko_dtans_segments(&c->coding, nonzeros) - 1, extracted = 0;
+  int groups = c->coding.groups, words = macko_dtans_words(&c->coding, nonzeros, last);
   uint64_t r = 1;
-  size->full += macko_dtans_words(coding, nonzeros, 0);
-  for (int64_t j = 0; j + 1 < segments; j++) {
-    int next = macko_dtans_words(coding, nonzeros, j + 1);
-    flags[j] = 0;
-    size->full += next;
-    size->returned += MACKO_DTANS_SEGMENT;
-    for (int g = 0, k = 0; g < coding->groups && g < next; g++) {
-      for (; k < macko_dtans_group_end(coding->groups, g); k++)
-        r *= multiplicity(c->table[k % coding->domains], numbers[j * MACKO_DTANS_SEGMENT + k]);
-      if (r >> 32 == 0) continue;
-      r >>= 32;
-      flags[j] |= (uint8_t)(1 << g);
-      size->extracted++;
+  if (last < 0) return;
+  for (int64_t j = 0; j < last; j++, numbers += MACKO_DTANS_SEGMENT) {
+    int next = j + 1 < last ? MACKO_DTANS_WORDS : words;
+    unsigned flag = 0;
+    for (int g = 0, k = 0; g < groups && g < next; g++) {
+      for (int end = macko_dtans_group_end(groups, g); k < end; k++) r *= multiplicity(tables[k & 1], numbers[k]);
+      unsigned out = r >> 32 != 0;
+      r >>= 32 * out;
+      flag |= out << g;
+      extracted += out;
     }
+    flags[j] = (uint8_t)flag;
   }
+  size->full += MACKO_DTANS_WORDS * last + words;
+  size->returned += MACKO_DTANS_SEGMENT * last;
+  size->extracted += extracted;
 }
 
 macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size, macko_error *err)
@@ -118,7 +126,7 @@ static uint32_t *backward_group(const macko_dtans_coder *c, lane *l, int64_t j, 
     else *--out = l->words[g];
   }
   for (int k = macko_dtans_group_end(coding->groups, g) - 1; k >= begin; k--) {
-    const macko_dtans_table *t = c->table[k % coding->domains];
+    const macko_dtans_table *t = c->table[k & (coding->domains - 1)]; /* 1 or 2 of them */
     unsigned number = l->numbers[j * MACKO_DTANS_SEGMENT + k], digit = 0;
     if (l->next > g) {
       unsigned m = multiplicity(t, number);

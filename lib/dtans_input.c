@@ -65,16 +65,23 @@ void macko_dtans_close_input(macko_dtans_input *in)
 
 /* ---- slices ---- */
 
+/* With 32-bit columns and f64 values, as most have them, in a loop of its own: the types are not looked at for each entry. */
 static void gather_row(const macko_csr *a, int64_t i, int64_t row, int relative, macko_dtans_symbol *out)
 {
-  int64_t begin = macko_csr_row(a, i), end = macko_csr_row(a, i + 1), before = 0;
-  for (int64_t p = begin; p < end; p++) {
-    int64_t col = macko_csr_col(a, p);
-    out->gap = p == begin && relative ? macko_dtans_zigzag(col - row) : (uint32_t)(col - before);
-    out->value = macko_bits_at(a->value_type, a->values, p);
-    before = col;
-    out++;
-  }
+  int64_t begin = macko_csr_row(a, i), length = macko_csr_row(a, i + 1) - begin;
+  if (length == 0) return;
+  if (a->col_type == MACKO_I32 && a->value_type == MACKO_F64) {
+    const int32_t *cols = (const int32_t *)a->cols + begin;
+    const uint64_t *values = (const uint64_t *)a->values + begin;
+    for (int64_t p = 1; p < length; p++) out[p] = (macko_dtans_symbol){values[p], (uint32_t)(cols[p] - cols[p - 1])};
+    out[0].value = values[0];
+  } else
+    for (int64_t p = 0; p < length; p++) {
+      if (p) out[p].gap = (uint32_t)(macko_csr_col(a, begin + p) - macko_csr_col(a, begin + p - 1));
+      out[p].value = macko_bits_at(a->value_type, a->values, begin + p);
+    }
+  int64_t col = macko_csr_col(a, begin);
+  out[0].gap = relative ? macko_dtans_zigzag(col - row) : (uint32_t)col;
 }
 
 /* Where each lane's nonzeros go, and room for them. */

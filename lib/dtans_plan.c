@@ -13,10 +13,6 @@ enum {
   SAMPLE = 1 << 17,   /* and to predict what is chosen */
   LARGE = 64,         /* a slice that holds more than this part of the nonzeros is counted by itself */
   FEW_LANES = 1 << 12, /* more rows a lane are not taken below this: about one warp a multiprocessor */
-  /* Decoding a nonzero, in bytes that an H200 reads in that time. */
-  EQUAL_STREAM = 3, ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
-  ESCAPES = 3, /* more where one of the warp's 32 symbols is the escape, for which all of them wait */
-  EQUAL_SLOTS = 256, /* of a symbol where all have as many: its number is part of its slot, and its digit a byte */
   LEAST_SLOTS = 16     /* of a symbol where all have powers of two: its number is then looked up in a table of 256 bytes */
 };
 
@@ -301,20 +297,10 @@ static macko_status plan_for_memory(planner *p, const choice *c, macko_plan *pla
   return s;
 }
 
-/* What a multiply on a GPU takes by the plan made last, in bytes read in the same time: decoding and reading add up, roughly. */
-static double time_of(const planner *p, const macko_plan *plan)
-{
-  int streams = 1 + macko_dtans_has_value_stream(plan), equal = plan->params[MACKO_DTANS_LEAST] == EQUAL_SLOTS && streams == 1;
-  double decoding = equal ? EQUAL_STREAM : streams == 1 ? ONE_STREAM : TWO_STREAMS;
-  if (!plan->params[MACKO_DTANS_LEAST]) decoding += ANY_DIGITS;
-  if (p->nnz) decoding += ESCAPES * (1 - pow(1 - (double)p->escapes / (double)p->nnz, MACKO_DTANS_LANES));
-  return (double)plan->bytes + (double)p->nnz * decoding;
-}
-
 /* One row a lane, so that no lane has a row's end to look for; then whatever is read and decoded soonest. */
 static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
-  static const int least[] = {LEAST_SLOTS, EQUAL_SLOTS, 0};
+  static const int least[] = {LEAST_SLOTS, MACKO_DTANS_EQUAL_SLOTS, 0};
   macko_variant first = c->variant ? c->variant : MACKO_VARIANT_SPLIT;
   double best = INFINITY;
   macko_status s = MACKO_OK;
@@ -324,8 +310,9 @@ static macko_status plan_for_time(planner *p, const choice *c, macko_plan *plan,
       wish w = {joint ? MACKO_VARIANT_JOINT : first, 256, least[i], 1};
       if (joint && !may_join(p, c, plan->bytes)) return MACKO_OK;
       s = plan_variant(p, w, c, &other, err);
-      if (s || time_of(p, &other) >= best) continue;
-      *plan = other, best = time_of(p, &other);
+      double weight = macko_dtans_weight(&other, p->nnz, p->escapes); /* of the plan made last */
+      if (s || weight >= best) continue;
+      *plan = other, best = weight;
     }
   return s;
 }
@@ -362,6 +349,8 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   macko_codec codecs[3];
   int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
   macko_status s = check(in->rows, options, err);
+  double least = plan->time > 0 ? macko_dtans_least_time(in, options) : 0;
+  if (!s && least > 0 && least >= plan->time) return plan->time = least, MACKO_OK;
   in->relative = !paper && in->rows->nrows <= wide && in->rows->ncols <= wide;
   if (!s) s = value_choices(in, options->values, codecs, &count, &coded, err);
   if (s) return s;
@@ -371,6 +360,7 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   s = for_time ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
   if (!s && p.nnz / TRIED > 1) s = predict_choice(&p, &c, plan, err);
   free(p.slice.symbols);
+  if (!s && options->format == MACKO_FORMAT_AUTO) plan->time = macko_dtans_time(in, options, plan, p.escapes);
   describe(plan);
   return s;
 }

@@ -252,7 +252,7 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
   t->escaped = s->total - s->sums[kept];
   t->escape = t->escaped ? kept : -1;
   t->symbols = kept + (t->escaped != 0);
-  while (room < 4 * t->symbols) room *= 2;
+  while (room < 8 * t->symbols) room *= 2;
   t->index_mask = room - 1;
   t->index = calloc((size_t)room, sizeof *t->index);
   if (!t->index) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for an index of %d symbols", room);

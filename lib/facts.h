@@ -49,6 +49,8 @@ struct macko_facts {
   int (*sample)(void *context, const macko_options *options, macko_slice_estimate estimates[2]);
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
   void *context;
+  /* plan of format dtans, which counts symbols in its own way; NULL: the arrays of csr are at hand. */
+  macko_status (*plan_dtans)(void *context, const macko_options *options, macko_plan *plan, macko_error *err);
 };
 
 /* Those of a csr in host memory, checked and sorted. */

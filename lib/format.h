@@ -49,8 +49,8 @@ typedef struct {
 /* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range. Its indices may count from 1, so
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
-  /* Allocates nothing big; fills *plan. UNSUPPORTED or LIMIT where the matrix does not fit. A format that is chosen automatically
-   * asks for facts only, as the arrays may be out of reach. */
+  /* Allocates nothing big; fills *plan, whose time may say what it has to beat (0: nothing). UNSUPPORTED or LIMIT where the
+   * matrix does not fit. A format that is chosen automatically asks for facts only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
@@ -63,8 +63,9 @@ typedef struct macko_format_ops {
   macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
   /* plan and encode for rows that come in pieces; NULL where the format reads the matrix as a whole. */
   macko_status (*encode_rows)(struct macko_rows *rows, macko_matrix *m, macko_error *err);
-  /* Why automatic choice passes over the format, which it then need not plan; NULL if it does not. */
-  const char *why_not_automatic;
+  /* Whether automatic choice need plan the format, given the plans of those before it, zero where there is none, and the best of
+   * them (NULL: none); NULL: always. For a format that takes long to plan. */
+  int (*may_win)(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;

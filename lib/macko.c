@@ -10,7 +10,7 @@
 macko_facts macko_host_facts(const macko_csr *a)
 {
   return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows,
-                       (void *)a};
+                       (void *)a, NULL};
 }
 
 /* The value stream of m->plan in fresh sections; nothing of m changes. */

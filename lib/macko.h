@@ -99,7 +99,7 @@ typedef struct {
 
 /* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer among the formats that multiply fast on a CPU */
+  macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer; by time on a CPU format dtans is left out */
   macko_layout layout; /* default MACKO_LAYOUT_AUTO */
   int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */

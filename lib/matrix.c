@@ -13,36 +13,42 @@ static const macko_format_ops *const format_ops[] = {
 #undef MACKO_FORMAT
 };
 
-/* For the loser, what it would have cost. */
-static void compare_formats(const macko_options *options, macko_format loser, const macko_plan *other, macko_plan *plan)
+/* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
+static void compare_formats(const macko_options *options, const macko_plan plans[], const int planned[], macko_format winner,
+                            macko_plan *plan)
 {
-  size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
-  const char *name = macko_format_name(loser);
-  if (options->prefer == MACKO_PREFER_MEMORY)
-    snprintf(plan->reason + end, room, "; %s takes %lld bytes", name, (long long)other->bytes);
-  else snprintf(plan->reason + end, room, "; predicted %.3g us a multiply, %s %.3g us", 1e-3 * plan->time, name,
-                1e-3 * other->time);
+  char one[128], first[64];
+  snprintf(first, sizeof first, "; predicted %.3g us a multiply", 1e-3 * plan->time);
+  for (int i = 0, losers = 0; i < MACKO_FORMAT_AUTO; i++) {
+    const char *name = macko_format_name((macko_format)i);
+    if (!planned[i] || i == (int)winner) continue;
+    if (options->prefer == MACKO_PREFER_MEMORY)
+      snprintf(one, sizeof one, "; %s takes %lld bytes", name, (long long)plans[i].bytes);
+    else snprintf(one, sizeof one, "%s, %s %.3g us", losers ? "" : first, name, 1e-3 * plans[i].time);
+    if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
+    losers++;
+  }
 }
 
 /* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
-  macko_plan other = {0};
-  macko_format loser = MACKO_FORMAT_AUTO;
+  macko_plan plans[MACKO_FORMAT_AUTO] = {{0}};
+  int planned[MACKO_FORMAT_AUTO] = {0}, automatic = options->format == MACKO_FORMAT_AUTO;
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
-    macko_plan plan = {0};
-    if (options->format == MACKO_FORMAT_AUTO && format_ops[i]->why_not_automatic) continue;
-    if (options->format != MACKO_FORMAT_AUTO && options->format != (macko_format)i) continue;
-    macko_status s = format_ops[i]->plan(f, options, &plan, err);
+    const macko_plan *best = m->ops ? &m->plan : NULL;
+    if (!automatic && options->format != (macko_format)i) continue;
+    if (automatic && format_ops[i]->may_win && !format_ops[i]->may_win(f, options, plans, best)) continue;
+    plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? best->time : 0;
+    macko_status s = format_ops[i]->plan(f, options, &plans[i], err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
-    else if (!m->ops || macko_better(options, &plan, &m->plan)) {
-      if (m->ops) loser = m->format, other = m->plan;
-      m->format = (macko_format)i, m->ops = format_ops[i], m->plan = plan;
-    } else loser = (macko_format)i, other = plan;
+    else planned[i] = 1;
+    if (planned[i] && (!best || macko_better(options, &plans[i], best)))
+      m->format = (macko_format)i, m->ops = format_ops[i], m->plan = plans[i];
   }
-  if (m->ops && loser != MACKO_FORMAT_AUTO) compare_formats(options, loser, &other, &m->plan);
+  if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : refused;
 }
 

@@ -125,6 +125,11 @@ START_TEST(formats_agree_with_csr)
         with_options(&a, p, &o);
       }
       o.variant = MACKO_VARIANT_AUTO;
+      if (f == MACKO_FORMAT_AUTO) {
+        o.prefer = MACKO_PREFER_MEMORY;
+        with_options(&a, p, &o);
+        o.prefer = MACKO_PREFER_TIME;
+      }
       if (f != MACKO_FORMAT_MACKO) continue;
       for (int layout = MACKO_LAYOUT_ROW; layout <= MACKO_LAYOUT_PAPER; layout++)
         for (int w = 0; w < (int)(sizeof widths / sizeof *widths); w++) {
@@ -136,6 +141,24 @@ START_TEST(formats_agree_with_csr)
   test_free(&a);
 }
 END_TEST
+
+/* products: by kind of values. */
+static void encode_and_refresh(test_matrix *a, test_products *products[], const macko_options *o)
+{
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  test_fill(a, TEST_VALUES - 1); /* stencils, which the next values end */
+  macko_csr c = test_view(a);
+  macko_status s = macko_encode(&c, o, &m, &err);
+  if (beyond_limit(s, &err)) return;
+  ck_assert_msg(!s, "%s: %s", a->name, err.text);
+  for (int kind = TEST_VALUES - 1; kind >= 0; kind--) {
+    test_seed((uint64_t)kind), test_fill(a, kind);
+    ck_assert_msg(!macko_refresh(m, &c, &err), "%s: %s", a->name, err.text);
+    check_all(a, products[kind], m, "refreshed");
+  }
+  macko_destroy(&m);
+}
 
 /* New values on the same columns, to and fro between kinds, so that codecs change under way. */
 START_TEST(refresh_takes_new_values)
@@ -150,21 +173,11 @@ START_TEST(refresh_takes_new_values)
   }
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
     for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
-      macko_matrix *m = NULL;
-      macko_error err = {0};
       o.format = (macko_format)f, o.layout = (macko_layout)layout;
-      test_fill(&a, TEST_VALUES - 1); /* stencils, which the next values end */
-      macko_csr c = test_view(&a);
-      macko_status s = macko_encode(&c, &o, &m, &err);
-      if (beyond_limit(s, &err)) continue;
-      ck_assert_msg(!s, "%s: %s", a.name, err.text);
-      for (int kind = TEST_VALUES - 1; kind >= 0; kind--) {
-        test_seed((uint64_t)kind), test_fill(&a, kind);
-        ck_assert_msg(!macko_refresh(m, &c, &err), "%s: %s", a.name, err.text);
-        check_all(&a, products[kind], m, "refreshed");
-      }
-      macko_destroy(&m);
+      encode_and_refresh(&a, products, &o);
     }
+  o.format = MACKO_FORMAT_AUTO, o.layout = MACKO_LAYOUT_AUTO, o.prefer = MACKO_PREFER_MEMORY;
+  encode_and_refresh(&a, products, &o);
   for (int kind = 0; kind < TEST_VALUES; kind++) test_products_free(products[kind]);
   test_free(&a);
 }

@@ -23,6 +23,9 @@ START_TEST(refresh_gives_the_hosts_bytes)
     test_fill(&a, 1);
     refresh_both(&a, &o);
   }
+  o.layout = MACKO_LAYOUT_AUTO; /* format dtans, where it takes the fewest bytes */
+  test_fill(&a, 0);
+  refresh_both(&a, &o);
   test_free(&a);
 }
 END_TEST

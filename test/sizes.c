@@ -184,6 +184,66 @@ START_TEST(prefer_decides)
 }
 END_TEST
 
+/* Encoded with these options; *reason is that of the matrix, whatever its format. */
+static macko_info info_by(const macko_csr *c, macko_format format, macko_prefer prefer, macko_target target, char reason[256])
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_info info;
+  macko_options_init(&o);
+  o.format = format, o.prefer = prefer, o.target = target;
+  ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  snprintf(reason, 256, "%s", info.reason);
+  info.reason = NULL;
+  macko_destroy(&m);
+  return info;
+}
+
+/* By memory automatic choice takes no more bytes than any format by itself, and says what the others take; by time on a CPU it
+ * does not look at dtans. */
+START_TEST(automatic_choice_takes_the_fewest_bytes)
+{
+  test_matrix a = test_make(_i % TEST_PATTERNS, _i / TEST_PATTERNS, MACKO_F64);
+  macko_csr c = test_view(&a);
+  char reason[256], other[256], name[32];
+  for (int target = MACKO_TARGET_CPU; target <= MACKO_TARGET_GPU; target++) {
+    macko_info best = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_MEMORY, (macko_target)target, reason);
+    for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
+      macko_info info = info_by(&c, (macko_format)f, MACKO_PREFER_MEMORY, (macko_target)target, other);
+      ck_assert_msg(best.bytes <= info.bytes, "%s: auto %lld bytes, %s %lld; %s", a.name, (long long)best.bytes,
+                    macko_format_name((macko_format)f), (long long)info.bytes, reason);
+      snprintf(name, sizeof name, "; %s takes ", macko_format_name((macko_format)f));
+      ck_assert_msg(f == (int)best.format || strstr(reason, name), "%s: no \"%s\" in \"%s\"", a.name, name, reason);
+    }
+  }
+  macko_info info = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_TIME, MACKO_TARGET_CPU, reason);
+  ck_assert_msg(info.format != MACKO_FORMAT_DTANS && !strstr(reason, "dtans"), "%s", reason);
+  test_free(&a);
+}
+END_TEST
+
+/* Few values that are frequent and many that are rare: no code of one length suits. A layout of format macko leaves dtans out. */
+START_TEST(memory_takes_dtans_where_it_is_smallest)
+{
+  plain a = uniform_random(400, 4000, 0.05);
+  for (int64_t p = 0; p < a.row_ptr[a.rows]; p++) a.values[p] = p % 10 ? 1 : (double)(p % 3000) / 3;
+  macko_csr c = view(&a);
+  char reason[256];
+  macko_options o;
+  macko_info info = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_MEMORY, MACKO_TARGET_CPU, reason);
+  ck_assert_msg(info.format == MACKO_FORMAT_DTANS, "%s", reason);
+  ck_assert(!strncmp(reason, "dtans ", 6) && strstr(reason, "; csr takes ") && strstr(reason, "; macko takes "));
+  macko_options_init(&o);
+  o.prefer = MACKO_PREFER_MEMORY, o.layout = MACKO_LAYOUT_ROW;
+  ck_assert(!macko_predict(&c, &o, &info, NULL) && info.format == MACKO_FORMAT_MACKO && info.layout == MACKO_LAYOUT_ROW);
+  o.prefer = MACKO_PREFER_TIME, o.layout = MACKO_LAYOUT_AUTO, o.values = MACKO_VALUES_CODED; /* no other format can */
+  ck_assert(!macko_predict(&c, &o, &info, NULL) && info.format == MACKO_FORMAT_DTANS);
+  release(&a);
+}
+END_TEST
+
 /* 1 + 2^-11 + 2^-40 lies just above the middle of two f16 numbers: rounding to f32 on the way would put it on the middle. */
 START_TEST(lossy_values_are_rounded_once)
 {
@@ -345,6 +405,8 @@ int main(void)
   tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 27, 28);
   tcase_add_test(t, codecs_choose_the_fewest_bytes);
   tcase_add_test(t, prefer_decides);
+  tcase_add_loop_test(t, automatic_choice_takes_the_fewest_bytes, 0, TEST_PATTERNS * TEST_VALUES);
+  tcase_add_test(t, memory_takes_dtans_where_it_is_smallest);
   tcase_add_test(t, lossy_values_are_rounded_once);
   suite_add_tcase(suite, t);
   t = tcase_create("errors");
