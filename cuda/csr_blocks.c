@@ -25,6 +25,13 @@ static int16_t log_lanes_for(int64_t rows)
   return (int16_t)log;
 }
 
+/* Entries of a row that a block of threads takes as a whole, or as a piece: a few times as many as of several rows where there are
+ * blocks enough, because who adds up pieces empties its first-level cache. */
+static int64_t piece_for(const macko_matrix *m, int64_t limit)
+{
+  return m->nnz < 3000000 ? limit : 6 * limit;
+}
+
 /* Entries begin .. end - 1 are row i, which is too long for one block. */
 static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t end, int64_t limit)
 {
@@ -56,7 +63,7 @@ static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t li
       cut->nblocks++;
       continue;
     }
-    cut_long_row(cut, i++, begin, macko_index(row_ptr->type, row_ptr->data, first + 1), limit);
+    cut_long_row(cut, i++, begin, macko_index(row_ptr->type, row_ptr->data, first + 1), piece_for(m, limit));
   }
 }
 

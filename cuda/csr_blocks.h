@@ -8,7 +8,8 @@
 extern "C" {
 #endif
 
-/* Loads start at multiples of ALIGN entries; from there on a block of THREADS threads spans at most ENTRIES. */
+/* Loads start at multiples of ALIGN entries; from there on a block of THREADS threads spans at most ENTRIES, or a few times as many
+ * of one row. */
 enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
 /* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
