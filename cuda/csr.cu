@@ -2,10 +2,8 @@
  * by side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and
  * adds them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of
  * those every block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast
- * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. Where few columns have many
- * of the entries, their elements of x are copied side by side first (csr_hot.cuh). */
+ * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr_blocks.h"
-#include "csr_hot.cuh"
 #include "product.cuh"
 
 #include <stdlib.h>
@@ -14,10 +12,10 @@
 enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
 static const unsigned EVERY = 0xffffffffu;
 
-/* Nonzeros from which on it is worth knowing which columns are frequent; and how much of a multiprocessor's memory is shared memory
- * then, in percent: two blocks at once, but the more first-level cache, which is where they find x (31 M nonzeros: 214 us, with five
- * blocks 224, with nine 244). */
-enum { HOT_NONZEROS = 4000000, HOT_SHARED = 14 };
+/* Shared memory of a multiprocessor where rows are very uneven, in percent: two blocks at once, but the more first-level cache.
+ * Columns are uneven then, too, and those needed again are found there (power-law graph of 31 M nonzeros: 230 us instead of 260;
+ * but a social network without such rows 121 instead of 92). */
+enum { UNEVEN_SHARED = 14 };
 
 struct csr {
   const void *row_ptr, *cols;
@@ -26,7 +24,6 @@ struct csr {
   double *partials; /* MACKO_DEVICE_GROUP a piece */
   unsigned *done;   /* blocks that have left their sums, of every long row; 0 between multiplies */
   int row_ptr_type;
-  const void *hot;  /* with hot columns: their elements of x */
 };
 
 /* Where product e is: a row of 8 or 16 entries a lane would otherwise hit the same banks. */
@@ -132,15 +129,7 @@ static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_bl
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
-/* Where x has the element of an entry: with HOT, of a column that is not negative in x itself. */
-template <int VECTOR, int HOT, typename COL>
-static __device__ __forceinline__ auto load_x(const device_vectors &v, const void *hot, int g, COL col)
-{
-  if constexpr (HOT) return load_vector<VECTOR>(col < 0 ? hot : v.x, col < 0 ? ~col : col, v.type);
-  else return load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
-}
-
-template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL, int HOT = 0>
+template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
 static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
                                                                                         device_vectors v)
 {
@@ -170,7 +159,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
   for (int g = 0; g < GROUP; g++) {
     SUM x[ITEMS];
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_x<VECTOR, HOT>(v, a.hot, g, col[i]);
+    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
     if (g) __syncthreads(); /* products of the vector before are read */
     else {
       starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
@@ -189,7 +178,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
 #pragma unroll 4
     for (int e = MACKO_CSR_ENTRIES + threadIdx.x; e < to; e += THREADS)
       sum += load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start)) *
-             (SUM)load_x<VECTOR, HOT>(v, a.hot, g, __ldcs(cols + e));
+             (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
     piece[g] = sum_of_block(sum, (SUM *)scratch);
   }
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
@@ -197,9 +186,9 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
 
 struct csr_launch {
   csr a;
-  hot_columns hot;
   int64_t nblocks;
-  int wide; /* 64-bit columns: only through the kernel for any types */
+  int wide;   /* 64-bit columns: only through the kernel for any types */
+  int uneven; /* rows */
   cudaStream_t stream;
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
@@ -212,18 +201,10 @@ struct csr_launch {
     }
     /* Values of this format are stored as they are. */
     if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16) {
-      if constexpr (STORED != MACKO_ANY && GROUP == 1) {
-        if (hot.count) {
-          const auto kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, int, 1>;
-          csr b = a;
-          b.cols = hot.cols, b.hot = hot.x;
-          macko_gather_hot(hot, v.x, macko_type_bytes((macko_type)VECTOR), stream);
-          cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, HOT_SHARED);
-          kernel<<<blocks, THREADS, 0, stream>>>(b, values, v);
-          return;
-        }
-      }
-      csr_kernel<STORED, VECTOR, SUM, GROUP, int><<<blocks, THREADS, 0, stream>>>(a, values, v);
+      const auto kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, int>;
+      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                           uneven ? UNEVEN_SHARED : cudaSharedmemCarveoutDefault);
+      kernel<<<blocks, THREADS, 0, stream>>>(a, values, v);
     }
   }
 };
@@ -232,7 +213,6 @@ struct csr_launch {
 typedef struct {
   macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
   csr a;
-  hot_columns hot;
   void *memory;
 } device_csr;
 
@@ -254,14 +234,6 @@ static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStre
   return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
 }
 
-static macko_status find_hot_columns(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
-{
-  if (macko_find_section(&d->m, "cols")->type != MACKO_I32 || d->m.nnz < HOT_NONZEROS) return MACKO_OK;
-  macko_status s = macko_find_hot_columns(d, MACKO_CSR_ENTRIES, stream, &own->hot, err);
-  d->own_bytes += own->hot.bytes;
-  return s;
-}
-
 static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   /* New values leave the rows as they are. */
@@ -272,15 +244,14 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
   own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
   own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
-  if (!s) s = upload_cut(d, own, stream, err);
-  return s ? s : find_hot_columns(d, own, stream, err);
+  return s ? s : upload_cut(d, own, stream, err);
 }
 
 static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const device_csr *own = (const device_csr *)d->own;
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch launch = {own->a, own->hot, own->cut.nblocks, wide, stream};
+  csr_launch launch = {own->a, own->cut.nblocks, wide, own->cut.uneven, stream};
   if (!wide) return run_product(launch, d, p, err);
   run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values_of(d), p);
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
@@ -290,7 +261,7 @@ static void destroy(macko_device_matrix *d)
 {
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
-  cudaFree(own->memory), cudaFree(own->hot.memory);
+  cudaFree(own->memory);
   free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }

@@ -3,11 +3,14 @@
 
 #include <stdlib.h>
 
+/* Nonzeros from which on there are blocks enough for every multiprocessor. */
+enum { LARGE = 3000000 };
+
 /* Entries of a block. Where whole blocks would be too few to fill a GPU, smaller ones, so that about nine run on each of 120
  * multiprocessors; but no row should have to be cut because of that. Measured from 5 thousand to 100 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
-  int64_t longest = 0, entries = m->nnz / (9 * 120), most = m->nnz < 3000000 ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  int64_t longest = 0, entries = m->nnz / (9 * 120), most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);
     if (length > longest) longest = length;
@@ -29,7 +32,7 @@ static int16_t log_lanes_for(int64_t rows)
  * blocks enough, because who adds up pieces empties its first-level cache. */
 static int64_t piece_for(const macko_matrix *m, int64_t limit)
 {
-  return m->nnz < 3000000 ? limit : 6 * limit;
+  return m->nnz < LARGE ? limit : 6 * limit;
 }
 
 /* Entries begin .. end - 1 are row i, which is too long for one block. */
@@ -41,13 +44,13 @@ static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t e
       cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .entries = (int16_t)((stop < end ? stop : end) - p),
                                                     .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces};
   if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first, (int32_t)(cut->npieces - first)};
-  cut->nlong++;
+  cut->nlong++, cut->long_entries += end - begin;
 }
 
 /* Cuts, or only counts where cut->blocks is NULL. */
 static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t limit, macko_csr_cut *cut)
 {
-  cut->nblocks = cut->nlong = cut->npieces = 0;
+  cut->nblocks = cut->nlong = cut->npieces = cut->long_entries = 0;
   for (int64_t i = 0; i < m->nrows;) {
     int64_t first = i, begin = macko_index(row_ptr->type, row_ptr->data, i), end = begin;
     int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
@@ -84,5 +87,6 @@ macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, 
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld blocks of a matrix", (long long)cut->nblocks);
   }
   walk(host, row_ptr, limit, cut);
+  cut->uneven = host->nnz >= 2 * LARGE && cut->long_entries >= host->nnz / 8 && cut->nlong <= host->nrows / 16;
   return MACKO_OK;
 }

@@ -27,7 +27,8 @@ typedef struct {
 } macko_csr_long_row;
 
 typedef struct {
-  int64_t nblocks, nlong, npieces;
+  int64_t nblocks, nlong, npieces, long_entries;
+  int uneven; /* few long rows have many of the entries, as in a power-law graph */
   macko_csr_block *blocks;
   macko_csr_long_row *long_rows;
 } macko_csr_cut;

@@ -21,9 +21,7 @@ int macko_cuda_devices(macko_error *err);
 
 /* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go
  * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
- * Format dtans is decoded once on the host before (macko_validate). Large matrices of format csr have their columns counted on the
- * device, which is waited for; where few columns have many entries it keeps columns in another form beside (macko_device_bytes), if
- * there is memory for that. Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
+ * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
  * format without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread),
  * DEVICE. */
 macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
