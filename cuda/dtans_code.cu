@@ -7,7 +7,7 @@
 #include "cub.cuh"
 
 enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1,
-      SEGMENT = MACKO_DTANS_SEGMENT };
+      SEGMENT = MACKO_DTANS_SEGMENT, LONG = 512 /* entries of a lane whose symbols the warp looks up together */ };
 
 static const unsigned EVERY_LANE = 0xffffffffu;
 
@@ -96,6 +96,28 @@ static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count,
   if (k + 1 == SEGMENT) numbers[j * SEGMENT] = (uint16_t)(f->head | f->flags << NUMBER_BITS);
 }
 
+static __device__ unsigned number_of(const device_csr &a, const macko_dtans_job &job, const entry_place &e, int domain)
+{
+  const macko_dtans_code_table &t = job.table[domain];
+  return macko_dtans_find_number(t.index, t.mask, t.symbols, t.escape, symbol_at(a, e, job.part[domain]));
+}
+
+/* Numbers of the lanes that are long, one lane after the other. */
+static __device__ void number_long_lanes(const device_csr &a, const macko_dtans_job &job, const lane_place &l)
+{
+  int domains = job.coding.domains;
+  for (unsigned lanes = __ballot_sync(EVERY_LANE, l.count > LONG); lanes; lanes &= lanes - 1) {
+    int lane = __ffs(lanes) - 1;
+    int64_t row = __shfl_sync(EVERY_LANE, l.row, lane), count = __shfl_sync(EVERY_LANE, l.count, lane);
+    uint16_t *numbers = job.numbers + __shfl_sync(EVERY_LANE, l.start, lane) * domains;
+    for (int64_t i = threadIdx.x % WARP; i < count; i += WARP) {
+      entry_place e = find_entry(a, row, i);
+      for (int d = 0; d < domains; d++) numbers[i * domains + d] = (uint16_t)number_of(a, job, e, d);
+    }
+  }
+  __syncwarp();
+}
+
 static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, macko_dtans_job job)
 {
   int64_t slice = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
@@ -105,13 +127,12 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, m
   uint16_t *numbers = job.numbers + l.start * domains;
   forward_lane f = {1, 0, 0, 0, 0};
   int64_t i = 0;
+  number_long_lanes(a, job, l);
   for (int64_t row = l.row; i < l.count; row += WARP) {
     int64_t begin = row_at(a, row), end = row_at(a, row + 1);
     for (int64_t p = begin; p < end; p++, i++)
       for (int d = 0; d < domains; d++) {
-        const macko_dtans_code_table &t = job.table[d];
-        macko_dtans_symbol symbol = symbol_at(a, {p, row, p == begin}, job.part[d]);
-        unsigned number = macko_dtans_find_number(t.index, t.mask, t.symbols, t.escape, symbol);
+        unsigned number = l.count > LONG ? numbers[i * domains + d] : number_of(a, job, {p, row, p == begin}, d);
         forward_symbol(job, l.count, i / per, (int)(i % per) * domains + d, number, numbers, &f);
       }
   }
@@ -165,8 +186,9 @@ static __device__ __forceinline__ void backward_group(const macko_dtans_job &job
     unsigned digit = 0;
     if (here) {
       unsigned m = multiplicity(t, numbers[k]);
-      digit = (unsigned)(b->digits % m);
-      b->digits /= m;
+      uint64_t left = m & (m - 1) ? b->digits / m : b->digits >> (__ffs(m) - 1); /* a division takes a hundred instructions */
+      digit = (unsigned)(b->digits - left * m);
+      b->digits = left;
     }
     b->slots[k] = t.first[numbers[k]] + digit;
   }
@@ -177,17 +199,22 @@ template <int DOMAINS>
 static __device__ void backward_escapes(const device_csr &a, const macko_dtans_job &job, const lane_place &l, int64_t j,
                                         const unsigned numbers[SEGMENT], word_writer *w)
 {
+  macko_dtans_symbol s[SEGMENT]; /* loaded before any is written, so that the loads do not wait for each other */
+#pragma unroll
+  for (int k = 0; k < SEGMENT; k++) {
+    int64_t place = (j * SEGMENT + k) / DOMAINS;
+    s[k] = {0, 0};
+    if (place < l.count && (int)numbers[k] == job.table[k % DOMAINS].escape)
+      s[k] = symbol_at(a, find_entry(a, l.row, place), job.part[k % DOMAINS]);
+  }
 #pragma unroll
   for (int k = SEGMENT - 1; k >= 0; k--) {
     const int domain = k % DOMAINS;
-    int64_t place = (j * SEGMENT + k) / DOMAINS;
-    bool escaped = place < l.count && (int)numbers[k] == job.table[domain].escape;
+    bool escaped = (j * SEGMENT + k) / DOMAINS < l.count && (int)numbers[k] == job.table[domain].escape;
     if (!__any_sync(EVERY_LANE, escaped)) continue;
-    macko_dtans_symbol s = {0, 0};
-    if (escaped) s = symbol_at(a, find_entry(a, l.row, place), job.part[domain]);
-    if (job.coding.value_words[domain] > 1) w->put(escaped, (uint32_t)(s.value >> 32));
-    if (job.coding.value_words[domain]) w->put(escaped, (uint32_t)s.value);
-    if (job.coding.gap_words[domain]) w->put(escaped, s.gap);
+    if (job.coding.value_words[domain] > 1) w->put(escaped, (uint32_t)(s[k].value >> 32));
+    if (job.coding.value_words[domain]) w->put(escaped, (uint32_t)s[k].value);
+    if (job.coding.gap_words[domain]) w->put(escaped, s[k].gap);
   }
 }
 

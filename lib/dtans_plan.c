@@ -29,11 +29,6 @@ typedef struct {
   int64_t escapes; /* of stream 0 in the plan made last */
 } planner;
 
-static int64_t index_bytes(int64_t largest)
-{
-  return largest > INT32_MAX ? 8 : 4;
-}
-
 static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, int64_t value_size)
 {
   return t->symbols * ((part & MACKO_DTANS_GAPS ? 4 : 0) + (part & MACKO_DTANS_VALUES ? value_size : 0)) + 2 * (t->symbols + 1);
@@ -107,24 +102,41 @@ static int64_t estimate(const measured *all, const measured *exact, const measur
   return all->size.full - exact->size.full + all->size.raw - exact->size.raw - (int64_t)extracted;
 }
 
-/* Words of a stream: exact for a small matrix; else the slices that hold a large part of it exactly, the others by a sample. */
+/* The slices that hold a large part of the matrix; all of them where it is small. */
+static macko_status measure_large(planner *p, const int64_t *params, macko_dtans_coder *c, int all, measured *m, macko_error *err)
+{
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows);
+  macko_status s = MACKO_OK;
+  if (!all && p->in->longest_row * rows * MACKO_DTANS_LANES <= p->nnz / LARGE) return s;
+  for (int64_t i = 0; i < slices && !s; i++)
+    if (all || slice_nonzeros(p, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, m, err);
+  return s;
+}
+
+/* One of each `part` of the others, not always at the same place, or a regular mesh shows only some of its rows. */
+static macko_status measure_sample(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t part, measured *m,
+                                   macko_error *err)
+{
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows);
+  macko_status s = MACKO_OK;
+  for (int64_t i = 0; i < slices && !s; i += part) {
+    int64_t hashed = i + (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 40) % part, place = hashed < slices ? hashed : i;
+    if (slice_nonzeros(p, rows, place) <= p->nnz / LARGE) s = measure(p, params, c, place, m, err);
+  }
+  return s;
+}
+
+/* Words of a stream: exact for a small matrix; else by a sample, beside which the slices that hold a large part of it are counted
+ * by themselves, but not while choices are compared. */
 static macko_status predict_words(planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *words, macko_error *err)
 {
-  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(p->nrows, rows), part = p->nnz / p->sample;
+  int64_t part = p->nnz / p->sample;
   measured exact = {.nonzeros = 0}, sample = {.nonzeros = 0}, all;
-  macko_status s = MACKO_OK;
-  int may_be_large = p->in->longest_row * rows * MACKO_DTANS_LANES > p->nnz / LARGE;
-  for (int64_t i = 0; i < slices && !s && (part <= 1 || may_be_large); i++)
-    if (part <= 1 || slice_nonzeros(p, rows, i) > p->nnz / LARGE) s = measure(p, params, c, i, &exact, err);
-  for (int64_t i = 0; part > 1 && i < slices && !s; i += part) {
-    /* One slice out of each part of the matrix, not always at the same place, or a regular mesh shows only some of its rows. */
-    int64_t place = i + (int64_t)((uint64_t)i * 0x9e3779b97f4a7c15u >> 40) % part;
-    if (place >= slices) place = i;
-    if (slice_nonzeros(p, rows, place) <= p->nnz / LARGE) s = measure(p, params, c, place, &sample, err);
-  }
+  macko_status s = part > 1 ? measure_sample(p, params, c, part, &sample, err) : MACKO_OK;
+  if (!s && (part <= 1 || p->sample == SAMPLE || !sample.nonzeros)) s = measure_large(p, params, c, part <= 1, &exact, err);
   *words = macko_dtans_size_words(&exact.size);
   if (s || !sample.nonzeros) return s;
-  all = known_size(p, c, rows);
+  all = known_size(p, c, params[MACKO_DTANS_ROWS]);
   *words += estimate(&all, &exact, &sample);
   return MACKO_OK;
 }
@@ -135,7 +147,7 @@ static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder
   int64_t words;
   macko_status s = predict_words(p, params, c, &words, err);
   if (s) return s;
-  *bytes = 4 * words + (macko_dtans_slices(p->nrows, params[MACKO_DTANS_ROWS]) + 1) * index_bytes(words);
+  *bytes = 4 * words + (macko_dtans_slices(p->nrows, params[MACKO_DTANS_ROWS]) + 1) * macko_type_bytes(macko_index_type(words));
   for (int k = 0; k < c->coding.domains; k++)
     *bytes += table_bytes(c->table[k], c->part[k], macko_type_bytes(p->value_type));
   return MACKO_OK;
@@ -146,7 +158,7 @@ static macko_status predict(planner *p, const int64_t *params, macko_dtans_coder
 static int64_t beside_bytes(const planner *p, const macko_codec *codec, int64_t rows)
 {
   return p->nnz * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(p->value_type) +
-         (macko_dtans_slices(p->nrows, rows) + 1) * index_bytes(p->nnz);
+         (macko_dtans_slices(p->nrows, rows) + 1) * macko_type_bytes(macko_index_type(p->nnz));
 }
 
 /* Completes a SPLIT plan, of which params say M and rows, with the values' side. coder codes the values, NULL: not allowed. */
