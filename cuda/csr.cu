@@ -12,11 +12,6 @@
 enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
 static const unsigned EVERY = 0xffffffffu;
 
-/* Shared memory of a multiprocessor where rows are very uneven, in percent: two blocks at once, but the more first-level cache.
- * Columns are uneven then, too, and those needed again are found there (power-law graph of 31 M nonzeros: 230 us instead of 260;
- * but a social network without such rows 121 instead of 92). */
-enum { UNEVEN_SHARED = 14 };
-
 struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
@@ -187,8 +182,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
 struct csr_launch {
   csr a;
   int64_t nblocks;
-  int wide;   /* 64-bit columns: only through the kernel for any types */
-  int uneven; /* rows */
+  int wide; /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
@@ -200,12 +194,8 @@ struct csr_launch {
       }
     }
     /* Values of this format are stored as they are. */
-    if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16) {
-      const auto kernel = csr_kernel<STORED, VECTOR, SUM, GROUP, int>;
-      cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
-                           uneven ? UNEVEN_SHARED : cudaSharedmemCarveoutDefault);
-      kernel<<<blocks, THREADS, 0, stream>>>(a, values, v);
-    }
+    if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16)
+      csr_kernel<STORED, VECTOR, SUM, GROUP, int><<<blocks, THREADS, 0, stream>>>(a, values, v);
   }
 };
 
@@ -251,7 +241,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
 {
   const device_csr *own = (const device_csr *)d->own;
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch launch = {own->a, own->cut.nblocks, wide, own->cut.uneven, stream};
+  csr_launch launch = {own->a, own->cut.nblocks, wide, stream};
   if (!wide) return run_product(launch, d, p, err);
   run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values_of(d), p);
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);

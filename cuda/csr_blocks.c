@@ -44,13 +44,13 @@ static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t e
       cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .entries = (int16_t)((stop < end ? stop : end) - p),
                                                     .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces};
   if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first, (int32_t)(cut->npieces - first)};
-  cut->nlong++, cut->long_entries += end - begin;
+  cut->nlong++;
 }
 
 /* Cuts, or only counts where cut->blocks is NULL. */
 static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t limit, macko_csr_cut *cut)
 {
-  cut->nblocks = cut->nlong = cut->npieces = cut->long_entries = 0;
+  cut->nblocks = cut->nlong = cut->npieces = 0;
   for (int64_t i = 0; i < m->nrows;) {
     int64_t first = i, begin = macko_index(row_ptr->type, row_ptr->data, i), end = begin;
     int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
@@ -87,6 +87,5 @@ macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, 
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld blocks of a matrix", (long long)cut->nblocks);
   }
   walk(host, row_ptr, limit, cut);
-  cut->uneven = host->nnz >= 2 * LARGE && cut->long_entries >= host->nnz / 8 && cut->nlong <= host->nrows / 16;
   return MACKO_OK;
 }

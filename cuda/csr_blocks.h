@@ -27,8 +27,7 @@ typedef struct {
 } macko_csr_long_row;
 
 typedef struct {
-  int64_t nblocks, nlong, npieces, long_entries;
-  int uneven; /* few long rows have many of the entries, as in a power-law graph */
+  int64_t nblocks, nlong, npieces;
   macko_csr_block *blocks;
   macko_csr_long_row *long_rows;
 } macko_csr_cut;

@@ -159,15 +159,30 @@ static __device__ __forceinline__ const SUM *share_table(const device_values &va
   return table;
 }
 
-/* At least RESIDENT blocks run at once on a multiprocessor. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int RESIDENT>
-static __global__ void __launch_bounds__(THREADS, RESIDENT) slice_kernel(slices a, device_values values, device_vectors v)
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
     return add_slice<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, slice, from, to, sum);
   });
+}
+
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
+{
+  whole_slices<STORED, VECTOR, SUM, GROUP>(a, values, v);
+}
+
+/* f32 values wait for x: in slices of many steps, more warps are worth the few registers that are spilled (elasticity: 120 instead
+ * of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
+enum { MANY_STEPS = 16, MANY_BLOCKS = 16 };
+
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel(slices a, device_values values, device_vectors v)
+{
+  whole_slices<STORED, VECTOR, SUM, GROUP>(a, values, v);
 }
 
 template <int STORED, int VECTOR, typename SUM>
@@ -246,10 +261,6 @@ static void multiply_stencils(const slices &a, int type, const macko_product *p,
   else start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
 }
 
-/* f32 values wait for x: in slices of so many steps, more warps are worth the few registers that are spilled (elasticity: 120
- * instead of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
-enum { MANY_STEPS = 16, MANY_RESIDENT = 16 };
-
 struct slice_launch {
   slices a;
   int64_t steps; /* of all slices together */
@@ -267,11 +278,11 @@ struct slice_launch {
     if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
     if constexpr (STORED == MACKO_F32 && VECTOR == MACKO_F64 && GROUP == 1) {
       if (steps >= MANY_STEPS * a.count) {
-        slice_kernel<STORED, VECTOR, SUM, GROUP, MANY_RESIDENT><<<blocks, THREADS, 0, stream>>>(a, values, v);
+        many_steps_kernel<STORED, VECTOR, SUM, GROUP><<<blocks, THREADS, 0, stream>>>(a, values, v);
         return;
       }
     }
-    slice_kernel<STORED, VECTOR, SUM, GROUP, 1><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    slice_kernel<STORED, VECTOR, SUM, GROUP><<<blocks, THREADS, 0, stream>>>(a, values, v);
   }
 };
 

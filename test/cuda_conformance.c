@@ -321,8 +321,7 @@ START_TEST(rows_of_every_length)
 }
 END_TEST
 
-/* Enough entries that blocks of threads take several thousand of one row, and enough of them in few rows that these count as
- * uneven; columns by a power law. Rows of up to 79 entries, empty ones, of 2000 and 5000 as a whole, and in pieces. */
+/* Enough entries that blocks of threads take several thousand of one row; columns by a power law. Rows of up to 79 entries, empty ones, of 2000 and 5000 as a whole, and in pieces. */
 START_TEST(uneven_rows)
 {
   enum { ROWS = 160000, COLS = 150000, ROOM = 9000000 };
