@@ -1,3 +1,5 @@
+/* What encoding on the device asks of it: memory, checks of the csr, surveys of rows and slices, and slices written; values are in
+ * encoder_values.c. */
 #include "dtans_encode.h"
 #include "encoder.h"
 
