@@ -91,8 +91,6 @@ macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_
 macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
                                         macko_error *err);
 
-enum { MACKO_DTANS_DEVICE_ENTRIES = INT32_MAX - MACKO_DTANS_SEGMENT }; /* the most that kernels count */
-
 /* The plan that the host would make of a csr of nnz entries that kernels can read; plan->time as in macko_dtans_plan. Errors: as
  * below. */
 macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,

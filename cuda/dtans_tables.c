@@ -86,10 +86,10 @@ static macko_status check_lanes(const macko_matrix *m, int64_t rows, macko_error
   for (int64_t lane = 0; m->nnz > INT32_MAX && lane < lanes; lane++) {
     int64_t count = 0, first = lane / MACKO_DTANS_LANES * rows * MACKO_DTANS_LANES + lane % MACKO_DTANS_LANES, row = first;
     for (int64_t q = 0; q < rows && row < m->nrows; q++, row += MACKO_DTANS_LANES) count += macko_dtans_length(lengths, row);
-    if (count > INT32_MAX - MACKO_DTANS_SEGMENT)
+    if (count > MACKO_DTANS_DEVICE_ENTRIES)
       return macko_fail(err, MACKO_LIMIT,
                         "%lld rows from row %lld on, which one thread would decode, have %lld entries; the GPU takes %lld",
-                        (long long)rows, (long long)first, (long long)count, (long long)INT32_MAX - MACKO_DTANS_SEGMENT);
+                        (long long)rows, (long long)first, (long long)count, (long long)MACKO_DTANS_DEVICE_ENTRIES);
   }
   return MACKO_OK;
 }

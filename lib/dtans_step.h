@@ -19,6 +19,9 @@ enum {
   MACKO_DTANS_DOMAINS = 2
 };
 
+/* The most entries that are counted on a device: of a matrix while it is encoded, of a lane when it is multiplied. */
+enum { MACKO_DTANS_DEVICE_ENTRIES = INT32_MAX - MACKO_DTANS_SEGMENT };
+
 /* How one stream is coded. */
 typedef struct {
   int domains;       /* symbols a nonzero: 2 (gap, then value) in the paper's variant, else 1 */

@@ -79,7 +79,7 @@ int macko_dtans_may_win(const macko_facts *f, const macko_options *options, cons
   const macko_plan *slices = &plans[MACKO_FORMAT_MACKO];
   if (options->layout != MACKO_LAYOUT_AUTO || options->delta_bits || options->values == MACKO_VALUES_JOINT) return 0;
   if (!best || options->prefer == MACKO_PREFER_MEMORY) return 1;
-  if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > INT32_MAX - MACKO_DTANS_SEGMENT) return 0;
+  if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > MACKO_DTANS_DEVICE_ENTRIES) return 0;
   int64_t value = slices->layout && slices->values == MACKO_VALUES_RAW ? macko_type_bytes(slices->stored_type) : 0;
   double entry = cost->dtans_least + (double)value * cost->byte;
   return (double)f->nnz * entry + (double)f->csr->nrows * cost->dtans_row < best->time;

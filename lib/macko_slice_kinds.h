@@ -67,13 +67,6 @@ INLINE void NAME(load_lanes)(macko_type vector, const void *array, int64_t col, 
 INLINE void NAME(stencil_part)(const macko_product *q, NAME(f64) a, int64_t col, uint32_t bits, NAME(f64) *sum, macko_type vector,
                                macko_op op, int j)
 {
-#if WIDTH == 8
-  static const NAME(i32) bit_of = {1, 2, 4, 8, 16, 32, 64, 128};
-#elif WIDTH == 4
-  static const NAME(i32) bit_of = {1, 2, 4, 8};
-#else
-  static const NAME(i32) bit_of = {1, 2};
-#endif
   int full = bits == (1u << WIDTH) - 1;
   NAME(f64) x;
   if (op == MACKO_OP_T) {
@@ -85,7 +78,7 @@ INLINE void NAME(stencil_part)(const macko_product *q, NAME(f64) a, int64_t col,
     *sum += a * x;
   } else if (bits) {
     NAME(load_lanes)(vector, macko_x_of(vector, q, j), col, bits, &x);
-    NAME(add_masked)(sum, a, x, (((NAME(i32)){0} + (int32_t)bits) & bit_of) != 0);
+    NAME(add_masked)(sum, a, x, (((NAME(u32)){0} + bits) & ((NAME(u32)){0} + 1) << NAME(numbers)) != 0);
   }
 }
 

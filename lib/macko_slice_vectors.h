@@ -172,16 +172,18 @@ INLINE int NAME(all_lanes)(NAME(i32) lanes)
 #endif
 }
 
+/* Of lanes. */
+#if WIDTH == 8
+static const NAME(u32) NAME(numbers) = {0, 1, 2, 3, 4, 5, 6, 7};
+#elif WIDTH == 4
+static const NAME(u32) NAME(numbers) = {0, 1, 2, 3};
+#else
+static const NAME(u32) NAME(numbers) = {0, 1};
+#endif
+
 /* How lanes lie whose columns are so far from the first one's in every step. */
 INLINE int NAME(how_apart)(NAME(u32) apart)
 {
-#if WIDTH == 8
-  static const NAME(u32) count = {0, 1, 2, 3, 4, 5, 6, 7};
-#elif WIDTH == 4
-  static const NAME(u32) count = {0, 1, 2, 3};
-#else
-  static const NAME(u32) count = {0, 1};
-#endif
-  if (NAME(all_lanes)(apart == count)) return CONSECUTIVE;
+  if (NAME(all_lanes)(apart == NAME(numbers))) return CONSECUTIVE;
   return WIDTH == 8 && NAME(all_lanes)(apart < NEAR) ? NEARBY : SCATTERED;
 }
