@@ -15,6 +15,9 @@ expect() { # STATUS ARGUMENTS...: runs, and compares the exit status
 values() { # FILE: "real imaginary" or "value" a line
   sed -n -e 's/.*"real": \([^,]*\), "imaginary": \([^,]*\),.*/\1 \2/p' -e 's/.*{"value": \([^,]*\),.*/\1/p' "$1"
 }
+norm() { # FILE: the norm that the backward errors are relative to, ||A|| + |k|, of the first value whose error is not 0
+  sed -n 's/.*"residual": \([^,]*\), .*"backward": \([^}]*\)}.*/\1 \2/p' "$1" | awk '$2 > 0 { print $1 / $2; found = 1; exit } END { if (!found) print 0 }'
+}
 field() { sed -n "s/.*\"$2\": \"\{0,1\}\([^,\"}]*\).*/\1/p" "$1" | head -1; }
 on_ranks() { # STATUS ARGUMENTS...: runs on 1 and 3 ranks, JSON in 1.json and 3.json
   local n status=$1
@@ -133,10 +136,12 @@ for m in 494_bus bcsstk13 jagmesh7 bcspwr10 west0479 arc130 rajat19 mbeacxc sher
     for type in aij aijmacko; do
       expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$real/$m.mtx.gz" -mat_type $type -eps_nev 4 -svd_nsv 4 -json "$dir/$type.json"
     done
-    paste -d' ' <(values "$dir/aij.json") <(values "$dir/aijmacko.json") | awk '
+    # Rounding moves an eigenvalue of a matrix far from normal (arc130) by more than its own last digits: by those of ||A||,
+    # times a condition number that 1e-12 leaves 4000 for.
+    paste -d' ' <(values "$dir/aij.json") <(values "$dir/aijmacko.json") | awk -v norm="$(norm "$dir/aij.json")" '
       NR > 4 { exit }
-      { re = NF == 4 ? $1 - $3 : $1 - $2; im = NF == 4 ? $2 - $4 : 0; size = NF == 4 ? $1 * $1 + $2 * $2 : $1 * $1
-        if (re * re + im * im > 4e-16 * size) { print; exit bad = 1 } }
+      { re = NF == 4 ? $1 - $3 : $1 - $2; im = NF == 4 ? $2 - $4 : 0; size = NF == 4 ? sqrt($1 * $1 + $2 * $2) : $1
+        if (sqrt(re * re + im * im) > 2e-8 * size + 1e-12 * norm) { print; exit bad = 1 } }
       END { exit bad || NR < 3 }' || fail "$m on $n ranks: other values than aij"
     compared=$((compared + 1))
   done
