@@ -1,5 +1,6 @@
 /* macko-bench: results as tab-separated values, which it reads back, and as JSON; both with the same names. */
 #include "bench.h"
+#include "format.h"
 
 #include <errno.h>
 #include <math.h>
@@ -144,7 +145,7 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
   size_t room = 0;
   macko_status s = MACKO_OK;
   FILE *f = fopen(path, "r");
-  if (!f) return refuse(err, MACKO_IO, path, 0, strerror(errno));
+  if (!f) return macko_fail(err, MACKO_IO, "%.300s: %s", path, strerror(errno));
   while (!s && getline(&line, &room, f) >= 0) {
     number++;
     line[strcspn(line, "\r\n")] = 0;

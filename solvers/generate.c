@@ -277,7 +277,7 @@ static macko_status parse(const char *spec, request *r, int *kind, macko_error *
   for (*kind = 0; *kind < KINDS; ++*kind)
     if (word && !strcmp(word, kinds[*kind].kind)) break;
   if (*kind == KINDS)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s is no generated matrix; 27-point:160 would be one", spec);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; 27-point:160 would be one", spec);
   int half = !strcmp(word, "pruned") || !strcmp(word, "pattern");
   *r = (request){.random = kinds[*kind].random, .type = half ? MACKO_F16 : MACKO_F64, .option = half ? 50 : 0};
   snprintf(r->kind, sizeof r->kind, "%s", word);

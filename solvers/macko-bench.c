@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,6 +93,24 @@ static FILE *open_output(const char *path)
   return f;
 }
 
+/* 1, with a sentence, if not all of it was written. */
+static int unwritten(FILE *f, const char *path)
+{
+  int bad = ferror(f);
+  errno = 0;
+  if (f == stdout ? fflush(f) : fclose(f)) bad = 1;
+  if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, errno ? strerror(errno) : "cannot be written, as on a full disk");
+  return bad;
+}
+
+/* Looks before anything is measured for it; what an old file holds stays until then. */
+static void check_output(const char *path)
+{
+  FILE *f = fopen(path, "a");
+  if (!f) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(errno)), exit(2);
+  fclose(f);
+}
+
 /* The device of that name; without a name a GPU where there is one. */
 static const device *open_device(const char *name, bench_settings *settings, macko_error *err)
 {
@@ -156,16 +175,37 @@ typedef struct {
   bench_table table;
 } request;
 
+/* 0 for anything else than a positive number. */
+static int positive(const char *text)
+{
+  char *end;
+  long value = strtol(text, &end, 10);
+  return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
+}
+
+/* 1, with a sentence, if one of a list is no encoding. */
+static int unknown_encoding(const char *list)
+{
+  char names[512], *save = NULL;
+  macko_options options;
+  macko_error err = {0};
+  snprintf(names, sizeof names, "%s", list);
+  for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save))
+    if (bench_encoding(name, MACKO_TARGET_CPU, &options, &err))
+      return fprintf(stderr, "macko-bench: --encodings %s: %s\n", name, err.text), 1;
+  return 0;
+}
+
 /* -1 to go on, else the exit status. */
 static int take_option(int c, request *r)
 {
   macko_error err = {0};
   if (c == 'd') r->where = optarg;
-  else if (c == 'r' && (r->settings.repeats = atoi(optarg)) < 1)
+  else if (c == 'r' && (r->settings.repeats = positive(optarg)) < 1)
     return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
-  else if (c == 's' && (r->settings.solve = atoi(optarg)) < 1)
+  else if (c == 's' && (r->settings.solve = positive(optarg)) < 1)
     return fprintf(stderr, "macko-bench: --solve wants a positive number, not %s\n", optarg), 2;
-  else if (c == 'e') r->settings.encodings = optarg;
+  else if (c == 'e' && unknown_encoding(r->settings.encodings = optarg)) return 2;
   else if (c == 'm') r->settings.mkl = optarg;
   else if (c == 'c') r->settings.cpu_time = 1;
   else if (c == 't') r->tsv = optarg;
@@ -174,9 +214,9 @@ static int take_option(int c, request *r)
   else if (c == 'f') {
     if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
     r->read = 1;
-  } else if (c == 'h') return help(), 0;
-  else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), 0;
-  else if (c != 'r' && c != 's') return 2;
+  } else if (c == 'h') return help(), unwritten(stdout, "standard output");
+  else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), unwritten(stdout, "standard output");
+  else if (c == '?') return 2;
   return -1;
 }
 
@@ -194,7 +234,7 @@ static int run(request *r, char **arguments, int count)
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
   int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
   bench_print_means(stdout, &r->table, &r->settings);
-  if (tsv) fclose(tsv);
+  if (tsv && unwritten(tsv, r->tsv)) failed = 1;
   if (d == &cpu || d == &solves) bench_cpu_close();
   for (int i = 0; i < n.count; i++) free(n.all[i]);
   return failed;
@@ -216,17 +256,19 @@ int main(int argc, char **argv)
   if (status < 0 && r.read && optind < argc)
     status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
   if (status >= 0) return free(r.table.all), status;
+  if (r.json) check_output(r.json);
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
     bench_print(stdout, &r.table, &r.settings, 0);
     bench_print_means(stdout, &r.table, &r.settings);
-    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0), fclose(tsv);
-    status = 0;
+    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0);
+    status = tsv && unwritten(tsv, r.tsv);
   } else
     status = run(&r, argv + optind, argc - optind);
   FILE *json = r.json && status < 2 ? open_output(r.json) : NULL;
-  if (json) bench_print_json(json, &r.table, &r.settings), fclose(json);
+  if (json) bench_print_json(json, &r.table, &r.settings);
+  if (json && unwritten(json, r.json)) status = 1;
   if (r.plot && status < 2 && bench_plot(r.plot, &r.table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), status = 1;
   free(r.table.all);
-  return status;
+  return unwritten(stdout, "standard output") && !status ? 1 : status;
 }

@@ -1,4 +1,5 @@
 /* macko-eigs MATRIX [-b MATRIX] [-singular] [SLEPc options]: eigenvalues or singular values of a matrix stored compressed. */
+#include "output.h"
 #include "pairs.h"
 
 #include <slepcsys.h>
@@ -16,7 +17,7 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -singular       singular values; for a matrix that is not square anyway. -svd_nsv N, -svd_smallest, -svd_type TYPE\n"
   "  -vectors FILE   writes the vectors (right ones of singular values); -left_vectors FILE the left ones of singular values;\n"
   "                  Matrix Market where FILE ends in .mtx, else PETSc binary\n"
-  "  -json FILE      writes the summary for machines\n"
+  "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
   "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values, -mat_macko_prefer   of aijmacko\n"
@@ -64,25 +65,21 @@ static PetscErrorCode CollectSeconds(Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The file that an option names; refused before anything is computed if it names none. */
-static PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], PetscBool *given)
+/* Before anything is computed for them. */
+static PetscErrorCode CheckFileOptions(void)
 {
-  PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, name, path, PETSC_MAX_PATH_LEN, given));
-  PetscCheck(!*given || path[0], PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: the name of a file is missing", name);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CheckFileOptions(const Pairs *r)
-{
+  static const char *const vectors[] = {"-vectors", "-left_vectors"};
   char path[PETSC_MAX_PATH_LEN];
   PetscBool given;
 
   PetscFunctionBegin;
-  PetscCall(FileOption("-json", path, &given));
-  PetscCall(FileOption("-vectors", path, &given));
-  PetscCall(FileOption("-left_vectors", path, &given));
-  PetscCheck(!given || r->singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
+  PetscCall(FileOption("-b", path, &given));
+  PetscCall(OutputCheck("-json"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(OutputCheck(vectors[i]));
+    PetscCall(OutputIsStandard(vectors[i], &given));
+    PetscCheck(!given, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: standard output holds the summary; name a file", vectors[i]);
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,28 +103,31 @@ static PetscErrorCode Find(const char *path, int *status)
   Problem a, b;
   Pairs r;
   char second[PETSC_MAX_PATH_LEN];
-  PetscBool given;
+  PetscBool given, left, machine;
 
   PetscFunctionBegin;
   memset(&b, 0, sizeof b);
   memset(&r, 0, sizeof r);
   r.path = path;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
+  PetscCall(CheckFileOptions());
   PetscCall(Prepare(path, &a, &r.read, &r.encode));
   PetscCall(MatGetSize(a.A, &r.rows, &r.cols));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-b", second, sizeof second, &given));
+  PetscCall(FileOption("-b", second, &given));
   if (given) PetscCall(PrepareSecond(r.second = second, &r, &b, &r.read, &r.encode));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-singular", &r.singular));
   PetscCheck(!given || !r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-singular and -b do not go together");
   r.singular = (PetscBool)(r.singular || r.rows != r.cols);
-  PetscCall(CheckFileOptions(&r));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-left_vectors", &left));
+  PetscCheck(!left || r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
   if (r.singular) PetscCall(SolveSVD(&a, &r));
   else PetscCall(SolveEPS(&a, &b, &r));
   PetscCall(CollectSeconds(&r));
   PetscCall(StorageCollect(&a, &r.storage));
   if (given) PetscCall(StorageCollect(&b, &r.second_storage));
   PetscCall(PairsCheck(&r, &a.A, &b.A));
-  PetscCall(PairsPrint(&r, &a));
+  PetscCall(OutputIsStandard("-json", &machine));
+  if (!machine) PetscCall(PairsPrint(&r, &a));
   PetscCall(SaveAll(&r, &a));
   *status = r.converged ? STATUS_FINE : STATUS_NOT_CONVERGED;
   PetscCall(PairsDestroy(&r));

@@ -1,4 +1,5 @@
 /* macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]: solves A x = b with A stored compressed, and says what it did. */
+#include "output.h"
 #include "report.h"
 
 #include <string.h>
@@ -8,7 +9,7 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "       mpiexec -n N macko-solve MATRIX ...\n"
   "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
   "  -rhs FILE       right-hand side: a matrix file of one column or a PETSc binary vector (default: A times ones)\n"
-  "  -json FILE      writes the summary for machines\n"
+  "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -ksp_type TYPE  method (default gmres; lsqr for a matrix that is not square): cg, bcgs, minres, ...\n"
   "  -pc_type TYPE   preconditioner (default jacobi; none with lsqr): ilu, asm, gamg, lu, none, ...\n"
   "  -ksp_rtol R     where to stop (default 1e-5)\n"
@@ -27,7 +28,7 @@ static PetscErrorCode RightHandSide(const Problem *p, Vec b, PetscBool *ones)
   Vec x;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-rhs", path, sizeof path, &given));
+  PetscCall(FileOption("-rhs", path, &given));
   *ones = (PetscBool)!given;
   if (given) PetscCall(ProblemLoadVector(p, path, b));
   else {
@@ -164,12 +165,14 @@ static PetscErrorCode Run(const char *path, int *status)
   Report r;
   Vec x, b, plain;
   char json[PETSC_MAX_PATH_LEN];
-  PetscBool save;
+  PetscBool save, machine;
 
   PetscFunctionBegin;
   memset(&r, 0, sizeof r);
   r.path = path;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
+  PetscCall(OutputCheck("-json"));
+  PetscCall(FileOption("-rhs", json, &save));
   PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, &p));
   PetscCall(MatGetSize(p.A, &r.rows, &r.cols));
   PetscCheck(r.rows && r.cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to solve", path,
@@ -182,8 +185,9 @@ static PetscErrorCode Run(const char *path, int *status)
   PetscCall(VecDestroy(&plain));
   PetscCall(Solve(&p, b, x, &r));
   PetscCall(CheckWithPlainCSR(&p, b, x, &r));
-  PetscCall(ReportPrint(&p, &r));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-json", json, sizeof json, &save));
+  PetscCall(OutputIsStandard("-json", &machine));
+  if (!machine) PetscCall(ReportPrint(&p, &r));
+  PetscCall(FileOption("-json", json, &save));
   if (save) PetscCall(ReportSave(&p, &r, json));
   *status = r.reason > 0 ? STATUS_FINE : STATUS_NOT_CONVERGED;
   PetscCall(VecDestroy(&x));

@@ -1,5 +1,6 @@
 /* Eigenpairs and singular triplets checked, told and written. */
 #include "pairs.h"
+#include "output.h"
 
 #include <slepceps.h>
 #include <string.h>
@@ -166,7 +167,8 @@ static void PrintAll(const Pairs *r, const Problem *p)
     printf("second    %s\n", r->second);
     StoragePrint(&r->second_storage);
   }
-  printf("problem   %s: the %lld %s\n", r->problem, (long long)r->asked, r->which);
+  if (r->asked == 1) printf("problem   %s: the one %s\n", r->problem, r->which);
+  else printf("problem   %s: the %lld %s\n", r->problem, (long long)r->asked, r->which);
   printf("solver    %s%s", r->solver, r->lanczos ? " (Lanczos with thick restart)" : "");
   if (r->transformation[0]) printf(" with transformation %s", r->transformation);
   printf(" on %d rank%s\n", r->ranks, r->ranks > 1 ? "s" : "");
@@ -240,7 +242,7 @@ PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path)
   const Summary summary = {r, p};
 
   PetscFunctionBegin;
-  PetscCall(JSONSave(path, WriteAll, &summary));
+  PetscCall(OutputSave(path, WriteAll, &summary));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -306,7 +308,7 @@ PetscErrorCode PairsSaveVectors(const Pairs *r, const Vec *re, const Vec *im, co
       if (market) PetscCall(GatherColumn(imaginary ? im[i] : re[i], &d));
       else PetscCall(VecView(imaginary ? im[i] : re[i], viewer));
     }
-  if (market) PetscCall(JSONSave(path, WriteDense, &d));
+  if (market) PetscCall(OutputSave(path, WriteDense, &d));
   PetscCall(PetscFree(d.values));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -44,6 +45,16 @@ static int EndAfterError(PetscErrorCode code, const Failure *failure)
   if (failure->everywhere) MPI_Finalize();
   else MPI_Abort(PETSC_COMM_WORLD, status);
   return status;
+}
+
+/* Nothing is wrong but standard output, which PETSc would report at length when it ends. */
+static int EndUnprinted(void)
+{
+  int size;
+  MPI_Comm_size(PETSC_COMM_WORLD, &size);
+  if (size > 1) MPI_Abort(PETSC_COMM_WORLD, STATUS_BAD_INPUT);
+  else MPI_Finalize();
+  return STATUS_BAD_INPUT;
 }
 
 /* ---- arguments ---- */
@@ -93,6 +104,24 @@ static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- standard output ---- */
+
+/* What could not be printed is an error, not a success that nobody saw. */
+static int Flushed(const char *name)
+{
+  int before = ferror(stdout);
+  errno = 0;
+  if (!fflush(stdout) && !before) return 1;
+  fprintf(stderr, "%s: standard output: %s\n", name, errno ? strerror(errno) : "cannot be written, as on a full disk");
+  return 0;
+}
+
+static int Print(const char *name, const char *text)
+{
+  fputs(text, stdout);
+  return Flushed(name) ? STATUS_FINE : STATUS_BAD_INPUT;
+}
+
 /* ---- main ---- */
 
 static PetscErrorCode Run(const Program *program, const char *matrix, int argc, char **argv, int *status)
@@ -109,22 +138,26 @@ int ProgramMain(const Program *program, int argc, char **argv)
 {
   static const char *const help[] = {"-help", "--help", "-h", NULL}, *const version[] = {"-version", "--version", NULL};
   const char *matrix = NULL;
+  struct sigaction closed_pipe;
   Failure failure = {program->name, PETSC_FALSE};
   PetscErrorCode error;
   int status = STATUS_BAD_INPUT, count = FindMatrix(argc, argv, &matrix);
 
   if (count != 1) { /* answered without PETSc, whose own help is hundreds of lines */
-    if (Asked(argc, argv, version)) return printf("%s %s\n", program->name, MACKO_VERSION_STRING) < 0;
-    if (Asked(argc, argv, help)) return fputs(program->help, stdout) < 0;
+    if (Asked(argc, argv, version)) return printf("%s ", program->name), Print(program->name, MACKO_VERSION_STRING "\n");
+    if (Asked(argc, argv, help)) return Print(program->name, program->help);
     if (count == 0)
       fprintf(stderr, "%s: no matrix: name the file before the options; %s -help tells more\n", program->name, program->name);
     else fprintf(stderr, "%s: %d matrices (the first is '%s'): one is solved at a time\n", program->name, count, matrix);
     return status;
   }
+  sigaction(SIGPIPE, NULL, &closed_pipe);
   if (PetscInitialize(&argc, &argv, NULL, program->help)) return status;
+  sigaction(SIGPIPE, &closed_pipe, NULL); /* PETSc would report the end of `macko-solve ... | head` as a crash */
   if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
   error = Run(program, matrix, argc, argv, &status);
   if (error) return EndAfterError(error, &failure);
+  if (!Flushed(program->name)) return EndUnprinted();
   if (PetscPopErrorHandler()) return STATUS_BAD_INPUT;
   return PetscFinalize() ? STATUS_BAD_INPUT : status;
 }
@@ -146,32 +179,4 @@ void JSONNumber(FILE *f, const char *name, double value, const char *end)
 {
   if (PetscIsInfOrNanReal((PetscReal)value)) fprintf(f, "\"%s\": null%s", name, end);
   else fprintf(f, "\"%s\": %.17g%s", name, value, end);
-}
-
-/* 0, or the system's error number. */
-static int WriteFile(const char *path, void (*write)(FILE *f, const void *context), const void *context)
-{
-  char part[PETSC_MAX_PATH_LEN + 8];
-  snprintf(part, sizeof part, "%s.part", path);
-  FILE *f = fopen(part, "w");
-  if (!f) return errno;
-  write(f, context);
-  int bad = ferror(f) ? EIO : 0;
-  if (fclose(f) && !bad) bad = errno;
-  if (!bad && rename(part, path)) bad = errno;
-  if (bad) remove(part);
-  return bad;
-}
-
-PetscErrorCode JSONSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
-{
-  PetscMPIInt rank;
-  int bad = 0;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) bad = WriteFile(path, write, context);
-  PetscCallMPI(MPI_Bcast(&bad, 1, MPI_INT, 0, PETSC_COMM_WORLD));
-  PetscCheck(!bad, PETSC_COMM_WORLD, PETSC_ERR_FILE_WRITE, "%s: %s", path, strerror(bad));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,8 +25,4 @@ void JSONString(FILE *f, const char *text);
 /* "name": value and what follows; JSON has no NaN and no Inf, they are null. */
 void JSONNumber(FILE *f, const char *name, double value, const char *end);
 
-/* Writes a file by write(f, context) on the first rank, under a temporary name and renamed. Collective. Errors:
-   PETSC_ERR_FILE_WRITE on every rank. */
-PetscErrorCode JSONSave(const char *path, void (*write)(FILE *f, const void *context), const void *context);
-
 #endif

@@ -1,5 +1,6 @@
 /* The summary of macko-solve. */
 #include "report.h"
+#include "output.h"
 
 #include <string.h>
 
@@ -96,6 +97,6 @@ PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)
   const Summary summary = {p, r};
 
   PetscFunctionBegin;
-  PetscCall(JSONSave(path, WriteAll, &summary));
+  PetscCall(OutputSave(path, WriteAll, &summary));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

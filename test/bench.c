@@ -85,7 +85,7 @@ static const struct {
                {"tile::3", "tile::3", MACKO_INVALID_ARGUMENT},
                {"tile:absent.mtx:3", "absent.mtx", MACKO_INVALID_ARGUMENT},
                {"tile:27-point:4:1e9", "do not fit into 32-bit indices", MACKO_LIMIT},
-               {"27-pint:4", "27-pint:4 is no generated matrix", MACKO_INVALID_ARGUMENT}};
+               {"27-pint:4", "27-pint:4: no such file, and no generated matrix", MACKO_INVALID_ARGUMENT}};
 
 START_TEST(refusals_name_what_is_wrong)
 {
