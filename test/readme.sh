@@ -46,7 +46,7 @@ C
 # shellcheck disable=SC2086
 ${MPICC:-mpicc} -w $PETSC_CFLAGS "$dir/program.c" -o "$dir/work/program" $PETSC_LIBS -lm ||
   fail "the PETSc program does not compile"
-cp "$src/examples/spmv.c" "$src/examples/lanczos.c" "$dir/work" && cp "$src/examples/tridiagonal.mtx" "$dir/work/matrix.mtx" || exit 1
+cp "$src"/examples/{spmv,lanczos,gmres}.c "$dir/work" && cp "$src/examples/tridiagonal.mtx" "$dir/work/matrix.mtx" || exit 1
 cp "$src"/examples/heat*.f90 "$dir/work" || exit 1
 mkdir -p "$dir/site/MM/HB" "$dir/bcsstk24"
 cp "$src/examples/tridiagonal.mtx" "$dir/bcsstk24/bcsstk24.mtx"
