@@ -1,6 +1,7 @@
 /* macko-eigs MATRIX [-b MATRIX] [-singular] [SLEPc options]: eigenvalues or singular values of a matrix stored compressed. */
 #include "output.h"
 #include "pairs.h"
+#include "vectors.h"
 
 #include <slepcsys.h>
 #include <string.h>
@@ -68,18 +69,14 @@ static PetscErrorCode CollectSeconds(Pairs *r)
 /* Before anything is computed for them. */
 static PetscErrorCode CheckFileOptions(void)
 {
-  static const char *const vectors[] = {"-vectors", "-left_vectors"};
   char path[PETSC_MAX_PATH_LEN];
   PetscBool given;
 
   PetscFunctionBegin;
   PetscCall(FileOption("-b", path, &given));
   PetscCall(OutputCheck("-json"));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(OutputCheck(vectors[i]));
-    PetscCall(OutputIsStandard(vectors[i], &given));
-    PetscCheck(!given, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s: standard output holds the summary; name a file", vectors[i]);
-  }
+  PetscCall(VectorsCheck("-vectors"));
+  PetscCall(VectorsCheck("-left_vectors"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

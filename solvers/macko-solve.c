@@ -1,14 +1,16 @@
 /* macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]: solves A x = b with A stored compressed, and says what it did. */
 #include "output.h"
 #include "report.h"
+#include "vectors.h"
 
 #include <string.h>
 
 static const char help[] = "Solves a sparse linear system A x = b whose matrix is stored compressed.\n"
-  "usage: macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]\n"
+  "usage: macko-solve MATRIX [-rhs FILE] [-solution FILE] [-json FILE] [PETSc options]\n"
   "       mpiexec -n N macko-solve MATRIX ...\n"
   "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
   "  -rhs FILE       right-hand side: a matrix file of one column or a PETSc binary vector (default: A times ones)\n"
+  "  -solution FILE  writes x; Matrix Market where FILE ends in .mtx, else PETSc binary\n"
   "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -ksp_type TYPE  method (default gmres; lsqr for a matrix that is not square): cg, bcgs, minres, ...\n"
   "  -pc_type TYPE   preconditioner (default jacobi; none with lsqr): ilu, asm, gamg, lu, none, ...\n"
@@ -159,20 +161,47 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- files ---- */
+
+/* Before anything is computed for them. */
+static PetscErrorCode CheckFileOptions(void)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-rhs", path, &given));
+  PetscCall(OutputCheck("-json"));
+  PetscCall(VectorsCheck("-solution"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Tell(const Problem *p, Vec x, const Report *r)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given, machine;
+
+  PetscFunctionBegin;
+  PetscCall(OutputIsStandard("-json", &machine));
+  if (!machine) PetscCall(ReportPrint(p, r));
+  PetscCall(FileOption("-json", path, &given));
+  if (given) PetscCall(ReportSave(p, r, path));
+  PetscCall(FileOption("-solution", path, &given));
+  if (given) PetscCall(VectorsSave(1, &x, path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Run(const char *path, int *status)
 {
   Problem p;
   Report r;
   Vec x, b, plain;
-  char json[PETSC_MAX_PATH_LEN];
-  PetscBool save, machine;
 
   PetscFunctionBegin;
   memset(&r, 0, sizeof r);
   r.path = path;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
-  PetscCall(OutputCheck("-json"));
-  PetscCall(FileOption("-rhs", json, &save));
+  PetscCall(CheckFileOptions());
   PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, &p));
   PetscCall(MatGetSize(p.A, &r.rows, &r.cols));
   PetscCheck(r.rows && r.cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to solve", path,
@@ -185,10 +214,7 @@ static PetscErrorCode Run(const char *path, int *status)
   PetscCall(VecDestroy(&plain));
   PetscCall(Solve(&p, b, x, &r));
   PetscCall(CheckWithPlainCSR(&p, b, x, &r));
-  PetscCall(OutputIsStandard("-json", &machine));
-  if (!machine) PetscCall(ReportPrint(&p, &r));
-  PetscCall(FileOption("-json", json, &save));
-  if (save) PetscCall(ReportSave(&p, &r, json));
+  PetscCall(Tell(&p, x, &r));
   *status = r.reason > 0 ? STATUS_FINE : STATUS_NOT_CONVERGED;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

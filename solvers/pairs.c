@@ -1,6 +1,7 @@
 /* Eigenpairs and singular triplets checked, told and written. */
 #include "pairs.h"
 #include "output.h"
+#include "vectors.h"
 
 #include <slepceps.h>
 #include <string.h>
@@ -255,62 +256,18 @@ static int IsColumn(const Pairs *r, PetscInt i, int imaginary, int has_im)
   return r->pairs[i].im > 0; /* its conjugate has the same two columns */
 }
 
-typedef struct {
-  PetscInt rows, columns;
-  PetscScalar *values;
-} Dense;
-
-static void WriteDense(FILE *f, const void *context)
-{
-  const Dense *d = (const Dense *)context;
-  fprintf(f, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)d->rows, (long long)d->columns);
-  for (PetscInt i = 0; i < d->rows * d->columns; i++) fprintf(f, "%.17g\n", (double)PetscRealPart(d->values[i]));
-}
-
-/* v whole on the first rank, appended to d there. */
-static PetscErrorCode GatherColumn(Vec v, Dense *d)
-{
-  VecScatter scatter;
-  Vec whole;
-  PetscInt n;
-  const PetscScalar *values;
-
-  PetscFunctionBegin;
-  PetscCall(VecScatterCreateToZero(v, &scatter, &whole));
-  PetscCall(VecScatterBegin(scatter, v, whole, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(scatter, v, whole, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecGetLocalSize(whole, &n));
-  PetscCall(VecGetArrayRead(whole, &values));
-  PetscCall(PetscArraycpy(d->values + d->columns * d->rows, values, n));
-  PetscCall(VecRestoreArrayRead(whole, &values));
-  d->columns++;
-  PetscCall(VecDestroy(&whole));
-  PetscCall(VecScatterDestroy(&scatter));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PairsSaveVectors(const Pairs *r, const Vec *re, const Vec *im, const char *path)
 {
-  const char *end = strrchr(path, '.');
-  PetscBool market = (PetscBool)(end && !strcmp(end, ".mtx"));
-  Dense d = {0, 0, NULL};
-  PetscViewer viewer = NULL;
-  PetscMPIInt rank;
+  Vec *columns;
+  PetscInt count = 0;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (r->count) PetscCall(VecGetSize(re[0], &d.rows));
-  if (market) PetscCall(PetscMalloc1(rank ? 0 : 2 * r->count * d.rows, &d.values));
-  else PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  PetscCall(PetscMalloc1(2 * r->count, &columns));
   for (PetscInt i = 0; i < r->count; i++)
-    for (int imaginary = 0; imaginary < 2; imaginary++) {
-      if (!IsColumn(r, i, imaginary, im != NULL)) continue;
-      if (market) PetscCall(GatherColumn(imaginary ? im[i] : re[i], &d));
-      else PetscCall(VecView(imaginary ? im[i] : re[i], viewer));
-    }
-  if (market) PetscCall(OutputSave(path, WriteDense, &d));
-  PetscCall(PetscFree(d.values));
-  PetscCall(PetscViewerDestroy(&viewer));
+    for (int imaginary = 0; imaginary < 2; imaginary++)
+      if (IsColumn(r, i, imaginary, im != NULL)) columns[count++] = imaginary ? im[i] : re[i];
+  PetscCall(VectorsSave(count, columns, path));
+  PetscCall(PetscFree(columns));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

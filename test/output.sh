@@ -42,6 +42,9 @@ refused 1 "-json: the name of a file is missing" $solve "$T" -json
 refused 1 "-rhs: the name of a file is missing" $solve "$T" -rhs
 refused 1 "nowhere/x.json: No such file" $solve "$T" -json "$dir/nowhere/x.json"
 [ -s "$dir/out" ] && fail "solved before the place of the JSON was looked at"
+refused 1 "nowhere/x.mtx: No such file" $solve "$T" -solution "$dir/nowhere/x.mtx"
+[ -s "$dir/out" ] && fail "solved before the place of the solution was looked at"
+refused 1 "-solution: standard output holds the summary" $solve "$T" -solution -
 refused 1 "$dir: Is a directory" $solve "$T" -json "$dir"
 
 # JSON into a pipe, through a link, to standard output.

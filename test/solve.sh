@@ -48,6 +48,18 @@ expect 0 $solve "$T" -ksp_view_mat binary:"$dir/t.bin" -ksp_gmres_restart 50 -ks
 expect 0 ${MPIEXEC:-mpiexec} -n 3 $solve "$dir/t.bin" -rhs "$dir/b.bin" -ksp_gmres_restart 50 -json "$dir/bin.json"
 [ "$(json "$dir/bin.json" nonzeros)" = "$(json "$dir/aij.1.json" nonzeros)" ] || fail "nonzeros of the binary file"
 
+# The solution, in files that read back.
+for ranks in 1 3; do
+  expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$T" -ksp_rtol 1e-10 -ksp_gmres_restart 50 -solution "$dir/x.mtx"
+  [ "$(head -2 "$dir/x.mtx" | tr '\n' ' ')" = "%%MatrixMarket matrix array real general 40 1 " ] || fail "head of the solution"
+  awk 'NR > 2 { n++; if ($1 < 1 - 1e-6 || $1 > 1 + 1e-6) exit bad = 1 } END { exit bad || n != 40 }' "$dir/x.mtx" ||
+    fail "the solution on $ranks ranks is not ones"
+  expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve "$T" -ksp_gmres_restart 50 -rhs "$dir/x.mtx" -solution "$dir/y.bin"
+  expect 0 $solve "$T" -ksp_gmres_restart 50 -rhs "$dir/y.bin"
+done
+expect 2 $solve "$T" -ksp_max_it 2 -solution "$dir/early.mtx"
+[ "$(wc -l <"$dir/early.mtx")" = 42 ] || fail "no solution from a method that stopped early"
+
 # Right-hand sides.
 { echo '%%MatrixMarket matrix array real general'; echo '2 1'; echo 1; echo 4; } >"$dir/b.mtx"
 expect 0 ${MPIEXEC:-mpiexec} -n 2 $solve "$dir/two.rua" -rhs "$dir/b.mtx" -json "$dir/rhs.json"
