@@ -17,7 +17,8 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "  -ksp_rtol R     where to stop (default 1e-5)\n"
   "  -ksp_max_it N, -ksp_monitor, -ksp_view, -log_view and every other option of PETSc work\n"
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
-  "  -mat_macko_format, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values, -mat_macko_prefer   of aijmacko\n"
+  "  -mat_macko_format, -mat_macko_prefer, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values,\n"
+  "  -mat_macko_variant, -mat_macko_backend, -mat_macko_halo   of aijmacko; man macko-solve explains them\n"
   "  MATRIX -help    lists every option of PETSc too\n"
   "exit status: 0 converged, 2 not converged, 1 bad input or another error\n";
 

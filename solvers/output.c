@@ -12,7 +12,8 @@ static int IsStandard(const char *path)
 {
   struct stat file, standard;
   if (!strcmp(path, "-")) return 1;
-  return !stat(path, &file) && !fstat(STDOUT_FILENO, &standard) && file.st_dev == standard.st_dev && file.st_ino == standard.st_ino;
+  return !stat(path, &file) && !fstat(STDOUT_FILENO, &standard) && file.st_dev == standard.st_dev &&
+         file.st_ino == standard.st_ino;
 }
 
 /* 0, or the system's error number. */

@@ -16,8 +16,8 @@ PetscErrorCode OutputCheck(const char *name);
 /* Whether an option asks for standard output: its file is "-". */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard);
 
-/* Writes a file by write(f, context) on the first rank: under a temporary name and renamed, so that a failure leaves an old file
-   as it was. A link stays, what it points at is replaced; pipes and devices are written to as they are, and so is standard output,
+/* Writes a file by write(f, context) on the first rank: under a temporary name and renamed, so that a failure leaves an old
+   file as it was. A link stays, what it points at is replaced; pipes and devices are written to as they are, and so is standard output,
    by the name "-" too. Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
 PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *context), const void *context);
 

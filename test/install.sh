@@ -5,7 +5,9 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 printf '#!/bin/sh\necho called >>"%s/calls"\n' "$dir" >"$dir/ldconfig" && chmod +x "$dir/ldconfig" || exit 1
 PATH=$dir:$PATH
-hook() { ${MAKE:-make} --no-print-directory install-exec-hook "$@" >"$dir/text" 2>&1 || { cat "$dir/text"; echo "FAIL: $*"; exit 1; }; }
+hook() {
+  ${MAKE:-make} --no-print-directory install-exec-hook "$@" >"$dir/text" 2>&1 || { cat "$dir/text"; echo "FAIL: $*"; exit 1; }
+}
 hook DESTDIR="$dir/package"
 [ ! -e "$dir/calls" ] || { echo "FAIL: a package's install changes the machine's loader"; exit 1; }
 hook DESTDIR=

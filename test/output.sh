@@ -23,8 +23,10 @@ full() { # PROGRAM ARGUMENTS...: standard output is a full disk
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
 if [ -c /dev/full ]; then
-  refused 1 "/dev/full: \(No space left\|cannot be written\)" $bench --device cpu --repeat 1 --encodings csr --tsv /dev/full 27-point:4
-  refused 1 "/dev/full: \(No space left\|cannot be written\)" $bench --device cpu --repeat 1 --encodings csr --json /dev/full 27-point:4
+  for option in --tsv --json; do
+    refused 1 "/dev/full: \(No space left\|cannot be written\)" $bench --device cpu --repeat 1 --encodings csr $option /dev/full \
+      27-point:4
+  done
 fi
 # A place that cannot be written to, or a wrong word, is refused before hours of measuring.
 refused 2 "nowhere/x.json: No such file" $bench --device cpu --json "$dir/nowhere/x.json" 27-point:4

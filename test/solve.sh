@@ -91,4 +91,13 @@ expect 1 $solve "$T" -json /nonexistent/x.json
 expect 1 $solve
 expect 0 $solve -help
 grep -q "usage: macko-solve MATRIX" "$dir/text" || fail "-help"
+# Every option of the matrix type, and every choice of it, is in -help and on the manual page.
+expect 0 $solve -help
+for option in $(grep -oh '"-mat_macko_[a-z_]*"' "$src/petsc/options.c" | tr -d '"'); do
+  grep -q -e "$option" "$dir/text" || fail "-help lacks $option"
+  grep -q -e "$option" "$src/doc/macko-solve.1" || fail "the manual page lacks $option"
+done
+for choice in $(sed -n 's/^MACKO_[FLVP][A-Z]*([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/choices.def" "$src/lib/formats.def"); do
+  grep -q -e "\b$choice\b" "$src/doc/macko-solve.1" || fail "the manual page lacks the choice $choice"
+done
 exit 0
