@@ -114,44 +114,57 @@ static void damage(macko_matrix *m, const uint8_t *data, size_t size)
   }
 }
 
-static void *room(int64_t count)
+static void *room(int64_t bytes)
 {
-  void *memory = malloc(count > 0 ? 8 * (size_t)count : 1);
+  void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
   if (!memory) abort();
   return memory;
 }
 
+/* Products of which the kernels are not the same, one an input: numbers of vectors, types, and what the result had before. */
+static const struct {
+  int k;
+  macko_type vectors;
+  double alpha, beta;
+  int apart; /* elements between vectors */
+} products[] = {{1, MACKO_F64, 1, 0, 0}, {5, MACKO_F64, 1, 0, 0}, {1, MACKO_F32, 1, 0, 0}, {4, MACKO_F64, 2, 0.5, 3},
+                {1, MACKO_F64, 2, 1, 0}, {8, MACKO_F32, 1, 0, 1}, {2, MACKO_F32, -1, 2, 0}, {19, MACKO_F64, 1, 1, 2}};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
 /* Vectors in memory of just their length; not for sizes that only the damage made big, which are valid nevertheless. */
-static void multiply(const macko_matrix *m)
+static void multiply(const macko_matrix *m, int which)
 {
   macko_error err;
-  int64_t k = m->ncols < 1000 ? 5 : 1;
+  macko_type type = products[which].vectors;
+  int64_t k = m->ncols < 1000 ? products[which].k : 1, apart = products[which].apart;
+  double alpha = products[which].alpha, beta = products[which].beta;
   if (m->ncols > 1 << 18 || m->nrows > 1 << 20) return;
-  double *x = room(m->ncols * k), *y = room(m->nrows * k);
-  memset(x, 0, (size_t)(8 * m->ncols * k));
-  if (macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
-  if (macko_multiply(m, MACKO_OP_T, MACKO_F64, k, 1, y, m->nrows, 0, x, m->ncols, &err)) abort();
-  if (macko_multiply(m, MACKO_OP_N, MACKO_F32, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
+  int64_t ldx = m->ncols + apart, ldy = m->nrows + apart, size = macko_type_bytes(type);
+  void *x = room(size * (ldx * k - apart)), *y = room(size * (ldy * k - apart));
+  memset(x, 0, (size_t)(size * (ldx * k - apart)));
+  memset(y, 0, (size_t)(size * (ldy * k - apart)));
+  if (macko_multiply(m, MACKO_OP_N, type, k, alpha, x, ldx, beta, y, ldy, &err)) abort();
+  if (macko_multiply(m, MACKO_OP_T, type, k, alpha, y, ldy, beta, x, ldx, &err)) abort();
   free(x), free(y);
 }
 
-static void use(const macko_matrix *m)
+static void use(const macko_matrix *m, int which)
 {
   macko_error err;
-  int64_t *row_ptr = room(m->nrows + 1), *cols = room(m->nnz);
-  void *values = room(m->nnz);
+  int64_t *row_ptr = room(8 * (m->nrows + 1)), *cols = room(8 * m->nnz);
+  void *values = room(macko_type_bytes(m->value_type) * m->nnz);
   if (macko_decode(m, row_ptr, cols, values, &err)) abort();
   if (row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz) abort();
   for (int64_t i = 0; i < m->nrows; i++)
     for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++)
       if (cols[p] < 0 || cols[p] >= m->ncols || (p > row_ptr[i] && cols[p] <= cols[p - 1])) abort();
   free(row_ptr), free(cols), free(values);
-  multiply(m);
+  multiply(m, which);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* First byte: the matrix. */
+/* First byte: the matrix and the product. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static macko_matrix *good[ALL_CASES];
@@ -167,7 +180,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   damage(m, data + 1, size - 1);
   macko_status s = macko_validate(m, &err);
   if (s && (s != MACKO_CORRUPT || !err.text[0])) abort();
-  if (!s) use(m);
+  if (!s) use(m, data[0] / count % PRODUCTS);
   macko_destroy(&m);
   return 0;
 }
