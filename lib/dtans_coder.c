@@ -12,7 +12,7 @@ static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, 
 {
   /* Every lane may end in a segment that is not full. */
   int64_t flags = s->nonzeros / macko_dtans_per_segment(&c->coding) + MACKO_DTANS_LANES;
-  int64_t numbers = s->nonzeros * c->coding.domains;
+  int64_t numbers = s->nonzeros * c->coding.domains + 1; /* an array also where there are none */
   if (flags > c->flags_room) {
     free(c->flags);
     c->flags_room = flags + flags / 8;
@@ -23,7 +23,7 @@ static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, 
     c->room = numbers + numbers / 8;
     c->numbers = malloc((size_t)c->room * sizeof *c->numbers);
   }
-  if (c->flags && (c->numbers || !numbers)) return MACKO_OK;
+  if (c->flags && c->numbers) return MACKO_OK;
   c->flags_room = c->room = 0;
   free(c->flags), free(c->numbers);
   c->flags = NULL, c->numbers = NULL;

@@ -72,7 +72,7 @@ static macko_status write_slices(const macko_dtans_input *in, const int64_t *par
     if (!s) s = macko_dtans_measure(c, &slice, &size, err);
     if (!s) s = grow(w, macko_dtans_size_words(&size), err);
     if (s) break;
-    macko_dtans_write(c, &slice, w->words + w->count, macko_dtans_size_words(&size));
+    if (macko_dtans_size_words(&size)) macko_dtans_write(c, &slice, w->words + w->count, macko_dtans_size_words(&size));
     w->count += macko_dtans_size_words(&size);
     w->starts[i + 1] = w->count;
   }

@@ -84,7 +84,7 @@ static void gather_row(const macko_csr *a, int64_t i, int64_t row, int relative,
   out[0].gap = relative ? macko_dtans_zigzag(col - row) : (uint32_t)col;
 }
 
-/* Where each lane's nonzeros go, and room for them. */
+/* Where each lane's nonzeros go, and room for them, also where there are none. */
 static macko_status lay_out(const macko_dtans_input *in, int64_t first, int64_t past, macko_dtans_slice *s, macko_error *err)
 {
   s->longest = s->nonzeros = 0;
@@ -95,9 +95,9 @@ static macko_status lay_out(const macko_dtans_input *in, int64_t first, int64_t 
     s->nonzeros += s->count[l];
     if (s->count[l] > s->longest) s->longest = s->count[l];
   }
-  if (s->nonzeros <= s->room) return MACKO_OK;
+  if (s->nonzeros < s->room) return MACKO_OK;
   free(s->symbols);
-  s->room = s->nonzeros + s->nonzeros / 8;
+  s->room = s->nonzeros + s->nonzeros / 8 + 1;
   s->symbols = malloc((size_t)s->room * sizeof *s->symbols);
   if (s->symbols) return MACKO_OK;
   s->room = 0;

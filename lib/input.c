@@ -154,9 +154,10 @@ const char *macko_parse_value(macko_input *in, const char *p, int integer, const
   char quote[MACKO_QUOTE];
   p = macko_skip_blanks(p);
   const char *end = integer ? parse_integer_value(in, p, value) : macko_parse_real(p, rule, in->c_locale, value);
-  if (end && (!*end || macko_is_blank(*end)) && (!isinf(*value) || p[strspn(p, "+-")] > '9')) return end;
+  int whole = end && (!*end || macko_is_blank(*end)), overflows = whole && isinf(*value) && p[strspn(p, "+-")] <= '9';
+  if (whole && !overflows) return end;
   if (!*p) macko_input_fail(in, MACKO_PARSE, "the line ends before the value");
-  else if (end && isinf(*value))
+  else if (overflows)
     macko_input_fail(in, MACKO_PARSE, "the value %s is beyond the range of double", macko_quote(quote, p));
   else macko_input_fail(in, MACKO_PARSE, "'%s' is not %s value", macko_quote(quote, p), integer ? "an integer" : "a real");
   return NULL;

@@ -214,7 +214,8 @@ static macko_status find_member(macko_input *in, struct archive *archive)
     if (member && is_the_matrix(member)) {
       size_t length = strlen(in->name);
       snprintf(in->name + length, sizeof in->name - length, "/%s", macko_quote_line(quote, member));
-      return MACKO_OK;
+      if (archive_entry_filetype(entry) == AE_IFREG && !archive_entry_hardlink(entry)) return MACKO_OK;
+      return macko_input_fail(in, MACKO_PARSE, "this member of the archive is a link or a folder, not a file");
     }
     if (member && !quote[0]) macko_quote_line(quote, member);
   }
@@ -265,9 +266,33 @@ static int starts_tar(macko_input *in, macko_source *source)
   return macko_peek(in, source, HEADER) >= HEADER && !memcmp(source->ahead + source->begin + MAGIC, "ustar", 5);
 }
 
+/* What is packed in another way, or is no text of bytes: to say so helps more than to find no banner. */
+static void refuse_other_kinds(macko_input *in, macko_source *source)
+{
+  static const struct {
+    const char *start, *text;
+  } kinds[] = {{"PK\3\4", "a zip archive"}, {"BZh91AY&SY", "packed by bzip2"}, {"\xfd" "7zXZ", "packed by xz"},
+               {"\x28\xb5\x2f\xfd", "packed by zstd"}, {"\x1f\x8b", "packed by gzip more than once"},
+               {"\x89HDF", "an HDF5 file"}, {"MATLAB 5.0 MAT-file", "a MATLAB file"}, {"\xff\xfe", "text in UTF-16"},
+               {"\xfe\xff", "text in UTF-16"}};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    size_t length = strlen(kinds[i].start);
+    if (macko_peek(in, source, length) >= length && !memcmp(source->ahead + source->begin, kinds[i].start, length))
+      macko_input_fail(in, MACKO_UNSUPPORTED, "is %s, which is not read", kinds[i].text);
+  }
+}
+
+/* Some editors put one before UTF-8. */
+static void skip_byte_order_mark(macko_input *in, macko_source *source)
+{
+  if (macko_peek(in, source, 3) >= 3 && !memcmp(source->ahead + source->begin, "\xef\xbb\xbf", 3)) source->begin += 3;
+}
+
 macko_status macko_push_unpackers(macko_input *in)
 {
   if (starts_gzip(in, &in->sources[0])) push_gzip(in);
   if (!in->status && starts_tar(in, &in->sources[in->nsources - 1])) push_tar(in);
+  if (!in->status) refuse_other_kinds(in, &in->sources[in->nsources - 1]);
+  if (!in->status) skip_byte_order_mark(in, &in->sources[in->nsources - 1]);
   return in->status;
 }

@@ -124,5 +124,14 @@ if [ -x test/petsc_failure.mpi ]; then
     check "refused, $what: one message" times 1 'rank 2: 4711 columns are too many'
   done
 fi
+if [ -x test/petsc_memory ]; then
+  for operation in $(test/petsc_memory -list); do
+    case $operation in *in-place) n=0 ;; *) n=25 ;; esac
+    run 3 test/petsc_memory "$operation" $n
+    status=$?
+    check "no memory in $operation: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "no memory in $operation: one message" times 1 'no memory for 4711 bytes'
+  done
+fi
 echo "$checks checks"
 exit $bad

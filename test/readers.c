@@ -58,6 +58,23 @@ START_TEST(coordinate_files)
 }
 END_TEST
 
+/* As editors, spreadsheets and other programs write them. */
+START_TEST(unusual_files)
+{
+  static const char *const texts[] = {
+    "\xef\xbb\xbf%%MatrixMarket matrix coordinate real general\n2 2 1\n2 1 3\n",
+    "%%MATRIXMARKET\tMATRIX\tCOORDINATE\tREAL\tGENERAL\n2\t2\t1\n2\t1\t3\n",
+    "%%MatrixMarket matrix coordinate real general\n+2 +2 +1\n+2 +1 +3.\n\n% the end\n   \n",
+    "%%MatrixMarket matrix coordinate real general\n2 2 1\n2\f1\v3e0000000000000000000000000000000000000\n",
+    "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 1.5D0\n% between\n\n2 1 15E-1"};
+  char text[1400];
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    check_text(texts[i], 2, 2, 1, (double[]){0, 0, 3, 0}, "Matrix Market coordinate real general");
+  snprintf(text, sizeof text, "%%%%MatrixMarket matrix coordinate real general\n2 2 1\n%0400d %0400d 0.%0300d3e301\n", 2, 1, 0);
+  check_text(text, 2, 2, 1, (double[]){0, 0, 3, 0}, "Matrix Market coordinate real general");
+}
+END_TEST
+
 START_TEST(array_files)
 {
   check_text("%%MatrixMarket matrix array real general\n2 3\n1\n2\n0\n4\n5\n\n6\n", 2, 3, 5, (double[]){1, 0, 5, 2, 4, 6},
@@ -284,6 +301,7 @@ int main(void)
   TCase *t = tcase_create("files");
   tcase_set_timeout(t, 300);
   tcase_add_test(t, coordinate_files);
+  tcase_add_test(t, unusual_files);
   tcase_add_test(t, array_files);
   tcase_add_test(t, matrices_without_entries);
   tcase_add_test(t, info_counts_what_is_stored);

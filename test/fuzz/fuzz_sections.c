@@ -11,9 +11,11 @@
 #define PASTE(a, b) a##b
 #define FORMAT_NAMED(name) PASTE(MACKO_FORMAT_, name)
 
-enum { ROWS = 70, COLS = 90, MOST = 20 * ROWS };
+enum { ROWS = 70, COLS = 90, MOST_IN_ROW = 30, STEP = 1000, LEAP = 65536 };
 
-/* Kinds of values: few, any bits, one, small integers. Far spreads the columns, so that there are gaps of 9 and of 17 bits. */
+/* Columns: random ones; the same spread, so that there are gaps of 9 and of 17 bits; some diagonals; blocks of 3 x 3, whose rows
+ * have columns side by side. Kinds of values: few, any bits, one, small integers. */
+enum { NEAR, FAR, DIAGONALS, BLOCKS };
 typedef struct {
   macko_format format;
   macko_layout layout;
@@ -21,27 +23,34 @@ typedef struct {
   macko_variant variant;
   macko_values values;
   macko_type type;
-  int kind, far;
+  int kind, columns;
 } fuzz_case;
 
-#define CSR(type, kind, far) {MACKO_FORMAT_CSR, 0, 0, 0, MACKO_VALUES_AUTO, type, kind, far}
-#define ROW(bits, values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, far}
-#define SLICE(values, type, kind, far) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0, 0, MACKO_VALUES_##values, type, kind, far}
-#define PAPER(bits, type, kind) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, bits, 0, MACKO_VALUES_AUTO, type, kind, 0}
+#define CSR(type, kind, columns) {MACKO_FORMAT_CSR, 0, 0, 0, MACKO_VALUES_AUTO, type, kind, columns}
+#define ROW(bits, values, type, kind, columns) \
+  {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, columns}
+#define SLICE(values, type, kind, columns) \
+  {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0, 0, MACKO_VALUES_##values, type, kind, columns}
+#define PAPER(bits, type, kind) {MACKO_FORMAT_MACKO, MACKO_LAYOUT_PAPER, bits, 0, MACKO_VALUES_AUTO, type, kind, NEAR}
 #define DTANS(variant, values, type, kind) \
-  {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, 0}
+  {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, NEAR}
 
 static const fuzz_case all_cases[] = {
-    CSR(MACKO_F64, 0, 0), CSR(MACKO_F32, 1, 0), CSR(MACKO_F16, 1, 0), CSR(MACKO_BF16, 1, 0), CSR(MACKO_F64, 0, 1),
-    ROW(1, RAW, MACKO_F64, 1, 0), ROW(2, DICT, MACKO_F64, 0, 0), ROW(4, NARROW, MACKO_F64, 3, 0), ROW(8, F32, MACKO_F64, 1, 1),
-    ROW(16, F16, MACKO_F32, 1, 1), ROW(4, DICT, MACKO_F64, 1, 0), ROW(0, BF16, MACKO_F64, 1, 0), ROW(0, RAW, MACKO_F16, 1, 0),
-    SLICE(RAW, MACKO_F64, 1, 0), SLICE(DICT, MACKO_F64, 0, 0), SLICE(NARROW, MACKO_F64, 3, 0), SLICE(F32, MACKO_F64, 1, 1),
-    SLICE(DICT, MACKO_F32, 1, 0), SLICE(BF16, MACKO_F32, 1, 0), SLICE(RAW, MACKO_F16, 2, 1), SLICE(JOINT, MACKO_F64, 0, 0),
-    SLICE(JOINT, MACKO_F32, 2, 1), SLICE(JOINT, MACKO_BF16, 3, 1), PAPER(1, MACKO_F64, 1),
-    PAPER(2, MACKO_F32, 0), PAPER(4, MACKO_F64, 0), PAPER(8, MACKO_BF16, 1), DTANS(PAPER, AUTO, MACKO_F64, 0),
-    DTANS(SPLIT, CODED, MACKO_F64, 0), DTANS(JOINT, AUTO, MACKO_F64, 0), DTANS(SPLIT, RAW, MACKO_F64, 1),
-    DTANS(SPLIT, DICT, MACKO_F64, 0), DTANS(SPLIT, AUTO, MACKO_F64, 2), DTANS(PAPER, AUTO, MACKO_F32, 1),
-    DTANS(JOINT, AUTO, MACKO_F16, 1), DTANS(SPLIT, CODED, MACKO_F32, 1)};
+    CSR(MACKO_F64, 0, NEAR), CSR(MACKO_F32, 1, NEAR), CSR(MACKO_F16, 1, NEAR), CSR(MACKO_BF16, 1, NEAR), CSR(MACKO_F64, 0, FAR),
+    ROW(1, RAW, MACKO_F64, 1, NEAR), ROW(2, DICT, MACKO_F64, 0, NEAR), ROW(4, NARROW, MACKO_F64, 3, NEAR),
+    ROW(8, F32, MACKO_F64, 1, FAR), ROW(16, F16, MACKO_F32, 1, FAR), ROW(4, DICT, MACKO_F64, 1, NEAR),
+    ROW(0, BF16, MACKO_F64, 1, NEAR), ROW(0, RAW, MACKO_F16, 1, NEAR), SLICE(RAW, MACKO_F64, 1, NEAR),
+    SLICE(DICT, MACKO_F64, 0, NEAR), SLICE(NARROW, MACKO_F64, 3, NEAR), SLICE(F32, MACKO_F64, 1, FAR),
+    SLICE(DICT, MACKO_F32, 1, NEAR), SLICE(BF16, MACKO_F32, 1, NEAR), SLICE(RAW, MACKO_F16, 2, FAR),
+    SLICE(JOINT, MACKO_F64, 0, NEAR), SLICE(JOINT, MACKO_F32, 2, FAR), SLICE(JOINT, MACKO_BF16, 3, FAR),
+    SLICE(RAW, MACKO_F64, 2, DIAGONALS), SLICE(AUTO, MACKO_F32, 2, DIAGONALS), SLICE(RAW, MACKO_BF16, 2, DIAGONALS),
+    SLICE(RAW, MACKO_F64, 1, DIAGONALS), SLICE(DICT, MACKO_F64, 0, DIAGONALS), SLICE(NARROW, MACKO_F64, 3, DIAGONALS),
+    SLICE(F32, MACKO_F64, 1, DIAGONALS), SLICE(JOINT, MACKO_F64, 0, DIAGONALS), SLICE(RAW, MACKO_F64, 1, BLOCKS),
+    SLICE(DICT, MACKO_F64, 1, BLOCKS), SLICE(BF16, MACKO_F32, 1, BLOCKS), PAPER(1, MACKO_F64, 1), PAPER(2, MACKO_F32, 0),
+    PAPER(4, MACKO_F64, 0), PAPER(8, MACKO_BF16, 1), DTANS(PAPER, AUTO, MACKO_F64, 0), DTANS(SPLIT, CODED, MACKO_F64, 0),
+    DTANS(JOINT, AUTO, MACKO_F64, 0), DTANS(SPLIT, RAW, MACKO_F64, 1), DTANS(SPLIT, DICT, MACKO_F64, 0),
+    DTANS(SPLIT, AUTO, MACKO_F64, 2), DTANS(PAPER, AUTO, MACKO_F32, 1), DTANS(JOINT, AUTO, MACKO_F16, 1),
+    DTANS(SPLIT, CODED, MACKO_F32, 1)};
 enum { ALL_CASES = sizeof all_cases / sizeof *all_cases };
 
 static uint64_t next_draw(uint64_t *state)
@@ -65,24 +74,36 @@ static void draw_value(const fuzz_case *c, void *values, int64_t p, uint64_t *st
   memcpy((char *)values + p * macko_type_bytes(c->type), &bits, (size_t)macko_type_bytes(c->type));
 }
 
+/* Columns of row i, rising, at most MOST_IN_ROW of them: how many there are. */
+static int draw_columns(const fuzz_case *c, int i, int64_t *cols, uint64_t *state)
+{
+  static const int diagonals[] = {-9, -1, 0, 1, 9}, in_block[] = {0, 1, 2, 30, 31, 32};
+  int n = 0;
+  for (int k = 0; c->columns == DIAGONALS && k < 5; k++)
+    if (i + diagonals[k] >= 0) cols[n++] = i + diagonals[k];
+  for (int k = 0; c->columns == BLOCKS && k < 6; k++) cols[n++] = i / 3 * 3 + in_block[k];
+  for (int64_t j = 0; c->columns <= FAR && j < COLS && n < MOST_IN_ROW; j++) {
+    if (next_draw(state) % 6) continue;
+    cols[n++] = c->columns == NEAR || j < 40 ? j : 40 + (j - 40) * STEP + (j == COLS - 1) * LEAP;
+  }
+  return n;
+}
+
 static macko_matrix *make(const fuzz_case *c)
 {
-  int64_t row_ptr[ROWS + 1] = {0}, cols[MOST], n = 0, step = c->far ? 1000 : 1;
-  double values[MOST];
+  int64_t row_ptr[ROWS + 1] = {0}, cols[ROWS * MOST_IN_ROW], n = 0;
+  double values[ROWS * MOST_IN_ROW];
   uint64_t state = (uint64_t)(c - all_cases) + 1;
   macko_options o;
   macko_matrix *m = NULL;
   for (int i = 0; i < ROWS; i++) {
-    for (int64_t j = 0; j < COLS && n < (i + 1) * 20; j++) {
-      if (next_draw(&state) % 6) continue;
-      cols[n] = (j < 40 ? j : 40 + (j - 40) * step) + (c->far && j == COLS - 1) * 65536;
-      draw_value(c, values, n++, &state);
-    }
-    row_ptr[i + 1] = n;
+    row_ptr[i + 1] = n + draw_columns(c, i, cols + n, &state);
+    for (; n < row_ptr[i + 1]; n++) draw_value(c, values, n, &state);
   }
-  macko_csr a = {.nrows = ROWS, .ncols = 40 + (COLS - 40) * step + c->far * 65536, .row_ptr_type = MACKO_I64,
-                 .col_type = MACKO_I64, .value_type = c->type, .row_ptr = row_ptr, .cols = cols, .values = values};
-  if (c->format == MACKO_FORMAT_CSR && c->far) a.ncols = (int64_t)INT32_MAX + 2;
+  macko_csr a = {.nrows = ROWS, .ncols = c->columns == FAR ? 40 + (COLS - 40) * STEP + LEAP : c->columns == BLOCKS ? 102 : COLS,
+                 .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = c->type, .row_ptr = row_ptr, .cols = cols,
+                 .values = values};
+  if (c->format == MACKO_FORMAT_CSR && c->columns == FAR) a.ncols = (int64_t)INT32_MAX + 2;
   macko_options_init(&o);
   o.format = c->format, o.layout = c->layout, o.delta_bits = c->delta_bits, o.variant = c->variant, o.values = c->values;
   if (macko_encode(&a, &o, &m, NULL)) abort();
@@ -114,44 +135,57 @@ static void damage(macko_matrix *m, const uint8_t *data, size_t size)
   }
 }
 
-static void *room(int64_t count)
+static void *room(int64_t bytes)
 {
-  void *memory = malloc(count > 0 ? 8 * (size_t)count : 1);
+  void *memory = malloc(bytes > 0 ? (size_t)bytes : 1);
   if (!memory) abort();
   return memory;
 }
 
+/* Products of which the kernels are not the same, one an input: numbers of vectors, types, and what the result had before. */
+static const struct {
+  int k;
+  macko_type vectors;
+  double alpha, beta;
+  int apart; /* elements between vectors */
+} products[] = {{1, MACKO_F64, 1, 0, 0}, {5, MACKO_F64, 1, 0, 0}, {1, MACKO_F32, 1, 0, 0}, {4, MACKO_F64, 2, 0.5, 3},
+                {1, MACKO_F64, 2, 1, 0}, {8, MACKO_F32, 1, 0, 1}, {2, MACKO_F32, -1, 2, 0}, {19, MACKO_F64, 1, 1, 2}};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
 /* Vectors in memory of just their length; not for sizes that only the damage made big, which are valid nevertheless. */
-static void multiply(const macko_matrix *m)
+static void multiply(const macko_matrix *m, int which)
 {
   macko_error err;
-  int64_t k = m->ncols < 1000 ? 5 : 1;
+  macko_type type = products[which].vectors;
+  int64_t k = m->ncols < 1000 ? products[which].k : 1, apart = products[which].apart;
+  double alpha = products[which].alpha, beta = products[which].beta;
   if (m->ncols > 1 << 18 || m->nrows > 1 << 20) return;
-  double *x = room(m->ncols * k), *y = room(m->nrows * k);
-  memset(x, 0, (size_t)(8 * m->ncols * k));
-  if (macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
-  if (macko_multiply(m, MACKO_OP_T, MACKO_F64, k, 1, y, m->nrows, 0, x, m->ncols, &err)) abort();
-  if (macko_multiply(m, MACKO_OP_N, MACKO_F32, k, 1, x, m->ncols, 0, y, m->nrows, &err)) abort();
+  int64_t ldx = m->ncols + apart, ldy = m->nrows + apart, size = macko_type_bytes(type);
+  void *x = room(size * (ldx * k - apart)), *y = room(size * (ldy * k - apart));
+  memset(x, 0, (size_t)(size * (ldx * k - apart)));
+  memset(y, 0, (size_t)(size * (ldy * k - apart)));
+  if (macko_multiply(m, MACKO_OP_N, type, k, alpha, x, ldx, beta, y, ldy, &err)) abort();
+  if (macko_multiply(m, MACKO_OP_T, type, k, alpha, y, ldy, beta, x, ldx, &err)) abort();
   free(x), free(y);
 }
 
-static void use(const macko_matrix *m)
+static void use(const macko_matrix *m, int which)
 {
   macko_error err;
-  int64_t *row_ptr = room(m->nrows + 1), *cols = room(m->nnz);
-  void *values = room(m->nnz);
+  int64_t *row_ptr = room(8 * (m->nrows + 1)), *cols = room(8 * m->nnz);
+  void *values = room(macko_type_bytes(m->value_type) * m->nnz);
   if (macko_decode(m, row_ptr, cols, values, &err)) abort();
   if (row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz) abort();
   for (int64_t i = 0; i < m->nrows; i++)
     for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++)
       if (cols[p] < 0 || cols[p] >= m->ncols || (p > row_ptr[i] && cols[p] <= cols[p - 1])) abort();
   free(row_ptr), free(cols), free(values);
-  multiply(m);
+  multiply(m, which);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* First byte: the matrix. */
+/* First byte: the matrix and the product. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
   static macko_matrix *good[ALL_CASES];
@@ -167,7 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   damage(m, data + 1, size - 1);
   macko_status s = macko_validate(m, &err);
   if (s && (s != MACKO_CORRUPT || !err.text[0])) abort();
-  if (!s) use(m);
+  if (!s) use(m, data[0] / count % PRODUCTS);
   macko_destroy(&m);
   return 0;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes the malformed matrix files beside this script, and EXPECTED.tsv: file, status, line (0: none), words of the sentence."""
-import gzip, io, os, tarfile
+import gzip, io, os, tarfile, zipfile
 
 here = os.path.dirname(os.path.abspath(__file__))
 rows = []
@@ -14,12 +14,12 @@ def case(name, content, status, line, words):
 def pack(content): # without a time, so that the bytes are the same every time
     return gzip.compress(content.encode(), mtime=0)
 
-def archive(*members):
+def archive(*members, kind=tarfile.REGTYPE, target=""):
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for name, content in members:
             info = tarfile.TarInfo(name)
-            info.size = len(content)
+            info.size, info.type, info.linkname = len(content), kind, target
             tar.addfile(info, io.BytesIO(content.encode()))
     return gzip.compress(out.getvalue(), mtime=0)
 
@@ -161,6 +161,49 @@ case("boeing-upper-and-lower.rsa", boeing(kind="RSA", indices="    1    2    1  
 case("boeing-skew-diagonal.rza", boeing(kind="RZA"), "PARSE", 7, "diagonal")
 case("boeing-integer-inexact.rb", boeing(kind="IUA", formats=("(16I5)", "(16I5)", "(4I20)"),
      values="%20d%20d%20d%20d\n" % (1, 2, 3, 9007199254740993)), "UNSUPPORTED", 7, "9007199254740993")
+
+# what writers other than programs make: editors, spreadsheets, other languages, other packers
+case("value-400-digits.mtx", B + "1 1 1\n1 1 " + "9" * 400 + "\n", "PARSE", 3, "is beyond the range of double")
+case("value-exponent-beyond-64-bits.mtx", B + "1 1 1\n1 1 1e99999999999999999999\n", "PARSE", 3, "is beyond the range of double")
+case("value-infinit.mtx", B + "1 1 1\n1 1 infinit\n", "PARSE", 3, "'infinit' is not a real value")
+case("value-nan-payload.mtx", B + "1 1 1\n1 1 nan(0x7)\n", "PARSE", 3, "'nan(0x7)' is not a real value")
+case("value-windows-infinity.mtx", B + "1 1 1\n1 1 1.#INF\n", "PARSE", 3, "'1.#INF' is not a real value")
+case("value-underscore.mtx", B + "1 1 1\n1 1 1_000\n", "PARSE", 3, "'1_000' is not a real value")
+case("integer-nan.mtx", "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 nan\n", "PARSE", 3,
+     "'nan' is not an integer")
+case("integer-exponent.mtx", "%%MatrixMarket matrix coordinate integer general\n1 1 1\n1 1 1e3\n", "PARSE", 3,
+     "'1e3' is not an integer")
+case("row-hexadecimal.mtx", B + "2 2 1\n0x1 1 1\n", "PARSE", 3, "'0x1' is not a row index")
+case("row-two-signs.mtx", B + "2 2 1\n+-1 1 1\n", "PARSE", 3, "'+-1' is not a row index")
+case("no-size-line.mtx", B + "1 1 1.5\n2 2 2.5\n", "PARSE", 2, "'1.5' is not a number of entries")
+case("no-size-line-integer.mtx", B + "1 1 1\n", "PARSE", 2, "0 of 1 entries")
+case("no-rows.mtx", B + "0 5 1\n1 1 1\n", "PARSE", 3, "row 1 is outside 1..0")
+case("comment-behind-sizes.mtx", B + "2 2 1 % sizes\n1 1 1\n", "PARSE", 2, "'% sizes' follows the sizes")
+case("comment-endless.mtx.gz", pack(B + "%" + "x" * (1 << 20)), "PARSE", 2, "more than 262144 bytes")
+case("array-symmetric-whole.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n2\n3\n", "PARSE", 6,
+     "one value more than the 3")
+case("carriage-returns-only.mtx", (B + "2 2 1\n1 1 1\n").replace("\n", "\r"), "PARSE", 1, "follows the banner's symmetry")
+case("no-break-space.mtx", B + "2 2 1\n1\xa01 1\n", "PARSE", 3, "'1?1' is not a row index")
+case("blank-line-first.mtx", "\n" + B + "1 1 0\n", "PARSE", 1, "starts neither")
+case("utf-16.mtx", ("\ufeff" + B + "1 1 0\n").encode("utf-16-le"), "UNSUPPORTED", 0, "UTF-16")
+case("gzip-twice.mtx.gz", gzip.compress(pack(good), mtime=0), "UNSUPPORTED", 0, "packed by gzip more than once")
+case("matlab.mat", b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(128, b"\0"), "UNSUPPORTED", 0, "a MATLAB file")
+zipped = io.BytesIO()
+with zipfile.ZipFile(zipped, "w") as z: z.writestr(zipfile.ZipInfo("a.mtx"), good)
+case("zip.mtx", zipped.getvalue(), "UNSUPPORTED", 0, "a zip archive")
+case("tar-folders-only.tar.gz", archive(("a", ""), kind=tarfile.DIRTYPE), "PARSE", 0, "first member is 'a/'")
+case("tar-folder-named-so.tar.gz", archive(("a/a.mtx", ""), kind=tarfile.DIRTYPE), "PARSE", 0, "no NAME/NAME.mtx")
+case("tar-link.tar.gz", archive(("a/a.mtx", ""), kind=tarfile.SYMTYPE, target="/etc/passwd"), "PARSE", "any",
+     "a link or a folder")
+case("tar-hard-link.tar.gz", archive(("a/a.mtx", ""), kind=tarfile.LNKTYPE, target="a/b"), "PARSE", "any", "a link or a folder")
+case("boeing-lines-short.rua", boeing(formats=("(16I5)", "(16I5)", "(2E20.12)"),
+     values="%20.12E%20.12E\n%20.12E\n%20.12E\n" % (1, 2, 3, 4)), "PARSE", 8, "columns 21 to 40 are blank")
+case("boeing-value-stars.rua", boeing(values="*" * 20 + "%20.12E%20.12E%20.12E\n" % (2, 3, 4)), "PARSE", 7, "is not a real value")
+case("boeing-pointers-tabs.rua", boeing(pointers="\t1\t3\t4\t5\n"), "PARSE", 5, "is not a column pointer")
+case("boeing-width-zero.rua", boeing(formats=("(16I0)", "(16I5)", "(4E20.12)")), "PARSE", 4,
+     "no Fortran format for column pointers")
+case("boeing-side-missing.rua", boeing(counts=(4, 1, 1, 1, 1), tail="%20.12E%20.12E%20.12E\n" % (1, 2, 3)), "PARSE", 6,
+     "the last column pointer is 3")
 
 with open(os.path.join(here, "EXPECTED.tsv"), "w") as f:
     for row in rows: f.write("\t".join(row) + "\n")

@@ -66,3 +66,14 @@ write("stencil", 140, 140, [(i, j, 5 if i == j == 40 else 4 if i == j else -1) f
                             if j == i or abs(i - j) == 7 or abs(i - j) == 1 and i // 7 == j // 7])
 # Slices that share one list and one block.
 write("band", 100, 110, walk(100, 110, lambda i: 3, lambda i, k: 1 + 2 * k, lambda i, j: few[j % 4], lambda i: i))
+# Columns up to the last there may be; one row of 300 entries among short ones.
+write("wide", 40, 2**31 - 1, walk(40, 2**31 - 1, lambda i: 300 if i == 5 else 1 + i % 2, lambda i, k: 1 if i == 5 else 2**31 - 2 - i,
+                                  lambda i, j: few[draw(4)], lambda i: 2**31 - 2 if i == 7 else i))
+# First columns before the diagonal; no entries; no rows.
+write("before", 300, 300, walk(300, 300, lambda i: 2, lambda i, k: 1 + draw(3), lambda i, j: few[draw(4)],
+                               lambda i: max(0, i - 1 - draw(3))))
+write("none", 40, 30, [])
+write("nothing", 0, 30, [])
+# Zeros of both signs, infinities and nan: paper's padding needs a pattern of its own.
+write("special", 6, 3000, [(i, 1 + 900 * k, v) for i in range(6) for k, v in
+                           enumerate([["-0", "inf", "1"], ["0", "-inf"], ["nan", "-0"], [], [repr(2.0**-133)], ["1", "0"]][i])])
