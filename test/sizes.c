@@ -156,7 +156,7 @@ START_TEST(prefer_decides)
   macko_csr c = view(&a);
   macko_options o;
   macko_info info[2];
-  char reason[2][256];
+  char reason[2][512];
   for (int64_t p = 0; p < a.row_ptr[a.rows]; p++) a.values[p] = (double)(p % 700) / 3;
   for (int prefer = MACKO_PREFER_TIME; prefer <= MACKO_PREFER_MEMORY; prefer++) {
     macko_matrix *m = NULL;
@@ -183,7 +183,7 @@ START_TEST(prefer_decides)
 END_TEST
 
 /* Encoded with these options; *reason is that of the matrix, whatever its format. */
-static macko_info info_by(const macko_csr *c, macko_format format, macko_prefer prefer, macko_target target, char reason[256])
+static macko_info info_by(const macko_csr *c, macko_format format, macko_prefer prefer, macko_target target, char reason[512])
 {
   macko_options o;
   macko_matrix *m = NULL;
@@ -193,7 +193,7 @@ static macko_info info_by(const macko_csr *c, macko_format format, macko_prefer 
   o.format = format, o.prefer = prefer, o.target = target;
   ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
-  snprintf(reason, 256, "%s", info.reason);
+  snprintf(reason, 512, "%s", info.reason);
   info.reason = NULL;
   macko_destroy(&m);
   return info;
@@ -205,7 +205,7 @@ START_TEST(automatic_choice_takes_the_fewest_bytes)
 {
   test_matrix a = test_make(_i % TEST_PATTERNS, _i / TEST_PATTERNS, MACKO_F64);
   macko_csr c = test_view(&a);
-  char reason[256], other[256], name[32];
+  char reason[512], other[512], name[32];
   for (int target = MACKO_TARGET_CPU; target <= MACKO_TARGET_GPU; target++) {
     macko_info best = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_MEMORY, (macko_target)target, reason);
     for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
@@ -228,7 +228,7 @@ START_TEST(memory_takes_dtans_where_it_is_smallest)
   plain a = uniform_random(400, 4000, 0.05);
   for (int64_t p = 0; p < a.row_ptr[a.rows]; p++) a.values[p] = p % 10 ? 1 : (double)(p % 3000) / 3;
   macko_csr c = view(&a);
-  char reason[256];
+  char reason[512];
   macko_options o;
   macko_info info = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_MEMORY, MACKO_TARGET_CPU, reason);
   ck_assert_msg(info.format == MACKO_FORMAT_DTANS, "%s", reason);
