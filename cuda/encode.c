@@ -8,10 +8,16 @@
 
 /* ---- what the host must do ---- */
 
+/* Any other format is encoded on the host, and then uploaded if it has a kernel. */
+static int has_encoder(macko_format format)
+{
+  return format == MACKO_FORMAT_CSR || format == MACKO_FORMAT_MACKO || format == MACKO_FORMAT_DTANS;
+}
+
 /* For a CPU the automatic choice may go by a sample, which only the host takes. */
 static int needs_host(const macko_options *o)
 {
-  if (!o || (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU)) return 1;
+  if (!o || (o->format == MACKO_FORMAT_AUTO ? o->target == MACKO_TARGET_CPU : !has_encoder(o->format))) return 1;
   return o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
 }
 
@@ -126,6 +132,7 @@ static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, mack
   return s ? s : macko_cuda_status(macko_write_rows(&e->a, d, room, e->stream), "encoding rows", err);
 }
 
+/* Without a matrix, and e no longer readable, where automatic choice took a format of the host's. */
 static macko_status encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err)
 {
   macko_facts facts = macko_encoder_facts(e);
@@ -133,6 +140,11 @@ static macko_status encode(macko_encoder *e, const macko_options *options, macko
   macko_device_matrix *d = NULL;
   macko_status s = macko_plan_matrix(&facts, options, &m, err);
   if (s) return s;
+  if (!has_encoder(m->format)) {
+    e->readable = 0;
+    macko_destroy(&m);
+    return MACKO_OK;
+  }
   if (m->format == MACKO_FORMAT_DTANS) {
     s = macko_dtans_encode_device(&e->csr, e->a.nnz, options, &m->plan, e->stream, device, err);
     macko_destroy(&m);
@@ -330,7 +342,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   macko_status s = check_refresh(device, csr, err);
   if (s) return s;
   if (device->m.format == MACKO_FORMAT_DTANS) renew = refresh_dtans;
-  else if (device->m.plan.layout == MACKO_LAYOUT_PAPER)
+  else if (!has_encoder(device->m.format) || device->m.plan.layout == MACKO_LAYOUT_PAPER)
     return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
   if (!s && e.readable && e.a.nnz == device->m.nnz) s = renew(&e, device, &changed, &done, err);

@@ -4,7 +4,7 @@
 
 #include "macko.h"
 
-enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 256 };
+enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 512 };
 
 struct macko_rows;
 typedef struct macko_facts macko_facts;
@@ -50,7 +50,8 @@ typedef struct {
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
   /* Allocates nothing big; fills *plan, whose time may say what it has to beat (0: nothing). UNSUPPORTED or LIMIT where the
-   * matrix does not fit. A format that is chosen automatically asks for facts only, as the arrays may be out of reach. */
+   * matrix does not fit; values auto, raw, f32, f16 and bf16 are expected of every format. A format that is chosen automatically
+   * asks for facts only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);

@@ -108,6 +108,7 @@ typedef struct {
   macko_target target; /* what the time is predicted for; default MACKO_TARGET_CPU */
 } macko_options;
 
+/* Sets every field to its default. */
 void macko_options_init(macko_options *options);
 
 /* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko",
@@ -122,6 +123,8 @@ const char *macko_variant_name(macko_variant variant);
 const char *macko_prefer_name(macko_prefer prefer);
 const char *macko_target_name(macko_target target);
 const char *macko_type_name(macko_type type);
+
+/* Bytes of an element; 0 for a number outside the list. */
 int64_t macko_type_bytes(macko_type type);
 
 /* ---- matrices ---- */
@@ -160,13 +163,16 @@ macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_err
 
 /* Writes the matrix back as CSR with sorted rows: row_ptr int64[nrows + 1], cols int64[nnz], values of the matrix's own value
  * type, bit for bit what was encoded (explicit zeros, -0.0 and NaN payloads included) unless a lossy store was asked for.
- * Any pointer may be NULL to skip that array. */
+ * Any array may be NULL, and is skipped then; they are the caller's.
+ * Errors: INVALID_ARGUMENT (matrix is NULL), OUT_OF_MEMORY. */
 macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
  * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
  * overlap. Same matrix and vectors give the same bits on every run.
- * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i. */
+ * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i, where gamma(n) is
+ * n u / (1 - n u) and u the unit roundoff of vector_type.
+ * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL); Y is unchanged then. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 
@@ -198,6 +204,7 @@ typedef struct {
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;
 
+/* Fills *info; cannot fail. */
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
 
 /* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix
@@ -212,7 +219,8 @@ typedef struct {
   void *data;
 } macko_section;
 
-/* Section i of 0 .. nsections - 1; NULL beyond. */
+/* Section i of 0 .. nsections - 1, valid until refresh or destroy; NULL beyond. Those of format csr are row_ptr, cols and values;
+ * doc/formats/ describes the others. */
 const macko_section *macko_get_section(const macko_matrix *matrix, int64_t i);
 
 /* ---- files ---- */

@@ -22,16 +22,13 @@ static inline __attribute__((always_inline)) void decode_plain(const macko_row_r
   *at = col, *next_long = next;
 }
 
+#define FOR_WIDTHS(define) define(1) define(2) define(4) define(8) define(16)
 #define DEFINE(b) \
   static void plain_##b(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols) \
   { \
     decode_plain(r, b, p, n, at, next_long, cols); \
   }
-DEFINE(1)
-DEFINE(2)
-DEFINE(4)
-DEFINE(8)
-DEFINE(16)
+FOR_WIDTHS(DEFINE)
 #undef DEFINE
 
 #if MACKO_HAS_X86_64
@@ -81,20 +78,19 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void decode_wide(const m
   { \
     decode_wide(r, b, p, n, at, next_long, cols); \
   }
-DEFINE(1)
-DEFINE(2)
-DEFINE(4)
-DEFINE(8)
-DEFINE(16)
+FOR_WIDTHS(DEFINE)
 #undef DEFINE
 #endif
+#undef FOR_WIDTHS
 
 static decode_columns decoder(int b)
 {
+#define OF(kind) (b == 1 ? kind##_1 : b == 2 ? kind##_2 : b == 4 ? kind##_4 : b == 8 ? kind##_8 : kind##_16)
 #if MACKO_HAS_X86_64
-  if (macko_has_avx2()) return b == 1 ? wide_1 : b == 2 ? wide_2 : b == 4 ? wide_4 : b == 8 ? wide_8 : wide_16;
+  if (macko_has_avx2()) return OF(wide);
 #endif
-  return b == 1 ? plain_1 : b == 2 ? plain_2 : b == 4 ? plain_4 : b == 8 ? plain_8 : plain_16;
+  return OF(plain);
+#undef OF
 }
 
 /* ---- values ---- */

@@ -2,6 +2,7 @@
  *   WIDTH   f64 elements a vector
  *   TARGET  an attribute that names the instruction set, or nothing
  *   NAME(x) a name of its own for each width
+ * which are undefined again at its end.
  * 32 rows at a time, a vector across rows; a pass holds the sums of PARTS vectors of rows in registers. Where the columns of a
  * vector are consecutive x is loaded, elsewhere element by element: a gather instruction is no faster where it was measured. */
 
@@ -59,8 +60,8 @@ INLINE void NAME(slices)(const macko_matrix *m, const macko_product *q, int64_t 
   }
 }
 
-/* Codecs that solvers meet most have loops of their own with one f64 vector, and f32 with more. All else is read as doubles, which
- * takes at most 1.15 times as long as loops of its own and spares more than half of the compiling. */
+/* Codecs that solvers meet most have loops of their own with one f64 vector, and f32 with more. All else is read as doubles,
+ * which takes at most 1.15 times as long as loops of its own and spares more than half of the compiling. */
 #define DEFINE(codec, stored, vector, op, group) \
   static __attribute__((noinline)) TARGET void NAME(codec##vector##op##group)(const macko_matrix *m, const macko_product *q, \
                                                                               int64_t from, int64_t to) \
@@ -116,3 +117,6 @@ static void NAME(multiply)(const macko_matrix *m, const macko_product *p, int64_
 #undef LOOK_UP
 #undef CONVERT
 #undef INLINE
+#undef WIDTH
+#undef TARGET
+#undef NAME

@@ -67,12 +67,11 @@ static slice_values open_values(const macko_matrix *m)
 /* Adds them; without signs, because lanes without entries may hold anything. */
 static void load_numbers(const void *array, int bytes, uint32_t *to)
 {
-  if (bytes == 1)
-    for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const uint8_t *)array)[l];
-  else if (bytes == 2)
-    for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const uint16_t *)array)[l];
-  else
-    for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const uint32_t *)array)[l];
+#define ADD(type) for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const type *)array)[l]
+  if (bytes == 1) ADD(uint8_t);
+  else if (bytes == 2) ADD(uint16_t);
+  else ADD(uint32_t);
+#undef ADD
 }
 
 static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *o)
@@ -104,16 +103,10 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
 #define TARGET MACKO_AVX512
 #define NAME(x) wide_##x
 #include "macko_slice_kernel.h"
-#undef WIDTH
-#undef TARGET
-#undef NAME
 #define WIDTH 4
 #define TARGET MACKO_AVX2
 #define NAME(x) middle_##x
 #include "macko_slice_kernel.h"
-#undef WIDTH
-#undef TARGET
-#undef NAME
 #endif
 #define WIDTH 2
 #define TARGET

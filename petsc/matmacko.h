@@ -28,8 +28,7 @@ typedef struct {
   PetscBool     options_read;
 
   /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this
-   * matrix's
-     address: MatHeaderMerge moves this struct to another matrix, whose state counter says nothing about it. */
+     matrix's address: MatHeaderMerge moves this struct to another matrix, whose state counter says nothing about it. */
   macko_matrix    *compressed;
   Mat              owner;
   PetscObjectState state, nonzerostate;

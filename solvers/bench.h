@@ -8,7 +8,7 @@
 
 /* One way to multiply by one matrix. Times are medians of repeats; 0 where there is nothing to measure. */
 typedef struct {
-  char matrix[96], name[48], detail[256];
+  char matrix[96], name[48], detail[512];
   int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
   int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
   int cached;                    /* 1: the matrix as CSR fits into the last-level cache */

@@ -11,7 +11,7 @@ typedef struct bench_method {
   int64_t bytes;
   int peer, lossy;
   double plan, encode, refresh; /* seconds */
-  char name[48], detail[256];
+  char name[48], detail[512];
 } bench_method;
 
 /* Peers for *csr (32-bit indices), which must outlive them. What a peer cannot take, or a library that is not there, is

@@ -15,7 +15,7 @@ typedef struct bench_contender {
   int64_t bytes;
   int lossy;
   double preparation; /* seconds that a peer spends once before it multiplies */
-  char name[48], detail[256];
+  char name[48], detail[512];
 } bench_contender;
 
 enum { BENCH_PEERS = 9 };

@@ -5,7 +5,7 @@
 #include "problem.h"
 
 typedef struct {
-  char type[64], reason[256];
+  char type[64], reason[512];
   MatMackoInfo info;     /* encoded is PETSC_FALSE for any other type */
   PetscInt64 nnz, bytes; /* bytes is 0 where it is not known */
 } Storage;

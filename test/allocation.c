@@ -3,8 +3,8 @@
  * that the library's calls of malloc, and only those of this program besides, come here. */
 #include "matrices.h"
 #include "readers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -380,10 +380,7 @@ int main(void)
   tcase_add_loop_test(t, readers_survive, 0, FILES);
   tcase_add_test(t, the_writer_survives);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
+  int status = test_run(suite);
   test_remove_folder();
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }

@@ -1,8 +1,8 @@
 /* What macko-bench measures: generated and repeated matrices, sets of names; and that its tables read back. */
 #include "../solvers/bench.h"
 #include "../solvers/generate.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -252,9 +252,5 @@ int main(void)
   tcase_add_test(tables, ratios_leave_lossy_peers_out);
   tcase_add_loop_test(tables, damaged_tables_are_refused, 0, (int)(sizeof damaged / sizeof *damaged));
   suite_add_tcase(suite, matrices), suite_add_tcase(suite, tables);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

@@ -1,8 +1,8 @@
 /* Format dtans: sizes that must be reached, predictions, refresh beside untouched gaps, damage, the example of the manual. */
 #include "format.h"
 #include "matrices.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -334,9 +334,5 @@ int main(void)
   tcase_add_loop_test(t, damage_is_found_or_harmless, 0, MACKO_VARIANT_PAPER + 1);
   tcase_add_test(t, the_example_of_the_manual_is_true);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

@@ -1,8 +1,8 @@
 /* Variant paper of format dtans against golden files, which an independent model has written (test/golden/dtans/make.py): the
  * same tables, the same words. */
 #include "macko.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -120,9 +120,5 @@ int main(void)
   TCase *t = tcase_create("paper");
   tcase_add_loop_test(t, same_bytes_as_the_model, 0, CASES);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

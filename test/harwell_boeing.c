@@ -4,10 +4,9 @@
  *     2.5  0    4
  * or, where it must be square, the lower triangle of a 2 x 2 one. */
 #include "readers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const struct {
@@ -102,11 +101,8 @@ int main(void)
   tcase_add_loop_test(t, real_files, 0, (int)(sizeof files / sizeof *files));
   tcase_add_loop_test(t, triangles_and_patterns, 0, 4);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
   test_make_folder();
-  srunner_run_all(runner, CK_NORMAL);
+  int status = test_run(suite);
   test_remove_folder();
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }

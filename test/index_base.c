@@ -1,7 +1,7 @@
 /* Input that counts from 1, as Fortran's arrays do, must give the compressed form that the same matrix counted from 0 gives. */
 #include "matrices.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -124,9 +124,5 @@ int main(void)
   tcase_add_test(t, unsorted_one_based_rows_are_sorted);
   tcase_add_test(t, sentences_count_as_the_caller_does);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

@@ -2,8 +2,8 @@
  * made of, and the examples of doc/formats/macko.md are what encode makes. With --write FOLDER it makes the golden files anew. */
 #include "format.h"
 #include "half.h"
+#include "suite.h"
 
-#include <check.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
@@ -362,9 +362,5 @@ int main(int argc, char **argv)
     tcase_add_test(t, stencils_of_more_than_128_steps_are_refused);
   }
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

@@ -6,6 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+const test_kind test_kinds[TEST_KINDS] = {
+  {0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
+  {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
+
+const int test_widths[TEST_WIDTHS] = {0, 1, 2, 4, 8, 16};
+
 static uint64_t state;
 
 void test_seed(uint64_t seed)

@@ -20,6 +20,18 @@ test_matrix test_make(int pattern, int values, macko_type type);
 void test_free(test_matrix *a);
 macko_csr test_view(const test_matrix *a);
 
+/* The kinds of values, each with types in which codecs make something else of them. */
+typedef struct {
+  int values;
+  macko_type type;
+} test_kind;
+enum { TEST_KINDS = 14 };
+extern const test_kind test_kinds[TEST_KINDS];
+
+/* Gap widths in bits, 0 for one that is chosen. */
+enum { TEST_WIDTHS = 6 };
+extern const int test_widths[TEST_WIDTHS];
+
 /* Fresh values of a kind on the same pattern. */
 void test_fill(test_matrix *a, int values);
 

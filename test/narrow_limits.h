@@ -4,7 +4,7 @@
 #include <stdint.h>
 #undef INT32_MAX
 #define INT32_MAX 400
-#define TEST_KINDS 3 /* of values: enough for limits */
+#define KINDS 3 /* of values: enough for limits */
 
 /* The kernels of a processor that has AVX2 and no AVX-512, as far as this one has it; other suites run its own. */
 #define __builtin_cpu_supports(feature) ((feature)[3] != '5' && (__builtin_cpu_supports)(feature))

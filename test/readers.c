@@ -1,7 +1,7 @@
 /* Reading matrix files: every kind that is documented, small and written here or packed under test/data. */
 #include "readers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -314,11 +314,8 @@ int main(void)
   tcase_add_test(t, long_paths_keep_the_cause);
   tcase_add_test(t, progress_reaches_the_end);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
   test_make_folder();
-  srunner_run_all(runner, CK_NORMAL);
+  int status = test_run(suite);
   test_remove_folder();
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }

@@ -1,8 +1,8 @@
 /* Reads every matrix of a catalogue of real ones, and encodes the larger ones, where there is one: CATALOGUE.tsv and NAME.mtx.gz
  * in the folder MACKO_MATRICES, or in shared/matrices beside the source tree. Skipped without. */
 #include "readers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -159,9 +159,5 @@ int main(void)
   tcase_add_test(t, sizes_are_those_of_the_catalogue);
   tcase_add_test(t, dtans_is_smaller);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

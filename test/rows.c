@@ -1,8 +1,8 @@
 /* Encoding from rows that come in pieces: the same bytes as from the whole, and sources that do not keep their word. */
 #include "format.h"
 #include "matrices.h"
+#include "suite.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,9 +186,5 @@ int main(void)
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_or_change_are_reported);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_NORMAL);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(suite);
 }

@@ -1,11 +1,10 @@
 /* Writing Matrix Market files: the same bits come back, and a failure loses nothing. */
 #include "readers.h"
+#include "suite.h"
 
-#include <check.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -163,11 +162,8 @@ int main(void)
   tcase_add_loop_test(t, a_failure_keeps_the_old_file, 0, 2);
   tcase_add_test(t, places_that_cannot_be_written);
   suite_add_tcase(suite, t);
-  SRunner *runner = srunner_create(suite);
   test_make_folder();
-  srunner_run_all(runner, CK_NORMAL);
+  int status = test_run(suite);
   test_remove_folder();
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return status;
 }

@@ -1,0 +1,148 @@
+/* What cannot be done is refused by a sentence that names it, and changes nothing. */
+#define _GNU_SOURCE /* MAP_NORESERVE */
+#include "macko.h"
+#include "suite.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+
+static macko_csr identity(void)
+{
+  static const int32_t row_ptr[] = {0, 1, 2, 3, 4, 5, 6, 7, 8}, cols[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  static const double values[] = {1, 1, 1, 1, 1, 1, 1, 1};
+  return (macko_csr){.nrows = 8, .ncols = 8, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                     .row_ptr = row_ptr, .cols = cols, .values = values};
+}
+
+START_TEST(options_name_the_nearest)
+{
+  macko_options o;
+  macko_error err;
+  macko_options_init(&o);
+  ck_assert_int_eq(macko_options_set(&o, "layout", "slcie", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "layout \"slcie\" is unknown; the nearest is \"slice\"");
+  ck_assert_int_eq(macko_options_set(&o, "value", "raw", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "option \"value\" is unknown; the nearest is \"values\"");
+  ck_assert_int_eq(macko_options_set(&o, "delta_bits", "3", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert(o.layout == MACKO_LAYOUT_AUTO && o.values == MACKO_VALUES_AUTO && o.delta_bits == 0);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    ck_assert_int_eq(macko_options_set(&o, "format", macko_format_name((macko_format)f), &err), MACKO_OK);
+    ck_assert_int_eq(o.format, f);
+  }
+  ck_assert_ptr_null(macko_format_name((macko_format)(MACKO_FORMAT_AUTO + 1)));
+  o.delta_bits = 3;
+  macko_csr c = identity();
+  macko_matrix *m = NULL;
+  ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "delta_bits 3 is none of 0 (chosen), 1, 2, 4, 8 and 16");
+  ck_assert_ptr_null(m);
+}
+END_TEST
+
+START_TEST(bad_matrices_are_named)
+{
+  int64_t row_ptr[] = {0, 1, 2}, cols[] = {0, 7};
+  double values[] = {1, 2};
+  macko_csr c = {.nrows = 2, .ncols = 3, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_error err;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "column 7 at entry 1 of row 1 is outside 0..2");
+  row_ptr[1] = 3;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "row_ptr falls from 3 to 2 at row 1");
+  row_ptr[0] = 1;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "row_ptr[0] is 1 and must be 0");
+  c.value_type = MACKO_I8;
+  ck_assert_int_eq(macko_encode(&c, NULL, &m, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_ptr_null(m);
+}
+END_TEST
+
+START_TEST(bad_products_change_nothing)
+{
+  macko_csr c = identity();
+  macko_matrix *m = NULL;
+  macko_error err;
+  double x[8] = {0}, y[8] = {5};
+  ck_assert(!macko_encode(&c, NULL, &m, NULL));
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 2, 1, x, 8, 0, y, 7, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "ldx 8 and ldy 7 must be at least 8 and 8");
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, -1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_U8, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, (macko_op)5, MACKO_F64, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, NULL, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert(y[0] == 5);
+  macko_destroy(&m);
+}
+END_TEST
+
+/* Zeros that take memory only where they are touched. */
+static double *sparse_vector(int64_t n)
+{
+  size_t bytes = (size_t)n * sizeof(double);
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static void check_wide(const macko_csr *c, const macko_matrix *m, const char *format)
+{
+  const int64_t *cols = c->cols;
+  int64_t row_ptr[3], back[4];
+  double values[4], y[2], *x = c->ncols < 1LL << 33 ? sparse_vector(c->ncols) : NULL;
+  macko_error err = {0};
+  ck_assert_msg(!macko_validate(m, &err) && !macko_decode(m, row_ptr, back, values, &err), "%s: %s", format, err.text);
+  ck_assert_mem_eq(row_ptr, c->row_ptr, sizeof row_ptr);
+  ck_assert_mem_eq(back, cols, sizeof back);
+  ck_assert_mem_eq(values, c->values, sizeof values);
+  if (!x) return; /* beyond what can be addressed here */
+  for (int i = 0; i < 4; i++) x[cols[i]] = i < 2 ? 1 : 10;
+  ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, c->ncols, 0, y, 2, &err));
+  ck_assert_msg(y[0] == 1 + 2 && y[1] == 30 + 40, "%s, %lld columns: %g and %g", format, (long long)c->ncols, y[0], y[1]);
+  munmap(x, (size_t)c->ncols * sizeof(double));
+}
+
+/* Column numbers that do not fit 31, 32 or 53 bits: each format holds them, or refuses with its limit and the number; automatic
+ * choice holds them all. */
+START_TEST(wide_columns_are_held_or_refused)
+{
+  static const int64_t sizes[] = {INT32_MAX, 1LL << 31, (1LL << 31) + 1, UINT32_MAX, 1LL << 32, 1LL << 54, INT64_MAX};
+  static const int64_t limits[MACKO_FORMAT_AUTO + 1] = {[MACKO_FORMAT_MACKO] = INT32_MAX, [MACKO_FORMAT_DTANS] = UINT32_MAX};
+  int64_t n = sizes[_i], row_ptr[] = {0, 2, 4}, cols[] = {1, n / 2, 2, n - 1};
+  double values[] = {1, 2, 3, 4};
+  char sentence[200];
+  macko_csr c = {.nrows = 2, .ncols = n, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options o;
+  macko_options_init(&o);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_matrix *m = NULL;
+    macko_error err = {0};
+    const char *name = macko_format_name((macko_format)f);
+    o.format = (macko_format)f;
+    macko_status s = macko_encode(&c, &o, &m, &err);
+    macko_status right = limits[f] && n > limits[f] ? MACKO_LIMIT : MACKO_OK;
+    ck_assert_msg(s == right, "%s, %lld columns: %s", name, (long long)n, err.text);
+    if (s) {
+      snprintf(sentence, sizeof sentence, "format %s holds at most %lld columns, not %lld", name, (long long)limits[f],
+               (long long)n);
+      ck_assert_str_eq(err.text, sentence);
+    } else check_wide(&c, m, name);
+    macko_destroy(&m);
+  }
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("errors");
+  TCase *t = tcase_create("refusals");
+  tcase_add_test(t, options_name_the_nearest);
+  tcase_add_test(t, bad_matrices_are_named);
+  tcase_add_test(t, bad_products_change_nothing);
+  tcase_add_loop_test(t, wide_columns_are_held_or_refused, 0, 7);
+  suite_add_tcase(suite, t);
+  return test_run(suite);
+}

@@ -1,0 +1,254 @@
+/* Of the suite conformance: values that are replaced, rounded on request, or copied. */
+#include "conformance.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* products: by kind of values. */
+static void encode_and_refresh(test_matrix *a, test_products *products[], const macko_options *o)
+{
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  test_fill(a, TEST_VALUES - 1); /* stencils, which the next values end */
+  macko_csr c = test_view(a);
+  macko_status s = macko_encode(&c, o, &m, &err);
+  if (beyond_limit(s, &err)) return;
+  ck_assert_msg(!s, "%s: %s", a->name, err.text);
+  for (int kind = TEST_VALUES - 1; kind >= 0; kind--) {
+    test_seed((uint64_t)kind), test_fill(a, kind);
+    ck_assert_msg(!macko_refresh(m, &c, &err), "%s: %s", a->name, err.text);
+    check_all(a, products[kind], m, "refreshed");
+  }
+  macko_destroy(&m);
+}
+
+/* New values on the same columns, to and fro between kinds, so that codecs change under way. */
+START_TEST(refresh_takes_new_values)
+{
+  macko_options o;
+  test_matrix a = test_make(_i, TEST_VALUES - 1, MACKO_F64);
+  test_products *products[TEST_VALUES];
+  macko_options_init(&o);
+  for (int kind = 0; kind < TEST_VALUES; kind++) {
+    test_seed((uint64_t)kind), test_fill(&a, kind);
+    products[kind] = test_products_make(&a);
+  }
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+      o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      encode_and_refresh(&a, products, &o);
+    }
+  o.format = MACKO_FORMAT_AUTO, o.layout = MACKO_LAYOUT_AUTO, o.prefer = MACKO_PREFER_MEMORY;
+  encode_and_refresh(&a, products, &o);
+  for (int kind = 0; kind < TEST_VALUES; kind++) test_products_free(products[kind]);
+  test_free(&a);
+}
+END_TEST
+
+START_TEST(refresh_refuses_another_pattern_and_keeps_the_old_values)
+{
+  int32_t row_ptr[] = {0, 1, 2}, other[] = {0, 2, 2}, cols[] = {0, 1};
+  double values[] = {3, 4}, back[2];
+  macko_csr c = {.nrows = 2, .ncols = 2, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_error err;
+  ck_assert(!macko_encode(&c, NULL, &m, NULL));
+  c.row_ptr = other;
+  values[0] = 7;
+  ck_assert_int_eq(macko_refresh(m, &c, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "row 0 has 2 entries; 1 were encoded");
+  macko_decode(m, NULL, NULL, back, NULL);
+  ck_assert(back[0] == 3 && back[1] == 4);
+  macko_destroy(&m);
+}
+END_TEST
+
+static void round_values(test_matrix *a)
+{
+  double *values = a->values;
+  for (int64_t p = 0; p < a->row_ptr[a->nrows]; p++) a->exact[p] = values[p] = (float)values[p];
+}
+
+/* NULL where a limit of this build refuses it. */
+static macko_matrix *encoded_and_valid(const macko_csr *c, const macko_options *o, macko_info *info)
+{
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_status s = macko_encode(c, o, &m, &err);
+  if (beyond_limit(s, &err)) return NULL;
+  ck_assert_msg(!s && !macko_validate(m, &err), "%s: %s", macko_format_name(o->format), err.text);
+  macko_get_info(m, info);
+  return m;
+}
+
+/* A matrix rounded on request is that of the rounded values, in every format, and still is after a refresh; `lossy` follows. */
+START_TEST(rounded_values_multiply_as_themselves)
+{
+  test_matrix a = test_make(_i, 1, MACKO_F64), rounded = test_make(_i, 1, MACKO_F64);
+  macko_options o;
+  macko_csr c = test_view(&a), exact = test_view(&rounded);
+  macko_info info;
+  test_seed(5), test_fill(&a, 1);
+  test_seed(5), test_fill(&rounded, 1);
+  round_values(&rounded);
+  int lossy = memcmp(a.values, rounded.values, (size_t)a.row_ptr[a.nrows] * sizeof(double)) != 0;
+  test_products *p = test_products_make(&rounded);
+  macko_options_init(&o);
+  o.values = MACKO_VALUES_F32;
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_error err = {0};
+    o.format = (macko_format)f;
+    macko_matrix *m = encoded_and_valid(&c, &o, &info);
+    if (!m) continue;
+    ck_assert_msg(info.lossy == lossy, "%s: lossy is %d", macko_format_name(o.format), info.lossy);
+    test_check_decode(&rounded, m, macko_format_name(o.format));
+    test_check_products(p, m, macko_format_name(o.format));
+    ck_assert_msg(!macko_refresh(m, &exact, &err), "%s", err.text);
+    macko_get_info(m, &info);
+    ck_assert_msg(!info.lossy, "%s: lossy after values that fit", macko_format_name(o.format));
+    check_all(&rounded, p, m, "refreshed");
+    macko_destroy(&m);
+  }
+  test_products_free(p);
+  test_free(&a), test_free(&rounded);
+}
+END_TEST
+
+/* Neither of the two types of 16 bits holds all of the other's values. */
+START_TEST(sixteen_bits_as_the_other_sixteen)
+{
+  for (int t = 0; t < 2; t++) {
+    test_matrix a = test_make(_i, 0, t ? MACKO_BF16 : MACKO_F16);
+    macko_csr c = test_view(&a);
+    macko_options o;
+    macko_info info;
+    macko_options_init(&o);
+    o.values = t ? MACKO_VALUES_F16 : MACKO_VALUES_BF16;
+    for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+      o.format = (macko_format)f;
+      macko_matrix *m = encoded_and_valid(&c, &o, &info);
+      if (!m) continue;
+      if (!info.lossy) test_check_decode(&a, m, macko_format_name(o.format));
+      macko_destroy(&m);
+    }
+    test_free(&a);
+  }
+}
+END_TEST
+
+/* A copy stays what it was when the first takes new values and goes. */
+START_TEST(copies_are_independent)
+{
+  test_matrix a = test_make(_i, 0, MACKO_F64), b = test_make(_i, 0, MACKO_F64);
+  macko_options o;
+  macko_csr c = test_view(&a);
+  macko_options_init(&o);
+  test_seed(5), test_fill(&b, 1);
+  macko_csr other = test_view(&b);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_matrix *m = NULL, *copy = NULL;
+    o.format = (macko_format)f;
+    macko_error err = {0};
+    if (beyond_limit(macko_encode(&c, &o, &m, &err), &err)) continue;
+    ck_assert_msg(!macko_copy(m, &copy, &err) && !macko_refresh(m, &other, &err), "%s", err.text);
+    test_check_decode(&b, m, "refreshed");
+    macko_destroy(&m);
+    test_check_decode(&a, copy, "copied before");
+    check_info(copy, &a, "copied before");
+    macko_destroy(&copy);
+  }
+  test_free(&a), test_free(&b);
+}
+END_TEST
+
+/* Rows of gaps 1 to 20, so that no slice has a list. */
+static test_matrix irregular_rows(void)
+{
+  enum { N = 500, WIDTH = 9 };
+  test_matrix a = {"irregular rows", N, 1000, calloc(N + 1, 8), malloc(N * WIDTH * 8), MACKO_F64, malloc(N * WIDTH * 8),
+                   malloc(N * WIDTH * 8)};
+  int64_t n = 0;
+  test_seed(7);
+  for (int i = 0; i < N; i++) {
+    int64_t col = i / 2 + (int64_t)(test_draw() % 40), length = (int64_t)(test_draw() % (WIDTH + 1));
+    for (int k = 0; k < length; k++, col += 1 + (int64_t)(test_draw() % 20)) a.cols[n++] = col;
+    a.row_ptr[i + 1] = n;
+  }
+  return a;
+}
+
+/* Of so many bit patterns, some of which are no numbers that compare. */
+static void fill_bits(test_matrix *a, int patterns)
+{
+  static const uint64_t odd[] = {0x7ff8dead0000beefu, 0x8000000000000000u, 0, 0xfff8000000000000u};
+  for (int64_t p = 0; p < a->row_ptr[a->nrows]; p++) {
+    uint64_t r = test_draw() % (uint64_t)patterns;
+    ((uint64_t *)a->values)[p] = r < 4 ? odd[r] : r << 50;
+  }
+}
+
+static macko_matrix *encode_checked(const test_matrix *a, const macko_options *o)
+{
+  macko_csr c = test_view(a);
+  macko_matrix *m = NULL;
+  macko_info predicted, info;
+  macko_error err = {0};
+  ck_assert_msg(!macko_encode(&c, o, &m, &err) && !macko_predict(&c, o, &predicted, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  ck_assert_int_eq(info.values, MACKO_VALUES_JOINT);
+  ck_assert_int_eq(info.bytes, predicted.bytes);
+  test_check_decode(a, m, "joint");
+  return m;
+}
+
+/* Pairs of gap and value by bit pattern; more of them than fit leave the old values, or take another codec where that is free. */
+START_TEST(joint_follows_new_values)
+{
+  static const int patterns[] = {4, 2, 11, 1};
+  test_matrix a = irregular_rows(), old = irregular_rows();
+  macko_options o;
+  macko_info info;
+  macko_error err;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
+  if (_i) o.prefer = MACKO_PREFER_MEMORY;
+  else o.values = MACKO_VALUES_JOINT;
+  fill_bits(&a, 4);
+  macko_csr c = test_view(&a);
+  macko_matrix *m = encode_checked(&a, &o);
+  for (int i = 0; i < 4; i++) {
+    fill_bits(&a, patterns[i]);
+    ck_assert_msg(!macko_refresh(m, &c, &err), "%s", err.text);
+    test_check_decode(&a, m, "refreshed");
+    check_info(m, &a, "refreshed");
+    macko_get_info(m, &info);
+    ck_assert_int_eq(info.values, MACKO_VALUES_JOINT);
+  }
+  memcpy(old.values, a.values, (size_t)a.row_ptr[a.nrows] * 8);
+  fill_bits(&a, 60);
+  macko_status s = macko_refresh(m, &c, &err);
+  macko_get_info(m, &info);
+  ck_assert_int_eq(s, _i ? MACKO_OK : MACKO_UNSUPPORTED);
+  if (s) ck_assert_str_eq(err.text, "values joint: the matrix has more than 256 pairs of a column gap and a value");
+  ck_assert_int_eq(info.values == MACKO_VALUES_JOINT, !_i);
+  test_check_decode(s ? &old : &a, m, "many values");
+  check_info(m, &a, "many values");
+  macko_destroy(&m);
+  test_free(&a), test_free(&old);
+}
+END_TEST
+
+TCase *new_values_case(void)
+{
+  TCase *t = tcase_create("new values");
+  tcase_set_timeout(t, 120);
+  tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
+  tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
+  tcase_add_loop_test(t, rounded_values_multiply_as_themselves, 0, TEST_PATTERNS);
+  tcase_add_loop_test(t, sixteen_bits_as_the_other_sixteen, 0, TEST_PATTERNS);
+  tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);
+  tcase_add_loop_test(t, joint_follows_new_values, 0, INT32_MAX < 1000 ? 0 : 2);
+  return t;
+}
