@@ -188,10 +188,11 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
   return MACKO_OK;
 }
 
-static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
-  (void)a;
-  macko_write_values(w, 0, m->nnz, 0, 1);
+  int64_t p = macko_csr_row(a, from);
+  (void)m;
+  macko_write_values(w, p, macko_csr_row(a, to) - p, p, 1);
 }
 
 /* ---- decode ---- */
@@ -268,5 +269,12 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   return s;
 }
 
-const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL, encode_pattern, write_values, NULL,
-                                           NULL,         decode,      validate, macko_row_multiply};
+const macko_layout_ops macko_row_layout = {
+  .plan_pattern = plan_pattern,
+  .value_slots = value_slots,
+  .encode_pattern = encode_pattern,
+  .write_values = write_values,
+  .rows_of_item = 1,
+  .decode = decode,
+  .validate = validate,
+  .multiply = macko_row_multiply};
