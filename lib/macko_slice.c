@@ -28,7 +28,7 @@ static macko_status append_block(macko_matrix *m, macko_block_set *set, int64_t 
 
 /* ---- slices in rounds: looked at in parts, then placed in their order, so that few blocks wait to be placed ---- */
 
-enum { ROUND_SLICES = 256, ROUND_ENTRIES = 1 << 16 }; /* of a part */
+enum { ROUNDS = 16, ROUND_ENTRIES = 1 << 20 }; /* at least so many rounds; at most so many entries of a part in one */
 
 typedef struct {
   macko_slice s;
@@ -90,13 +90,19 @@ static int64_t entries_of(const slice_round *r, int64_t slice)
   return n;
 }
 
-/* Slices of the next round, at least one; the number of their entries. In one part slices are placed one by one. */
+/* In one part slices are placed one by one. */
+static int64_t most_slices(const slice_round *r)
+{
+  return r->parts > 1 ? macko_slices_of(r->m->nrows) / ROUNDS + 1 : 1;
+}
+
+/* Slices of the next round, at least one; the number of their entries. */
 static int64_t gather_round(slice_round *r, int64_t first)
 {
   int64_t slices = macko_slices_of(r->m->nrows), total = 0, most = (int64_t)r->parts * ROUND_ENTRIES;
-  if (most > r->m->nnz / 32) most = r->m->nnz / 32;
+  if (most > r->m->nnz / ROUNDS) most = r->m->nnz / ROUNDS;
   r->first = first, r->count = 0;
-  while (first + r->count < slices && r->count < (r->parts > 1 ? r->parts * ROUND_SLICES : 1)) {
+  while (first + r->count < slices && r->count < most_slices(r)) {
     int64_t more = r->parts > 1 ? entries_of(r, first + r->count) : 0;
     if (r->count && total + more > most) break;
     r->entries[r->count++] = total;
@@ -140,18 +146,18 @@ static macko_status encode_rounds(slice_round *r, macko_block_set *set, macko_er
 
 static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_block_set *set, macko_error *err)
 {
-  int parts = macko_parts(m->nnz);
-  size_t most = parts > 1 ? (size_t)parts * ROUND_SLICES : 1;
   slice_round r = {.a = a, .m = m, .headers = macko_section_data(m, "slices"), .order = macko_section_data(m, "order"),
-                   .parts = parts, .entries = calloc(most, sizeof *r.entries), .seen = calloc(most, sizeof *r.seen),
-                   .of_parts = calloc((size_t)parts, sizeof *r.of_parts)};
+                   .parts = macko_parts(m->nnz)};
   macko_status s = MACKO_OK;
+  r.entries = calloc((size_t)most_slices(&r), sizeof *r.entries);
+  r.seen = calloc((size_t)most_slices(&r), sizeof *r.seen);
+  r.of_parts = calloc((size_t)r.parts, sizeof *r.of_parts);
   if (m->plan.params[MACKO_PARAM_STENCILS] > 0) r.kinds |= MACKO_STENCILS;
   if (m->plan.values == MACKO_VALUES_JOINT) r.kinds |= MACKO_PAIRS;
   if (!r.entries || !r.seen || !r.of_parts)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(m->nrows));
   if (!s) s = encode_rounds(&r, set, err);
-  for (int i = 0; r.of_parts && i < parts; i++) free(r.of_parts[i].buffer.words);
+  for (int i = 0; r.of_parts && i < r.parts; i++) free(r.of_parts[i].buffer.words);
   free(r.entries), free(r.seen), free(r.of_parts);
   return s;
 }
