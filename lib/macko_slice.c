@@ -81,7 +81,8 @@ static void look_at_part(void *context, int number, int64_t from, int64_t to)
 
 static int64_t entries_of(const slice_round *r, int64_t slice)
 {
-  int64_t row = slice * MACKO_SLICE_ROWS, end = row + MACKO_SLICE_ROWS < r->m->nrows ? row + MACKO_SLICE_ROWS : r->m->nrows, n = 0;
+  int64_t row = slice * MACKO_SLICE_ROWS, end = row + MACKO_SLICE_ROWS, n = 0;
+  if (end > r->m->nrows) end = r->m->nrows;
   if (!r->order) return macko_csr_row(r->a, end) - macko_csr_row(r->a, row);
   for (; row < end; row++) {
     int64_t i = row / WINDOW * WINDOW + r->order[row];

@@ -140,8 +140,8 @@ macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_fac
   const macko_csr *a = csr;
   const macko_cut cut = macko_cut_rows(a, sorted ? WINDOW : MACKO_SLICE_ROWS);
   int parts = macko_parts(macko_csr_nnz(a));
-  all_slices all = {.a = a, .sorted = sorted, .kinds = kinds, .keys = calloc((size_t)macko_slices_of(a->nrows) + 1, sizeof *all.keys),
-                    .parts = calloc((size_t)parts, sizeof *all.parts)};
+  all_slices all = {.a = a, .sorted = sorted, .kinds = kinds, .parts = calloc((size_t)parts, sizeof *all.parts),
+                    .keys = calloc((size_t)macko_slices_of(a->nrows) + 1, sizeof *all.keys)};
   macko_status s = MACKO_OK;
   *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
   if (!all.keys || !all.parts)

@@ -22,7 +22,7 @@ macko_status macko_check_types(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
-/* What parts of the input were found to be: the first row or entry that is wrong, -1 where none is, and how often columns fall. */
+/* What was found in each part: the first row or entry that is wrong, -1 where none is, and how often columns fall. */
 typedef struct {
   const macko_csr *c;
   int64_t bad[MACKO_MOST_PARTS], falls[MACKO_MOST_PARTS], expected[MACKO_MOST_PARTS];

@@ -17,8 +17,8 @@
 
 enum { MACKO_MOST_PARTS = 256 }; /* so that what is a number for each fits on the stack */
 
-/* Where n items are cut: starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to them.
- * Without starts items are alike. */
+/* Where n items are cut: starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to
+ * them. Without starts items are alike. */
 typedef struct {
   int64_t n;
   macko_type type;

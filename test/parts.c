@@ -159,7 +159,8 @@ static void with_all_options(const test_matrix *a, const macko_csr *c, const voi
 static const struct {
   int values, fresh;
   macko_type type;
-} values_of[] = {{0, 1, MACKO_F64}, {1, 2, MACKO_F64}, {2, 2, MACKO_F64}, {4, 4, MACKO_F64}, {3, 0, MACKO_F32}, {2, 1, MACKO_F16}};
+} values_of[] = {{0, 1, MACKO_F64}, {1, 2, MACKO_F64}, {2, 2, MACKO_F64}, {4, 4, MACKO_F64}, {3, 0, MACKO_F32},
+                 {2, 1, MACKO_F16}};
 enum { KINDS = sizeof values_of / sizeof *values_of };
 
 START_TEST(bytes_are_those_of_one_part)
