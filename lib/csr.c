@@ -45,26 +45,57 @@ static macko_codec codec_of(const macko_matrix *m)
   return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
 }
 
-/* A codec without a table needs nothing that could fail. */
-static void write_values(const macko_csr *a, const macko_codec *codec, macko_matrix *m)
+typedef struct {
+  const macko_csr *a;
+  macko_matrix *m;
+} copying;
+
+/* Entries from .. past - 1; without a table a codec's writer is the same for all and needs nothing that could fail. */
+static void write_values(const macko_csr *a, macko_matrix *m, int64_t from, int64_t past)
 {
+  const macko_codec codec = codec_of(m);
+  char *values = m->sections[VALUES].data;
+  int64_t size = macko_type_bytes(m->value_type);
   macko_value_writer w;
-  if (codec->stored_type == m->value_type) {
-    if (m->nnz) memcpy(m->sections[VALUES].data, a->values, (size_t)m->sections[VALUES].bytes);
+  if (codec.stored_type == m->value_type) {
+    if (from < past) memcpy(values + from * size, (const char *)a->values + from * size, (size_t)((past - from) * size));
     return;
   }
-  macko_open_writer(a, codec, m->sections[VALUES].data, NULL, &w, NULL);
-  macko_write_values(&w, 0, m->nnz, 0, 1);
+  macko_open_writer(a, &codec, values, NULL, &w, NULL);
+  macko_write_values(&w, from, past - from, from, 1);
   macko_close_writer(&w);
 }
 
-static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t count, int base)
+static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t first, int64_t past, int base)
 {
-  if (to->type == from_type && base == 0 && count) memcpy(to->data, from, (size_t)to->bytes);
+  int64_t size = macko_type_bytes(to->type);
+  if (to->type == from_type && base == 0 && first < past)
+    memcpy((char *)to->data + first * size, (const char *)from + first * size, (size_t)((past - first) * size));
   else if (to->type == MACKO_I32)
-    for (int64_t i = 0; i < count; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
+    for (int64_t i = first; i < past; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
   else
-    for (int64_t i = 0; i < count; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
+    for (int64_t i = first; i < past; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
+}
+
+static void copy_rows(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  (void)part;
+  copy_indices(&c->m->sections[ROW_PTR], c->a->row_ptr_type, c->a->row_ptr, from, past, c->a->index_base);
+}
+
+static void copy_values(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  (void)part;
+  write_values(c->a, c->m, from, past);
+}
+
+static void copy_entries(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  copy_indices(&c->m->sections[COLS], c->a->col_type, c->a->cols, from, past, c->a->index_base);
+  copy_values(context, part, from, past);
 }
 
 static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
@@ -73,10 +104,10 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
   if (!s) s = macko_add_section(m, "cols", macko_index_type(m->ncols), m->nnz, err);
   if (!s) s = macko_add_section(m, "values", m->plan.stored_type, m->nnz, err);
   if (s) return s;
-  macko_codec codec = codec_of(m);
-  copy_indices(&m->sections[ROW_PTR], a->row_ptr_type, a->row_ptr, m->nrows + 1, a->index_base);
-  copy_indices(&m->sections[COLS], a->col_type, a->cols, m->nnz, a->index_base);
-  write_values(a, &codec, m);
+  const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
+  copying c = {a, m};
+  macko_do_parts(&rows, macko_parts(m->nrows), copy_rows, &c);
+  macko_do_parts(&entries, macko_parts(m->nnz), copy_entries, &c);
   return MACKO_OK;
 }
 
@@ -87,8 +118,9 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_status s = macko_plan_values(&f, m, &plan, err);
   if (s) return s;
   m->plan = plan;
-  macko_codec codec = codec_of(m);
-  write_values(a, &codec, m);
+  const macko_cut entries = {.n = m->nnz};
+  copying c = {a, m};
+  macko_do_parts(&entries, macko_parts(m->nnz), copy_values, &c);
   return MACKO_OK;
 }
 
@@ -217,7 +249,8 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
 {
   (void)err;
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-  macko_share_pieces(m, p, multiply_rows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nrows, m->nnz);
+  const macko_cut cut = {m->nrows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nnz};
+  macko_share_product(m, p, multiply_rows, &cut);
   return MACKO_OK;
 }
 

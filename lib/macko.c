@@ -13,6 +13,26 @@ macko_facts macko_host_facts(const macko_csr *a)
                        (void *)a, NULL};
 }
 
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+} value_source;
+
+static void write_items(const void *context, macko_value_writer *w, int64_t from, int64_t to)
+{
+  const value_source *source = context;
+  macko_layout_of(source->m->plan.layout)->write_values(source->a, source->m, w, from, to);
+}
+
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+{
+  const value_source source = {a, m};
+  int rows = macko_layout_of(m->plan.layout)->rows_of_item;
+  const macko_cut cut = macko_cut_rows(a, rows ? rows : 1);
+  if (rows) macko_write_in_parts(w, &cut, m->nnz, write_items, &source);
+  else write_items(&source, w, 0, m->nrows);
+}
+
 /* The value stream of m->plan in fresh sections; nothing of m changes. */
 static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_value_sections *v, macko_error *err)
 {
@@ -25,7 +45,7 @@ static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_
   macko_status s = macko_new_section("values", plan->stored_type, slots, &v->values, err);
   if (!s && plan->table) s = macko_new_section("dict", m->value_type, plan->table, &v->dict, err);
   if (!s) s = macko_open_writer(a, &codec, v->values.data, v->dict.data, &w, err);
-  if (!s) macko_layout_of(plan->layout)->write_values(a, m, &w);
+  if (!s) write_values(a, m, &w);
   macko_close_writer(&w);
   if (s) free(v->values.data), free(v->dict.data);
   return s;
@@ -67,7 +87,7 @@ static void overwrite_values(const macko_csr *a, macko_matrix *m, const macko_co
 {
   macko_value_writer w;
   macko_open_writer(a, codec, macko_section_data(m, "values"), NULL, &w, NULL);
-  macko_layout_of(m->plan.layout)->write_values(a, m, &w);
+  write_values(a, m, &w);
 }
 
 /* New values for the gaps that m has; all anew where that makes too many pairs. */

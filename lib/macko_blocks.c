@@ -15,7 +15,7 @@ macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error
 
 void macko_close_blocks(macko_block_set *set)
 {
-  free(set->buffer), free(set->table);
+  free(set->table);
 }
 
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new)
@@ -26,7 +26,7 @@ uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, i
   for (; set->table[at].used; at = (at + 1) & set->mask) {
     macko_known_block *b = &set->table[at];
     if (b->hash == hash && b->words == words && b->start % (uint32_t)align == 0 &&
-        (!blocks || !memcmp(blocks + b->start, set->buffer, (size_t)words * sizeof *blocks)))
+        (!blocks || !memcmp(blocks + b->start, set->block, (size_t)words * sizeof *blocks)))
       return b->start;
   }
   set->words = (set->words + align - 1) / align * align;
@@ -51,6 +51,16 @@ void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, un
   for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(s, 1 << e);
   p->stencils += s->stencil;
   p->streamed += s->stencil ? 0 : entries;
+}
+
+void macko_add_counts(macko_slice_facts *p, const macko_slice_facts *more)
+{
+  for (int e = 0; e < 4; e++) p->units[e] += more->units[e];
+  p->stencils += more->stencils, p->streamed += more->streamed;
+  p->stencil += more->stencil, p->uniform += more->uniform, p->run += more->run;
+  p->listed += more->listed, p->walked += more->walked;
+  p->paired += more->paired, p->run_paired += more->run_paired;
+  if (more->longest > p->longest) p->longest = more->longest;
 }
 
 macko_status macko_count_blocks(macko_slice_facts *p, const macko_block_set *set, macko_error *err)

@@ -153,25 +153,10 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
     gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));
 }
 
-/* ---- the block at hand ---- */
-
-macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words,
-                               macko_error *err)
-{
-  *words = macko_slice_block_words(&c->s);
-  if (*words == 0) return MACKO_OK;
-  if (*words > set->room) {
-    uint32_t *larger = realloc(set->buffer, (size_t)(2 * *words) * sizeof *larger);
-    if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)*words);
-    set->buffer = larger, set->room = 2 * *words;
-  }
-  memset(set->buffer, 0, (size_t)*words * sizeof *set->buffer);
-  write_block(a, c, set->buffer);
-  return MACKO_OK;
-}
+/* ---- blocks in a buffer ---- */
 
 /* Two chains of multiplications, which run side by side. */
-uint64_t macko_hash_words(const uint32_t *words, int64_t count)
+static uint64_t hash_words(const uint32_t *words, int64_t count)
 {
   const uint64_t factor = 0x9e3779b97f4a7c15u;
   uint64_t one = (uint64_t)count, other = ~one, pair[2];
@@ -184,4 +169,22 @@ uint64_t macko_hash_words(const uint32_t *words, int64_t count)
   for (; i < count; i++) one = (one ^ words[i]) * factor, one ^= one >> 29;
   one = (one ^ other >> 32 ^ other << 32) * factor;
   return one ^ one >> 29;
+}
+
+macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
+                               macko_error *err)
+{
+  int64_t words = macko_slice_block_words(&c->s), needed = buffer->used + words;
+  *key = (macko_block_key){0, (uint32_t)words, (uint32_t)macko_block_align(&c->s)};
+  if (words == 0) return MACKO_OK;
+  if (needed > buffer->room) {
+    uint32_t *larger = realloc(buffer->words, (size_t)(2 * needed) * sizeof *larger);
+    if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)words);
+    buffer->words = larger, buffer->room = 2 * needed;
+  }
+  uint32_t *block = buffer->words + buffer->used;
+  memset(block, 0, (size_t)words * sizeof *block);
+  write_block(a, c, block);
+  key->hash = hash_words(block, words);
+  return MACKO_OK;
 }

@@ -18,11 +18,21 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 /* order is that of the slice's window, NULL for rows in their own order; kinds: those of facts.h that slices may be. */
 void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
 
-/* The slice's block into set->buffer. Errors: OUT_OF_MEMORY. */
-macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_set *set, int64_t *words,
-                               macko_error *err);
+/* Blocks one after the other; free(words) gives them back. */
+typedef struct {
+  uint32_t *words;
+  int64_t used, room;
+} macko_block_buffer;
 
-uint64_t macko_hash_words(const uint32_t *words, int64_t count);
+/* What tells a block from others. */
+typedef struct {
+  uint64_t hash;
+  uint32_t words, align;
+} macko_block_key;
+
+/* The slice's block behind the `used` words of the buffer, which stay as they are. Errors: OUT_OF_MEMORY. */
+macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
+                               macko_error *err);
 
 /* First column of a lane that has one, less the lane's number. */
 static inline int64_t macko_base_distance(const macko_csr *a, const macko_csr_slice *c, int lane)

@@ -1,5 +1,6 @@
 #include "macko_pairs.h"
 #include "convert.h"
+#include "threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,27 +34,92 @@ int macko_count_pairs(const macko_csr *a, const macko_csr_slice *c, macko_pair_s
   return 1;
 }
 
-/* 0 where the set has no room. */
-static int write_codes(const macko_csr *a, const macko_matrix *m, int again, uint8_t *codes, macko_pair_set *set)
+int macko_add_pairs_of(macko_pair_set *set, const macko_pair_set *more, uint8_t codes[MACKO_PAIR_LIMIT])
 {
-  slice_reader r = macko_open_slices(m);
-  uint32_t units = 0;
-  for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
+  for (int i = 0; i < more->used; i++) {
+    int code = code_of(set, more->gaps[i], more->bits[i]);
+    if (code < 0) return 0;
+    if (codes) codes[i] = (uint8_t)code;
+  }
+  return 1;
+}
+
+/* Codes written in parts, which number pairs as they find them, and then numbered as one part would have. */
+typedef struct {
+  macko_pair_set pairs;
+  uint8_t recode[MACKO_PAIR_LIMIT]; /* of a code of this part */
+} pair_part;
+
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+  int again; /* gaps as m has them */
+  uint8_t *codes;
+  pair_part *parts;
+  int full; /* there are too many pairs */
+} pair_writing;
+
+/* 0 where there is no room for those of a lane. */
+static int write_lane(const pair_writing *w, const slice_reader *r, const macko_slice *s, uint32_t units, int lane, int64_t begin,
+                      int64_t end, macko_pair_set *set)
+{
+  for (int64_t p = begin; p < end; p++) {
+    int64_t slot = macko_slice_slot(units, 1, p - begin, lane);
+    int chained = p > begin && s->gap_bits == MACKO_GAP_PAIRS;
+    uint32_t gap = !chained ? 0 : w->again ? r->pair_gaps[r->codes[slot]] : gap_before(w->a, p);
+    int code = code_of(set, gap, macko_bits_at(w->a->value_type, w->a->values, p));
+    if (code < 0) return 0;
+    w->codes[slot] = (uint8_t)code;
+  }
+  return 1;
+}
+
+static void recode_lane(const pair_writing *w, uint32_t units, int lane, int64_t length, const uint8_t recode[MACKO_PAIR_LIMIT])
+{
+  for (int64_t k = 0; k < length; k++) {
+    uint8_t *code = w->codes + macko_slice_slot(units, 1, k, lane);
+    *code = recode[*code];
+  }
+}
+
+static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t from, int64_t to)
+{
+  slice_reader r = macko_open_slices(w->m);
+  uint32_t units = macko_units_before(&r, from);
+  for (int64_t i = from; i < to && !macko_is_set(&w->full); i++) {
     macko_slice s = macko_slice_at(r.headers, i);
     for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
-      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), begin = macko_csr_row(a, row), end = macko_csr_row(a, row + 1);
-      for (int64_t p = begin; p < end; p++) {
-        int64_t slot = macko_slice_slot(units, 1, p - begin, l);
-        int chained = p > begin && s.gap_bits == MACKO_GAP_PAIRS;
-        uint32_t gap = !chained ? 0 : again ? r.pair_gaps[r.codes[slot]] : gap_before(a, p);
-        int code = code_of(set, gap, macko_bits_at(a->value_type, a->values, p));
-        if (code < 0) return 0;
-        codes[slot] = (uint8_t)code;
-      }
+      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), begin = macko_csr_row(w->a, row),
+              end = macko_csr_row(w->a, row + 1);
+      if (recoding) recode_lane(w, units, l, end - begin, part->recode);
+      else if (!write_lane(w, &r, &s, units, l, begin, end, &part->pairs)) macko_set(&w->full);
     }
     units += (uint32_t)macko_slice_value_units(&s, 1);
   }
-  return 1;
+}
+
+static void write_part(void *context, int part, int64_t from, int64_t to)
+{
+  pair_writing *w = context;
+  walk_slices(w, &w->parts[part], 0, from, to);
+}
+
+static void recode_part(void *context, int part, int64_t from, int64_t to)
+{
+  pair_writing *w = context;
+  if (part) walk_slices(w, &w->parts[part], 1, from, to);
+}
+
+/* The pairs of all are in the first of w->parts then. UNSUPPORTED where there is no room for them. */
+static macko_status write_codes(pair_writing *w, int parts, macko_error *err)
+{
+  const macko_cut cut = macko_cut_rows(w->a, MACKO_SLICE_ROWS);
+  macko_do_parts(&cut, parts, write_part, w);
+  for (int part = 1; part < parts && !w->full; part++)
+    w->full = !macko_add_pairs_of(&w->parts[0].pairs, &w->parts[part].pairs, w->parts[part].recode);
+  if (w->full) return macko_too_many_pairs(err);
+  if (parts > 1) macko_do_parts(&cut, parts, recode_part, w);
+  return MACKO_OK;
 }
 
 static macko_status new_tables(macko_type type, const macko_pair_set *set, macko_value_sections *v, macko_error *err)
@@ -75,11 +141,16 @@ macko_status macko_too_many_pairs(macko_error *err)
 
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
 {
-  macko_pair_set set = {0};
+  int parts = macko_large_parts(m->nnz);
+  pair_writing w = {.a = a, .m = m, .again = again, .parts = calloc((size_t)parts, sizeof *w.parts)};
   *v = (macko_value_sections){0};
-  macko_status s = macko_new_section("values", MACKO_U8, macko_slice_value_slots(&m->plan, 1), &v->values, err);
-  if (!s && !write_codes(a, m, again, v->values.data, &set)) s = macko_too_many_pairs(err);
-  if (!s) s = new_tables(m->value_type, &set, v, err);
+  macko_status s = MACKO_OK;
+  if (!w.parts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d pairs of a gap and a value", MACKO_PAIR_LIMIT);
+  if (!s) s = macko_new_section("values", MACKO_U8, macko_slice_value_slots(&m->plan, 1), &v->values, err);
+  w.codes = v->values.data;
+  if (!s) s = write_codes(&w, parts, err);
+  if (!s) s = new_tables(m->value_type, &w.parts[0].pairs, v, err);
   if (s) free(v->values.data), free(v->dict.data), free(v->pair_gaps.data);
+  free(w.parts);
   return s;
 }

@@ -18,6 +18,9 @@ typedef struct {
 /* Adds those of a slice that is no stencil, lane after lane; 0 where there is no room. */
 int macko_count_pairs(const macko_csr *a, const macko_csr_slice *c, macko_pair_set *set);
 
+/* Adds those of another set; *codes, unless NULL, are what its codes become. 0 where there is no room. */
+int macko_add_pairs_of(macko_pair_set *set, const macko_pair_set *more, uint8_t codes[MACKO_PAIR_LIMIT]);
+
 /* UNSUPPORTED, and why. */
 macko_status macko_too_many_pairs(macko_error *err);
 

@@ -141,10 +141,11 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
   return MACKO_OK;
 }
 
-static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+/* Where the values of a row start is known after those before. */
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   int64_t marker = m->plan.params[MACKO_PARAM_MARKER], q = 0, size = macko_type_bytes(m->value_type);
-  for (int64_t i = 0; i < m->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t before = -1;
     for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
       int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.delta_bits;
@@ -260,5 +261,12 @@ static void multiply(const macko_matrix *m, const macko_product *p)
   else MACKO_FOR_GROUPS(p, ANY)
 }
 
-const macko_layout_ops macko_paper_layout = {plan_pattern, value_slots, plan_values, encode_pattern, write_values, NULL,
-                                             NULL,         decode,      validate,    multiply};
+const macko_layout_ops macko_paper_layout = {
+  .plan_pattern = plan_pattern,
+  .value_slots = value_slots,
+  .plan_values = plan_values,
+  .encode_pattern = encode_pattern,
+  .write_values = write_values,
+  .decode = decode,
+  .validate = validate,
+  .multiply = multiply};

@@ -16,7 +16,10 @@ typedef struct {
   /* What depends on the values besides their codec; NULL where nothing does. */
   macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
   macko_status (*encode_pattern)(const macko_csr *a, macko_matrix *m, macko_error *err);
-  void (*write_values)(const macko_csr *a, const macko_matrix *m, macko_value_writer *w);
+  /* Values of slices or rows from .. to - 1; rows_of_item is how many rows of the csr such an item has, 0 where all must be
+   * written in one go. */
+  void (*write_values)(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to);
+  int rows_of_item;
   /* Whether what encode_pattern took from the values is still so for *a; NULL where it took nothing. If not, the matrix is
    * encoded anew. */
   int (*pattern_holds)(const macko_csr *a, const macko_matrix *m);

@@ -3,6 +3,7 @@
  * gap / 2^b padding entries. There is no padding, and row_ptr is CSR's. */
 #include "cost.h"
 #include "macko_row.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,11 +30,12 @@ static int64_t block_first(const macko_csr *a, int64_t block)
   return first == INT64_MAX ? 0 : first;
 }
 
-static void find_distances(const macko_csr *a, int mode, int64_t *low, int64_t *high)
+/* Of rows from .. to - 1; from begins a block. */
+static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t to, int64_t *low, int64_t *high)
 {
   int64_t block = 0;
   *low = INT64_MAX, *high = INT64_MIN;
-  for (int64_t i = 0; i < a->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t p = macko_csr_row(a, i);
     if (mode == MACKO_BASE_BLOCK && i % MACKO_BASE_ROWS == 0) block = block_first(a, i / MACKO_BASE_ROWS);
     if (p == macko_csr_row(a, i + 1)) continue;
@@ -43,9 +45,9 @@ static void find_distances(const macko_csr *a, int mode, int64_t *low, int64_t *
   }
 }
 
-static void count_gaps(const macko_csr *a, int64_t by_log[33])
+static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_log[33])
 {
-  for (int64_t i = 0; i < a->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t end = macko_csr_row(a, i + 1), p = macko_csr_row(a, i);
     if (p == end) continue;
     for (int64_t before = macko_csr_col(a, p++); p < end; p++) {
@@ -56,13 +58,48 @@ static void count_gaps(const macko_csr *a, int64_t by_log[33])
   }
 }
 
+/* Rows that are done by one part: blocks of rows with a common reference stay together. */
+static int64_t row_of_item(const macko_csr *a, int64_t item)
+{
+  return item * MACKO_BASE_ROWS < a->nrows ? item * MACKO_BASE_ROWS : a->nrows;
+}
+
+typedef struct {
+  const macko_csr *a;
+  macko_row_facts *of_parts;
+} counting;
+
+static void count_part(void *context, int part, int64_t from, int64_t to)
+{
+  const counting *c = context;
+  macko_row_facts facts = {0};
+  from = row_of_item(c->a, from), to = row_of_item(c->a, to);
+  count_gaps(c->a, from, to, facts.by_log);
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++)
+    find_distances(c->a, mode, from, to, &facts.low[mode], &facts.high[mode]);
+  c->of_parts[part] = facts;
+}
+
+static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
+{
+  for (int l = 0; l <= 32; l++) facts->by_log[l] += more->by_log[l];
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) {
+    if (more->low[mode] < facts->low[mode]) facts->low[mode] = more->low[mode];
+    if (more->high[mode] > facts->high[mode]) facts->high[mode] = more->high[mode];
+  }
+}
+
 macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err)
 {
-  (void)err;
-  *facts = (macko_row_facts){0};
-  count_gaps(csr, facts->by_log);
-  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) find_distances(csr, mode, &facts->low[mode],
-                                                                                        &facts->high[mode]);
+  const macko_csr *a = csr;
+  const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
+  int parts = macko_parts(macko_csr_nnz(a));
+  counting c = {a, calloc((size_t)parts, sizeof *c.of_parts)};
+  if (!c.of_parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the gaps of %lld rows", (long long)a->nrows);
+  macko_do_parts(&cut, parts, count_part, &c);
+  *facts = c.of_parts[0];
+  for (int part = 1; part < parts; part++) add_facts(facts, &c.of_parts[part]);
+  free(c.of_parts);
   return MACKO_OK;
 }
 
@@ -141,12 +178,13 @@ static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_
 
 /* ---- encode ---- */
 
-static void encode_bases(const macko_csr *a, const macko_matrix *m)
+/* Of rows from .. to - 1; from begins a block. */
+static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from, int64_t to)
 {
   int64_t mode = m->plan.params[MACKO_PARAM_BASE_MODE], bytes = m->plan.params[MACKO_PARAM_BASE_BYTES];
   int32_t *block_base = macko_section_data(m, "block_base");
   void *base = macko_section_data(m, "base");
-  for (int64_t i = 0; i < m->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t p = macko_csr_row(a, i), reference = mode == MACKO_BASE_DIAGONAL ? i : 0;
     if (block_base) {
       if (i % MACKO_BASE_ROWS == 0) block_base[i / MACKO_BASE_ROWS] = (int32_t)block_first(a, i / MACKO_BASE_ROWS);
@@ -164,34 +202,96 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
   else gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
+typedef struct {
+  const macko_csr *a;
+  macko_matrix *m;
+  const macko_section *row_ptr;
+  uint8_t *gaps;
+  uint32_t *long_ptr, *long_gaps;
+  int b;
+  int64_t first_row[MACKO_MOST_PARTS], long_before[MACKO_MOST_PARTS + 1]; /* long gaps of the parts before */
+} row_encoding;
+
+static inline uint32_t code_before(const macko_csr *a, int64_t q)
+{
+  return (uint32_t)(macko_csr_col(a, q) - macko_csr_col(a, q - 1) - 1);
+}
+
+static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
+{
+  row_encoding *e = context;
+  uint32_t escape = (1u << e->b) - 1;
+  int64_t count = 0;
+  from = row_of_item(e->a, from), to = row_of_item(e->a, to);
+  for (int64_t i = from; i < to; i++)
+    for (int64_t q = macko_csr_row(e->a, i) + 1; q < macko_csr_row(e->a, i + 1); q++) count += code_before(e->a, q) >= escape;
+  e->long_before[part + 1] = count;
+}
+
+/* The first entry from p on whose code is in no byte with codes before p. */
+static int64_t next_byte(int b, int64_t p)
+{
+  while (p * b % 8) p++;
+  return p;
+}
+
+/* But for the codes in a byte that the part before writes to. */
+static void encode_part(void *context, int part, int64_t from, int64_t to)
+{
+  row_encoding *e = context;
+  const macko_csr *a = e->a;
+  uint32_t escape = (1u << e->b) - 1, count = (uint32_t)e->long_before[part];
+  from = row_of_item(a, from), to = row_of_item(a, to);
+  int64_t own = next_byte(e->b, macko_csr_row(a, from));
+  e->first_row[part] = from;
+  encode_bases(a, e->m, from, to);
+  for (int64_t i = from; i < to; i++) {
+    int64_t p = macko_csr_row(a, i), end = macko_csr_row(a, i + 1);
+    if (e->row_ptr->type == MACKO_I64) ((int64_t *)e->row_ptr->data)[i + 1] = end;
+    else ((int32_t *)e->row_ptr->data)[i + 1] = (int32_t)end;
+    for (int64_t q = p + 1; q < end; q++) {
+      uint32_t code = code_before(a, q);
+      if (code >= escape) e->long_gaps[count++] = code + 1, code = escape;
+      if (q >= own) put_code(e->gaps, e->b, q, code);
+    }
+    if (e->long_ptr) e->long_ptr[i + 1] = count;
+  }
+}
+
+/* Those codes. */
+static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
+{
+  uint32_t escape = (1u << e->b) - 1;
+  int64_t own = next_byte(e->b, macko_csr_row(e->a, from));
+  for (int64_t i = from; i < to && macko_csr_row(e->a, i) < own; i++)
+    for (int64_t q = macko_csr_row(e->a, i) + 1; q < own && q < macko_csr_row(e->a, i + 1); q++) {
+      uint32_t code = code_before(e->a, q);
+      put_code(e->gaps, e->b, q, code < escape ? code : escape);
+    }
+}
+
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
+  const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
+  int parts = macko_parts(m->nnz);
   macko_status s = macko_add_pattern(m, err);
   if (s) return s;
-  int b = m->plan.delta_bits;
-  uint32_t escape = (1u << b) - 1, count = 0;
-  uint8_t *gaps = macko_section_data(m, "gaps");
-  uint32_t *long_ptr = macko_section_data(m, "long_ptr"), *long_gaps = macko_section_data(m, "long_gaps");
-  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
-  encode_bases(a, m);
-  for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t p = macko_csr_row(a, i), end = macko_csr_row(a, i + 1);
-    if (row_ptr->type == MACKO_I64) ((int64_t *)row_ptr->data)[i + 1] = end;
-    else ((int32_t *)row_ptr->data)[i + 1] = (int32_t)end;
-    for (int64_t q = p + 1; q < end; q++) {
-      uint32_t code = (uint32_t)(macko_csr_col(a, q) - macko_csr_col(a, q - 1) - 1);
-      if (code >= escape) long_gaps[count++] = code + 1, code = escape;
-      put_code(gaps, b, q, code);
-    }
-    if (long_ptr) long_ptr[i + 1] = count;
-  }
+  row_encoding e = {.a = a, .m = m, .row_ptr = macko_find_section(m, "row_ptr"), .gaps = macko_section_data(m, "gaps"),
+                    .long_ptr = macko_section_data(m, "long_ptr"), .long_gaps = macko_section_data(m, "long_gaps"),
+                    .b = m->plan.delta_bits};
+  if (e.long_ptr && parts > 1) macko_do_parts(&cut, parts, count_long_gaps, &e);
+  for (int part = 1; part < parts; part++) e.long_before[part] += e.long_before[part - 1];
+  macko_do_parts(&cut, parts, encode_part, &e);
+  for (int part = 1; part < parts; part++)
+    encode_first_codes(&e, e.first_row[part], part + 1 < parts ? e.first_row[part + 1] : m->nrows);
   return MACKO_OK;
 }
 
-static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
-  (void)a;
-  macko_write_values(w, 0, m->nnz, 0, 1);
+  int64_t p = macko_csr_row(a, from);
+  (void)m;
+  macko_write_values(w, p, macko_csr_row(a, to) - p, p, 1);
 }
 
 /* ---- decode ---- */
@@ -268,5 +368,12 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   return s;
 }
 
-const macko_layout_ops macko_row_layout = {plan_pattern, value_slots, NULL, encode_pattern, write_values, NULL,
-                                           NULL,         decode,      validate, macko_row_multiply};
+const macko_layout_ops macko_row_layout = {
+  .plan_pattern = plan_pattern,
+  .value_slots = value_slots,
+  .encode_pattern = encode_pattern,
+  .write_values = write_values,
+  .rows_of_item = 1,
+  .decode = decode,
+  .validate = validate,
+  .multiply = macko_row_multiply};

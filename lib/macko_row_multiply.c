@@ -251,5 +251,6 @@ static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t
 void macko_row_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
-  macko_share_pieces(m, p, multiply_rows, row_ptr->type, row_ptr->data, 1, m->nrows, m->nnz);
+  const macko_cut cut = {m->nrows, row_ptr->type, row_ptr->data, 1, m->nnz};
+  macko_share_product(m, p, multiply_rows, &cut);
 }

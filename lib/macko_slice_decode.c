@@ -49,7 +49,7 @@ macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
   int64_t *starts = row_ptr ? row_ptr : malloc((size_t)(m->nrows + 1) * sizeof *starts);
   if (!starts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)m->nrows);
   decode_lengths(&r, starts);
-  for (int64_t i = 0; i < m->nrows; i++) {
+  for (int64_t i = 0; (cols || values) && i < m->nrows; i++) {
     macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
     int lane = (int)(i % MACKO_SLICE_ROWS);
     int64_t p = starts[macko_slice_row(&r, i)];

@@ -128,6 +128,7 @@ void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *values = macko_find_section(m, "values");
   int stencils = m->plan.params[MACKO_PARAM_STENCILS] > 0; /* which have no values to go by */
-  macko_share_pieces(m, p, multiply_slices, MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"), MACKO_SLICE_WORDS,
-                     macko_slices_of(m->nrows), values->bytes / MACKO_VALUE_UNIT);
+  const macko_cut cut = {macko_slices_of(m->nrows), MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"),
+                         MACKO_SLICE_WORDS, values->bytes / MACKO_VALUE_UNIT};
+  macko_share_product(m, p, multiply_slices, &cut);
 }

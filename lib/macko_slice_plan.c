@@ -2,8 +2,10 @@
  * the blocks. */
 #include "cost.h"
 #include "macko_pairs.h"
+#include "threads.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { WINDOW = MACKO_SLICE_WINDOW };
@@ -57,36 +59,97 @@ static void count_slice(const macko_csr *a, const macko_csr_slice *c, macko_slic
   macko_count_slice(p, &c->s, c->lanes, lined, entries);
 }
 
+/* ---- all slices, in parts ---- */
+
+typedef struct {
+  macko_slice_facts facts;
+  macko_pair_set pairs;
+  macko_block_buffer buffer; /* for a block at a time */
+  macko_status status;
+  macko_error err;
+} part_of_slices;
+
+typedef struct {
+  const macko_csr *a;
+  int sorted, kinds;
+  macko_block_key *keys; /* of all slices */
+  part_of_slices *parts;
+  int full; /* there are too many pairs */
+} all_slices;
+
+static macko_status look_at_next(all_slices *all, part_of_slices *part, const uint16_t *order, int64_t i)
+{
+  macko_csr_slice c;
+  macko_look_at_slice(all->a, order, all->kinds, i, &c);
+  if (all->kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(all->a, &c, &part->pairs)) {
+    macko_set(&all->full);
+    return MACKO_OK;
+  }
+  if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
+    return macko_fail(&part->err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
+                      c.s.steps);
+  macko_status s = macko_fill_buffer(all->a, &c, &part->buffer, &all->keys[i], &part->err);
+  if (!s) count_slice(all->a, &c, &part->facts);
+  return s;
+}
+
+/* Items are slices or, where rows are sorted, windows. */
+static void look_at_part(void *context, int number, int64_t from, int64_t to)
+{
+  all_slices *all = context;
+  part_of_slices *part = &all->parts[number];
+  uint16_t order[WINDOW];
+  int64_t slices = macko_slices_of(all->a->nrows), per = all->sorted ? WINDOW / MACKO_SLICE_ROWS : 1;
+  for (int64_t i = from * per; i < to * per && i < slices && !part->status && !macko_is_set(&all->full); i++) {
+    if (all->sorted && i % per == 0) macko_sort_window(all->a, i * MACKO_SLICE_ROWS, order);
+    part->status = look_at_next(all, part, all->sorted ? order : NULL, i);
+  }
+}
+
+/* Blocks stored once, by their hashes. */
+static macko_status place_blocks(const all_slices *all, macko_slice_facts *p, macko_error *err)
+{
+  macko_block_set set;
+  int64_t slices = macko_slices_of(all->a->nrows);
+  int is_new;
+  macko_status s = macko_open_blocks(slices, &set, err);
+  if (s) return s;
+  for (int64_t i = 0; i < slices; i++)
+    macko_place_block(&set, all->keys[i].hash, all->keys[i].words, (int)all->keys[i].align, NULL, &is_new);
+  s = macko_count_blocks(p, &set, err);
+  macko_close_blocks(&set);
+  return s;
+}
+
+/* The first part that failed speaks for all. */
+static macko_status add_parts(all_slices *all, int parts, macko_slice_facts *p, macko_error *err)
+{
+  macko_pair_set *pairs = &all->parts[0].pairs;
+  for (int i = 0; i < parts; i++) {
+    if (all->parts[i].status) return macko_fail(err, all->parts[i].status, "%s", all->parts[i].err.text);
+    macko_add_counts(p, &all->parts[i].facts);
+    if (i && !macko_add_pairs_of(pairs, &all->parts[i].pairs, NULL)) all->full = 1;
+  }
+  p->pairs = all->full ? -1 : pairs->used;
+  for (int i = 0; i < pairs->used; i++) p->wide_pairs |= pairs->gaps[i] >> 16 != 0;
+  return all->full ? MACKO_OK : place_blocks(all, p, err);
+}
+
 macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
 {
   const macko_csr *a = csr;
-  macko_block_set set;
-  macko_csr_slice c;
-  macko_pair_set pairs = {0};
-  uint16_t order[WINDOW];
-  int is_new;
-  int64_t words, slices = macko_slices_of(a->nrows);
+  const macko_cut cut = macko_cut_rows(a, sorted ? WINDOW : MACKO_SLICE_ROWS);
+  int parts = macko_parts(macko_csr_nnz(a));
+  all_slices all = {.a = a, .sorted = sorted, .kinds = kinds, .parts = calloc((size_t)parts, sizeof *all.parts),
+                    .keys = calloc((size_t)macko_slices_of(a->nrows) + 1, sizeof *all.keys)};
+  macko_status s = MACKO_OK;
   *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
-  macko_status s = macko_open_blocks(slices, &set, err);
-  for (int64_t i = 0; !s && i < slices; i++) {
-    if (sorted && i % (WINDOW / MACKO_SLICE_ROWS) == 0) macko_sort_window(a, i * MACKO_SLICE_ROWS, order);
-    macko_look_at_slice(a, sorted ? order : NULL, kinds, i, &c);
-    if (kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(a, &c, &pairs)) {
-      p->pairs = -1;
-      break;
-    }
-    if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
-      s = macko_fail(err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
-                     c.s.steps);
-    if (!s) s = macko_fill_buffer(a, &c, &set, &words, err);
-    if (s) break;
-    macko_place_block(&set, macko_hash_words(set.buffer, words), words, macko_block_align(&c.s), NULL, &is_new);
-    count_slice(a, &c, p);
-  }
-  if (!s && p->pairs == 0) s = macko_count_blocks(p, &set, err);
-  if (p->pairs == 0) p->pairs = pairs.used;
-  for (int i = 0; i < pairs.used; i++) p->wide_pairs |= pairs.gaps[i] >> 16 != 0;
-  macko_close_blocks(&set);
+  if (!all.keys || !all.parts)
+    s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(a->nrows));
+  if (!s) macko_do_parts(&cut, parts, look_at_part, &all);
+  if (!s) s = add_parts(&all, parts, p, err);
+  for (int i = 0; all.parts && i < parts; i++) free(all.parts[i].buffer.words);
+  free(all.parts), free(all.keys);
   return s;
 }
 
@@ -110,22 +173,45 @@ static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_cost 
   return with_values(a, cost, &p);
 }
 
+enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16 };
+
+typedef struct {
+  const macko_csr *a;
+  int sorted;
+  int64_t first; /* window */
+  macko_slice_facts parts[SAMPLE_PARTS];
+} sampling;
+
+static void sample_windows(void *context, int part, int64_t from, int64_t to)
+{
+  enum { SLICES = WINDOW / MACKO_SLICE_ROWS };
+  sampling *s = context;
+  macko_slice_facts facts = {0};
+  macko_csr_slice c;
+  uint16_t order[WINDOW];
+  for (; from < to; from++) {
+    int64_t w = s->first + from * SAMPLE_EVERY;
+    if (s->sorted) macko_sort_window(s->a, w * WINDOW, order);
+    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < s->a->nrows; i++) {
+      macko_look_at_slice(s->a, s->sorted ? order : NULL, s->sorted ? 0 : MACKO_STENCILS, i, &c);
+      count_slice(s->a, &c, &facts);
+      for (int l = 0; l < c.lanes && c.s.stencil; l++) facts.streamed += c.length[l]; /* those of stencils too */
+    }
+  }
+  s->parts[part] = facts;
+}
+
 /* Slots of a few windows of rows without their blocks: every 16th window, or the one in the middle. */
 static void sample(const macko_csr *a, int sorted, macko_slice_facts *p)
 {
-  enum { EVERY = 16, SLICES = WINDOW / MACKO_SLICE_ROWS };
-  macko_csr_slice c;
-  uint16_t order[WINDOW];
   int64_t windows = (a->nrows + WINDOW - 1) / WINDOW;
+  sampling s = {.a = a, .sorted = sorted, .first = windows > SAMPLE_EVERY / 2 ? SAMPLE_EVERY / 2 : windows / 2};
+  const macko_cut cut = {.n = (windows - s.first + SAMPLE_EVERY - 1) / SAMPLE_EVERY};
+  int parts = macko_parts(macko_csr_nnz(a) / SAMPLE_EVERY);
+  if (parts > SAMPLE_PARTS) parts = SAMPLE_PARTS;
+  macko_do_parts(&cut, parts, sample_windows, &s);
   memset(p, 0, sizeof *p);
-  for (int64_t w = windows > EVERY / 2 ? EVERY / 2 : windows / 2; w < windows; w += EVERY) {
-    if (sorted) macko_sort_window(a, w * WINDOW, order);
-    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < a->nrows; i++) {
-      macko_look_at_slice(a, sorted ? order : NULL, sorted ? 0 : MACKO_STENCILS, i, &c);
-      count_slice(a, &c, p);
-      for (int l = 0; l < c.lanes && c.s.stencil; l++) p->streamed += c.length[l]; /* those of stencils too */
-    }
-  }
+  for (int i = 0; i < parts; i++) macko_add_counts(p, &s.parts[i]);
 }
 
 int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2])

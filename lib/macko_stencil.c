@@ -3,6 +3,7 @@
  * (arXiv 2511.13061). */
 #include "differences.h"
 #include "macko_slice.h"
+#include "threads.h"
 
 #include <string.h>
 
@@ -102,21 +103,36 @@ static inline __attribute__((always_inline)) int slice_holds(const macko_csr *a,
   return apart == 0;
 }
 
-int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+  int differ;
+} stencil_check;
+
+static void check_slices(void *context, int part, int64_t from, int64_t to)
 {
-  slice_reader r = macko_open_slices(m);
+  stencil_check *c = context;
+  slice_reader r = macko_open_slices(c->m);
   macko_stencil_step steps[MACKO_STENCIL_MAX_STEPS];
-  for (int64_t i = 0; m->plan.params[MACKO_PARAM_STENCILS] && i < macko_slices_of(m->nrows); i++) {
+  (void)part;
+  for (int64_t i = from; i < to && !macko_is_set(&c->differ); i++) {
     macko_slice s = macko_slice_at(r.headers, i);
     int lanes = macko_slice_lanes(&r, i);
-    int64_t p = macko_csr_row(a, i * MACKO_SLICE_ROWS);
+    int64_t p = macko_csr_row(c->a, i * MACKO_SLICE_ROWS);
     if (!s.stencil) continue;
     memcpy(steps, r.blocks + s.block, s.steps * sizeof *steps);
-    if (a->value_type == MACKO_F64 ? !slice_holds(a, MACKO_F64, &s, steps, lanes, p)
-                                   : !slice_holds(a, a->value_type, &s, steps, lanes, p))
-      return 0;
+    if (c->a->value_type == MACKO_F64 ? !slice_holds(c->a, MACKO_F64, &s, steps, lanes, p)
+                                      : !slice_holds(c->a, c->a->value_type, &s, steps, lanes, p))
+      macko_set(&c->differ);
   }
-  return 1;
+}
+
+int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
+{
+  const macko_cut cut = macko_cut_rows(a, MACKO_SLICE_ROWS);
+  stencil_check c = {a, m, 0};
+  if (m->plan.params[MACKO_PARAM_STENCILS]) macko_do_parts(&cut, macko_parts(m->nnz), check_slices, &c);
+  return !c.differ;
 }
 
 macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)

@@ -2,6 +2,7 @@
 #include "differences.h"
 #include "format.h"
 #include "half.h"
+#include "threads.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,21 +22,44 @@ macko_status macko_check_types(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
+/* What was found in each part: the first row or entry that is wrong, -1 where none is, and how often columns fall. */
+typedef struct {
+  const macko_csr *c;
+  int64_t bad[MACKO_MOST_PARTS], falls[MACKO_MOST_PARTS], expected[MACKO_MOST_PARTS];
+} checking;
+
+static int64_t first_bad(const checking *k, int parts)
+{
+  int part = 0;
+  while (part < parts - 1 && k->bad[part] < 0) part++;
+  return k->bad[part];
+}
+
+static void check_rows(void *context, int part, int64_t from, int64_t past)
+{
+  checking *k = context;
+  int64_t i = from, start = macko_csr_row(k->c, from), end;
+  for (; i < past; i++, start = end)
+    if ((end = macko_csr_row(k->c, i + 1)) < start) break;
+  k->bad[part] = i < past ? i : -1;
+}
+
 static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
 {
   int64_t start = macko_csr_row(c, 0);
-  int base = c->index_base;
+  const macko_cut rows = {.n = c->nrows};
+  checking k = {.c = c};
+  int base = c->index_base, parts = macko_parts(c->nrows);
   if (start)
     return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[%d] is %lld and must be %d", base, (long long)start + base, base);
-  for (int64_t i = 0; i < c->nrows; i++) {
-    int64_t end = macko_csr_row(c, i + 1);
-    if (end < start)
-      return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld", (long long)start + base,
-                        (long long)end + base, (long long)i + base);
-    start = end;
-  }
-  if (start && (!c->cols || !c->values))
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)start);
+  macko_do_parts(&rows, parts, check_rows, &k);
+  int64_t row = first_bad(&k, parts), nnz = macko_csr_nnz(c);
+  if (row >= 0)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld",
+                      (long long)macko_csr_row(c, row) + base, (long long)macko_csr_row(c, row + 1) + base,
+                      (long long)row + base);
+  if (nnz && (!c->cols || !c->values))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)nnz);
   return MACKO_OK;
 }
 
@@ -83,31 +107,57 @@ static int is_outside(const macko_csr *c, int64_t p)
   return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
 }
 
-/* The first entry whose column is outside 0 .. ncols - 1, or -1; *sorted says whether columns rise strictly within each row: then
- * they fall only where rows begin. */
-static int64_t scan_columns(const macko_csr *c, int *sorted)
+/* The first row, but not row 0, that begins at entry p or later. */
+static int64_t row_after(const macko_csr *c, int64_t p)
+{
+  int64_t low = 1, high = c->nrows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (macko_csr_row(c, middle) < p) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* The first entry of first .. last - 1 whose column is outside 0 .. ncols - 1, or -1; else *falls is how often columns fall, and
+ * *expected how often they do where rows begin. */
+static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int64_t *falls, int64_t *expected)
 {
   enum { BLOCK = 4096 };
-  int64_t nnz = macko_csr_nnz(c), falls = 0, expected = 0, row = 1, low = c->index_base, high = low + c->ncols - 1;
+  int64_t row = row_after(c, first), low = c->index_base, high = low + c->ncols - 1;
   int narrow = c->row_ptr_type == MACKO_I32 && c->col_type == MACKO_I32;
-  for (int64_t from = 0; from < nnz; from += BLOCK) {
-    int64_t past = nnz - from < BLOCK ? nnz : from + BLOCK;
+  *falls = *expected = 0;
+  for (int64_t from = first; from < last; from += BLOCK) {
+    int64_t past = last - from < BLOCK ? last : from + BLOCK;
     int found = c->col_type == MACKO_I64
-                    ? scan_wide_block(c->cols, from, past, low, high, &falls)
-                    : scan_block(c->cols, from, past, (int32_t)low, high < INT32_MAX ? (int32_t)high : INT32_MAX, &falls);
+                    ? scan_wide_block(c->cols, from, past, low, high, falls)
+                    : scan_block(c->cols, from, past, (int32_t)low, high < INT32_MAX ? (int32_t)high : INT32_MAX, falls);
     for (int64_t p = from; found && p < past; p++)
       if (is_outside(c, p)) return p;
-    expected += narrow ? falls_between_rows(c, MACKO_I32, MACKO_I32, past, &row)
-                       : falls_between_rows(c, c->row_ptr_type, c->col_type, past, &row);
+    *expected += narrow ? falls_between_rows(c, MACKO_I32, MACKO_I32, past, &row)
+                        : falls_between_rows(c, c->row_ptr_type, c->col_type, past, &row);
   }
-  *sorted = falls == expected;
   return -1;
 }
 
+static void check_entries(void *context, int part, int64_t from, int64_t past)
+{
+  checking *k = context;
+  int64_t falls, expected; /* close together in k->falls and k->expected, which threads would take from each other */
+  k->bad[part] = scan_columns(k->c, from, past, &falls, &expected);
+  k->falls[part] = falls, k->expected[part] = expected;
+}
+
+/* *sorted says whether columns rise strictly within each row: then they fall only where rows begin. */
 static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
 {
-  int64_t bad = scan_columns(c, sorted), row = 0;
-  int base = c->index_base;
+  const macko_cut entries = {.n = macko_csr_nnz(c)};
+  checking k = {.c = c};
+  int base = c->index_base, parts = macko_parts(entries.n);
+  macko_do_parts(&entries, parts, check_entries, &k);
+  int64_t bad = first_bad(&k, parts), row = 0, falls = 0, expected = 0;
+  for (int part = 0; part < parts; part++) falls += k.falls[part], expected += k.expected[part];
+  *sorted = falls == expected;
   if (bad < 0) return MACKO_OK;
   while (macko_csr_row(c, row + 1) <= bad) row++;
   return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside %d..%lld",

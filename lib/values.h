@@ -5,6 +5,7 @@
 #include "convert.h"
 #include "facts.h"
 #include "rows.h"
+#include "threads.h"
 
 enum { MACKO_DICT_LIMIT = 65536 };
 
@@ -39,6 +40,7 @@ typedef struct {
   void *table; /* section dict, filled as distinct patterns appear */
   int64_t table_used;
   uint32_t *hash;
+  const uint32_t *recode; /* not NULL: codes in the stream are replaced by those, and nothing else is written */
 } macko_value_writer;
 
 /* stream and table are the data of zeroed sections of the codec's types; of *a only types and values are read, and w->values may
@@ -49,6 +51,13 @@ void macko_close_writer(macko_value_writer *w);
 
 /* Entries p, p + 1, ... of the csr into slots slot, slot + stride, ...: count of them. */
 void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride);
+
+/* Calls macko_write_values for the entries of items from .. to - 1. */
+typedef void (*macko_value_walk)(const void *context, macko_value_writer *w, int64_t from, int64_t to);
+
+/* All items of the cut, which have so many entries, in parts; the stream and its table are those of one part. */
+void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t entries, macko_value_walk walk,
+                          const void *context);
 
 /* What a multiply reads: the stream, and the table of a dictionary. */
 typedef struct {
