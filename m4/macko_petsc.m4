@@ -42,6 +42,8 @@ AS_IF([test x$with_petsc = xno], [petsc_note="no: as asked for"],
     have_petsc=yes
     petsc_query="env PKG_CONFIG_PATH=$petsc_path $PKG_CONFIG"
     PETSC_CFLAGS="`$petsc_query --cflags $petsc_pc` $MPI_CFLAGS"
+    # For our users, without what Debian's PETSc was compiled with (-D_FORTIFY_SOURCE warns where nothing is optimized).
+    petsc_includes="`$petsc_query --cflags-only-I $petsc_pc` $MPI_CFLAGS"
     # PETSc's own headers are not ours to keep free of warnings.
     PETSC_CFLAGS=`echo " $PETSC_CFLAGS" | sed 's, -I, -isystem ,g'`
     PETSC_LIBS="`$petsc_query --libs $petsc_pc` $MPI_LIBS"
@@ -84,7 +86,7 @@ AS_IF([test x$with_slepc = xno], [slepc_note="no: as asked for"],
 AS_IF([test x$have_slepc = xno], [
   AS_CASE([$with_slepc], [no|auto], [], [AC_MSG_ERROR([--with-slepc=$with_slepc: $slepc_note])])])
 AC_SUBST([PETSC_CFLAGS]) AC_SUBST([PETSC_LIBS]) AC_SUBST([SLEPC_CFLAGS]) AC_SUBST([SLEPC_LIBS])
-AC_SUBST([MPI_CFLAGS]) AC_SUBST([MPI_LIBS]) AC_SUBST([petsc_libdir])
+AC_SUBST([MPI_CFLAGS]) AC_SUBST([MPI_LIBS]) AC_SUBST([petsc_libdir]) AC_SUBST([petsc_includes])
 AM_CONDITIONAL([HAVE_PETSC], [test x$have_petsc = xyes])
 AM_CONDITIONAL([HAVE_SLEPC], [test x$have_slepc = xyes])
 ])

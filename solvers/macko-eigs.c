@@ -145,6 +145,6 @@ static PetscErrorCode Run(const char *path, int *status)
 
 int main(int argc, char **argv)
 {
-  static const Program program = {"macko-eigs", help, Run};
+  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", Run};
   return ProgramMain(&program, argc, argv);
 }

@@ -225,6 +225,6 @@ static PetscErrorCode Run(const char *path, int *status)
 
 int main(int argc, char **argv)
 {
-  static const Program program = {"macko-solve", help, Run};
+  static const Program program = {"macko-solve", help, "-rhs FILE names a right-hand side", Run};
   return ProgramMain(&program, argc, argv);
 }

@@ -148,7 +148,8 @@ int ProgramMain(const Program *program, int argc, char **argv)
     if (Asked(argc, argv, help)) return Print(program->name, program->help);
     if (count == 0)
       fprintf(stderr, "%s: no matrix: name the file before the options; %s -help tells more\n", program->name, program->name);
-    else fprintf(stderr, "%s: %d matrices (the first is '%s'): one is solved at a time\n", program->name, count, matrix);
+    else
+      fprintf(stderr, "%s: %d matrices (the first is '%s'): one at a time; %s\n", program->name, count, matrix, program->second);
     return status;
   }
   sigaction(SIGPIPE, NULL, &closed_pipe);

@@ -12,6 +12,7 @@ enum { STATUS_FINE = 0, STATUS_BAD_INPUT = 1, STATUS_NOT_CONVERGED = 2 };
 
 typedef struct {
   const char *name, *help;
+  const char *second; /* what to say to someone who names two files */
   PetscErrorCode (*run)(const char *matrix, int *status);
 } Program;
 

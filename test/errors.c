@@ -75,6 +75,13 @@ START_TEST(bad_products_change_nothing)
   ck_assert_int_eq(macko_multiply(m, (macko_op)5, MACKO_F64, 1, 1, x, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, NULL, 8, 0, y, 8, &err), MACKO_INVALID_ARGUMENT);
   ck_assert(y[0] == 5);
+  double both[12] = {0};
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, both, 8, 0, both, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "x and y overlap: a product cannot be made in place");
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_T, MACKO_F64, 1, 1, both, 8, 0, both + 4, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, both + 4, 8, 0, both, 8, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F32, 1, 1, both + 4, 8, 0, both, 8, &err), MACKO_OK); /* side by side */
+  ck_assert_int_eq(macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 0, both, 8, 1, both, 8, &err), MACKO_OK); /* x is not read */
   macko_destroy(&m);
 }
 END_TEST

@@ -16,7 +16,8 @@ fi
 if [ -x "$bindir/macko-solve" ] && [ -z "$PKG_CONFIG_SYSROOT_DIR" ]; then # which would stand before PETSc's folders too
   export PKG_CONFIG_PATH="$pkgconfigdir:$PKG_CONFIG_PATH" OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
   # shellcheck disable=SC2046
-  mpicc "$src/examples/gmres.c" $(pkg-config --cflags --libs macko-petsc) -o gmres || exit 1
+  mpicc "$src/examples/gmres.c" $(pkg-config --cflags --libs macko-petsc) -o gmres 2>log || { cat log; exit 1; }
+  [ ! -s log ] || { cat log; echo "compiling with pkg-config macko-petsc warns"; exit 1; }
   LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH ./gmres "$src/examples/tridiagonal.mtx" -ksp_gmres_restart 50 >log 2>&1 || { cat log; exit 1; }
   [ -e "$(pkg-config --variable=plugin macko-petsc)" ] || { echo "pkg-config names no plugin that is there"; exit 1; }
 fi
