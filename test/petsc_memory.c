@@ -82,7 +82,7 @@ START_TEST(every_allocation_may_fail)
   int            reached;
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &again));
   for (long n = 0;; n++) {
-    OK(PetscPushErrorHandler(PetscIgnoreErrorHandler, NULL));
+    OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     PetscErrorCode outside = run_once(_i, n, &A, &P, &reached, &error);
     OK(PetscPopErrorHandler());
     ck_assert_msg(!outside, "%s, allocation %ld fails: error %d outside", name, n, (int)outside);
