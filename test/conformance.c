@@ -98,7 +98,7 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   ck_assert_ptr_null(m);
 }
 
-enum { KINDS = INT32_MAX < 1000 ? 3 : TEST_KINDS }; /* fewer where the library is compiled for its limits */
+enum { KINDS = INT32_MAX < 1000 ? 3 : TEST_COMBINATIONS }; /* fewer where the library is compiled for its limits */
 
 START_TEST(formats_agree_with_csr)
 {
