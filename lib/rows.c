@@ -10,7 +10,7 @@ macko_rows macko_rows_of(const macko_csr *whole)
   return (macko_rows){.nrows = whole->nrows, .ncols = whole->ncols, .value_type = whole->value_type, .whole = whole};
 }
 
-void macko_close_rows(macko_rows *r)
+static void close_rows(macko_rows *r)
 {
   free(r->owned);
   r->owned = NULL;
@@ -40,7 +40,7 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
     piece->row_ptr = (const char *)r->whole->row_ptr + first * macko_type_bytes(r->whole->row_ptr_type);
     return MACKO_OK;
   }
-  macko_close_rows(r);
+  close_rows(r);
   if (err) *err = (macko_error){.text = "the source gave no reason"};
   macko_status s = r->source->rows(r->source->context, first, count, &given, err);
   if (s) {
@@ -153,6 +153,6 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
   s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix,
                                                                                                          err);
-  macko_close_rows(&r);
+  close_rows(&r);
   return s;
 }

@@ -13,7 +13,6 @@ typedef struct macko_rows {
 } macko_rows;
 
 macko_rows macko_rows_of(const macko_csr *whole);
-void macko_close_rows(macko_rows *r);
 
 /* Rows a pass should ask for at a time. */
 int64_t macko_rows_step(const macko_rows *r);

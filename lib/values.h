@@ -73,23 +73,6 @@ static inline __attribute__((always_inline)) double macko_value_at(macko_type st
   return macko_float_at(stored, v->stream, slot);
 }
 
-/* Runs body(stored, table_type) with both as constants. */
-#define MACKO_FOR_STORED(stored_type, value_type, body) \
-  switch (stored_type) { \
-  case MACKO_F64: body(MACKO_F64, MACKO_F64); break; \
-  case MACKO_F32: body(MACKO_F32, MACKO_F32); break; \
-  case MACKO_F16: body(MACKO_F16, MACKO_F16); break; \
-  case MACKO_BF16: body(MACKO_BF16, MACKO_BF16); break; \
-  case MACKO_I8: body(MACKO_I8, MACKO_I8); break; \
-  case MACKO_U8: \
-    if (value_type == MACKO_F64) { body(MACKO_U8, MACKO_F64); } \
-    else { body(MACKO_U8, value_type); } \
-    break; \
-  default: \
-    if (value_type == MACKO_F64) { body(MACKO_U16, MACKO_F64); } \
-    else { body(MACKO_U16, value_type); } \
-  }
-
 /* Slots slot, slot + stride, ... back as entries p, p + 1, ... of the matrix's own value type, bit for bit where not lossy. */
 void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
                        int64_t count, void *values, int64_t p);

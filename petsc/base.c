@@ -76,6 +76,24 @@ static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else if (reuse == MAT_REUSE_MATRIX) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoEndHashing(Mat A)
+{
+  PetscFunctionBegin;
+  if (MackoHashActive(A)) {
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoTakeOver(Mat A)
 {
   Mat_Macko *m;

@@ -72,6 +72,13 @@ PETSC_INTERN PetscErrorCode MackoSaveBase(Mat A, MackoBase *base);
 /* In all that both types replace A does as AIJ does again, and nothing of ours is left to it. */
 PETSC_INTERN PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base);
 
+/* What a conversion starts with: *B, unless it is A itself, becomes a copy of A, still of A's type, or, with MAT_REUSE_MATRIX,
+   takes A's entries, and is done. */
+PETSC_INTERN PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B);
+
+/* A, an AIJ that may still collect its entries in a hash, no longer does: the end of that would put AIJ's functions over ours. */
+PETSC_INTERN PetscErrorCode MackoEndHashing(Mat A);
+
 /* In what both types do alike (viewing, options, stored values, where vectors live) A, which is an AIJ, does as ours. */
 PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A);
 

@@ -177,11 +177,8 @@ static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReus
 
   PetscFunctionBegin;
   (void)type;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoRestoreBase(B, &MackoMPIBase));
   B->ops->assemblyend = MackoMPIBase.assemblyend;
   PetscCall(ComposeNothing(B));
@@ -203,15 +200,9 @@ static PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReus
 
   PetscFunctionBegin;
   (void)type;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (MackoHashActive(B)) { /* the end of hashing would put AIJ's functions back over ours */
-    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  }
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoEndHashing(B));
   if (!MackoMPIBase.mult) PetscCall(MackoSaveBase(B, &MackoMPIBase)); /* fresh, or assembled */
   B->ops->mult             = MatMult_MPIAIJMacko;
   B->ops->multadd          = MatMultAdd_MPIAIJMacko;

@@ -220,11 +220,8 @@ static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReus
 
   PetscFunctionBegin;
   (void)type;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoRestoreBase(B, &MackoSeqBase));
   B->ops->getdiagonal = MackoSeqBase.getdiagonal;
   PetscCall(ComposeNothing(B));
@@ -262,15 +259,9 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   PetscFunctionBegin;
   (void)type;
   PetscCall(FindBase(A));
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
-  else if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(MatCopy(A, B, SAME_NONZERO_PATTERN));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (MackoHashActive(B)) { /* the end of hashing would put AIJ's functions back over ours */
-    PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
-    PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
-  }
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoEndHashing(B));
   B->ops->mult             = MatMult_SeqAIJMacko;
   B->ops->multadd          = MatMultAdd_SeqAIJMacko;
   B->ops->multtranspose    = MatMultTranspose_SeqAIJMacko;

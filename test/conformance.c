@@ -99,7 +99,7 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
 }
 
 #ifndef KINDS /* fewer where the library is compiled for its limits or for another processor */
-#define KINDS TEST_KINDS
+#define KINDS TEST_COMBINATIONS
 #endif
 
 START_TEST(formats_agree_with_csr)

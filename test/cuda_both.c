@@ -102,7 +102,8 @@ static void multiply(const macko_device_matrix *d, int64_t nrows, int64_t ncols,
   cudaFree(on_device), free(x);
 }
 
-void compare_products(const macko_matrix *m, const macko_device_matrix *d, const char *what)
+/* What kernels prepare beside the sections must be there too. */
+static void compare_products(const macko_matrix *m, const macko_device_matrix *d, const char *what)
 {
   macko_info info;
   macko_device_matrix *uploaded = NULL;

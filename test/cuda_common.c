@@ -1,3 +1,4 @@
+/* Of every suite of the GPU library: cases by name, and a main program that skips without a GPU. */
 #include "cuda_common.h"
 #include "macko_cuda.h"
 

@@ -199,7 +199,7 @@ static Suite *conformance_suite(void)
 {
   Suite *suite = suite_create("cuda_conformance");
   TCase *all = add_case(suite, "all", 0);
-  tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * TEST_KINDS);
+  tcase_add_loop_test(all, formats_agree_with_csr, 0, TEST_PATTERNS * TEST_COMBINATIONS);
   tcase_add_loop_test(all, refresh_takes_new_values, 0, TEST_PATTERNS);
   add_large_cases(suite);
   for (int part = 0; part < FEW; part++) /* one matrix each, because a checker takes long */

@@ -264,7 +264,7 @@ static Suite *encode_suite(void)
 {
   Suite *suite = suite_create("cuda_encode");
   TCase *all = add_case(suite, "all", 0), *dtans = add_case(suite, "dtans", 0);
-  tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * TEST_KINDS);
+  tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * TEST_COMBINATIONS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
   tcase_add_test(all, more_pairs_than_codes);
   tcase_add_loop_test(all, few_rows_too, 0, 6);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const test_kind test_kinds[TEST_KINDS] = {
+const test_kind test_kinds[TEST_COMBINATIONS] = {
   {0, MACKO_F64}, {1, MACKO_F64}, {2, MACKO_F64}, {3, MACKO_F64}, {0, MACKO_F32}, {2, MACKO_F32}, {3, MACKO_F32},
   {0, MACKO_F16}, {2, MACKO_F16}, {0, MACKO_BF16}, {2, MACKO_BF16}, {4, MACKO_F64}, {4, MACKO_F32}, {4, MACKO_BF16}};
 

@@ -20,13 +20,13 @@ test_matrix test_make(int pattern, int values, macko_type type);
 void test_free(test_matrix *a);
 macko_csr test_view(const test_matrix *a);
 
-/* The kinds of values, each with types in which codecs make something else of them. */
+/* Kinds of values with the types in which codecs make something else of them. */
 typedef struct {
   int values;
   macko_type type;
 } test_kind;
-enum { TEST_KINDS = 14 };
-extern const test_kind test_kinds[TEST_KINDS];
+enum { TEST_COMBINATIONS = 14 };
+extern const test_kind test_kinds[TEST_COMBINATIONS];
 
 /* Gap widths in bits, 0 for one that is chosen. */
 enum { TEST_WIDTHS = 6 };

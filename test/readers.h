@@ -25,7 +25,6 @@ const char *test_write(const char *name, const void *bytes, size_t size);
 /* The path of a file of that name in that folder. */
 const char *test_path(const char *name);
 
-
 /* Indices in range, columns rising in every row. */
 void test_check_csr(const macko_csr *csr);
 

@@ -1,3 +1,4 @@
+/* Of the suites of readers: a folder for their files, and what is looked up in a matrix that was read. */
 #include "readers.h"
 
 #include <check.h>
