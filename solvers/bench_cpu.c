@@ -14,7 +14,7 @@
 #include <omp.h>
 #endif
 
-enum { METHODS = 32, PREPARATIONS = 3 };
+enum { METHODS = 32, PREPARATIONS = 9 };
 static const double shortest_sample = 1e-3; /* seconds; faster multiplies are timed several at a time */
 
 static clockid_t chosen_clock = CLOCK_MONOTONIC;
@@ -120,14 +120,15 @@ static macko_type vector_type(const macko_csr *a)
   return a->value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
 }
 
-/* Medians of a few, because each is long. */
+/* Medians of a few, because each is long; the first ones may be given memory that nobody had before, which takes longer. */
 static macko_status time_preparation(const macko_csr *a, const macko_options *options, ours *o, bench_method *m, macko_error *err)
 {
-  double plan[PREPARATIONS], encode[PREPARATIONS], refresh[PREPARATIONS];
+  double plan[PREPARATIONS], encode[PREPARATIONS], refresh[PREPARATIONS], start = bench_now(), enough = start + 1;
   macko_info info;
   macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < PREPARATIONS; i++) {
-    double start = bench_now();
+  int n = 0;
+  for (int i = 0; !s && i < PREPARATIONS && (i < 3 || start < enough); i++, n++) {
+    start = bench_now();
     s = macko_predict(a, options, &info, err);
     plan[i] = bench_now() - start;
     macko_destroy(&o->matrix);
@@ -139,8 +140,7 @@ static macko_status time_preparation(const macko_csr *a, const macko_options *op
     refresh[i] = bench_now() - start;
   }
   if (s) return s;
-  m->plan = bench_median(plan, PREPARATIONS), m->encode = bench_median(encode, PREPARATIONS);
-  m->refresh = bench_median(refresh, PREPARATIONS);
+  m->plan = bench_median(plan, n), m->encode = bench_median(encode, n), m->refresh = bench_median(refresh, n);
   return MACKO_OK;
 }
 
