@@ -2,6 +2,7 @@
  * has what its layouts share, which have files of their own. */
 #include "macko_parts.h"
 #include "product.h"
+#include "threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -19,7 +19,7 @@ enum { MACKO_MOST_PARTS = 256 }; /* so that what is a number for each fits on th
 
 /* Where n items are cut: starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to
  * them. Without starts items are alike. */
-typedef struct {
+typedef struct macko_cut {
   int64_t n;
   macko_type type;
   const void *starts;

@@ -1,4 +1,5 @@
 /* Value codecs raw, narrow, dict and the lossy float types: choice, writing and reading back. */
+#include "threads.h"
 #include "values.h"
 
 #include <stdio.h>

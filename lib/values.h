@@ -5,7 +5,8 @@
 #include "convert.h"
 #include "facts.h"
 #include "rows.h"
-#include "threads.h"
+
+struct macko_cut; /* threads.h, which device code cannot include */
 
 enum { MACKO_DICT_LIMIT = 65536 };
 
@@ -56,7 +57,7 @@ void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t
 typedef void (*macko_value_walk)(const void *context, macko_value_writer *w, int64_t from, int64_t to);
 
 /* All items of the cut, which have so many entries, in parts; the stream and its table are those of one part. */
-void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t entries, macko_value_walk walk,
+void macko_write_in_parts(macko_value_writer *w, const struct macko_cut *cut, int64_t entries, macko_value_walk walk,
                           const void *context);
 
 /* What a multiply reads: the stream, and the table of a dictionary. */
