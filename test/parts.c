@@ -1,9 +1,9 @@
 /* A matrix encoded, refreshed or refused in several parts is, byte for byte and word for word, what one part makes of it. Built
  * with -fsanitize=thread it also shows that parts do not touch what others write. */
 #include "matrices.h"
+#include "suite.h"
 #include "threads.h"
 
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,9 +236,5 @@ int main(void)
   tcase_add_test(c, first_fault_is_named);
   tcase_add_loop_test(c, codes_are_numbered_from_the_first_row, 0, 2);
   suite_add_tcase(s, c);
-  SRunner *r = srunner_create(s);
-  srunner_run_all(r, CK_ENV);
-  int failed = srunner_ntests_failed(r);
-  srunner_free(r);
-  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+  return test_run(s);
 }
