@@ -6,11 +6,14 @@
 /* Nonzeros from which on there are blocks enough for every multiprocessor. */
 enum { LARGE = 3000000 };
 
-/* Entries of a block. Where whole blocks would be too few to fill a GPU, smaller ones, so that about nine run on each of 120
- * multiprocessors; but no row should have to be cut because of that. Measured from 5 thousand to 100 million nonzeros. */
+/* Blocks that run at once: nine on each of 120 multiprocessors. */
+enum { RUNNING = 9 * 120 };
+
+/* Entries of a block. Where whole blocks would be too few to fill a GPU, smaller ones, so that about all of them run at once; but
+ * no row should have to be cut because of that. Measured from 5 thousand to 100 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
-  int64_t longest = 0, entries = m->nnz / (9 * 120), most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);
     if (length > longest) longest = length;
@@ -28,11 +31,12 @@ static int16_t log_lanes_for(int64_t rows)
   return (int16_t)log;
 }
 
-/* Entries of a row that a block of threads takes as a whole, or as a piece: a few times as many as of several rows where there are
- * blocks enough, because who adds up pieces empties its first-level cache. */
+/* Entries of a row that a block of threads takes as a whole, or as a piece: up to six times as many as of several rows, because
+ * who adds up pieces empties its first-level cache; but no piece should take longer than the other blocks one after the other. */
 static int64_t piece_for(const macko_matrix *m, int64_t limit)
 {
-  return m->nnz < LARGE ? limit : 6 * limit;
+  int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_ENTRIES);
+  return limit * (rounds < 1 ? 1 : rounds > 6 ? 6 : rounds);
 }
 
 /* Entries begin .. end - 1 are row i, which is too long for one block. */

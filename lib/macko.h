@@ -101,7 +101,7 @@ typedef struct {
 typedef struct {
   macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer; by time on a CPU format dtans is left out */
   macko_layout layout; /* default MACKO_LAYOUT_AUTO */
-  int delta_bits;      /* bits a column gap: 0 = chosen by exact count (default), else 1, 2, 4, 8 or 16; layouts row and paper */
+  int delta_bits;      /* bits a column gap: 0 = chosen by exact counts (default), else 1, 2, 4, 8 or 16; layouts row and paper */
   macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
   macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
   macko_prefer prefer; /* what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME */

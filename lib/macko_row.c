@@ -138,10 +138,19 @@ static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
   return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
 }
 
+/* What widths are compared by: bytes, or the time that they and the look-up of long gaps take. */
+static double width_cost(const macko_facts *f, const macko_options *options, int b, int64_t escapes)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  double bytes = (double)gap_cost(f, b, escapes);
+  return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + (double)escapes * cost->row_escape;
+}
+
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
   int64_t escapes[WIDTHS], nnz = f->nnz;
+  double least = 0;
   macko_row_facts facts;
   int best = -1;
   macko_status s = f->rows(f->context, &facts, err);
@@ -149,7 +158,8 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   count_escapes(&facts, escapes);
   for (int w = 0; w < WIDTHS; w++) {
     if ((options->delta_bits && options->delta_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
-    if (best < 0 || gap_cost(f, widths[w], escapes[w]) < gap_cost(f, widths[best], escapes[best])) best = w;
+    double cost = width_cost(f, options, widths[w], escapes[w]);
+    if (best < 0 || cost < least) best = w, least = cost;
   }
   if (best < 0)
     return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
@@ -163,7 +173,7 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
-               (double)nnz * macko_row_cost(options, a->value_type);
+               (double)escapes[best] * cost->row_escape + (double)nnz * macko_row_cost(options, a->value_type);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
            options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
