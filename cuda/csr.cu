@@ -81,15 +81,6 @@ static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const 
   }
 }
 
-/* Counts one more, after what the thread has written is seen by all. Unlike __threadfence this leaves the first-level cache alone,
- * which would lose the elements of x that it holds. */
-static __device__ __forceinline__ unsigned count_release(unsigned *count)
-{
-  unsigned before;
-  asm volatile("atom.add.release.gpu.u32 %0, [%1], 1;" : "=r"(before) : "l"(count) : "memory");
-  return before;
-}
-
 /* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],

@@ -40,9 +40,9 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
                                                                            "no memory for a device matrix");
     d->own = own;
     /* New values leave the rows as they are. */
-    macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? MACKO_OK : macko_rows_prepare(&own->rows, host, stream, err);
+    macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? MACKO_OK : macko_rows_prepare(d, &own->rows, host, stream, err);
     if (s) return s;
-    d->own_bytes = own->rows.bytes;
+    d->own_bytes = own->rows.bytes + own->rows.near.bytes;
   }
   return prepare_table(d, host, stream, err);
 }

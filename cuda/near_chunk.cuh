@@ -3,9 +3,9 @@
 #ifndef MACKO_NEAR_CHUNK_CUH
 #define MACKO_NEAR_CHUNK_CUH
 
-#include "row_share.cuh"
+#include "near_units.cuh"
 
-enum { CHUNK = 512, PART = 256, PARTS = 2, ENTRIES = 8, WINDOW = 64 };
+enum { PART = 256, PARTS = 2, ENTRIES = 8, WINDOW = 64 };
 
 /* ---- loading ---- */
 
@@ -103,12 +103,21 @@ template <int BITS> struct near_codes {
   __device__ __forceinline__ void spread(const uint32_t loaded[BITS / 4])
   {
     if constexpr (BITS == 4) {
-      uint32_t w = loaded[0], low = w & 0x0f0f0f0f, high = w >> 4 & 0x0f0f0f0f, pairs = w & w >> 1;
+      uint32_t low = loaded[0] & 0x0f0f0f0f, high = loaded[0] >> 4 & 0x0f0f0f0f;
       words[0] = __byte_perm(low, high, 0x5140), words[1] = __byte_perm(low, high, 0x7362);
+    } else
+      words[0] = loaded[0], words[1] = loaded[1];
+  }
+
+  /* Only where a matrix has long gaps: it costs as much as a third of everything else. */
+  __device__ __forceinline__ void mark(const uint32_t loaded[BITS / 4])
+  {
+    if constexpr (BITS == 4) {
+      uint32_t pairs = loaded[0] & loaded[0] >> 1;
       marks = pairs & pairs >> 2 & 0x11111111u;
     } else {
       uint32_t full[2];
-      for (int i = 0; i < 2; i++) words[i] = loaded[i], full[i] = words[i] & ((words[i] & 0x7f7f7f7fu) + ONES) & 0x80808080u;
+      for (int i = 0; i < 2; i++) full[i] = loaded[i] & ((loaded[i] & 0x7f7f7f7fu) + ONES) & 0x80808080u;
       marks = (full[0] >> 7) * 0x01020408u >> 24 & 15 | ((full[1] >> 7) * 0x01020408u >> 24 & 15) << 4;
     }
   }

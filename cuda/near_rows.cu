@@ -1,40 +1,106 @@
 /* Layout row where rows are long and x fits into shared memory, one vector, sums in f32: pruned weights. A block fills a
- * multiprocessor. A warp takes rows that follow each other, so that it reads one stream and only the chunks in which rows end are
- * masked; the host shares rows out by entries (rows.h). x is kept as f32 whatever the vector is, so that kernels differ only in
- * what is stored and how wide codes are. */
+ * multiprocessor. A warp takes one unit (near_units.cuh), so that it reads one stream and only the chunks in which rows end are
+ * masked; of a row in several units each leaves a sum, and the last one done adds them up, always in the same order. x is kept as
+ * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
 #include "near_chunk.cuh"
 
 #include "macko_layout.h"
 
-/* A block fills a multiprocessor: with more than 24 warps registers would have to be spilled, with fewer than 20 the loads from
- * shared memory are not hidden. Shares are read from multiples of ALIGNED entries on. */
-enum { MOST_WARPS = 24, LEAST_WARPS = 20, EARLY = 4, ALIGNED = 64 };
+/* A block fills a multiprocessor: with more warps registers would have to be spilled. */
+enum { WARPS = 24, EARLY = 4, NOWHERE = 1 << 30 };
 
-/* ---- rows of a share ---- */
+/* ---- rows of a unit ---- */
 
-/* Lane l knows row first + l; as many rows as lanes less one, and where they end. Entries are counted from the share's start. */
+/* This unit's sum of row i, whose entries are begin .. end - 1: the last one of its units adds up what they leave, always in the
+ * same order. */
+static __device__ __forceinline__ void put_partial(const device_near &near, const device_vectors &v, int64_t i, int unit,
+                                                   uint32_t begin, uint32_t end, float sum)
+{
+  int from = (int)(begin / near.entries), to = (int)((end - 1) / near.entries);
+  if (to == from + 1) { /* two: the one that comes second finds the other's sum */
+    unsigned long long mine = 1ull << 32 | __float_as_uint(sum), other = atomicExch(near.pairs + from, mine);
+    if (!other) return;
+    near.pairs[from] = 0;
+    put_y<MACKO_ANY>(v, 0, i, sum + __uint_as_float((uint32_t)other));
+    return;
+  }
+  __stcg(near.partials + 2 * unit + (from == unit), sum);
+  if (count_release(near.done + from) != (unsigned)(to - from)) return;
+  __threadfence();
+  float all = __ldcg(near.partials + 2 * from + 1);
+  for (int u = from + 1; u <= to; u++) all += __ldcg(near.partials + 2 * u);
+  near.done[from] = 0;
+  put_y<MACKO_ANY>(v, 0, i, all);
+}
+
+/* Lane l knows row first + l, counted from the unit's first, and its sum once that is known; all know the first one's. */
 struct near_rows {
-  macko_share share;
-  int64_t start;
-  int first, begin;
-  uint32_t base;
+  near_unit unit;
+  int number, start, entries; /* the unit's; its first entry, and how many */
+  int first;
+  near_row row;
+  uint32_t head_begin, head_end;
+  float sum, head;
 
-  __device__ __forceinline__ void learn(const rows &a, int row, int lane)
+  /* As many rows as lanes less one, and where they end. Nothing is done with what is loaded: nobody waits for it here. */
+  __device__ __forceinline__ void learn(const near_row *rows, int from, int lane)
   {
-    first = row;
-    if (share.target < 0) {
-      begin = (int)(share.begin - start) + (lane ? share.entries : 0), base = (uint32_t)share.col + 1;
-      return;
-    }
-    int64_t i = share.target + min(row + lane, share.rows), mine = min(i, a.nrows - 1);
-    int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? mine
-                        : a.base_mode == MACKO_BASE_BLOCK  ? __ldg(a.block_base + mine / MACKO_BASE_ROWS) : 0;
-    begin = (int)(index_at(a.row_ptr_type, a.row_ptr, i) - start);
-    base = (uint32_t)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, mine));
+    first = from;
+    const uint2 loaded = __ldg((const uint2 *)(rows + unit.row + min(from + lane, unit.rows)));
+    row = {loaded.x, loaded.y};
   }
 
-  __device__ __forceinline__ int begin_of(int row) const { return __shfl_sync(EVERY, begin, row - first); }
-  __device__ __forceinline__ uint32_t base_of(int row) const { return __shfl_sync(EVERY, base, row - first); }
+  /* What the lanes have of a row's sum is added up. */
+  __device__ __forceinline__ void finish(int of, float part, int lane)
+  {
+    for (int d = WARP / 2; d > 0; d /= 2) part += __shfl_xor_sync(EVERY, part, d);
+    if (lane == of - first) sum = part;
+    if (of == 0) head = part;
+  }
+
+  /* The sums of the rows from first on that are in no other unit. */
+  __device__ __forceinline__ void put(const device_vectors &v, int end, int lane) const
+  {
+    int ends = (int)__shfl_down_sync(EVERY, row.begin, 1);
+    asm volatile("" : "+r"(lane)); /* else addresses are computed ahead, in every chunk */
+    if (lane < end - first && (int)row.begin >= start && ends <= start + entries)
+      put_y<MACKO_ANY>(v, 0, (int64_t)unit.row + first + lane, sum);
+  }
+
+  /* Those of the first and the last row, where these are in other units too: lanes 0 and 1. */
+  __device__ __forceinline__ void put_partials(const device_near &near, const device_vectors &v, int lane) const
+  {
+    int last = unit.rows - 1 - first;
+    float tail = __shfl_sync(EVERY, sum, last);
+    uint32_t begin = __shfl_sync(EVERY, row.begin, last), end = __shfl_sync(EVERY, row.begin, last + 1);
+    int i = unit.row + unit.rows - 1;
+    if (lane == 0) i = unit.row, begin = head_begin, end = head_end;
+    if (lane == 0 ? (int)begin < start : lane == 1 && (int)begin >= start && (int)end > start + entries)
+      put_partial(near, v, i, number, begin, end, lane ? tail : head);
+  }
+
+  /* The row after this one; the lanes know that one and the next. */
+  __device__ __forceinline__ int next(const near_row *rows, const device_vectors &v, int of, int lane)
+  {
+    of++;
+    if (__any_sync(EVERY, of - first == WARP - 2 && of < unit.rows)) put(v, of, lane), learn(rows, of, lane);
+    return of;
+  }
+
+  /* Where a row ends, or the unit before it. */
+  __device__ __forceinline__ int end_of(int of) const
+  {
+    return min((int)__shfl_sync(EVERY, row.begin, of + 1 - first) - start, entries);
+  }
+
+  /* Where the row after it ends; beyond everything where there is none. */
+  __device__ __forceinline__ int end_after(int of) const
+  {
+    int end = end_of(of + 1);
+    return of + 1 < unit.rows ? end : NOWHERE;
+  }
+
+  __device__ __forceinline__ uint32_t base_of(int of) const { return __shfl_sync(EVERY, row.base, of - first); }
 };
 
 /* ---- products ---- */
@@ -45,16 +111,22 @@ template <int STORED> static __device__ __forceinline__ float value_at(const uin
   return value_of<STORED, float>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), table);
 }
 
+/* An element of x by its address in shared memory. */
+static __device__ __forceinline__ float x_at(uint32_t address)
+{
+  return *(const float *)__cvta_shared_to_generic(address);
+}
+
 /* Adds a lane's products of a part. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ float add_part(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
-                                                 const char *x, const float *table, float sum)
+                                                 const float *table, float sum)
 {
   uint32_t at[ENTRIES];
   float xs[ENTRIES];
   codes.place(start, at);
 #pragma unroll
-  for (int e = 0; e < ENTRIES; e++) xs[e] = *(const float *)(x + at[e] + 4 * e);
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at(at[e] + 4 * e);
 #pragma unroll
   for (int e = 0; e < ENTRIES; e++) sum += value_at<STORED>(values, table, e) * xs[e];
   return sum;
@@ -63,55 +135,95 @@ static __device__ __forceinline__ float add_part(const uint32_t *values, const n
 /* Of its entries from .. to - 1 only. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const near_codes<BITS> &codes, int far,
-                                                 uint32_t start, const char *x, const float *table, int from, int to, float sum)
+                                                 uint32_t start, const float *table, int from, int to, float sum)
 {
   uint32_t at[ENTRIES];
   codes.place(start, at);
   if (far) codes.place_far(a.long_gaps, at);
 #pragma unroll
   for (int e = 0; e < ENTRIES; e++)
-    if (e >= from && e < to) sum += value_at<STORED>(values, table, e) * *(const float *)(x + at[e] + 4 * e);
+    if (e >= from && e < to) sum += value_at<STORED>(values, table, e) * x_at(at[e] + 4 * e);
   return sum;
 }
 
-static __device__ __forceinline__ void finish_row(const rows &a, const device_vectors &v, const macko_share &share, int row,
-                                                  float sum, int lane)
+/* Of a part in which a row ends before entry n, and the next one's columns are so many bytes further on. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ void add_two(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
+                                               uint32_t further, int n, const float *table, float *before, float *after)
 {
-  for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(EVERY, sum, d);
-  if (lane) return;
-  if (share.target < 0) a.partials[~share.target * MACKO_DEVICE_GROUP] = sum;
-  else put_y<MACKO_ANY>(v, 0, share.target + row, sum);
+  uint32_t at[ENTRIES];
+  float xs[ENTRIES];
+  codes.place(start, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at((e < n ? at[e] : at[e] + further) + 4 * e);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++)
+    if (e < n) *before += value_at<STORED>(values, table, e) * xs[e];
+    else *after += value_at<STORED>(values, table, e) * xs[e];
 }
 
-/* The first chunk of the share is under way in *stream. */
+/* ---- a unit ---- */
+
+/* What the codes of a chunk add up to before entry n; total is up to its end. All lanes of the warp take part. */
+template <int BITS>
+static __device__ __forceinline__ uint32_t sum_before(const near_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
+                                                      const uint32_t *long_gaps)
+{
+  near_codes<BITS> c = n < PART ? codes[0] : codes[1];
+  uint32_t sum = c.sum(c.before, n % ENTRIES) + (far ? c.beyond(long_gaps, n % ENTRIES) : 0);
+  sum = __shfl_sync(EVERY, sum, n / ENTRIES % WARP);
+  return n < CHUNK ? sum : total;
+}
+
+/* Its first chunk is under way in *stream, and x, by its address in shared memory, is there. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v,
-                                            const char *x, near_rows *r, near_stream<STORED, BITS> *stream, gap_window *window,
-                                            int lane)
+static __device__ __forceinline__ void walk(const rows &a, const device_near &near, const device_values &values,
+                                            const device_vectors &v, uint32_t x, near_rows *r, near_stream<STORED, BITS> *stream,
+                                            gap_window *window, int left, int lane)
 {
   const float *table = (const float *)values.table;
-  uint32_t next_long = !a.long_ptr ? 0 : r->share.target < 0 ? r->share.next_long : __ldg(a.long_ptr + r->share.target);
-  r->learn(a, 0, lane);
-  if (BITS == 4 && a.long_ptr) window->open(a.long_gaps, next_long);
-  /* Where the row at hand begins and ends, from the chunk's first entry on. */
-  int row = 0, rows = r->share.rows, left = (int)(r->share.begin - r->start) + r->share.entries, begins = r->begin_of(0),
-      ends = r->begin_of(1);
-  uint32_t mine = 4 * lane * ENTRIES, start = mine + 4 * (r->base_of(0) - begins);
+  const int has_long = a.long_ptr != NULL, rows = r->unit.rows;
+  uint32_t next_long = r->unit.next_long, mine = x + 4 * lane * ENTRIES, start = mine + 4 * r->unit.base;
+  /* Where the row at hand and the next one end, from the chunk's first entry on. */
+  int row = 0, ends = r->end_of(0), next_ends = r->end_after(0);
   float sums[PARTS] = {};
-  for (int first = 0; __any_sync(EVERY, row < rows); first += CHUNK, left -= CHUNK, ends -= CHUNK) {
+  r->head_begin = __shfl_sync(EVERY, r->row.begin, 0), r->head_end = __shfl_sync(EVERY, r->row.begin, 1);
+  for (int first = 0; __any_sync(EVERY, row < rows); first += CHUNK, left -= CHUNK, ends -= CHUNK, next_ends -= CHUNK) {
     near_chunk<STORED, BITS> now = stream->next;
     stream->load(__any_sync(EVERY, left > CHUNK) != 0);
-    if (__any_sync(EVERY, first == 0 || left < CHUNK)) now.clear_outside(lane, first ? 0 : begins + 1, left);
+    if (__any_sync(EVERY, first == 0 || left < CHUNK)) now.clear_outside(lane, first == 0, left);
     near_codes<BITS> codes[PARTS];
     codes[0].spread(now.codes[0]), codes[1].spread(now.codes[1]);
-    int far = a.long_ptr && put_long_gaps<BITS>(a.long_gaps, codes, window, &next_long);
+    int far = 0;
+    if (has_long) {
+      codes[0].mark(now.codes[0]), codes[1].mark(now.codes[1]);
+      far = put_long_gaps<BITS>(a.long_gaps, codes, window, &next_long);
+    }
     uint32_t total = add_up<BITS>(a.long_gaps, codes, far);
-    if (__all_sync(EVERY, first && ends > CHUNK && !far)) {
+    if (__all_sync(EVERY, ends >= CHUNK && !far)) {
 #pragma unroll
       for (int k = 0; k < PARTS; k++)
-        sums[k] = add_part<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, x, table, sums[k]);
+        sums[k] = add_part<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, table, sums[k]);
+      if (__any_sync(EVERY, ends == CHUNK)) {
+        r->finish(row, sums[0] + sums[1], lane);
+        sums[0] = sums[1] = 0, start = mine + 4 * (r->base_of(row + 1) - CHUNK - total), ends = next_ends;
+        row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
+      }
+    } else if (__all_sync(EVERY, next_ends > CHUNK && !far)) {
+      /* One row ends in the chunk. */
+      uint32_t further = 0;
+      float before = sums[0] + sums[1], after = 0;
+      if (__any_sync(EVERY, row + 1 < rows))
+        further = mine + 4 * (r->base_of(row + 1) - ends - sum_before<BITS>(codes, ends, total, 0, a.long_gaps)) - start;
+#pragma unroll
+      for (int k = 0; k < PARTS; k++)
+        add_two<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, further, ends - (lane * ENTRIES + k * PART), table,
+                              &before, &after);
+      r->finish(row, before, lane);
+      sums[0] = after, sums[1] = 0, start += further, ends = next_ends;
+      row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
     } else
-      for (begins = first ? 0 : begins;;) {
+      for (int begins = 0;;) {
 #pragma unroll 1
         for (int k = begins / PART; __any_sync(EVERY, k < PARTS && k * PART < ends); k++) {
           uint32_t part[near_chunk<STORED, BITS>::WORDS];
@@ -119,24 +231,22 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
           for (int i = 0; i < near_chunk<STORED, BITS>::WORDS; i++) part[i] = k ? now.values[1][i] : now.values[0][i];
           near_codes<BITS> c = k ? codes[1] : codes[0];
           int q = lane * ENTRIES + k * PART;
-          sums[0] = add_some<STORED, BITS>(a, part, c, far, start + 4 * k * PART, x, table, begins - q, ends - q, sums[0]);
+          sums[0] = add_some<STORED, BITS>(a, part, c, far, start + 4 * k * PART, table, begins - q, ends - q, sums[0]);
         }
         if (__any_sync(EVERY, ends > CHUNK)) break;
-        finish_row(a, v, r->share, row, sums[0] + sums[1], lane);
+        r->finish(row, sums[0] + sums[1], lane);
         sums[0] = sums[1] = 0;
-        if (__any_sync(EVERY, ++row >= rows)) break;
-        if (__any_sync(EVERY, row - r->first == WARP - 1)) r->learn(a, row, lane);
+        if (__any_sync(EVERY, (row = r->next(near.rows, v, row, lane)) >= rows)) break;
         /* The next row's columns go on from its base, less what the chunk's codes before it add. */
         begins = ends;
-        near_codes<BITS> c = begins < PART ? codes[0] : codes[1];
-        uint32_t up_to = c.sum(c.before, begins % ENTRIES) + (far ? c.beyond(a.long_gaps, begins % ENTRIES) : 0);
-        up_to = __shfl_sync(EVERY, up_to, begins / ENTRIES % WARP);
-        start = mine + 4 * (r->base_of(row) - begins - (begins < CHUNK ? up_to : total));
-        ends = r->begin_of(row + 1) - first;
+        start = mine + 4 * (r->base_of(row) - begins - sum_before<BITS>(codes, begins, total, far, a.long_gaps));
+        ends = r->end_of(row) - first, next_ends = r->end_after(row) - first;
         if (__any_sync(EVERY, begins >= CHUNK)) break;
       }
     start += 4 * (total + CHUNK);
   }
+  r->put(v, row, lane);
+  r->put_partials(near, v, lane);
 }
 
 /* ---- x ---- */
@@ -158,89 +268,80 @@ static __device__ __forceinline__ unsigned fours_of(const device_vectors &v, int
 /* ---- the kernel ---- */
 
 template <int STORED, int BITS>
-static __global__ void __launch_bounds__(MOST_WARPS * WARP) near_kernel(rows a, const macko_share *shares, unsigned count,
-                                                                        device_values values, device_vectors v)
+static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, device_near near, int64_t nnz, device_values values,
+                                                                   device_vectors v)
 {
   extern __shared__ float4 x[];
-  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-  unsigned i = warp * gridDim.x + blockIdx.x, step = gridDim.x * (blockDim.x / WARP), wide = fours_of(v, a.ncols);
-  unsigned fours = (unsigned)(a.ncols + 3) / 4;
-  /* The first columns are on their way while the first rows are looked up. */
-  const float4 *from = wide ? (const float4 *)v.x : (const float4 *)shares;
-  float4 early[EARLY];
-#pragma unroll
-  for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (wide ? min(threadIdx.x + j * blockDim.x, wide - 1) : 0));
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, i = warp * gridDim.x + blockIdx.x;
+  unsigned fours = (unsigned)(a.ncols + 3) / 4, wide = fours_of(v, a.ncols);
   near_rows r;
   near_stream<STORED, BITS> stream;
   gap_window window;
-  window.near = (uint32_t *)(x + fours) + warp * WINDOW, window.lane = lane;
-  r.share = shares[min(i, count - 1)], r.start = r.share.begin / ALIGNED * ALIGNED;
+  /* What follows is asked for at the same time: the unit, the first columns; then, by what the unit says, its first entries, rows
+   * and long gaps. */
+  const int4 unit = __ldg((const int4 *)near.units + min(i, near.count - 1));
+  const float4 *from = wide ? (const float4 *)v.x : (const float4 *)near.units;
+  float4 early[EARLY];
+#pragma unroll
+  for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (wide ? min(threadIdx.x + j * blockDim.x, wide - 1) : 0));
+  r.number = min(i, near.count - 1), r.entries = near.entries, r.start = r.number * near.entries;
   stream.open(a, values, r.start, lane);
   stream.load(0);
+  r.unit = {unit.x, unit.y, (uint32_t)unit.z, (uint32_t)unit.w};
+  r.learn(near.rows, 0, lane);
+  window.near = (uint32_t *)(x + fours + CHUNK / 4) + warp * WINDOW, window.lane = lane;
+  if (BITS == 4 && a.long_ptr) window.open(a.long_gaps, r.unit.next_long);
 #pragma unroll
   for (int j = 0; j < EARLY; j++)
     if (threadIdx.x + j * blockDim.x < wide) x[threadIdx.x + j * blockDim.x] = early[j];
   for (unsigned j = threadIdx.x + EARLY * blockDim.x; j < wide; j += blockDim.x) x[j] = __ldg((const float4 *)v.x + j);
   for (unsigned j = wide + threadIdx.x; j < fours; j += blockDim.x) x[j] = four_of(v, a.ncols, j);
+  /* Behind the last row of a unit no columns are known: they may seem to be up to a chunk further on. */
+  if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
   __syncthreads();
-  while (i < count) {
-    walk(a, values, v, (const char *)x, &r, &stream, &window, lane);
-    if ((i += step) >= count) break;
-    r.share = shares[i], r.start = r.share.begin / ALIGNED * ALIGNED;
-    stream.open(a, values, r.start, lane);
-    stream.load(0);
-  }
+  int entries = (int)min(nnz - r.start, (int64_t)r.entries);
+  if (__any_sync(EVERY, i < near.count))
+    walk(a, near, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
 }
 
 /* ---- from a product to the kernel ---- */
 
-/* x, and a window of long gaps for each warp. */
-static int64_t bytes_of(int64_t ncols, int warps)
+/* x, what seems to be behind it, and a window of long gaps for each warp. */
+static int64_t bytes_of(int64_t ncols)
 {
-  return (ncols + 3) / 4 * 16 + warps * WINDOW * 4;
+  return ((ncols + 3) / 4 * 4 + CHUNK + WARPS * WINDOW) * 4;
 }
 
-/* Warps so that few of them have nothing to do in the last round: rounds take as long as there are warps. */
-static int warps_for(int64_t units, int blocks)
+int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes)
 {
-  int best = MOST_WARPS;
-  int64_t least = INT64_MAX;
-  for (int warps = MOST_WARPS; warps >= LEAST_WARPS; warps--) {
-    int64_t time = (units + (int64_t)blocks * warps - 1) / ((int64_t)blocks * warps) * warps;
-    if (time < least) least = time, best = warps;
-  }
-  return best;
-}
-
-int macko_near_warps(const macko_matrix *m, int64_t units, int blocks, int64_t shared_bytes)
-{
-  int type = m->plan.stored_type, coded = type == MACKO_U8 || type == MACKO_U16;
+  int type = plan->stored_type, coded = type == MACKO_U8 || type == MACKO_U16;
   /* Sums of codes take 16 bits. */
-  if (m->plan.layout != MACKO_LAYOUT_ROW || (m->plan.delta_bits != 4 && m->plan.delta_bits != 8) || type == MACKO_F64 ||
-      (coded && m->value_type == MACKO_F64) || m->ncols > UINT16_MAX || bytes_of(m->ncols, MOST_WARPS) > shared_bytes)
+  if (plan->layout != MACKO_LAYOUT_ROW || (plan->delta_bits != 4 && plan->delta_bits != 8) || type == MACKO_F64 ||
+      (coded && value_type == MACKO_F64) || ncols > UINT16_MAX || bytes_of(ncols) > shared_bytes)
     return 0;
-  return warps_for(units, blocks);
+  return WARPS;
 }
 
 template <int STORED, int BITS>
-static int start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v, cudaStream_t stream)
+static int start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
+                 cudaStream_t stream)
 {
   auto kernel = near_kernel<STORED, BITS>;
-  int bytes = (int)bytes_of(a.ncols, r->warps);
+  int bytes = (int)bytes_of(a.ncols);
   /* A kernel gets much shared memory only where that was said before. */
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) return 0;
-  unsigned blocks = (unsigned)r->multiprocessors, threads = (unsigned)(r->warps * WARP);
-  kernel<<<blocks, threads, (size_t)bytes, stream>>>(a, r->shares, (unsigned)r->cut.nshares, values, v);
+  kernel<<<(unsigned)r->multiprocessors, WARPS * WARP, (size_t)bytes, stream>>>(a, r->near, nnz, values, v);
   return 1;
 }
 
-int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
+int macko_near_rows_start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
                           cudaStream_t stream)
 {
-  if (!r->shares) return 0;
+  if (!r->near.count) return 0;
 #define MACKO_CASE(type) \
   case MACKO_##type: \
-    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, values, v, stream) : start<MACKO_##type, 8>(a, r, values, v, stream);
+    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, nnz, values, v, stream) \
+                       : start<MACKO_##type, 8>(a, r, nnz, values, v, stream);
   switch (values.stored_type) {
     MACKO_CASE(F32)
     MACKO_CASE(F16)

@@ -21,15 +21,30 @@ struct device_tables {
   float *as_f32;  /* NULL where the values are f64 */
 };
 
+struct near_unit;
+struct near_row;
+
+/* Layout row where rows are long: see near_units.cuh. */
+struct device_near {
+  void *memory;
+  int64_t bytes;
+  const near_unit *units;
+  const near_row *rows; /* one more than the matrix has */
+  unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
+  float *partials;      /* of rows in more units, two a unit: of the row that goes on there, of the one that does not end */
+  unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 between multiplies */
+  int entries, count;   /* of a unit; units, 0 without a kernel that takes them */
+};
+
 /* The long rows of layouts row and paper. */
 struct device_rows {
   macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
-  void *memory;     /* its shares, pieces and rows, and the pieces' sums */
+  void *memory;     /* its pieces and rows, and the pieces' sums */
   const macko_piece *pieces; /* on the device, as what follows */
   double *partials;
   int64_t bytes;
-  const macko_share *shares; /* NULL without a kernel that takes them */
-  int multiprocessors, warps; /* of the device; of a block of that kernel */
+  int multiprocessors; /* of the device */
+  device_near near;
 };
 
 /* What a matrix of format macko owns. */
@@ -38,7 +53,8 @@ struct device_macko {
   device_rows rows;
 };
 
-macko_status macko_rows_prepare(device_rows *r, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
+                                macko_error *err);
 void macko_rows_destroy(device_rows *r);
 
 static inline device_values values_of(const macko_device_matrix *d)
@@ -46,6 +62,15 @@ static inline device_values values_of(const macko_device_matrix *d)
   const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
   const void *table = macko_device_data(d, "dict");
   return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
+}
+
+/* Counts one more, after what the thread has written is seen by all. Unlike __threadfence this leaves the first-level cache alone,
+ * which would lose the elements of x that it holds. */
+static __device__ __forceinline__ unsigned count_release(unsigned *count)
+{
+  unsigned before;
+  asm volatile("atom.add.release.gpu.u32 %0, [%1], 1;" : "=r"(before) : "l"(count) : "memory");
+  return before;
 }
 
 /* Runs launch.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p. */

@@ -19,12 +19,16 @@ struct rows {
 };
 
 /* y = alpha A x + beta y for layout row, one vector, sums in f32. Answers whether a kernel for that has been started
- * (near_rows.cu); sums of pieces go to a.partials. */
-int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
+ * (near_rows.cu). */
+int macko_near_rows_start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
                           cudaStream_t stream);
 
-/* Warps of a block of that kernel, for so many rows and pieces; 0 where it does not take the matrix. */
-int macko_near_warps(const macko_matrix *m, int64_t units, int blocks, int64_t shared_bytes);
+/* Warps of a block of that kernel; 0 where it does not take the matrix. */
+int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
+
+/* Makes *near, without units where that kernel does not take the matrix (near_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int64_t nnz, int multiprocessors,
+                                int shared_bytes, device_near *near, cudaStream_t stream, macko_error *err);
 
 template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
 

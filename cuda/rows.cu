@@ -180,62 +180,25 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 struct rows_launch {
   rows a;
   const device_rows *r;
+  int64_t nnz;
   cudaStream_t stream;
 
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
-    int near = GROUP == 1 && sizeof(SUM) == 4 && !a.paper && macko_near_rows_start(a, r, values, v, stream);
+    if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, nnz, values, v, stream)) return;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
     unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
-    if (!near && a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, 0><<<blocks, THREADS, 0, stream>>>(a, values, v);
-    else if (!near) rows_kernel<STORED, VECTOR, SUM, GROUP, 1><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, 0><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    else rows_kernel<STORED, VECTOR, SUM, GROUP, 1><<<blocks, THREADS, 0, stream>>>(a, values, v);
     const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
     blocks = (unsigned)((r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP));
     if (blocks) sum_kernel<<<blocks, THREADS, 0, stream>>>(cut, r->cut.nrows, a.partials, v, GROUP);
   }
 };
 
-/* The host's copy of *cut goes to the device: shares, pieces, rows, and room for the pieces' sums. */
-static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_t stream, macko_error *err)
-{
-  int64_t shares = cut->nshares * (int64_t)sizeof *cut->shares, pieces = cut->npieces * (int64_t)sizeof *cut->pieces;
-  int64_t list = cut->nrows * (int64_t)sizeof *cut->rows, partials = cut->npieces * MACKO_DEVICE_GROUP * 8;
-  if (!(r->bytes = shares + pieces + list + partials)) return MACKO_OK;
-  macko_status s = macko_device_alloc(r->bytes, "the shares and pieces of rows", &r->memory, err);
-  if (s) return r->bytes = 0, s;
-  char *to = (char *)r->memory;
-  r->shares = shares ? (const macko_share *)to : NULL;
-  r->pieces = (const macko_piece *)(to + shares), r->partials = (double *)(to + shares + pieces + list);
-  cudaError_t e = cudaMemcpyAsync(to, cut->shares, (size_t)shares, cudaMemcpyHostToDevice, stream);
-  if (!e) e = cudaMemcpyAsync(to + shares, cut->pieces, (size_t)pieces, cudaMemcpyHostToDevice, stream);
-  if (!e) e = cudaMemcpyAsync(to + shares + pieces, cut->rows, (size_t)list, cudaMemcpyHostToDevice, stream);
-  return macko_cuda_status(e, "copying the pieces of long rows to the GPU", err);
-}
-
-macko_status macko_rows_prepare(device_rows *r, const macko_matrix *host, cudaStream_t stream, macko_error *err)
-{
-  int device = 0, shared_bytes = 0;
-  macko_status s = macko_cut_rows(host, &r->cut, err);
-  if (s) return s;
-  cudaError_t e = cudaGetDevice(&device);
-  if (!e) e = cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (!e) e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
-  r->warps = r->cut.wide ? macko_near_warps(host, host->nrows + r->cut.npieces, r->multiprocessors, shared_bytes) : 0;
-  if (r->warps) s = macko_share_rows(host, (int64_t)r->multiprocessors * r->warps, &r->cut, err);
-  return s ? s : upload_cut(r, &r->cut, stream, err);
-}
-
-void macko_rows_destroy(device_rows *r)
-{
-  cudaFree(r->memory);
-  free(r->cut.pieces), free(r->cut.rows), free(r->cut.shares);
-}
-
-macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+static rows rows_of(const macko_device_matrix *d, const device_rows *r)
 {
   const int64_t *params = d->m.plan.params;
-  const device_rows *r = &((const device_macko *)d->own)->rows;
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
@@ -245,12 +208,55 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
   a.bits = d->m.plan.delta_bits;
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
     a.paper = 1, a.marker = params[MACKO_PARAM_MARKER];
-    return run_product(rows_launch{a, r, stream}, d, p, err);
+    return a;
   }
   a.base = macko_device_data(d, "base"), a.block_base = (const int32_t *)macko_device_data(d, "block_base");
   a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr");
   a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
   a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
   a.bias = params[MACKO_PARAM_BASE_BIAS];
-  return run_product(rows_launch{a, r, stream}, d, p, err);
+  return a;
+}
+
+/* The host's copy of *cut goes to the device: pieces, rows, and room for the pieces' sums. */
+static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_t stream, macko_error *err)
+{
+  int64_t pieces = cut->npieces * (int64_t)sizeof *cut->pieces, list = cut->nrows * (int64_t)sizeof *cut->rows;
+  int64_t partials = cut->npieces * MACKO_DEVICE_GROUP * 8;
+  if (!(r->bytes = pieces + list + partials)) return MACKO_OK;
+  macko_status s = macko_device_alloc(r->bytes, "the pieces of long rows", &r->memory, err);
+  if (s) return r->bytes = 0, s;
+  char *to = (char *)r->memory;
+  r->pieces = (const macko_piece *)to, r->partials = (double *)(to + pieces + list);
+  cudaError_t e = cudaMemcpyAsync(to, cut->pieces, (size_t)pieces, cudaMemcpyHostToDevice, stream);
+  if (!e) e = cudaMemcpyAsync(to + pieces, cut->rows, (size_t)list, cudaMemcpyHostToDevice, stream);
+  return macko_cuda_status(e, "copying the pieces of long rows to the GPU", err);
+}
+
+macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
+                                macko_error *err)
+{
+  int device = 0, shared_bytes = 0;
+  macko_status s = macko_cut_rows(host, &r->cut, err);
+  if (s) return s;
+  cudaError_t e = cudaGetDevice(&device);
+  if (!e) e = cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
+  s = upload_cut(r, &r->cut, stream, err);
+  if (s || !r->cut.wide) return s;
+  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, d->m.nnz, r->multiprocessors, shared_bytes, &r->near,
+                            stream, err);
+}
+
+void macko_rows_destroy(device_rows *r)
+{
+  cudaFree(r->memory), cudaFree(r->near.memory);
+  free(r->cut.pieces), free(r->cut.rows);
+}
+
+macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+{
+  const device_rows *r = &((const device_macko *)d->own)->rows;
+  return run_product(rows_launch{rows_of(d, r), r, d->m.nnz, stream}, d, p, err);
 }

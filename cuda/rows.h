@@ -25,14 +25,6 @@ typedef struct {
   int32_t first, count;
 } macko_cut_row;
 
-/* Rows that follow each other, or a piece, for one warp. */
-typedef struct {
-  int64_t begin, target;  /* first entry; first row, or ~ the place of a piece's sum */
-  int32_t entries, rows;
-  int32_t col;            /* piece: as there, and what follows */
-  uint32_t next_long;
-} macko_share;
-
 typedef struct {
   int lanes;         /* of a row that is not cut: 2, 4, 8, 16 or 32 */
   int wide;          /* the mean row fills a warp's chunks */
@@ -40,8 +32,6 @@ typedef struct {
   int64_t npieces, nrows;
   macko_piece *pieces;
   macko_cut_row *rows;
-  int64_t nshares;
-  macko_share *shares; /* NULL unless asked for */
 } macko_cut;
 
 /* Entries that a lane takes at once: enough for 16-byte loads of values. */
@@ -55,10 +45,6 @@ int macko_has_long_rows(const macko_matrix *host);
 
 /* Chooses lanes and cuts long rows of a matrix on the host; free pieces and rows. Errors: OUT_OF_MEMORY, LIMIT. */
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err);
-
-/* Shares pieces and rows that are not cut out among as many warps, which get about as many entries each; free shares.
- * Errors: OUT_OF_MEMORY. */
-macko_status macko_share_rows(const macko_matrix *host, int64_t warps, macko_cut *cut, macko_error *err);
 
 #ifdef __cplusplus
 }

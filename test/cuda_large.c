@@ -85,6 +85,38 @@ START_TEST(streams_of_rows)
 }
 END_TEST
 
+/* Long rows with 25 to 64 empty ones behind each: more rows in what a warp takes than it has lanes, most of them without entries,
+ * and rows that several warps share. */
+START_TEST(empty_rows_between)
+{
+  enum { LONG = 48, COLS = 40000, MOST = LONG * 65 };
+  static const int bits[] = {4, 8};
+  test_matrix a = {"empty rows between", 0, COLS, calloc(MOST + 1, 8), malloc((size_t)LONG * COLS * 8), MACKO_F16, NULL, NULL};
+  int64_t count = 0;
+  test_seed(5);
+  for (int k = 0; k < LONG; k++) {
+    for (int j = 0; j < COLS; j++)
+      if (test_draw() % 16) a.cols[count++] = j;
+    for (int i = 0; i <= 25 + k % 40; i++) a.row_ptr[++a.nrows] = count;
+  }
+  a.values = malloc((size_t)count * 8), a.exact = malloc((size_t)count * 8);
+  test_fill(&a, 0);
+  for (int b = 0; b < 2; b++) {
+    macko_options o;
+    macko_matrix *m = NULL;
+    macko_device_matrix *d = NULL;
+    macko_error err = {0};
+    macko_csr c = test_view(&a);
+    macko_options_init(&o);
+    o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = bits[b];
+    ck_assert_msg(!macko_encode(&c, &o, &m, &err) && !macko_to_device(m, NULL, &d, &err), "%s", err.text);
+    for (int again = 0; again < 3; again++) check_f32(&a, d, 0, "sums left by several warps"), check_f32(&a, d, 0.5, "beta");
+    macko_device_destroy(&d), macko_destroy(&m);
+  }
+  test_free(&a);
+}
+END_TEST
+
 /* Several rows a lane, all kinds of tables, escapes in both: what dtans does on matrices of many rows only. */
 START_TEST(lanes_of_several_rows)
 {
@@ -195,6 +227,7 @@ void add_large_cases(Suite *suite)
   TCase *large = add_case(suite, "large", 0);
   tcase_add_loop_test(large, wide_rows, 0, 6);
   tcase_add_test(large, streams_of_rows);
+  tcase_add_test(large, empty_rows_between);
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
   tcase_add_test(large, uneven_rows);
