@@ -49,7 +49,6 @@ program heat_petsc
     PetscCallA(KSPGetIterationNumber(solver, iterations, ierr))
     all_iterations = all_iterations + iterations
   end do
-  PetscCallA(MatViewFromOptions(a, PETSC_NULL_MAT, '-heat_view', ierr))
   row = (size - one) / 2
   if (row(1) >= first .and. row(1) < last) then
     PetscCallA(VecGetValues(u, one, row, value, ierr))

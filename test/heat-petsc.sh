@@ -7,7 +7,7 @@ macko="-dll_append $PWD/.libs/libpetscmacko.so -mat_type aijmacko"
 iterations() { echo "$1" | grep -o '[0-9]* steps, [0-9]* iterations'; }
 for ranks in 1 3; do
   plain=$(${MPIEXEC:-mpiexec} -n $ranks examples/heat_petsc -mat_type aij) || exit 1
-  compressed=$(${MPIEXEC:-mpiexec} -n $ranks examples/heat_petsc $macko -heat_view ::ascii_info) || exit 1
+  compressed=$(${MPIEXEC:-mpiexec} -n $ranks examples/heat_petsc $macko -ksp_view_mat ::ascii_info) || exit 1
   echo "$compressed"
   [ -n "$(iterations "$plain")" ] && [ "$(iterations "$plain")" = "$(iterations "$compressed")" ] || { echo "$plain"; exit 1; }
   echo "$compressed" | grep -q "encoded 1 times .* refreshed 19 times" || { echo "not refreshed"; exit 1; }
