@@ -210,11 +210,10 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
         row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
       }
     } else if (__all_sync(EVERY, next_ends > CHUNK && !far)) {
-      /* One row ends in the chunk. */
-      uint32_t further = 0;
+      /* One row ends in the chunk. Behind the last one the first columns stand for what no row has. */
       float before = sums[0] + sums[1], after = 0;
-      if (__any_sync(EVERY, row + 1 < rows))
-        further = mine + 4 * (r->base_of(row + 1) - ends - sum_before<BITS>(codes, ends, total, 0, a.long_gaps)) - start;
+      uint32_t base = r->base_of(row + 1), up_to = sum_before<BITS>(codes, ends, total, 0, a.long_gaps);
+      uint32_t further = mine + 4 * ((row + 1 < rows ? base : 0) - ends - up_to) - start;
 #pragma unroll
       for (int k = 0; k < PARTS; k++)
         add_two<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, further, ends - (lane * ENTRIES + k * PART), table,
@@ -296,7 +295,7 @@ static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, devic
     if (threadIdx.x + j * blockDim.x < wide) x[threadIdx.x + j * blockDim.x] = early[j];
   for (unsigned j = threadIdx.x + EARLY * blockDim.x; j < wide; j += blockDim.x) x[j] = __ldg((const float4 *)v.x + j);
   for (unsigned j = wide + threadIdx.x; j < fours; j += blockDim.x) x[j] = four_of(v, a.ncols, j);
-  /* Behind the last row of a unit no columns are known: they may seem to be up to a chunk further on. */
+  /* Behind the last row of a unit columns seem to go on, up to a chunk further than x. */
   if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
   __syncthreads();
   int entries = (int)min(nnz - r.start, (int64_t)r.entries);
