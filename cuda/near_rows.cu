@@ -250,7 +250,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
 
 /* ---- x ---- */
 
-/* Columns 4 i .. 4 i + 3 of a vector that is not of f32 side by side, or that ends there. */
+/* Columns 4 i .. 4 i + 3 of any vector, also where it ends there. */
 static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t ncols, int64_t i)
 {
   float x[4];
@@ -258,10 +258,26 @@ static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t n
   return make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/* Of x, as many of whose columns as can be read in fours at once. */
-static __device__ __forceinline__ unsigned fours_of(const device_vectors &v, int64_t ncols)
+/* Of x, as many pieces of 16 bytes as can be read at once: 8 columns of 16-bit vectors, else 4. */
+static __device__ __forceinline__ unsigned pieces_of(const device_vectors &v, int64_t ncols)
 {
-  return v.type == MACKO_F32 && (uintptr_t)v.x % 16 == 0 ? (unsigned)ncols / 4 : 0;
+  if (v.type == MACKO_F64 || (uintptr_t)v.x % 16) return 0;
+  return (unsigned)ncols / (v.type == MACKO_F32 ? 4 : 8);
+}
+
+template <int TYPE> static __device__ __forceinline__ float4 four_numbers(uint32_t low, uint32_t high)
+{
+  return make_float4(number_of<TYPE>(low & 0xffff), number_of<TYPE>(low >> 16), number_of<TYPE>(high & 0xffff),
+                     number_of<TYPE>(high >> 16));
+}
+
+/* Piece i into x. */
+static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, unsigned i)
+{
+  if (type == MACKO_F32)
+    x[i] = make_float4(__uint_as_float(p.x), __uint_as_float(p.y), __uint_as_float(p.z), __uint_as_float(p.w));
+  else if (type == MACKO_F16) x[2 * i] = four_numbers<MACKO_F16>(p.x, p.y), x[2 * i + 1] = four_numbers<MACKO_F16>(p.z, p.w);
+  else x[2 * i] = four_numbers<MACKO_BF16>(p.x, p.y), x[2 * i + 1] = four_numbers<MACKO_BF16>(p.z, p.w);
 }
 
 /* ---- the kernel ---- */
@@ -272,17 +288,17 @@ static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, devic
 {
   extern __shared__ float4 x[];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, i = warp * gridDim.x + blockIdx.x;
-  unsigned fours = (unsigned)(a.ncols + 3) / 4, wide = fours_of(v, a.ncols);
+  unsigned fours = (unsigned)(a.ncols + 3) / 4, pieces = pieces_of(v, a.ncols);
   near_rows r;
   near_stream<STORED, BITS> stream;
   gap_window window;
   /* What follows is asked for at the same time: the unit, the first columns; then, by what the unit says, its first entries, rows
    * and long gaps. */
   const int4 unit = __ldg((const int4 *)near.units + min(i, near.count - 1));
-  const float4 *from = wide ? (const float4 *)v.x : (const float4 *)near.units;
-  float4 early[EARLY];
+  const uint4 *from = pieces ? (const uint4 *)v.x : (const uint4 *)near.units;
+  uint4 early[EARLY];
 #pragma unroll
-  for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (wide ? min(threadIdx.x + j * blockDim.x, wide - 1) : 0));
+  for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (pieces ? min(threadIdx.x + j * blockDim.x, pieces - 1) : 0));
   r.number = min(i, near.count - 1), r.entries = near.entries, r.start = r.number * near.entries;
   stream.open(a, values, r.start, lane);
   stream.load(0);
@@ -292,9 +308,9 @@ static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, devic
   if (BITS == 4 && a.long_ptr) window.open(a.long_gaps, r.unit.next_long);
 #pragma unroll
   for (int j = 0; j < EARLY; j++)
-    if (threadIdx.x + j * blockDim.x < wide) x[threadIdx.x + j * blockDim.x] = early[j];
-  for (unsigned j = threadIdx.x + EARLY * blockDim.x; j < wide; j += blockDim.x) x[j] = __ldg((const float4 *)v.x + j);
-  for (unsigned j = wide + threadIdx.x; j < fours; j += blockDim.x) x[j] = four_of(v, a.ncols, j);
+    if (threadIdx.x + j * blockDim.x < pieces) put_piece(v.type, early[j], x, threadIdx.x + j * blockDim.x);
+  for (unsigned j = threadIdx.x + EARLY * blockDim.x; j < pieces; j += blockDim.x) put_piece(v.type, __ldg(from + j), x, j);
+  for (unsigned j = pieces * (v.type == MACKO_F32 ? 1 : 2) + threadIdx.x; j < fours; j += blockDim.x) x[j] = four_of(v, a.ncols, j);
   /* Behind the last row of a unit columns seem to go on, up to a chunk further than x. */
   if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
   __syncthreads();
