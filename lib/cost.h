@@ -26,6 +26,7 @@ typedef struct {
   double row_narrow;   /* in fewer */
   double row_row;      /* row of layout row */
   double row_escape;   /* more for a gap that is in the list of long ones */
+  double row_thin;     /* more for a gap of less than 4 bits */
   double ordered_row;  /* row of y that is not beside the one before */
   double few_codes;    /* more for an 8-bit code into at most 8 values */
   double byte_codes;   /* into more */
@@ -58,7 +59,8 @@ static const macko_cost macko_gpu_cost = {
   .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
   .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
   .step = 75,
-  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .row_escape = 0.025, .ordered_row = 0.001,
+  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .row_escape = 0.025, .row_thin = 0.0006,
+  .ordered_row = 0.001,
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028};

@@ -138,12 +138,18 @@ static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
   return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
 }
 
-/* What widths are compared by: bytes, or the time that they and the look-up of long gaps take. */
+/* What gaps of b bits take beside their bytes. */
+static double gap_time(const macko_facts *f, const macko_cost *cost, int b, int64_t escapes)
+{
+  return (double)escapes * cost->row_escape + (b < 4 ? (double)f->nnz * cost->row_thin : 0);
+}
+
+/* What widths are compared by: bytes or time. */
 static double width_cost(const macko_facts *f, const macko_options *options, int b, int64_t escapes)
 {
   const macko_cost *cost = macko_cost_of(options);
   double bytes = (double)gap_cost(f, b, escapes);
-  return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + (double)escapes * cost->row_escape;
+  return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + gap_time(f, cost, b, escapes);
 }
 
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
@@ -173,7 +179,7 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
-               (double)escapes[best] * cost->row_escape + (double)nnz * macko_row_cost(options, a->value_type);
+               gap_time(f, cost, widths[best], escapes[best]) + (double)nnz * macko_row_cost(options, a->value_type);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
            options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
