@@ -119,7 +119,7 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
   macko_matrix *host = NULL, no_data = d->m;
   macko_status s = MACKO_OK;
   no_data.nsections = 0;
-  /* Rows are shared out on the host, which looks at gaps only where it has to cut rows. */
+  /* Long rows are cut on the host, which looks at gaps only where there are any. */
   int rows = d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE;
   if (rows || d->m.format != MACKO_FORMAT_MACKO) s = fetch(d, rows ? ROW_STARTS : PATTERN, stream, &host, err);
   if (!s && rows && macko_has_long_rows(host)) macko_destroy(&host), s = fetch(d, PATTERN, stream, &host, err);

@@ -38,11 +38,6 @@ static __device__ uint32_t sum_of_lanes(uint32_t n)
   return n;
 }
 
-static __device__ uint32_t code_at(const rows &a, uint32_t entry)
-{
-  return a.bits == 8 ? a.gaps[entry] : a.gaps[entry / 2] >> entry % 2 * 4 & 15;
-}
-
 /* A warp a unit. Where it begins inside a row it goes through the row's codes up to there. */
 static __global__ void units_kernel(rows a, const near_row *of, int entries, int count, near_unit *units)
 {
@@ -53,7 +48,7 @@ static __global__ void units_kernel(rows a, const near_row *of, int entries, int
   if (of[row].begin > begin) row--;
   uint32_t first = of[row].begin, columns = 0, gaps = 0;
   for (uint32_t e = first + 1 + lane; e <= begin; e += WARP) {
-    uint32_t code = code_at(a, e);
+    uint32_t code = macko_gap_code(a.gaps, a.bits, e);
     columns += code, gaps += code == escape;
   }
   gaps = sum_of_lanes(gaps);
@@ -72,8 +67,9 @@ macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_typ
                                 int shared_bytes, device_near *near, cudaStream_t stream, macko_error *err)
 {
   int64_t warps = (int64_t)multiprocessors * macko_near_warps(plan, value_type, a.ncols, shared_bytes);
-  if (!warps || nnz >= INT32_MAX || a.nrows >= INT32_MAX) return MACKO_OK;
+  if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
   int64_t entries = (nnz / warps / CHUNK + 1) * CHUNK, count = (nnz + entries - 1) / entries;
+  if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
   int64_t units = round_up(count * (int64_t)sizeof(near_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(near_row));
   int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *near->pairs);
   int64_t done = count * (int64_t)sizeof *near->done;
