@@ -5,12 +5,12 @@
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "csr_blocks.h"
 #include "product.cuh"
+#include "warp.cuh"
 
 #include <stdlib.h>
 
 /* RESIDENT blocks run at once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
-enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, WARP = 32, LONG = 16 };
-static const unsigned EVERY = 0xffffffffu;
+enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, LONG = 16 };
 
 struct csr {
   const void *row_ptr, *cols;
@@ -32,12 +32,6 @@ static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_blo
   const int4 *p = (const int4 *)(blocks + blockIdx.x);
   union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
   return u.block;
-}
-
-template <typename SUM> static __device__ __forceinline__ SUM sum_of_lanes(SUM sum, int lanes)
-{
-  for (int d = lanes / 2; d > 0; d /= 2) sum += __shfl_xor_sync(EVERY, sum, d, lanes);
-  return sum;
 }
 
 /* Thread 0 gets the sum of all threads'. */

@@ -4,8 +4,6 @@
  * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
 #include "near_chunk.cuh"
 
-#include "macko_layout.h"
-
 /* A block fills a multiprocessor: with more warps registers would have to be spilled. */
 enum { WARPS = 24, EARLY = 4, NOWHERE = 1 << 30 };
 
@@ -53,7 +51,7 @@ struct near_rows {
   /* What the lanes have of a row's sum is added up. */
   __device__ __forceinline__ void finish(int of, float part, int lane)
   {
-    for (int d = WARP / 2; d > 0; d /= 2) part += __shfl_xor_sync(EVERY, part, d);
+    part = sum_of_lanes(part, WARP);
     if (lane == of - first) sum = part;
     if (of == 0) head = part;
   }
@@ -283,7 +281,7 @@ static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, u
 /* ---- the kernel ---- */
 
 template <int STORED, int BITS>
-static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, device_near near, int64_t nnz, device_values values,
+static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, device_near near, device_values values,
                                                                    device_vectors v)
 {
   extern __shared__ float4 x[];
@@ -314,7 +312,7 @@ static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, devic
   /* Behind the last row of a unit columns seem to go on, up to a chunk further than x. */
   if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
   __syncthreads();
-  int entries = (int)min(nnz - r.start, (int64_t)r.entries);
+  int entries = (int)min(a.nnz - r.start, (int64_t)r.entries);
   if (__any_sync(EVERY, i < near.count))
     walk(a, near, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
 }
@@ -338,25 +336,24 @@ int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncol
 }
 
 template <int STORED, int BITS>
-static int start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
-                 cudaStream_t stream)
+static int start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
   auto kernel = near_kernel<STORED, BITS>;
   int bytes = (int)bytes_of(a.ncols);
   /* A kernel gets much shared memory only where that was said before. */
   if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) return 0;
-  kernel<<<(unsigned)r->multiprocessors, WARPS * WARP, (size_t)bytes, stream>>>(a, r->near, nnz, values, v);
+  kernel<<<(unsigned)r->multiprocessors, WARPS * WARP, (size_t)bytes, stream>>>(a, r->near, values, v);
   return 1;
 }
 
-int macko_near_rows_start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
+int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
                           cudaStream_t stream)
 {
   if (!r->near.count) return 0;
 #define MACKO_CASE(type) \
   case MACKO_##type: \
-    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, nnz, values, v, stream) \
-                       : start<MACKO_##type, 8>(a, r, nnz, values, v, stream);
+    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, values, v, stream) \
+                       : start<MACKO_##type, 8>(a, r, values, v, stream);
   switch (values.stored_type) {
     MACKO_CASE(F32)
     MACKO_CASE(F16)

@@ -1,8 +1,6 @@
 /* Layout row where rows are long: which part of the entries each warp takes (near_units.cuh). */
 #include "near_units.cuh"
 
-#include "macko_layout.h"
-
 enum { THREADS = 256 };
 
 /* Row nrows begins where the last one ends. */
@@ -10,14 +8,7 @@ static __global__ void rows_kernel(rows a, near_row *to)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i > a.nrows) return;
-  int64_t reference = 0;
-  uint32_t base = 0;
-  if (i < a.nrows) {
-    if (a.base_mode == MACKO_BASE_DIAGONAL) reference = i;
-    if (a.base_mode == MACKO_BASE_BLOCK) reference = a.block_base[i / MACKO_BASE_ROWS];
-    base = (uint32_t)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, i));
-  }
-  to[i] = {(uint32_t)index_at(a.row_ptr_type, a.row_ptr, i), base};
+  to[i] = {(uint32_t)index_at(a.row_ptr_type, a.row_ptr, i), i < a.nrows ? (uint32_t)base_column(a, i) : 0};
 }
 
 /* The first row that begins at an entry or after it; rows that does not have. */
@@ -30,12 +21,6 @@ static __device__ int row_from(const near_row *of, int rows, uint32_t entry)
     else high = middle;
   }
   return low;
-}
-
-static __device__ uint32_t sum_of_lanes(uint32_t n)
-{
-  for (int d = WARP / 2; d > 0; d /= 2) n += __shfl_xor_sync(EVERY, n, d);
-  return n;
 }
 
 /* A warp a unit. Where it begins inside a row it goes through the row's codes up to there. */
@@ -51,10 +36,10 @@ static __global__ void units_kernel(rows a, const near_row *of, int entries, int
     uint32_t code = macko_gap_code(a.gaps, a.bits, e);
     columns += code, gaps += code == escape;
   }
-  gaps = sum_of_lanes(gaps);
+  gaps = sum_of_lanes(gaps, WARP);
   uint32_t list = a.long_ptr ? a.long_ptr[row] : 0;
   for (uint32_t g = lane; a.long_ptr && g < gaps; g += WARP) columns += a.long_gaps[list + g] - 1 - escape;
-  columns = sum_of_lanes(columns);
+  columns = sum_of_lanes(columns, WARP);
   if (lane == 0) units[i] = {row, next - row, of[row].base + begin - first + columns, list + (a.long_ptr ? gaps : 0)};
 }
 
@@ -63,12 +48,12 @@ static int64_t round_up(int64_t n)
   return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
 }
 
-macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int64_t nnz, int multiprocessors,
-                                int shared_bytes, device_near *near, cudaStream_t stream, macko_error *err)
+macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
+                                device_near *near, cudaStream_t stream, macko_error *err)
 {
   int64_t warps = (int64_t)multiprocessors * macko_near_warps(plan, value_type, a.ncols, shared_bytes);
   if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
-  int64_t entries = (nnz / warps / CHUNK + 1) * CHUNK, count = (nnz + entries - 1) / entries;
+  int64_t entries = (a.nnz / warps / CHUNK + 1) * CHUNK, count = (a.nnz + entries - 1) / entries;
   if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
   int64_t units = round_up(count * (int64_t)sizeof(near_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(near_row));
   int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *near->pairs);

@@ -2,10 +2,9 @@
 #ifndef MACKO_ROW_SHARE_CUH
 #define MACKO_ROW_SHARE_CUH
 
+#include "macko_layout.h"
 #include "product.cuh"
-
-enum { WARP = 32 };
-static const unsigned EVERY = 0xffffffffu;
+#include "warp.cuh"
 
 struct rows {
   const void *row_ptr, *base;
@@ -14,21 +13,29 @@ struct rows {
   const uint32_t *long_ptr, *long_gaps;
   const macko_piece *pieces;
   double *partials; /* MACKO_DEVICE_GROUP a piece */
-  int64_t nrows, ncols, npieces, longest, bias, marker;
+  int64_t nrows, ncols, nnz, npieces, longest, bias, marker;
   int row_ptr_type, base_mode, base_bytes, bits, paper, lanes, piece_blocks;
 };
 
 /* y = alpha A x + beta y for layout row, one vector, sums in f32. Answers whether a kernel for that has been started
  * (near_rows.cu). */
-int macko_near_rows_start(const rows &a, const device_rows *r, int64_t nnz, const device_values &values, const device_vectors &v,
+int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
                           cudaStream_t stream);
 
 /* Warps of a block of that kernel; 0 where it does not take the matrix. */
 int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
 
 /* Makes *near, without units where that kernel does not take the matrix (near_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
-macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int64_t nnz, int multiprocessors,
-                                int shared_bytes, device_near *near, cudaStream_t stream, macko_error *err);
+macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
+                                device_near *near, cudaStream_t stream, macko_error *err);
+
+/* Layout row: the column of a row's first entry. */
+static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row)
+{
+  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row
+                      : a.base_mode == MACKO_BASE_BLOCK  ? __ldg(a.block_base + row / MACKO_BASE_ROWS) : 0;
+  return reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row);
+}
 
 template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
 

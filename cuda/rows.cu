@@ -8,8 +8,6 @@
  * with long rows and short vectors have a kernel of their own (near_rows.cu). */
 #include "row_share.cuh"
 
-#include "macko_layout.h"
-
 #include <stdlib.h>
 #include <algorithm>
 
@@ -44,9 +42,7 @@ static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int 
 {
   int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
   if (length > a.longest) return {0, NOWHERE, 0, 0, 0, 0}; /* cut, and the pieces' */
-  int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row
-                      : a.base_mode == MACKO_BASE_BLOCK  ? __ldg(a.block_base + row / 32) : 0;
-  int before = a.paper ? -1 : (int)(reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row) - 1);
+  int before = a.paper ? -1 : (int)(base_column(a, row) - 1);
   return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
 }
 
@@ -138,7 +134,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
-      for (int d = lanes / 2; d > 0; d /= 2) sum[g] += __shfl_xor_sync(EVERY, sum[g], d);
+      sum[g] = sum_of_lanes(sum[g], lanes);
       if (lane || u.target >= NOWHERE) continue;
       if (u.target >= 0) put_y<VECTOR>(v, g, u.target, sum[g]);
       else a.partials[~u.target * MACKO_DEVICE_GROUP + g] = sum[g];
@@ -170,7 +166,7 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
   for (int g = 0; g < group; g++) {
     double sum = 0;
     for (int k = lane; k < row.count; k += WARP) sum += partials[(int64_t)(row.first + k) * MACKO_DEVICE_GROUP + g];
-    for (int d = WARP / 2; d > 0; d /= 2) sum += __shfl_xor_sync(EVERY, sum, d);
+    sum = sum_of_lanes(sum, WARP);
     if (lane == 0) put_y<MACKO_ANY>(v, g, row.row, sum);
   }
 }
@@ -180,12 +176,11 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 struct rows_launch {
   rows a;
   const device_rows *r;
-  int64_t nnz;
   cudaStream_t stream;
 
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
-    if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, nnz, values, v, stream)) return;
+    if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, values, v, stream)) return;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
     unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
     if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, 0><<<blocks, THREADS, 0, stream>>>(a, values, v);
@@ -202,7 +197,7 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
-  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.lanes = r->cut.lanes, a.longest = r->cut.longest, a.npieces = r->cut.npieces;
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest, a.npieces = r->cut.npieces;
   a.pieces = r->pieces, a.partials = r->partials;
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   a.bits = d->m.plan.delta_bits;
@@ -245,7 +240,7 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
   if (s || !r->cut.wide) return s;
-  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, d->m.nnz, r->multiprocessors, shared_bytes, &r->near,
+  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near,
                             stream, err);
 }
 
@@ -258,5 +253,5 @@ void macko_rows_destroy(device_rows *r)
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const device_rows *r = &((const device_macko *)d->own)->rows;
-  return run_product(rows_launch{rows_of(d, r), r, d->m.nnz, stream}, d, p, err);
+  return run_product(rows_launch{rows_of(d, r), r, stream}, d, p, err);
 }
