@@ -1,43 +1,12 @@
 /* Which rows are cut, and where each piece starts. Walks the gaps of the cut rows once, so that no multiply has to. */
 #include "rows.h"
 
-#include "macko_layout.h"
+#include "macko_row.h"
 
 #include <stdlib.h>
 
 /* Warps that a GPU has at work, roughly. */
 enum { WARPS = 4096 };
-
-typedef struct {
-  const macko_matrix *m;
-  const macko_section *row_ptr;
-  const uint8_t *gaps;
-  const void *base;
-  const int32_t *block_base;
-  const uint32_t *long_ptr, *long_gaps;
-  int b, paper;
-} reader;
-
-static const void *data_of(const macko_matrix *m, const char *name)
-{
-  const macko_section *s = macko_find_section(m, name);
-  return s ? s->data : NULL;
-}
-
-static int64_t row_start(const reader *r, int64_t i)
-{
-  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
-}
-
-/* Column before the first entry's gap, as in macko_piece. */
-static int64_t column_before(const reader *r, int64_t i)
-{
-  const int64_t *params = r->m->plan.params;
-  int64_t mode = params[MACKO_PARAM_BASE_MODE];
-  if (r->paper) return -1;
-  int64_t from = mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? r->block_base[i / 32] : 0;
-  return from + params[MACKO_PARAM_BASE_BIAS] + macko_unsigned_at(r->base, (int)params[MACKO_PARAM_BASE_BYTES], i) - 1;
-}
 
 /* Pieces end at multiples of MACKO_PIECE_ENTRIES, so that all but the first and last are aligned. */
 static int64_t pieces_of(int64_t begin, int64_t end)
@@ -46,21 +15,21 @@ static int64_t pieces_of(int64_t begin, int64_t end)
 }
 
 /* The pieces of row i, first of which is *piece; answers the one after. */
-static macko_piece *cut_row(const reader *r, int64_t i, int32_t partial, macko_piece *piece)
+static macko_piece *cut_row(const macko_row_reader *r, int paper, int64_t i, int32_t partial, macko_piece *piece)
 {
-  int64_t end = row_start(r, i + 1), col = column_before(r, i);
+  int64_t end = macko_row_start(r, i + 1), col = paper ? -1 : macko_base_column(r, i) - 1; /* before the first entry's gap */
   uint32_t next_long = r->long_ptr ? r->long_ptr[i] : 0;
-  for (int64_t first = row_start(r, i), p = first; p < end; p++) {
+  for (int64_t first = macko_row_start(r, i), p = first; p < end; p++) {
     int starts = p == first || p % MACKO_PIECE_ENTRIES == 0;
     int64_t before = col;
     uint32_t code = macko_gap_code(r->gaps, r->b, p);
-    if (!r->paper && p == first) col++;
-    else if (!r->paper && code == (1u << r->b) - 1) col += r->long_gaps[next_long++];
+    if (!paper && p == first) col++;
+    else if (!paper && code == (1u << r->b) - 1) col += r->long_gaps[next_long++];
     else col += code + 1;
     if (!starts) continue;
     int64_t stop = (p / MACKO_PIECE_ENTRIES + 1) * MACKO_PIECE_ENTRIES;
     *piece++ = (macko_piece){.begin = p, .row = i, .length = (int32_t)((stop < end ? stop : end) - p),
-                             .col = (int32_t)(r->paper ? before : col - 1), .next_long = next_long, .partial = partial++};
+                             .col = (int32_t)(paper ? before : col - 1), .next_long = next_long, .partial = partial++};
   }
   return piece;
 }
@@ -100,12 +69,11 @@ int macko_has_long_rows(const macko_matrix *host)
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err)
 {
   int paper = host->plan.layout == MACKO_LAYOUT_PAPER;
-  reader r = {host, macko_find_section(host, "row_ptr"), data_of(host, "gaps"), data_of(host, "base"),
-              data_of(host, "block_base"), data_of(host, "long_ptr"), data_of(host, "long_gaps"), host->plan.delta_bits, paper};
+  macko_row_reader r = macko_open_rows(host);
   *cut = uncut(host);
   for (int64_t i = 0; i < host->nrows; i++)
-    if (row_start(&r, i + 1) - row_start(&r, i) > cut->longest)
-      cut->nrows++, cut->npieces += pieces_of(row_start(&r, i), row_start(&r, i + 1));
+    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) > cut->longest)
+      cut->nrows++, cut->npieces += pieces_of(macko_row_start(&r, i), macko_row_start(&r, i + 1));
   if (cut->npieces > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "%lld pieces of long rows, more than %d", (long long)cut->npieces, INT32_MAX);
   if (!cut->nrows) return MACKO_OK;
@@ -115,9 +83,9 @@ macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_erro
   macko_piece *piece = cut->pieces;
   macko_cut_row *row = cut->rows;
   for (int64_t i = 0; i < host->nrows; i++) {
-    if (row_start(&r, i + 1) - row_start(&r, i) <= cut->longest) continue;
+    if (macko_row_start(&r, i + 1) - macko_row_start(&r, i) <= cut->longest) continue;
     int32_t first = (int32_t)(piece - cut->pieces);
-    piece = cut_row(&r, i, first, piece);
+    piece = cut_row(&r, paper, i, first, piece);
     *row++ = (macko_cut_row){i, first, (int32_t)(piece - cut->pieces) - first};
   }
   return MACKO_OK;

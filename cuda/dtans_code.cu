@@ -5,11 +5,12 @@
 
 #include "convert.h"
 #include "cub.cuh"
+#include "warp.cuh"
 
-enum { THREADS = 128, WARP = MACKO_DTANS_LANES, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1,
+enum { THREADS = 128, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1,
       SEGMENT = MACKO_DTANS_SEGMENT, LONG = 512 /* entries of a lane whose symbols the warp looks up together */ };
 
-static const unsigned EVERY_LANE = 0xffffffffu;
+static_assert(WARP == (int)MACKO_DTANS_LANES, "one warp a slice");
 
 /* ---- a lane ---- */
 
@@ -31,7 +32,7 @@ static __device__ lane_place place_of_lane(const device_csr &a, const macko_dtan
   }
   before = l.count;
   for (int step = 1; step < WARP; step *= 2) {
-    int64_t other = __shfl_up_sync(EVERY_LANE, before, step);
+    int64_t other = __shfl_up_sync(EVERY, before, step);
     if (lane >= step) before += other;
   }
   l.start = row_at(a, first) + before - l.count;
@@ -106,10 +107,10 @@ static __device__ unsigned number_of(const device_csr &a, const macko_dtans_job 
 static __device__ void number_long_lanes(const device_csr &a, const macko_dtans_job &job, const lane_place &l)
 {
   int domains = job.coding.domains;
-  for (unsigned lanes = __ballot_sync(EVERY_LANE, l.count > LONG); lanes; lanes &= lanes - 1) {
+  for (unsigned lanes = __ballot_sync(EVERY, l.count > LONG); lanes; lanes &= lanes - 1) {
     int lane = __ffs(lanes) - 1;
-    int64_t row = __shfl_sync(EVERY_LANE, l.row, lane), count = __shfl_sync(EVERY_LANE, l.count, lane);
-    uint16_t *numbers = job.numbers + __shfl_sync(EVERY_LANE, l.start, lane) * domains;
+    int64_t row = __shfl_sync(EVERY, l.row, lane), count = __shfl_sync(EVERY, l.count, lane);
+    uint16_t *numbers = job.numbers + __shfl_sync(EVERY, l.start, lane) * domains;
     for (int64_t i = threadIdx.x % WARP; i < count; i += WARP) {
       entry_place e = find_entry(a, row, i);
       for (int d = 0; d < domains; d++) numbers[i * domains + d] = (uint16_t)number_of(a, job, e, d);
@@ -136,8 +137,7 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, m
         forward_symbol(job, l.count, i / per, (int)(i % per) * domains + d, number, numbers, &f);
       }
   }
-  int64_t words = f.words;
-  for (int step = WARP / 2; step; step /= 2) words += __shfl_xor_sync(EVERY_LANE, words, step);
+  int64_t words = sum_of_lanes((int64_t)f.words, WARP);
   if (threadIdx.x % WARP == 0) job.starts[slice] = words;
 }
 
@@ -150,7 +150,7 @@ struct word_writer {
   /* One word of each lane that has one, in the order of lanes. */
   __device__ __forceinline__ void put(bool has, uint32_t word)
   {
-    unsigned mask = __ballot_sync(EVERY_LANE, has);
+    unsigned mask = __ballot_sync(EVERY, has);
     end -= __popc(mask);
     if (has) end[__popc(mask & ((1u << threadIdx.x % WARP) - 1))] = word;
   }
@@ -211,7 +211,7 @@ static __device__ void backward_escapes(const device_csr &a, const macko_dtans_j
   for (int k = SEGMENT - 1; k >= 0; k--) {
     const int domain = k % DOMAINS;
     bool escaped = (j * SEGMENT + k) / DOMAINS < l.count && (int)numbers[k] == job.table[domain].escape;
-    if (!__any_sync(EVERY_LANE, escaped)) continue;
+    if (!__any_sync(EVERY, escaped)) continue;
     if (job.coding.value_words[domain] > 1) w->put(escaped, (uint32_t)(s[k].value >> 32));
     if (job.coding.value_words[domain]) w->put(escaped, (uint32_t)s[k].value);
     if (job.coding.gap_words[domain]) w->put(escaped, s[k].gap);
@@ -242,7 +242,7 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
   lane_place l = place_of_lane(a, job, slice);
   word_writer w = {stream + job.starts[slice + 1]};
   backward_lane b = {};
-  int longest = __reduce_max_sync(EVERY_LANE, (int)macko_dtans_segments(&job.coding, l.count));
+  int longest = __reduce_max_sync(EVERY, (int)macko_dtans_segments(&job.coding, l.count));
   for (int64_t j = longest - 1; j >= 0; j--) {
     unsigned numbers[SEGMENT], flags = load_numbers<DOMAINS>(job, l, j, numbers);
 #pragma unroll
@@ -308,7 +308,7 @@ static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, ma
   int64_t to = row_at(a, slice * job.rows * WARP), row = l.row, p = 0, end = 0;
   if (l.count) p = row_at(a, row), end = row_at(a, row + 1);
   for (int64_t i = 0;; i++, p++) {
-    unsigned mask = __ballot_sync(EVERY_LANE, i < l.count);
+    unsigned mask = __ballot_sync(EVERY, i < l.count);
     if (!mask) return;
     if (i < l.count) {
       while (p == end) row += WARP, p = row_at(a, row), end = row_at(a, row + 1);

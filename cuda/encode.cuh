@@ -5,9 +5,9 @@
 #include "encode.h"
 #include "element.cuh"
 #include "macko_layout.h"
+#include "warp.cuh"
 
-enum { ENCODE_THREADS = 256, LANES = 32 };
-static const unsigned ALL_LANES = 0xffffffffu;
+enum { ENCODE_THREADS = 256 };
 
 __device__ __forceinline__ int64_t row_start(const macko_device_csr &a, int64_t i)
 {
@@ -31,12 +31,12 @@ __device__ __forceinline__ int64_t thread_number()
 
 __device__ __forceinline__ int64_t warp_number()
 {
-  return thread_number() / LANES;
+  return thread_number() / WARP;
 }
 
 __device__ __forceinline__ int lane_number()
 {
-  return (int)threadIdx.x % LANES;
+  return (int)threadIdx.x % WARP;
 }
 
 static inline unsigned blocks_for(int64_t threads)

@@ -10,7 +10,7 @@ static __global__ void check_kernel(macko_device_csr a, macko_device_check *chec
   if (row >= a.nrows) return;
   int64_t begin = row_start(a, row), end = row_start(a, row + 1);
   bool bad = begin < 0 || end < begin || end > a.nnz || (row == 0 && begin != 0);
-  for (int64_t p = begin + lane_number(); !bad && p < end; p += LANES) {
+  for (int64_t p = begin + lane_number(); !bad && p < end; p += WARP) {
     int64_t col = column(a, p);
     bad = (uint64_t)col >= (uint64_t)a.ncols || (p > begin && column(a, p - 1) >= col);
   }
@@ -23,7 +23,7 @@ extern "C" cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_d
 {
   cudaError_t error = cudaMemsetAsync(check, 0, sizeof *check, stream);
   if (error) return error;
-  if (a->nrows) check_kernel<<<blocks_for(a->nrows * LANES), ENCODE_THREADS, 0, stream>>>(*a, check);
+  if (a->nrows) check_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, check);
   return cudaGetLastError();
 }
 
@@ -34,7 +34,7 @@ enum { LOGS = 33, FACT_BLOCKS = 1024 };
 static __device__ int64_t least(int64_t v)
 {
   for (int far = 16; far; far /= 2) {
-    int64_t other = __shfl_xor_sync(ALL_LANES, v, far);
+    int64_t other = __shfl_xor_sync(EVERY, v, far);
     v = other < v ? other : v;
   }
   return v;
@@ -68,7 +68,7 @@ static __global__ void distances_kernel(macko_device_csr a, macko_device_row_fac
 static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
 {
   for (int log = 0; log < 8; log++) {
-    unsigned sum = __reduce_add_sync(ALL_LANES, (unsigned)(*bytes >> 8 * log) & 255);
+    unsigned sum = __reduce_add_sync(EVERY, (unsigned)(*bytes >> 8 * log) & 255);
     if (lane_number() == 0 && sum) atomicAdd(&counts[log], (unsigned long long)sum);
   }
   *bytes = 0;
@@ -82,9 +82,9 @@ static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *f
   int steps = 0;
   if (threadIdx.x < LOGS) counts[threadIdx.x] = 0;
   __syncthreads();
-  for (int64_t row = warp_number(), step = (int64_t)gridDim.x * blockDim.x / LANES; row < a.nrows; row += step) {
+  for (int64_t row = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; row < a.nrows; row += step) {
     int64_t begin = row_start(a, row), end = row_start(a, row + 1);
-    for (int64_t first = begin + 1; first < end; first += LANES) {
+    for (int64_t first = begin + 1; first < end; first += WARP) {
       int64_t p = first + lane_number();
       int log = p < end ? 63 - __clzll(column(a, p) - column(a, p - 1)) : 64;
       if (log < 8) bytes += 1ull << 8 * log;
@@ -102,7 +102,7 @@ static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *f
 extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_row_facts *facts, cudaStream_t stream)
 {
   gaps_kernel<<<FACT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, facts);
-  if (a->nrows) distances_kernel<<<blocks_for((a->nrows + LANES - 1) / LANES * LANES), ENCODE_THREADS, 0, stream>>>(*a, facts);
+  if (a->nrows) distances_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, facts);
   return cudaGetLastError();
 }
 
@@ -141,9 +141,9 @@ static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
   int64_t row = warp_number();
   if (row >= a.nrows) return;
   uint32_t code, count = 0;
-  for (int64_t p = row_start(a, row) + 1 + lane_number(), end = row_start(a, row + 1); p < end; p += LANES)
+  for (int64_t p = row_start(a, row) + 1 + lane_number(), end = row_start(a, row + 1); p < end; p += WARP)
     count += is_long(a, w, p, &code);
-  count = __reduce_add_sync(ALL_LANES, count);
+  count = __reduce_add_sync(EVERY, count);
   if (lane_number() == 0) w.long_ptr[row + 1] = count;
 }
 
@@ -167,19 +167,19 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
   if (row >= a.nrows) return;
   int64_t begin = row_start(a, row), end = row_start(a, row + 1), per = 32 / w.b;
   uint32_t next_long = w.long_ptr ? w.long_ptr[row] : 0, code;
-  for (int64_t first = (begin + 1) / per * per; first < end; first += LANES * per) {
+  for (int64_t first = (begin + 1) / per * per; first < end; first += WARP * per) {
     int64_t word = first + lane_number() * per, from = word > begin ? word : begin + 1, to = word + per < end ? word + per : end;
     uint32_t escapes = 0, bits = code_word(a, w, word, from, to, &escapes), count = __popc(escapes), up_to = count;
-    if (__any_sync(ALL_LANES, escapes))
-      for (int far = 1; far < LANES; far *= 2) {
-        uint32_t other = __shfl_up_sync(ALL_LANES, up_to, far);
+    if (__any_sync(EVERY, escapes))
+      for (int far = 1; far < WARP; far *= 2) {
+        uint32_t other = __shfl_up_sync(EVERY, up_to, far);
         if (lane_number() >= far) up_to += other;
       }
     for (uint32_t left = escapes, at = next_long + up_to - count; left; left &= left - 1) {
       is_long(a, w, word + __ffs(left) - 1, &code);
       w.long_gaps[at++] = code + 1;
     }
-    next_long += __shfl_sync(ALL_LANES, up_to, LANES - 1);
+    next_long += __shfl_sync(EVERY, up_to, WARP - 1);
     if (to - from == per) w.gaps[word / per] = bits;
     else if (bits) atomicOr(&w.gaps[word / per], bits);
   }
@@ -213,15 +213,15 @@ enum { SUM_THREADS = 1024 };
 /* Replaces counts by sums up to and including each, within each block; sums gets the block's whole. */
 static __global__ void sum_kernel(uint32_t *counts, int64_t n, uint32_t *sums)
 {
-  __shared__ uint32_t warps[LANES];
+  __shared__ uint32_t warps[WARP];
   int64_t i = thread_number();
-  int lane = lane_number(), warp = (int)threadIdx.x / LANES;
+  int lane = lane_number(), warp = (int)threadIdx.x / WARP;
   uint32_t sum = i < n ? counts[i] : 0;
-  for (int far = 1; far < LANES; far *= 2) {
-    uint32_t other = __shfl_up_sync(ALL_LANES, sum, far);
+  for (int far = 1; far < WARP; far *= 2) {
+    uint32_t other = __shfl_up_sync(EVERY, sum, far);
     if (lane >= far) sum += other;
   }
-  if (lane == LANES - 1) warps[warp] = sum;
+  if (lane == WARP - 1) warps[warp] = sum;
   __syncthreads();
   for (int before = 0; before < warp; before++) sum += warps[before];
   if (i < n) counts[i] = sum;
@@ -252,13 +252,13 @@ extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_d
   cudaError_t error = cudaSuccess;
   row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, w.row_ptr, w.row_ptr_type);
   if (!a->nrows) return cudaGetLastError();
-  bases_kernel<<<blocks_for((a->nrows + LANES - 1) / LANES * LANES), ENCODE_THREADS, 0, stream>>>(*a, w);
+  bases_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
   if (w.long_ptr) {
-    count_long_kernel<<<blocks_for(a->nrows * LANES), ENCODE_THREADS, 0, stream>>>(*a, w);
+    count_long_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
     error = sum_up(w.long_ptr + 1, a->nrows, room, stream);
   }
   if (error) return error;
-  codes_kernel<<<blocks_for(a->nrows * LANES), ENCODE_THREADS, 0, stream>>>(*a, w);
+  codes_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
   return cudaGetLastError();
 }
 

@@ -42,42 +42,36 @@ enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
 
 template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
 {
-  return WARPS == ONE ? 0 : (int)threadIdx.x / LANES;
+  return WARPS == ONE ? 0 : (int)threadIdx.x / WARP;
 }
 
 /* Over all lanes of the slice's warps. */
 template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
 {
   __shared__ uint32_t of_warps[WARPS];
-  bits = __reduce_or_sync(ALL_LANES, bits);
+  bits = __reduce_or_sync(EVERY, bits);
   if (WARPS == ONE) return bits;
   __syncthreads();
   of_warps[warp_of_slice<WARPS>()] = bits;
   __syncthreads();
-  return __reduce_or_sync(ALL_LANES, of_warps[lane_number() % WARPS]);
-}
-
-static __device__ uint64_t sum_of_warp(uint64_t n)
-{
-  for (int far = 16; far; far /= 2) n += __shfl_xor_sync(ALL_LANES, n, far);
-  return n;
+  return __reduce_or_sync(EVERY, of_warps[lane_number() % WARPS]);
 }
 
 template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
 {
   __shared__ uint64_t of_warps[WARPS];
-  n = sum_of_warp(n);
+  n = sum_of_lanes(n, WARP);
   if (WARPS == ONE) return n;
   __syncthreads();
   of_warps[warp_of_slice<WARPS>()] = n;
   __syncthreads();
-  return sum_of_warp(of_warps[lane_number() % WARPS]);
+  return sum_of_lanes(of_warps[lane_number() % WARPS], WARP);
 }
 
 /* The first lane's number. */
 template <int WARPS> static __device__ unsigned long long first_of(unsigned long long n)
 {
-  if (WARPS == ONE) return __shfl_sync(ALL_LANES, n, 0);
+  if (WARPS == ONE) return __shfl_sync(EVERY, n, 0);
   return sum_of<WARPS>(lane_number() || warp_of_slice<WARPS>() ? 0 : n);
 }
 
@@ -91,12 +85,12 @@ static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r
   if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return false;
   for (int k = 0;; count++) {
     int mine = k < r.length ? (int)(column(a, r.begin + k) - r.row) : INT32_MAX;
-    int distance = __reduce_min_sync(ALL_LANES, mine);
+    int distance = __reduce_min_sync(EVERY, mine);
     if (distance == INT32_MAX) break;
     bool here = k < r.length && mine == distance;
-    unsigned lanes = __ballot_sync(ALL_LANES, here);
-    uint64_t value = here ? value_bits(a, r.begin + k) : 0, first = __shfl_sync(ALL_LANES, value, __ffs(lanes) - 1);
-    if (__any_sync(ALL_LANES, here && value != first)) return false;
+    unsigned lanes = __ballot_sync(EVERY, here);
+    uint64_t value = here ? value_bits(a, r.begin + k) : 0, first = __shfl_sync(EVERY, value, __ffs(lanes) - 1);
+    if (__any_sync(EVERY, here && value != first)) return false;
     if (count == MACKO_STENCIL_MAX_STEPS || count == limit) return false;
     if (lane_number() == 0) steps[count] = macko_stencil_step{distance, lanes, first};
     k += here;
@@ -122,8 +116,8 @@ struct warp_slice {
 static __device__ void find_base(warp_slice *w)
 {
   bool any = w->r.length > 0;
-  int low = __reduce_min_sync(ALL_LANES, any ? w->distance : INT32_MAX),
-      high = __reduce_max_sync(ALL_LANES, any ? w->distance : INT32_MIN);
+  int low = __reduce_min_sync(EVERY, any ? w->distance : INT32_MAX),
+      high = __reduce_max_sync(EVERY, any ? w->distance : INT32_MIN);
   if (low > high) return;
   w->s.base = low;
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
@@ -136,7 +130,7 @@ template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a,
   bool uniform = true;
   for (uint32_t k = from; k < to && k < w->s.steps; k++) {
     bool has = (int)k < w->r.length;
-    int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(ALL_LANES, col - w->first, w->longest);
+    int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(EVERY, col - w->first, w->longest);
     if (!has) continue;
     uniform &= col - w->first == listed;
     any |= (uint32_t)(col - before - 1);
@@ -150,17 +144,17 @@ static __device__ unsigned find_in_line(const warp_slice &w)
 {
   int leader = lane_number() & ~7;
   bool same = w.r.length > 0;
-  same &= w.r.length == __shfl_sync(ALL_LANES, w.r.length, leader);
-  same &= w.distance == __shfl_sync(ALL_LANES, w.distance, leader);
-  unsigned lanes = __ballot_sync(ALL_LANES, same), groups = 0;
+  same &= w.r.length == __shfl_sync(EVERY, w.r.length, leader);
+  same &= w.distance == __shfl_sync(EVERY, w.distance, leader);
+  unsigned lanes = __ballot_sync(EVERY, same), groups = 0;
   for (int g = 0; g < 4; g++) groups |= (lanes >> 8 * g & 0xff) == 0xff ? 1u << g : 0;
   return groups;
 }
 
 template <int WARPS> static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
 {
-  uint32_t shortest = __reduce_min_sync(ALL_LANES, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
-  w->longest = __ffs(__ballot_sync(ALL_LANES, (uint32_t)w->r.length == w->s.steps)) - 1;
+  uint32_t shortest = __reduce_min_sync(EVERY, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
+  w->longest = __ffs(__ballot_sync(EVERY, (uint32_t)w->r.length == w->s.steps)) - 1;
   w->s.length_bytes = shortest == w->s.steps ? 0 : macko_unsigned_bytes(w->s.steps);
   w->first = w->r.length ? (int)column(a, w->r.begin) : 0;
   w->distance = w->first - lane_number();
@@ -182,9 +176,9 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
   }
   if (s.gap_bits == MACKO_GAP_PAIRS) return;
   if (!s.gap_bits) {
-    int64_t longest = __shfl_sync(ALL_LANES, w.r.begin, w.longest);
-    int first = __shfl_sync(ALL_LANES, w.first, w.longest);
-    for (int k = 1 + warp * LANES + lane; k < (int)s.steps; k += WARPS * LANES)
+    int64_t longest = __shfl_sync(EVERY, w.r.begin, w.longest);
+    int first = __shfl_sync(EVERY, w.first, w.longest);
+    for (int k = 1 + warp * WARP + lane; k < (int)s.steps; k += WARPS * WARP)
       gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
     return;
   }
@@ -196,7 +190,7 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
       word |= (uint32_t)(col - before - 1) << i * s.gap_bits;
       before = col;
     }
-    gaps[(k - 1) / per * LANES + lane] = word;
+    gaps[(k - 1) / per * WARP + lane] = word;
   }
 }
 
@@ -211,7 +205,7 @@ static __device__ uint64_t mix(uint64_t x)
 template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
   uint64_t h = 0;
-  for (uint32_t i = warp_of_slice<WARPS>() * LANES + lane_number(); i < count; i += WARPS * LANES)
+  for (uint32_t i = warp_of_slice<WARPS>() * WARP + lane_number(); i < count; i += WARPS * WARP)
     h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
   return sum_of<WARPS>(h);
 }
@@ -233,26 +227,26 @@ static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_ro
 }
 
 template <int WARPS>
-static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * LANES)
+static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * WARP)
 describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
 {
-  __shared__ macko_stencil_step shared[WARPS == ONE ? ENCODE_THREADS / LANES : 1][MACKO_STENCIL_MAX_STEPS];
-  macko_stencil_step *steps = shared[WARPS == ONE ? threadIdx.x / LANES : 0];
+  __shared__ macko_stencil_step shared[WARPS == ONE ? ENCODE_THREADS / WARP : 1][MACKO_STENCIL_MAX_STEPS];
+  macko_stencil_step *steps = shared[WARPS == ONE ? threadIdx.x / WARP : 0];
   int64_t slice = warp_number() / WARPS, start = slice * MACKO_SLICE_ROWS;
   if (slice >= all.slices) return;
-  int lane = lane_number(), lanes = a.nrows - start < LANES ? (int)(a.nrows - start) : LANES;
-  uint32_t mine = warp_of_slice<WARPS>() * LANES + lane;
+  int lane = lane_number(), lanes = a.nrows - start < WARP ? (int)(a.nrows - start) : WARP;
+  uint32_t mine = warp_of_slice<WARPS>() * WARP + lane;
   warp_slice w = {};
   w.r = row_at(a, all.order, start + lane);
-  w.s.steps = __reduce_max_sync(ALL_LANES, (uint32_t)w.r.length);
+  w.s.steps = __reduce_max_sync(EVERY, (uint32_t)w.r.length);
   int stencils = kinds & MACKO_STENCILS && !all.order;
   if (!(stencils && find_stencil_for<WARPS>(a, w.r, start, steps, &w.s))) look_at_slice<WARPS>(a, kinds, lanes, &w);
-  uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(ALL_LANES, (uint32_t)w.r.length);
+  uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(EVERY, (uint32_t)w.r.length);
   unsigned long long at = first_of<WARPS>(mine ? 0 : atomicAdd(all.used, words));
   uint64_t hash = 0;
   if (at + words <= all.room) {
     if (!w.s.stencil) write_block<WARPS>(a, w, all.arena + at);
-    else for (uint32_t i = mine; i < words; i += WARPS * LANES) all.arena[at + i] = ((const uint32_t *)steps)[i];
+    else for (uint32_t i = mine; i < words; i += WARPS * WARP) all.arena[at + i] = ((const uint32_t *)steps)[i];
     if (WARPS == ONE) __syncwarp();
     else __syncthreads();
     hash = hash_words<WARPS>(all.arena + at, words);
@@ -269,8 +263,8 @@ extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kind
 {
   if (!s->slices) return cudaGetLastError();
   if (a->nnz / a->nrows < LONG_ROW)
-    describe_kernel<ONE><<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
-  else describe_kernel<ALL_WARPS><<<(unsigned)s->slices, ALL_WARPS * LANES, 0, stream>>>(*a, *s, kinds);
+    describe_kernel<ONE><<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
+  else describe_kernel<ALL_WARPS><<<(unsigned)s->slices, ALL_WARPS * WARP, 0, stream>>>(*a, *s, kinds);
   return cudaGetLastError();
 }
 
@@ -286,13 +280,13 @@ static __global__ void write_kernel(macko_device_slices all, const macko_slice_p
   int lane = lane_number();
   uint32_t word = lane == 0 ? place.values : lane == 1 ? place.block : lane == 2 ? record.info : (uint32_t)source.base;
   if (lane < MACKO_SLICE_WORDS) headers[slice * MACKO_SLICE_WORDS + lane] = word;
-  for (uint32_t i = lane; place.is_new && i < record.words; i += LANES) blocks[place.block + i] = all.arena[source.at + i];
+  for (uint32_t i = lane; place.is_new && i < record.words; i += WARP) blocks[place.block + i] = all.arena[source.at + i];
 }
 
 extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers,
                                           uint32_t *blocks, cudaStream_t stream)
 {
-  if (s->slices) write_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*s, places, headers, blocks);
+  if (s->slices) write_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, headers, blocks);
   return cudaGetLastError();
 }
 
@@ -302,14 +296,14 @@ static __global__ void compare_kernel(macko_device_slices all, const macko_slice
   int64_t slice = warp_number();
   if (slice >= all.slices) return;
   const uint32_t *mine = all.arena + all.sources[slice].at, *given = blocks + places[slice].block;
-  for (uint32_t i = lane_number(); i < all.records[slice].words; i += LANES)
+  for (uint32_t i = lane_number(); i < all.records[slice].words; i += WARP)
     if (mine[i] != given[i]) *differs = 1;
 }
 
 extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
                                             int *differs, cudaStream_t stream)
 {
-  if (s->slices) compare_kernel<<<blocks_for(s->slices * LANES), ENCODE_THREADS, 0, stream>>>(*s, places, blocks, differs);
+  if (s->slices) compare_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, blocks, differs);
   return cudaGetLastError();
 }
 

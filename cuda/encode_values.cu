@@ -26,7 +26,7 @@ template <int FROM> static __global__ void misfits_kernel(const void *values, in
 {
   unsigned bits = 0;
   for (int64_t p = thread_number(); p < nnz; p += (int64_t)gridDim.x * blockDim.x) bits |= misfits_of<FROM>(values, p);
-  bits = __reduce_or_sync(ALL_LANES, bits);
+  bits = __reduce_or_sync(EVERY, bits);
   if (lane_number() == 0 && bits & ~*(volatile unsigned *)misfits) atomicOr(misfits, bits);
 }
 
@@ -113,7 +113,7 @@ static __device__ __forceinline__ bool has_room(const macko_device_dictionary &p
 static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_slices all, macko_device_dictionary values,
                                             macko_device_dictionary pairs)
 {
-  int64_t warps = (int64_t)gridDim.x * blockDim.x / LANES;
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
   for (int64_t slice = warp_number(); slice < all.slices; slice += warps) {
     const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, all.records[slice].info, 0};
     macko_slice s = macko_slice_at(header, 0);
@@ -164,7 +164,7 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
 template <typename F>
 static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
 {
-  int64_t warps = (int64_t)gridDim.x * blockDim.x / LANES;
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
   for (int64_t slice = warp_number(); slice * MACKO_SLICE_ROWS < a.nrows; slice += warps)
     walk_slice(a, headers, order, size, slice, f);
 }
@@ -179,7 +179,7 @@ template <typename F>
 static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_matrix *d, unsigned most_blocks, const F &f,
                                cudaStream_t stream)
 {
-  unsigned blocks = blocks_for(a->nrows + LANES);
+  unsigned blocks = blocks_for(a->nrows + WARP);
   slices_kernel<<<blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream>>>(
       *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"),
       (int)macko_type_bytes(d->m.plan.stored_type), f);

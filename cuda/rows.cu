@@ -197,8 +197,8 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
-  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest, a.npieces = r->cut.npieces;
-  a.pieces = r->pieces, a.partials = r->partials;
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest;
+  a.npieces = r->cut.npieces, a.pieces = r->pieces, a.partials = r->partials;
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   a.bits = d->m.plan.delta_bits;
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
@@ -240,8 +240,8 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
   if (s || !r->cut.wide) return s;
-  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near,
-                            stream, err);
+  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near, stream,
+                            err);
 }
 
 void macko_rows_destroy(device_rows *r)
