@@ -17,24 +17,24 @@ struct CUstream_st;
 typedef struct macko_device_matrix macko_device_matrix;
 
 /* Number of GPUs that can be used; 0 without a GPU or driver, with the reason in *err (may be NULL). */
-int macko_cuda_devices(macko_error *err);
+int macko_device_count(macko_error *err);
 
 /* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go
  * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
  * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
  * format without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread),
  * DEVICE. */
-macko_status macko_to_device(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
+macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
-/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_to_device would give
+/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_device_upload would give
  * of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix
  * is made; work queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as
  * everywhere. Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do
  * not repeat; format dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
  * duplicates, are copied to the host and encoded there, and so are entries beyond 2^31 - 9 of format dtans.
- * Errors: as macko_encode and macko_to_device. */
-macko_status macko_encode_on_device(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
+ * Errors: as macko_encode and macko_device_upload. */
+macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
 
 /* The matrix in host memory: new, and freed with macko_destroy. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
@@ -46,20 +46,20 @@ void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
 
 /* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix
  * is the matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
- * Errors: as macko_to_device and macko_encode. */
+ * Errors: as macko_device_upload and macko_encode. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
                                         macko_error *err);
 
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on
  * the same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which
  * happens when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as
- * macko_to_device; the old values stay then. */
+ * macko_device_upload; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
 /* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern: what macko_refresh and
  * macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are read until this returns; a
- * transpose, if there is one, is built anew on the host. Errors: as macko_refresh and macko_to_device; the old values stay then,
+ * transpose, if there is one, is built anew on the host. Errors: as macko_refresh and macko_device_upload; the old values stay then,
  * unless the device failed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
                                       macko_error *err);

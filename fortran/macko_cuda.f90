@@ -8,28 +8,28 @@ module macko_cuda_c
   public
 
   interface
-    function macko_cuda_devices_c(err) bind(c, name="macko_cuda_devices")
+    function macko_device_count_c(err) bind(c, name="macko_device_count")
       import
       type(macko_error), intent(inout) :: err
-      integer(c_int) :: macko_cuda_devices_c
-    end function macko_cuda_devices_c
-    function macko_to_device_c(matrix, stream, device, err) bind(c, name="macko_to_device")
+      integer(c_int) :: macko_device_count_c
+    end function macko_device_count_c
+    function macko_device_upload_c(matrix, stream, device, err) bind(c, name="macko_device_upload")
       import
       type(c_ptr), value :: matrix
       type(c_ptr), value :: stream
       type(c_ptr), intent(inout) :: device
       type(macko_error), intent(inout) :: err
-      integer(c_int) :: macko_to_device_c
-    end function macko_to_device_c
-    function macko_encode_on_device_c(csr, options, stream, device, err) bind(c, name="macko_encode_on_device")
+      integer(c_int) :: macko_device_upload_c
+    end function macko_device_upload_c
+    function macko_device_encode_c(csr, options, stream, device, err) bind(c, name="macko_device_encode")
       import
       type(macko_csr), intent(in) :: csr
       type(macko_options), intent(in) :: options
       type(c_ptr), value :: stream
       type(c_ptr), intent(inout) :: device
       type(macko_error), intent(inout) :: err
-      integer(c_int) :: macko_encode_on_device_c
-    end function macko_encode_on_device_c
+      integer(c_int) :: macko_device_encode_c
+    end function macko_device_encode_c
     function macko_device_fetch_c(device, stream, matrix, err) bind(c, name="macko_device_fetch")
       import
       type(c_ptr), value :: device
@@ -139,7 +139,7 @@ module macko_cuda
   use macko_cuda_c
   implicit none
   private
-  public :: macko_device_matrix, macko_cuda_devices
+  public :: macko_device_matrix, macko_device_count
 
   type :: macko_device_matrix
     private
@@ -167,13 +167,13 @@ module macko_cuda
 contains
 
   ! How many GPUs can be used; if none, errmsg says why.
-  recursive function macko_cuda_devices(errmsg) result(count)
+  recursive function macko_device_count(errmsg) result(count)
     character(len=*), optional, intent(inout) :: errmsg
     integer(c_int) :: count
     type(macko_error) :: err
-    count = macko_cuda_devices_c(err)
+    count = macko_device_count_c(err)
     if (count == 0 .and. present(errmsg)) errmsg = from_c(err%text)
-  end function macko_cuda_devices
+  end function macko_device_count
 
   recursive function device_of(this) result(device)
     class(macko_device_matrix), intent(in) :: this
@@ -208,7 +208,7 @@ contains
     type(c_ptr) :: fresh
     integer(c_int) :: status
     fresh = c_null_ptr
-    status = macko_to_device_c(a%handle(), stream_or_default(stream), fresh, err)
+    status = macko_device_upload_c(a%handle(), stream_or_default(stream), fresh, err)
     if (status == macko_ok) call replace(this, fresh)
     call report(status, err, stat, errmsg)
   end subroutine upload

@@ -23,7 +23,7 @@ static const char *NoDevice(void)
 {
   static macko_error err;
   static int         devices = -1;
-  if (devices < 0) devices = macko_cuda_devices(&err);
+  if (devices < 0) devices = macko_device_count(&err);
   return devices ? NULL : err.text;
 }
 
@@ -121,7 +121,7 @@ PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool r
   PetscCall(Stream(&stream));
   PetscCall(CopyRows(csr, &device, &memory, stream, done));
   if (*done && refresh) *status = macko_device_refresh_csr(m->device, &device, stream, NULL, err);
-  else if (*done) *status = macko_encode_on_device(&device, &m->options, stream, &fresh, err);
+  else if (*done) *status = macko_device_encode(&device, &m->options, stream, &fresh, err);
   cudaFree(memory);
   if (*status == MACKO_OUT_OF_MEMORY) *status = MACKO_OK, *done = PETSC_FALSE;
   if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
@@ -146,7 +146,7 @@ PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error
     *status = macko_device_refresh(m->device, m->compressed, stream, NULL, err);
   } else {
     macko_device_destroy(&m->device);
-    *status = macko_to_device(m->compressed, stream, &m->device, err);
+    *status = macko_device_upload(m->compressed, stream, &m->device, err);
   }
   if (!*status) {
     m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;

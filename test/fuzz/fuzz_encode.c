@@ -1,7 +1,7 @@
 /* Any sizes, rows, columns and options through predict, encode and refresh. What is refused has a sentence; what is encoded is of
  * the predicted size, is valid, decodes and multiplies to what format csr makes of the same input, and takes new values. Sums are
  * exact, as values and vectors have few bits. Built two ways, as fuzz_sections.c is. */
-#include "format.h"
+#include "core/format.h"
 
 #include <stdint.h>
 #include <stdlib.h>

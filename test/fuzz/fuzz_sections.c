@@ -1,7 +1,7 @@
 /* Damaged matrices of one format (FUZZ_FORMAT: CSR, MACKO or DTANS): whatever is done to the sections, sizes and plan of a good
  * matrix, validate answers, and what it lets pass can be decoded and multiplied. Built two ways: with -fsanitize=fuzzer
  * (libFuzzer's main), or with FUZZ_MAIN, which runs a fixed number of pseudo-random inputs in `make check`. */
-#include "format.h"
+#include "core/format.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -4,7 +4,7 @@
 usage: python3 make.py MODEL.py      (run in this folder)
 
 MODEL.py is a reference implementation in Python of arXiv 2603.01915 with Table, encode_row, interleave and to_symbols; it is not
-part of this project. test/dtans_golden.c builds the same matrices and compares every section of the C encoder with these files.
+part of this project. test/lib/dtans_golden.c builds the same matrices and compares every section of the C encoder with these files.
 A file: the matrix in numbers (see draw and matrix), then one line a section: name, number of elements, elements in hexadecimal."""
 import importlib.util
 import struct

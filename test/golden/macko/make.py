@@ -2,7 +2,7 @@
 """Writes the matrices of this folder as Matrix Market files (run in this folder). What format macko makes of them, the other files
 here, is written by the suite itself from the top of a build folder:
 
-    test/macko_golden --write SOURCES/test/golden/macko
+    test/lib/macko_golden --write SOURCES/test/golden/macko
 
 doc/formats/macko.md describes both the format and the text form. The suite decodes the files as they are: a matrix that was encoded
 once must stay readable."""

@@ -1,0 +1,277 @@
+/* The public functions on a device matrix: argument checks, then the format's own table. */
+#include "macko/row_pieces.h"
+
+#include "macko/layout_bits.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const macko_device_ops *const device_ops[] = {
+#define MACKO_FORMAT(symbol, name, text) &macko_##name##_device_ops,
+#include "formats.def"
+#undef MACKO_FORMAT
+};
+
+int macko_device_count(macko_error *err)
+{
+  int count = 0;
+  macko_status s = macko_cuda_status(cudaGetDeviceCount(&count), "looking for GPUs", err);
+  if (!s && count == 0) macko_fail(err, MACKO_DEVICE, "looking for GPUs: none is there");
+  return s ? 0 : count;
+}
+
+void macko_device_destroy(macko_device_matrix **device)
+{
+  if (!device || !*device) return;
+  macko_device_matrix *d = *device;
+  int current = d->device;
+  macko_device_destroy(&d->transpose);
+  cudaGetDevice(&current);
+  if (current != d->device) cudaSetDevice(d->device);
+  if (d->ops) d->ops->destroy(d);
+  cudaFree(d->memory);
+  if (current != d->device) cudaSetDevice(current);
+  cudaGetLastError(); /* a failure to free is the next call's, not this one's */
+  free(d);
+  *device = NULL;
+}
+
+static int holds_values(const char *section)
+{
+  return !strcmp(section, "values") || !strcmp(section, "dict") || !strcmp(section, "pair_gaps");
+}
+
+macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err)
+{
+  if (!device_ops[matrix->format])
+    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no GPU kernel", macko_format_name(matrix->format));
+  macko_device_matrix *d = calloc(1, sizeof *d);
+  if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
+  d->m = *matrix;
+  macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+macko_status macko_device_upload(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **device, macko_error *err)
+{
+  macko_device_matrix *d = NULL;
+  if (!matrix || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and device must not be NULL");
+  macko_status s = macko_device_new(matrix, &d, err);
+  if (!s) s = macko_upload(d, matrix, stream, err);
+  if (!s) {
+    d->ops = device_ops[matrix->format];
+    s = d->ops->prepare(d, matrix, stream, err);
+  }
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+/* ---- the host's form back ---- */
+
+/* Everything; what preparing may look at; or of that only where rows start. */
+typedef enum { ROW_STARTS, PATTERN, EVERYTHING } extent;
+
+static int belongs(const char *section, extent wanted)
+{
+  if (wanted == ROW_STARTS) return !strcmp(section, "row_ptr");
+  return wanted == EVERYTHING || !(holds_values(section) || !strcmp(section, "cols"));
+}
+
+static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStream_t stream, macko_matrix **matrix,
+                          macko_error *err)
+{
+  macko_matrix *m = malloc(sizeof *m);
+  macko_status s = MACKO_OK;
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  *m = d->m;
+  m->nsections = 0;
+  for (int i = 0; !s && i < d->m.nsections; i++) {
+    const macko_section *from = &d->m.sections[i];
+    if (!belongs(from->name, wanted)) continue;
+    s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    if (!s)
+      s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes,
+                                            cudaMemcpyDeviceToHost, stream),
+                            "copying the matrix from the GPU", err);
+  }
+  macko_status done = macko_cuda_status(cudaStreamSynchronize(stream), "copying the matrix from the GPU", s ? NULL : err);
+  if (s || done) macko_destroy(&m);
+  else *matrix = m;
+  return s ? s : done;
+}
+
+macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
+{
+  if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
+  return fetch(device, EVERYTHING, stream, matrix, err);
+}
+
+void macko_device_get_info(const macko_device_matrix *device, macko_info *info)
+{
+  macko_get_info(&device->m, info);
+}
+
+macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_matrix *host = NULL, no_data = d->m;
+  macko_status s = MACKO_OK;
+  no_data.nsections = 0;
+  /* Long rows are cut on the host, which looks at gaps only where there are any. */
+  int rows = d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE;
+  if (rows || d->m.format != MACKO_FORMAT_MACKO) s = fetch(d, rows ? ROW_STARTS : PATTERN, stream, &host, err);
+  if (!s && rows && macko_has_long_rows(host)) macko_destroy(&host), s = fetch(d, PATTERN, stream, &host, err);
+  if (s) return s;
+  d->ops = device_ops[d->m.format];
+  s = d->ops->prepare(d, host ? host : &no_data, stream, err);
+  macko_destroy(&host);
+  return s;
+}
+
+/* ---- sizes, transposes, new values ---- */
+
+static int64_t own_bytes(const macko_device_matrix *d)
+{
+  return d->bytes + d->own_bytes;
+}
+
+int64_t macko_device_bytes(const macko_device_matrix *device)
+{
+  return !device ? 0 : own_bytes(device) + (device->transpose ? own_bytes(device->transpose) : 0);
+}
+
+macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream,
+                                        macko_error *err)
+{
+  macko_matrix *t = NULL;
+  if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
+  if (device->transpose) return MACKO_OK;
+  macko_status s = macko_transpose(matrix, &t, err);
+  if (!s) s = macko_device_upload(t, stream, &device->transpose, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "uploading the transpose", err);
+  macko_destroy(&t);
+  return s;
+}
+
+static int same_sections(const macko_matrix *a, const macko_matrix *b)
+{
+  if (a->nsections != b->nsections) return 0;
+  for (int i = 0; i < a->nsections; i++)
+    if (strcmp(a->sections[i].name, b->sections[i].name) || a->sections[i].bytes != b->sections[i].bytes) return 0;
+  return 1;
+}
+
+/* Stencils hold values among what else is the pattern. */
+static int has_stencils(const macko_matrix *m)
+{
+  return m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
+}
+
+static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  int everything = has_stencils(&d->m) || has_stencils(matrix);
+  for (int i = 0; !s && i < matrix->nsections; i++) {
+    const macko_section *from = &matrix->sections[i];
+    if (everything || holds_values(from->name))
+      s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice,
+                                            stream),
+                            "copying new values", err);
+  }
+  return s;
+}
+
+/* Everything anew, put in the old one's place once it is complete. */
+static macko_status replace(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+{
+  macko_device_matrix *fresh = NULL, swap;
+  macko_status s = macko_device_upload(matrix, stream, &fresh, err);
+  if (s) return s;
+  swap = *d, *d = *fresh, *fresh = swap;
+  d->transpose = fresh->transpose, fresh->transpose = NULL;
+  macko_device_destroy(&fresh);
+  return MACKO_OK;
+}
+
+macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream, int *moved,
+                                  macko_error *err)
+{
+  macko_status s;
+  if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
+  if (matrix->format != device->m.format || matrix->nrows != device->m.nrows || matrix->ncols != device->m.ncols ||
+      matrix->nnz != device->m.nnz)
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
+                      (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
+                      (long long)device->m.ncols, (long long)device->m.nnz);
+  /* Coded values are part of streams and tables, which change as a whole. */
+  int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
+                 matrix->plan.values != MACKO_VALUES_CODED;
+  if (moved) *moved = !in_place || device->transpose;
+  if (in_place) {
+    s = copy_values(device, matrix, stream, err);
+    device->m.plan = matrix->plan;
+    if (!s) s = device->ops->prepare(device, matrix, stream, err);
+  } else
+    s = replace(device, matrix, stream, err);
+  if (s || !device->transpose) return s;
+  macko_device_destroy(&device->transpose);
+  return macko_device_add_transpose(device, matrix, stream, err);
+}
+
+static macko_status check_product(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  int64_t nx = p->op == MACKO_OP_N ? m->ncols : m->nrows, ny = p->op == MACKO_OP_N ? m->nrows : m->ncols;
+  if (p->op != MACKO_OP_N && p->op != MACKO_OP_T) return macko_fail(err, MACKO_INVALID_ARGUMENT, "op is %d, not N or T",
+                                                                    (int)p->op);
+  if (p->vector_type != MACKO_F64 && p->vector_type != MACKO_F32 && p->vector_type != MACKO_F16 && p->vector_type != MACKO_BF16)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is none of f64, f32, f16 and bf16", (int)p->vector_type);
+  if (p->k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative",
+                                  (long long)p->k);
+  if (p->k > 1 && (p->ldx < nx || p->ldy < ny))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
+                      (long long)p->ldy, (long long)nx, (long long)ny);
+  if (p->k && ny && (!p->y || (nx && !p->x))) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
+  return MACKO_OK;
+}
+
+static macko_status check_device(const macko_device_matrix *d, macko_error *err)
+{
+  int current = 0;
+  macko_status s = macko_cuda_status(cudaGetDevice(&current), "asking for the current GPU", err);
+  if (!s && current != d->device)
+    s = macko_fail(err, MACKO_INVALID_ARGUMENT, "the matrix is on GPU %d, the current one is GPU %d", d->device, current);
+  return s;
+}
+
+macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
+                                   double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
+                                   cudaStream_t stream, macko_error *err)
+{
+  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  if (!device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device must not be NULL");
+  macko_status s = check_product(&device->m, &p, err);
+  if (!s) s = check_device(device, err);
+  if (s) return s;
+  int64_t ny = op == MACKO_OP_N ? device->m.nrows : device->m.ncols;
+  if (k == 0 || ny == 0) return MACKO_OK;
+  if (alpha == 0 || device->m.nnz == 0) return macko_device_scale(&p, ny, stream, err);
+  if (op == MACKO_OP_N) return device->ops->multiply(device, &p, stream, err);
+  if (!device->transpose)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "op T needs macko_device_add_transpose first");
+  p.op = MACKO_OP_N;
+  return device->transpose->ops->multiply(device->transpose, &p, stream, err);
+}
+
+macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, cudaStream_t stream, macko_error *err)
+{
+  if (!device || (device->m.nrows && !diagonal))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
+  macko_status s = check_device(device, err);
+  if (s || device->m.nrows == 0) return s;
+  if (device->m.format != MACKO_FORMAT_MACKO || device->m.plan.layout != MACKO_LAYOUT_SLICE)
+    return macko_fail(err, MACKO_UNSUPPORTED, "only layout slice of format macko gives its diagonal on the GPU");
+  return macko_slices_diagonal(device, diagonal, stream, err);
+}

@@ -1,0 +1,90 @@
+/* Between the files of cuda/: a matrix on the device, and what a format must supply. One static const table a format, in
+ * cuda/<format>.cu. */
+#ifndef MACKO_DEVICE_H
+#define MACKO_DEVICE_H
+
+#include "macko_cuda.h"
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "core/format.h"
+
+/* Kernels load whole chunks: so many bytes beyond the end of every section may be read. */
+enum { MACKO_SECTION_PAD = 2048, MACKO_SECTION_ALIGN = 256 };
+
+struct macko_device_ops;
+
+struct macko_device_matrix {
+  const struct macko_device_ops *ops;
+  macko_matrix m; /* the host's description; data of its sections are device pointers */
+  int device;
+  char *memory; /* all sections, one allocation */
+  int64_t bytes;
+  void *own; /* the format's */
+  int64_t own_bytes;
+  struct macko_device_matrix *transpose;
+};
+
+typedef struct macko_device_ops {
+  /* Once after upload, and again after every refresh; host is the matrix that was uploaded. One that was encoded on the
+   * device lacks sections "values", "dict" and "cols"; in layout row all but "row_ptr" unless rows are to be cut; in layout
+   * slice all of them. */
+  macko_status (*prepare)(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+  /* p->op is N: a transpose is a matrix of its own. Arguments checked: k >= 1, alpha != 0, A not empty. */
+  macko_status (*multiply)(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+  void (*destroy)(macko_device_matrix *d);
+} macko_device_ops;
+
+/* Weak: a format without a cuda/<format>.cu has no table. */
+#define MACKO_FORMAT(symbol, name, text) extern const macko_device_ops macko_##name##_device_ops __attribute__((weak));
+#include "formats.def"
+#undef MACKO_FORMAT
+
+/* A handle described as *matrix is, without memory. Errors: UNSUPPORTED, OUT_OF_MEMORY, DEVICE. */
+macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err);
+
+/* Zeroed memory for the sections of d->m, whose data it sets. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
+
+/* What comes after the sections are written on the device: prepare. Errors: those of prepare; OUT_OF_MEMORY, DEVICE. */
+macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
+
+/* Copies the sections of matrix to d. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err);
+
+/* The transpose, compressed as matrix was asked to be. Errors: OUT_OF_MEMORY and what encode answers. */
+macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err);
+
+/* Device memory for what; OUT_OF_MEMORY with the bytes wanted and free. */
+macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err);
+
+/* MACKO_OK for cudaSuccess, else MACKO_DEVICE with CUDA's words for what. */
+macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error *err);
+
+/* Y = beta Y for k vectors of n elements; beta = 0 does not read Y. */
+macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err);
+
+/* Layouts row and paper of macko. */
+macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+
+/* The diagonal of layout slice, f64. */
+macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
+
+/* Layout slice of macko. */
+macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+
+/* Data of a section that may be absent. */
+static inline void *macko_device_data(const macko_device_matrix *d, const char *name)
+{
+  const macko_section *s = macko_find_section(&d->m, name);
+  return s ? s->data : NULL;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,64 @@
+/* A csr in device memory, entry by entry; and warps, one of which does a slice or a row. */
+#ifndef MACKO_ENCODE_CUH
+#define MACKO_ENCODE_CUH
+
+#include "core/element.cuh"
+#include "core/encode.h"
+#include "core/warp.cuh"
+#include "macko/layout_bits.h"
+
+enum { ENCODE_THREADS = 256 };
+
+__device__ __forceinline__ int64_t row_start(const macko_device_csr &a, int64_t i)
+{
+  return index_at(a.row_ptr_type, a.row_ptr, i) - a.base;
+}
+
+__device__ __forceinline__ int64_t column(const macko_device_csr &a, int64_t p)
+{
+  return index_at(a.col_type, a.cols, p) - a.base;
+}
+
+__device__ __forceinline__ uint64_t value_bits(const macko_device_csr &a, int64_t p)
+{
+  return macko_bits_at((macko_type)a.value_type, a.values, p);
+}
+
+__device__ __forceinline__ int64_t thread_number()
+{
+  return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+}
+
+__device__ __forceinline__ int64_t warp_number()
+{
+  return thread_number() / WARP;
+}
+
+__device__ __forceinline__ int lane_number()
+{
+  return (int)threadIdx.x % WARP;
+}
+
+static inline unsigned blocks_for(int64_t threads)
+{
+  return (unsigned)((threads + ENCODE_THREADS - 1) / ENCODE_THREADS);
+}
+
+/* Entries begin .. begin + length - 1 of the csr. */
+struct lane_row {
+  int64_t row, begin;
+  int length;
+};
+
+/* The row at a position in the order of slices; none beyond the last. */
+__device__ __forceinline__ lane_row row_at(const macko_device_csr &a, const uint16_t *order, int64_t position)
+{
+  lane_row r = {-1, 0, 0};
+  if (position >= a.nrows) return r;
+  r.row = order ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + order[position] : position;
+  r.begin = row_start(a, r.row);
+  r.length = (int)(row_start(a, r.row + 1) - r.begin);
+  return r;
+}
+
+#endif

@@ -1,0 +1,354 @@
+/* Encoding on the device: facts from kernels, choices from libmacko (lib/core/facts.h), bytes from kernels. What only the host can do
+ * (layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+#include "core/encoder.h"
+#include "dtans/dtans_encode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what the host must do ---- */
+
+/* Any other format is encoded on the host, and then uploaded if it has a kernel. */
+static int has_encoder(macko_format format)
+{
+  return format == MACKO_FORMAT_CSR || format == MACKO_FORMAT_MACKO || format == MACKO_FORMAT_DTANS;
+}
+
+/* For a CPU the automatic choice may go by a sample, which only the host takes. */
+static int needs_host(const macko_options *o)
+{
+  if (!o || (o->format == MACKO_FORMAT_AUTO ? o->target == MACKO_TARGET_CPU : !has_encoder(o->format))) return 1;
+  return o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
+}
+
+/* By fewest bytes format dtans is planned as well, which counts entries in 32 bits here. */
+static int host_plans(const macko_options *o, int64_t nnz)
+{
+  return o->format == MACKO_FORMAT_AUTO && o->prefer == MACKO_PREFER_MEMORY && !(nnz > 0 && nnz <= MACKO_DTANS_DEVICE_ENTRIES);
+}
+
+typedef struct {
+  macko_csr csr;
+  void *row_ptr, *cols, *values;
+} host_copy;
+
+static macko_status fetch_array(const void *from, int64_t count, macko_type type, cudaStream_t stream, void **to,
+                                macko_error *err)
+{
+  size_t bytes = (size_t)(count * macko_type_bytes(type));
+  if (!(*to = malloc(bytes + 1)))
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %zu bytes of a matrix on the GPU", bytes);
+  macko_status s =
+      macko_cuda_status(cudaMemcpyAsync(*to, from, bytes, cudaMemcpyDeviceToHost, stream), "copying a matrix from the GPU", err);
+  return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), "copying a matrix from the GPU", err);
+}
+
+/* Entries where row_ptr says how many there are; where it is wrong, libmacko will say so before it reads any. */
+static macko_status copy_to_host(const macko_csr *csr, cudaStream_t stream, host_copy *copy, macko_error *err)
+{
+  *copy = (host_copy){.csr = *csr};
+  macko_status s = fetch_array(csr->row_ptr, csr->nrows + 1, csr->row_ptr_type, stream, &copy->row_ptr, err);
+  if (s) return s;
+  copy->csr.row_ptr = copy->row_ptr, copy->csr.cols = copy->csr.values = NULL;
+  int right = macko_csr_row(&copy->csr, 0) == 0;
+  for (int64_t i = 0; i < csr->nrows; i++) right &= macko_csr_row(&copy->csr, i + 1) >= macko_csr_row(&copy->csr, i);
+  if (!right || !csr->cols || !csr->values) return MACKO_OK;
+  s = fetch_array(csr->cols, macko_csr_nnz(&copy->csr), csr->col_type, stream, &copy->cols, err);
+  if (!s) s = fetch_array(csr->values, macko_csr_nnz(&copy->csr), csr->value_type, stream, &copy->values, err);
+  copy->csr.cols = copy->cols, copy->csr.values = copy->values;
+  return s;
+}
+
+static void free_copy(host_copy *copy)
+{
+  free(copy->row_ptr), free(copy->cols), free(copy->values);
+}
+
+static macko_status encode_on_host(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                                   macko_device_matrix **device, macko_error *err)
+{
+  host_copy copy;
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_status s = copy_to_host(csr, stream, &copy, err);
+  if (!s) s = macko_encode(&copy.csr, options, &m, err);
+  free_copy(&copy);
+  if (!s) s = macko_device_upload(m, stream, &d, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "copying the matrix to the GPU", err);
+  macko_destroy(&m);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr, cudaStream_t stream, int *moved,
+                                    macko_error *err)
+{
+  host_copy copy;
+  macko_matrix *m = NULL;
+  macko_status s = copy_to_host(csr, stream, &copy, err);
+  if (!s) s = macko_device_fetch(d, stream, &m, err);
+  if (!s) s = macko_refresh(m, &copy.csr, err);
+  free_copy(&copy);
+  if (!s) s = macko_device_refresh(d, m, stream, moved, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "copying new values", err);
+  macko_destroy(&m);
+  return s;
+}
+
+/* ---- a new matrix ---- */
+
+static void list_section(macko_matrix *m, const char *name, macko_type type, int64_t count)
+{
+  m->sections[m->nsections++] = (macko_section){name, type, count * macko_type_bytes(type), NULL};
+}
+
+static void list_values(macko_matrix *m)
+{
+  int64_t size = macko_type_bytes(m->plan.stored_type);
+  int slices = m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE;
+  list_section(m, "values", m->plan.stored_type, slices ? macko_slice_value_slots(&m->plan, size) : m->nnz);
+  if (m->plan.table) list_section(m, "dict", m->value_type, m->plan.table);
+  if (m->plan.table && m->plan.values == MACKO_VALUES_JOINT) list_section(m, "pair_gaps", MACKO_U32, m->plan.table);
+}
+
+/* The sections that the plan asks for, in the host's order. */
+static void list_sections(macko_matrix *m)
+{
+  if (m->format == MACKO_FORMAT_CSR) {
+    list_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1);
+    list_section(m, "cols", macko_index_type(m->ncols), m->nnz);
+  } else m->nsections = macko_pattern_sections(m, m->sections);
+  list_values(m);
+}
+
+static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+{
+  if (d->m.format == MACKO_FORMAT_CSR)
+    return macko_cuda_status(macko_copy_indices(&e->a, d, e->stream), "copying columns", err);
+  if (d->m.plan.layout == MACKO_LAYOUT_SLICE) return macko_encoder_put_slices(e, d, err);
+  void *room;
+  macko_status s = macko_encoder_room(e, (e->a.nrows / 512 + 64) * 4, &room, err);
+  return s ? s : macko_cuda_status(macko_write_rows(&e->a, d, room, e->stream), "encoding rows", err);
+}
+
+/* Without a matrix, and e no longer readable, where automatic choice took a format of the host's. */
+static macko_status encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err)
+{
+  macko_facts facts = macko_encoder_facts(e);
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_status s = macko_plan_matrix(&facts, options, &m, err);
+  if (s) return s;
+  if (!has_encoder(m->format)) {
+    e->readable = 0;
+    macko_destroy(&m);
+    return MACKO_OK;
+  }
+  if (m->format == MACKO_FORMAT_DTANS) {
+    s = macko_dtans_encode_device(&e->csr, e->a.nnz, options, &m->plan, e->stream, device, err);
+    macko_destroy(&m);
+    return s;
+  }
+  s = macko_device_new(m, &d, err);
+  if (!s) {
+    list_sections(&d->m);
+    s = macko_device_allocate(d, e->stream, err);
+  }
+  if (!s) s = write_pattern(e, d, err);
+  if (!s) s = macko_encoder_put_values(e, d, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "encoding", err);
+  if (!s) s = macko_device_finish(d, e->stream, err);
+  macko_destroy(&m);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                                    macko_device_matrix **device, macko_error *err)
+{
+  macko_encoder e;
+  int dtans = options && options->format == MACKO_FORMAT_DTANS;
+  if (!csr || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and device must not be NULL");
+  macko_status s = macko_check_types(csr, err);
+  if (s) return s;
+  if (needs_host(options)) return encode_on_host(csr, options, stream, device, err);
+  s = macko_open_encoder(csr, stream, &e, err);
+  if (!s && e.readable && host_plans(options, e.a.nnz)) e.readable = 0;
+  if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, NULL, stream, device, err);
+  else if (!s && e.readable) s = encode(&e, options, device, err);
+  macko_close_encoder(&e);
+  /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
+  int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable;
+  return left_to_host ? encode_on_host(csr, options, stream, device, err) : s;
+}
+
+/* ---- new values ---- */
+
+static void swap_matrices(macko_device_matrix *a, macko_device_matrix *b)
+{
+  macko_device_matrix t = *a;
+  *a = *b, *b = t;
+  a->transpose = b->transpose, b->transpose = NULL;
+}
+
+/* Stencils hold values: where they change, the pattern is another one. */
+static macko_status encode_again(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+{
+  macko_options options = d->m.options, asked = options;
+  macko_device_matrix *fresh = NULL;
+  options.format = MACKO_FORMAT_MACKO;
+  macko_status s = encode(e, &options, &fresh, err);
+  if (s) return s;
+  fresh->m.options = asked;
+  swap_matrices(d, fresh);
+  macko_device_destroy(&fresh);
+  return MACKO_OK;
+}
+
+/* The sections of d with values as *plan has them, in the order that the host's refresh leaves. */
+static void list_again(const macko_device_matrix *d, macko_matrix *m)
+{
+  macko_matrix values = *m;
+  values.nsections = 0, m->nsections = 0;
+  list_values(&values);
+  const macko_section *dict = macko_find_section(&values, "dict");
+  for (int i = 0; i < d->m.nsections; i++) {
+    const macko_section *old = &d->m.sections[i], *now = macko_find_section(&values, old->name);
+    if (now || strcmp(old->name, "dict")) m->sections[m->nsections++] = now ? *now : *old;
+  }
+  if (dict && !macko_find_section(m, "dict")) m->sections[m->nsections++] = *dict;
+}
+
+static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream,
+                                 macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < from->m.nsections; i++) {
+    const macko_section *old = &from->m.sections[i];
+    if (!strcmp(old->name, "values") || !strcmp(old->name, "dict") || !strcmp(old->name, "pair_gaps")) continue;
+    s = macko_cuda_status(
+        cudaMemcpyAsync(macko_device_data(to, old->name), old->data, (size_t)old->bytes, cudaMemcpyDeviceToDevice, stream),
+        "copying the pattern", err);
+  }
+  return s;
+}
+
+/* Another codec: everything anew, put in the old one's place once it is complete. */
+static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, macko_error *err)
+{
+  macko_matrix m = d->m;
+  macko_device_matrix *fresh = NULL;
+  int size_changes = macko_type_bytes(plan->stored_type) != macko_type_bytes(d->m.plan.stored_type);
+  m.plan = *plan;
+  list_again(d, &m);
+  macko_status s = macko_device_new(&m, &fresh, err);
+  if (!s) s = macko_device_allocate(fresh, e->stream, err);
+  if (!s) s = copy_pattern(d, fresh, e->stream, err);
+  if (!s && size_changes && macko_find_section(&fresh->m, "slices")) s = macko_encoder_move_slices(e, fresh, err);
+  if (!s) s = macko_encoder_put_values(e, fresh, err);
+  if (!s) s = macko_device_finish(fresh, e->stream, err);
+  if (!s) swap_matrices(d, fresh);
+  macko_device_destroy(&fresh);
+  return s;
+}
+
+/* By a plan for the same pattern. */
+static macko_status put_values(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
+{
+  *moved = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
+  if (*moved) return change_codec(e, d, plan, err);
+  d->m.plan = *plan;
+  macko_status s = macko_encoder_put_values(e, d, err);
+  return s ? s : d->ops->prepare(d, &d->m, e->stream, err);
+}
+
+static macko_status take_values(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err)
+{
+  macko_facts facts = macko_encoder_facts(e);
+  macko_plan plan;
+  macko_status s = macko_plan_values(&facts, &d->m, &plan, err);
+  return s ? s : put_values(e, d, &plan, moved, err);
+}
+
+/* New values for the gaps that d has. *fit is 0 where that makes too many pairs, and nothing is done. Of more values than a
+ * dictionary holds, stencils may have most: the host counts only the others. */
+static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *moved, int *fit, int *done, macko_error *err)
+{
+  macko_plan plan = d->m.plan;
+  int64_t pairs;
+  macko_status s = macko_encoder_new_pairs(e, d, &pairs, err);
+  *fit = pairs >= 0;
+  if (!s && e->distinct < 0 && plan.params[MACKO_PARAM_STENCILS]) *done = 0;
+  if (s || !*fit) return s;
+  macko_add_pairs(&d->m, pairs - plan.table, &plan);
+  return put_values(e, d, &plan, moved, err);
+}
+
+static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_matrix *m = NULL;
+  if (!d->transpose) return MACKO_OK;
+  macko_device_destroy(&d->transpose);
+  macko_status s = macko_device_fetch(d, stream, &m, err);
+  if (!s) s = macko_device_add_transpose(d, m, stream, err);
+  macko_destroy(&m);
+  return s;
+}
+
+/* Sets *done unless the host must do it, also to say what is wrong. */
+static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
+{
+  int rows_differ = 0, values_differ = 0, fit = 1;
+  macko_status s = macko_encoder_compare(e, d, &rows_differ, &values_differ, err);
+  if (s || rows_differ) return s;
+  *done = 1;
+  if (!values_differ && d->m.plan.values != MACKO_VALUES_JOINT) return take_values(e, d, moved, err);
+  if (!values_differ) s = take_pairs(e, d, moved, &fit, done, err);
+  if (s || !*done || (!values_differ && fit)) return s;
+  *moved = 1;
+  s = encode_again(e, d, err);
+  if (e->mistaken) return *done = 0, MACKO_OK;
+  return s;
+}
+
+static macko_status refresh_dtans(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
+{
+  macko_device_matrix *fresh = NULL;
+  macko_status s = macko_dtans_refresh_device(&e->csr, e->a.nnz, d, e->stream, &fresh, done, err);
+  *moved = fresh != NULL;
+  if (fresh) swap_matrices(d, fresh);
+  macko_device_destroy(&fresh);
+  return s;
+}
+
+static macko_status check_refresh(const macko_device_matrix *d, const macko_csr *csr, macko_error *err)
+{
+  macko_status s = macko_check_types(csr, err);
+  if (s || (csr->nrows == d->m.nrows && csr->ncols == d->m.ncols && csr->value_type == d->m.value_type)) return s;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s",
+                    (long long)csr->nrows, (long long)csr->ncols, macko_type_name(csr->value_type), (long long)d->m.nrows,
+                    (long long)d->m.ncols, macko_type_name(d->m.value_type));
+}
+
+macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream, int *moved,
+                                      macko_error *err)
+{
+  macko_encoder e;
+  int done = 0, changed = 0;
+  macko_status (*renew)(macko_encoder *, macko_device_matrix *, int *, int *, macko_error *) = refresh;
+  if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
+  macko_status s = check_refresh(device, csr, err);
+  if (s) return s;
+  if (device->m.format == MACKO_FORMAT_DTANS) renew = refresh_dtans;
+  else if (!has_encoder(device->m.format) || device->m.plan.layout == MACKO_LAYOUT_PAPER)
+    return refresh_on_host(device, csr, stream, moved, err);
+  s = macko_open_encoder(csr, stream, &e, err);
+  if (!s && e.readable && e.a.nnz == device->m.nnz) s = renew(&e, device, &changed, &done, err);
+  macko_close_encoder(&e);
+  if (!s && !done) return refresh_on_host(device, csr, stream, moved, err);
+  if (s) return s;
+  if (moved) *moved = changed || device->transpose;
+  return renew_transpose(device, stream, err);
+}

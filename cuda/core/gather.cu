@@ -1,0 +1,50 @@
+/* Entries of a vector by their numbers: what a rank of a distributed matrix sends of its own, and what it adds to a few rows. */
+#include "core/device.h"
+
+enum { THREADS = 256 };
+
+template <typename ENTRY> static __global__ void gather_kernel(const ENTRY *x, const int64_t *indices, int64_t n, ENTRY *to)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) to[i] = x[indices[i]];
+}
+
+template <typename ENTRY>
+static void gather(const void *x, const int64_t *indices, int64_t n, void *to, cudaStream_t stream)
+{
+  gather_kernel<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream>>>((const ENTRY *)x, indices, n, (ENTRY *)to);
+}
+
+extern "C" macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
+                                            struct CUstream_st *stream, macko_error *err)
+{
+  int bytes = macko_type_bytes(type);
+  if (n < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "n is %lld, a count of entries cannot be negative", (long long)n);
+  if (n > 0 && (!x || !indices || !to)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x, indices or to is NULL");
+  if (n == 0) return MACKO_OK;
+  if (bytes == 8) gather<uint64_t>(x, indices, n, to, stream);
+  else if (bytes == 4) gather<uint32_t>(x, indices, n, to, stream);
+  else if (bytes == 2) gather<uint16_t>(x, indices, n, to, stream);
+  else return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d has no entries of 2, 4 or 8 bytes", (int)type);
+  return macko_cuda_status(cudaGetLastError(), "starting a gather", err);
+}
+
+template <typename ENTRY> static __global__ void add_kernel(const ENTRY *from, const int64_t *indices, int64_t n, ENTRY *y)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i < n) y[indices[i]] += from[i];
+}
+
+extern "C" macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
+                                            struct CUstream_st *stream, macko_error *err)
+{
+  unsigned blocks = (unsigned)((n + THREADS - 1) / THREADS);
+  if (n < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "n is %lld, a count of entries cannot be negative", (long long)n);
+  if (n > 0 && (!from || !indices || !y)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "from, indices or y is NULL");
+  if (type != MACKO_F64 && type != MACKO_F32)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d is not f64 or f32", (int)type);
+  if (n == 0) return MACKO_OK;
+  if (type == MACKO_F64) add_kernel<<<blocks, THREADS, 0, stream>>>((const double *)from, indices, n, (double *)y);
+  else add_kernel<<<blocks, THREADS, 0, stream>>>((const float *)from, indices, n, (float *)y);
+  return macko_cuda_status(cudaGetLastError(), "starting to add entries", err);
+}

@@ -1,0 +1,121 @@
+/* From a product to a kernel: the combinations of stored type, vector type and accumulator that have kernels of their own. */
+#ifndef MACKO_PRODUCT_CUH
+#define MACKO_PRODUCT_CUH
+
+#include "core/element.cuh"
+#include "macko/row_pieces.h"
+
+/* Vectors multiplied in one pass over the matrix. */
+enum { MACKO_DEVICE_GROUP = 4 };
+
+static inline device_vectors vectors_from(const macko_product *p, int64_t j)
+{
+  int64_t size = macko_type_bytes(p->vector_type);
+  return {(const char *)p->x + j * p->ldx * size, (char *)p->y + j * p->ldy * size, p->ldx, p->ldy, p->alpha, p->beta,
+          p->vector_type};
+}
+
+/* Tables of a dictionary in the types of accumulators. */
+struct device_tables {
+  double *as_f64; /* NULL without a dictionary */
+  float *as_f32;  /* NULL where the values are f64 */
+};
+
+struct near_unit;
+struct near_row;
+
+/* Layout row where rows are long: see near_units.cuh. */
+struct device_near {
+  void *memory;
+  int64_t bytes;
+  const near_unit *units;
+  const near_row *rows; /* one more than the matrix has */
+  unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
+  float *partials;      /* of rows in more units, two a unit: of the row that goes on there, of the one that does not end */
+  unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 between multiplies */
+  int entries, count;   /* of a unit; units, 0 without a kernel that takes them */
+};
+
+/* The long rows of layouts row and paper. */
+struct device_rows {
+  macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
+  void *memory;     /* its pieces and rows, and the pieces' sums */
+  const macko_piece *pieces; /* on the device, as what follows */
+  double *partials;
+  int64_t bytes;
+  int multiprocessors; /* of the device */
+  device_near near;
+};
+
+/* What a matrix of format macko owns. */
+struct device_macko {
+  device_tables tables;
+  device_rows rows;
+};
+
+macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
+                                macko_error *err);
+void macko_rows_destroy(device_rows *r);
+
+static inline device_values values_of(const macko_device_matrix *d)
+{
+  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
+  const void *table = macko_device_data(d, "dict");
+  return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
+}
+
+/* Counts one more, after what the thread has written is seen by all. Unlike __threadfence this leaves the first-level cache alone,
+ * which would lose the elements of x that it holds. */
+static __device__ __forceinline__ unsigned count_release(unsigned *count)
+{
+  unsigned before;
+  asm volatile("atom.add.release.gpu.u32 %0, [%1], 1;" : "=r"(before) : "l"(count) : "memory");
+  return before;
+}
+
+/* Runs launch.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p. */
+template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
+static void run_groups(const LAUNCH &launch, const device_values &values, const macko_product *p)
+{
+  for (int64_t j = 0; j < p->k;) {
+    device_vectors v = vectors_from(p, j);
+    if (p->k - j >= MACKO_DEVICE_GROUP) launch.template run<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(values,
+                                                                                                     v), j += MACKO_DEVICE_GROUP;
+    else launch.template run<STORED, VECTOR, SUM, 1>(values, v), j++;
+  }
+}
+
+template <typename LAUNCH>
+static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
+{
+  device_values values = values_of(d), as_f32 = values, as_stored = values;
+  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
+  int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
+  if (t) as_f32.table = t->as_f32, as_stored.table = macko_device_data(d, "dict");
+#define MACKO_CASE(stored, vector, sum, table) \
+  if (values.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector && (sizeof(sum) == 8 || !f64_table)) \
+    run_groups<MACKO_##stored, MACKO_##vector, sum>(launch, table, p); \
+  else
+  MACKO_CASE(F64, F64, double, values)
+  MACKO_CASE(F32, F64, double, values)
+  MACKO_CASE(F16, F64, double, values)
+  MACKO_CASE(BF16, F64, double, values)
+  MACKO_CASE(I8, F64, double, values)
+  MACKO_CASE(U8, F64, double, values)
+  MACKO_CASE(U16, F64, double, values)
+  MACKO_CASE(F32, F32, float, values)
+  MACKO_CASE(F16, F32, float, values)
+  MACKO_CASE(BF16, F32, float, values)
+  MACKO_CASE(I8, F32, float, values)
+  MACKO_CASE(U8, F32, float, as_f32)
+  MACKO_CASE(U16, F32, float, as_f32)
+  MACKO_CASE(F16, F16, float, values)
+  MACKO_CASE(U8, F16, float, as_f32)
+  MACKO_CASE(BF16, BF16, float, values)
+  MACKO_CASE(U8, BF16, float, as_f32)
+  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, as_stored, p);
+#undef MACKO_CASE
+  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+}
+
+#endif

@@ -1,0 +1,128 @@
+/* Host to device: sections side by side in one allocation. */
+#include "core/device.h"
+
+#include <stdlib.h>
+
+macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error *err)
+{
+  if (error == cudaSuccess) return MACKO_OK;
+  cudaGetLastError(); /* reported here, so not again by a later call */
+  return macko_fail(err, MACKO_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err)
+{
+  size_t available = 0, total = 0;
+  cudaError_t error = cudaMalloc(memory, (size_t)bytes);
+  if (error != cudaErrorMemoryAllocation) return macko_cuda_status(error, what, err);
+  cudaGetLastError();
+  cudaMemGetInfo(&available, &total);
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: %lld bytes of GPU memory wanted, %lld of %lld free", what, (long long)bytes,
+                    (long long)available, (long long)total);
+}
+
+static int64_t room(const macko_section *s)
+{
+  return (s->bytes + MACKO_SECTION_PAD + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
+}
+
+static macko_status copy_section(const macko_section *from, void *to, cudaStream_t stream, macko_error *err)
+{
+  macko_status s = macko_cuda_status(cudaMemcpyAsync(to, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
+                                     "copying the matrix to the GPU", err);
+  if (s) return s;
+  return macko_cuda_status(cudaMemsetAsync((char *)to + from->bytes, 0, (size_t)(room(from) - from->bytes), stream),
+                           "clearing GPU memory", err);
+}
+
+static macko_status take_memory(macko_device_matrix *d, macko_error *err)
+{
+  int64_t total = 0;
+  void *memory = NULL;
+  for (int i = 0; i < d->m.nsections; i++) total += room(&d->m.sections[i]);
+  macko_status s = total ? macko_device_alloc(total, "the matrix", &memory, err) : MACKO_OK;
+  d->memory = memory;
+  d->bytes = s ? 0 : total;
+  char *to = d->memory;
+  for (int i = 0; !s && i < d->m.nsections; i++) {
+    d->m.sections[i].data = to;
+    to += room(&d->m.sections[i]);
+  }
+  return s;
+}
+
+macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_status s = take_memory(d, err);
+  if (s || !d->bytes) return s;
+  return macko_cuda_status(cudaMemsetAsync(d->memory, 0, (size_t)d->bytes, stream), "clearing GPU memory", err);
+}
+
+macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+{
+  d->m = *matrix;
+  macko_status s = take_memory(d, err);
+  for (int i = 0; !s && i < matrix->nsections; i++) s = copy_section(&matrix->sections[i], d->m.sections[i].data, stream, err);
+  return s;
+}
+
+/* ---- the transpose ---- */
+
+typedef struct {
+  int64_t *row_ptr, *cols, *t_row_ptr, *t_cols;
+  char *values, *t_values;
+} transposition;
+
+static int allocate(const macko_matrix *m, int64_t size, transposition *t)
+{
+  size_t entries = (size_t)m->nnz + 1;
+  t->row_ptr = malloc(((size_t)m->nrows + 1) * 8), t->t_row_ptr = calloc((size_t)m->ncols + 2, 8);
+  t->cols = malloc(entries * 8), t->t_cols = malloc(entries * 8);
+  t->values = malloc(entries * (size_t)size), t->t_values = malloc(entries * (size_t)size);
+  return t->row_ptr && t->t_row_ptr && t->cols && t->t_cols && t->values && t->t_values;
+}
+
+static inline void copy_value(char *to, const char *from, int64_t size)
+{
+  if (size == 8) *(uint64_t *)(void *)to = *(const uint64_t *)(const void *)from;
+  else if (size == 4) *(uint32_t *)(void *)to = *(const uint32_t *)(const void *)from;
+  else *(uint16_t *)(void *)to = *(const uint16_t *)(const void *)from;
+}
+
+/* Entries of a row of the transpose come in the order of their old rows, so they are sorted. */
+static void fill(const macko_matrix *m, int64_t size, transposition *t)
+{
+  for (int64_t p = 0; p < m->nnz; p++) t->t_row_ptr[t->cols[p] + 2]++;
+  for (int64_t j = 0; j < m->ncols; j++) t->t_row_ptr[j + 2] += t->t_row_ptr[j + 1];
+  for (int64_t i = 0; i < m->nrows; i++)
+    for (int64_t p = t->row_ptr[i]; p < t->row_ptr[i + 1]; p++) {
+      int64_t to = t->t_row_ptr[t->cols[p] + 1]++;
+      t->t_cols[to] = i;
+      copy_value(t->t_values + to * size, t->values + p * size, size);
+    }
+}
+
+macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err)
+{
+  transposition t = {0};
+  macko_options options = matrix->options;
+  int64_t size = macko_type_bytes(matrix->value_type);
+  macko_status s = allocate(matrix, size, &t) ? MACKO_OK
+                   : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to transpose %lld nonzeros", (long long)matrix->nnz);
+  if (!s) s = macko_decode(matrix, t.row_ptr, t.cols, t.values, err);
+  if (!s) {
+    fill(matrix, size, &t);
+    macko_csr a = {.nrows = matrix->ncols, .ncols = matrix->nrows, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                   .value_type = matrix->value_type, .row_ptr = t.t_row_ptr, .cols = t.t_cols, .values = t.t_values};
+    options.format = matrix->format;
+    s = macko_encode(&a, &options, transpose, err);
+    /* What one way round fits a format's limits need not the other way round. */
+    if (s == MACKO_LIMIT || s == MACKO_UNSUPPORTED) {
+      macko_options_init(&options);
+      options.format = MACKO_FORMAT_CSR;
+      s = macko_encode(&a, &options, transpose, err);
+    }
+  }
+  free(t.row_ptr), free(t.cols), free(t.values), free(t.t_row_ptr), free(t.t_cols), free(t.t_values);
+  return s;
+}

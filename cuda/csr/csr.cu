@@ -1,0 +1,244 @@
+/* Plain CSR. A block of threads takes about as many entries as every other, whatever the rows are like: it multiplies them side
+ * by side, so that values and columns load in full lines and many loads are in flight, puts the products into shared memory and
+ * adds them up row by row, as many lanes a row as there are for it. Blocks hold whole rows, but for rows too long for one: of
+ * those every block leaves a sum, and the last one done adds them up. The order is the same on every run, which cuSPARSE's fast
+ * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
+#include "core/product.cuh"
+#include "core/warp.cuh"
+#include "csr/csr_blocks.h"
+
+#include <stdlib.h>
+
+/* RESIDENT blocks run at once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
+enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, LONG = 16 };
+
+struct csr {
+  const void *row_ptr, *cols;
+  const macko_csr_block *blocks;
+  const macko_csr_long_row *long_rows;
+  double *partials; /* MACKO_DEVICE_GROUP a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row; 0 between multiplies */
+  int row_ptr_type;
+};
+
+/* Where product e is: a row of 8 or 16 entries a lane would otherwise hit the same banks. */
+template <typename SUM> static __device__ __forceinline__ int slot(int e)
+{
+  return e + e / (int)(128 / sizeof(SUM));
+}
+
+static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
+{
+  const int4 *p = (const int4 *)(blocks + blockIdx.x);
+  union { int4 words[2]; macko_csr_block block; } u = {{__ldg(p), __ldg(p + 1)}};
+  return u.block;
+}
+
+/* Thread 0 gets the sum of all threads'. */
+template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM sum, SUM *scratch)
+{
+  sum = sum_of_lanes(sum, WARP);
+  __syncthreads();
+  if (threadIdx.x % WARP == 0) scratch[threadIdx.x / WARP] = sum;
+  __syncthreads();
+  for (int w = 1; w < THREADS / WARP; w++) sum += scratch[w];
+  return sum;
+}
+
+/* A row that has many entries for its lanes would keep its warp waiting: the whole warp takes one after the other. */
+template <typename SUM>
+static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
+{
+  int is_long = end - begin > LONG * lanes;
+  SUM sum = 0;
+  for (int e = begin + lane; !is_long && e < end; e += lanes) sum += products[slot<SUM>(e)];
+  sum = sum_of_lanes(sum, lanes);
+  for (unsigned left = __ballot_sync(EVERY, is_long && lane == 0); left; left &= left - 1) {
+    int owner = __ffs(left) - 1, from = __shfl_sync(EVERY, begin, owner), to = __shfl_sync(EVERY, end, owner);
+    SUM all = 0;
+    for (int e = from + (int)(threadIdx.x % WARP); e < to; e += WARP) all += products[slot<SUM>(e)];
+    all = sum_of_lanes(all, WARP);
+    if ((int)(threadIdx.x % WARP) == owner) sum = all;
+  }
+  return sum;
+}
+
+template <int VECTOR, typename SUM>
+static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const SUM *products, const int16_t *starts,
+                                                const device_vectors &v, int g)
+{
+  int lanes = 1 << b.log_lanes, lane = threadIdx.x & (lanes - 1), first = (int)threadIdx.x >> b.log_lanes;
+  for (int r = first; r - first < b.rows; r += THREADS >> b.log_lanes) {
+    int there = r < b.rows;
+    SUM sum = sum_of_row(products, there ? starts[r] : 0, there ? starts[r + 1] : 0, lane, lanes);
+    if (there && lane == 0) put_y<VECTOR>(v, g, b.row + r, sum);
+  }
+}
+
+/* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
+                                                 const device_vectors &v, double *scratch)
+{
+  __shared__ int is_last;
+  macko_csr_long_row row = a.long_rows[b.long_row];
+  if (row.count == 1) {
+    for (int g = 0; g < GROUP && threadIdx.x == 0; g++) put_y<VECTOR>(v, g, b.row, sum[g]);
+    return;
+  }
+  if (threadIdx.x == 0) {
+    for (int g = 0; g < GROUP; g++) __stcg(a.partials + (int64_t)b.piece * MACKO_DEVICE_GROUP + g, (double)sum[g]);
+    is_last = count_release(a.done + b.long_row) == (unsigned)row.count - 1;
+  }
+  __syncthreads();
+  if (!is_last) return;
+  __threadfence();
+  for (int g = 0; g < GROUP; g++) {
+    double all = 0;
+    const double *partials = a.partials + (int64_t)row.first * MACKO_DEVICE_GROUP + g;
+    for (int i = threadIdx.x; i < row.count; i += THREADS) all += __ldcg(partials + (int64_t)i * MACKO_DEVICE_GROUP);
+    all = sum_of_block(all, scratch);
+    if (threadIdx.x == 0) put_y<VECTOR>(v, g, b.row, all);
+  }
+  if (threadIdx.x == 0) a.done[b.long_row] = 0;
+}
+
+/* Where row r of the block starts, from entry start on; rows beyond the last are empty. */
+static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
+{
+  return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
+}
+
+template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
+static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
+                                                                                        device_vectors v)
+{
+  __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
+  __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];
+  __shared__ double scratch[THREADS / WARP];
+  constexpr int VALUE_BYTES = STORED == MACKO_ANY ? 0 : sizeof(typename element<STORED>::type); /* 0: known at run time */
+  macko_csr_block b = load_block(a.blocks);
+  int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
+  int from = (int)(b.begin - start), to = from + b.entries;
+  const COL *cols = (const COL *)a.cols + start;
+  SUM value[ITEMS];
+  COL col[ITEMS];
+  values.stream = (const char *)values.stream + start * VALUE_BYTES;
+  /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. Without
+   * entries that is the next block's first or, at the end, a zero of the section's padding. */
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
+    col[i] = __ldcs(cols + e);
+    value[i] = load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start));
+  }
+  /* Most blocks have no more rows than these. */
+  int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
+  SUM piece[GROUP];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[ITEMS];
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
+    if (g) __syncthreads(); /* products of the vector before are read */
+    else {
+      starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
+#pragma unroll 1
+      for (int r = threadIdx.x + 2 * THREADS; r <= b.rows; r += THREADS) starts[r] = (int16_t)row_start(a, b, start, r);
+    }
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) products[slot<SUM>(i * THREADS + threadIdx.x)] = value[i] * x[i];
+    __syncthreads();
+    if (b.rows) {
+      add_rows<VECTOR>(b, products, starts, v, g);
+      continue;
+    }
+    SUM sum = 0;
+    for (int e = from + threadIdx.x; e < min(to, MACKO_CSR_ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
+#pragma unroll 4
+    for (int e = MACKO_CSR_ENTRIES + threadIdx.x; e < to; e += THREADS)
+      sum += load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start)) *
+             (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
+    piece[g] = sum_of_block(sum, (SUM *)scratch);
+  }
+  if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
+}
+
+struct csr_launch {
+  csr a;
+  int64_t nblocks;
+  int wide; /* 64-bit columns: only through the kernel for any types */
+  cudaStream_t stream;
+  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  {
+    unsigned blocks = (unsigned)nblocks;
+    if constexpr (STORED == MACKO_ANY) {
+      if (wide) {
+        csr_kernel<STORED, VECTOR, SUM, GROUP, long long><<<blocks, THREADS, 0, stream>>>(a, values, v);
+        return;
+      }
+    }
+    /* Values of this format are stored as they are. */
+    if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16)
+      csr_kernel<STORED, VECTOR, SUM, GROUP, int><<<blocks, THREADS, 0, stream>>>(a, values, v);
+  }
+};
+
+/* What a matrix of format csr owns. */
+typedef struct {
+  macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
+  csr a;
+  void *memory;
+} device_csr;
+
+static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
+{
+  const macko_csr_cut *cut = &own->cut;
+  size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
+  size_t partials = (size_t)cut->npieces * MACKO_DEVICE_GROUP * sizeof(double), done = (size_t)cut->nlong * sizeof(unsigned);
+  size_t total = blocks + rows + partials + done;
+  macko_status s = macko_device_alloc((int64_t)total, "the blocks of a matrix", &own->memory, err);
+  if (s) return s;
+  d->own_bytes = (int64_t)total;
+  char *to = (char *)own->memory;
+  own->a.blocks = (const macko_csr_block *)to, own->a.long_rows = (const macko_csr_long_row *)(to + blocks);
+  own->a.partials = (double *)(to + blocks + rows), own->a.done = (unsigned *)(to + blocks + rows + partials);
+  cudaError_t e = cudaMemcpyAsync(to, cut->blocks, blocks, cudaMemcpyHostToDevice, stream);
+  if (!e && rows) e = cudaMemcpyAsync(to + blocks, cut->long_rows, rows, cudaMemcpyHostToDevice, stream);
+  if (!e && rows) e = cudaMemsetAsync(own->a.done, 0, done, stream);
+  return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
+}
+
+static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+{
+  /* New values leave the rows as they are. */
+  if (d->own || d->m.nnz == 0) return MACKO_OK;
+  device_csr *own = (device_csr *)calloc(1, sizeof *own);
+  if (!own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
+  d->own = own;
+  own->a.row_ptr = macko_device_data(d, "row_ptr"), own->a.cols = macko_device_data(d, "cols");
+  own->a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
+  macko_status s = macko_csr_cut_blocks(host, &own->cut, err);
+  return s ? s : upload_cut(d, own, stream, err);
+}
+
+static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+{
+  const device_csr *own = (const device_csr *)d->own;
+  int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
+  csr_launch launch = {own->a, own->cut.nblocks, wide, stream};
+  if (!wide) return run_product(launch, d, p, err);
+  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values_of(d), p);
+  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+}
+
+static void destroy(macko_device_matrix *d)
+{
+  device_csr *own = (device_csr *)d->own;
+  if (!own) return;
+  cudaFree(own->memory);
+  free(own->cut.blocks), free(own->cut.long_rows);
+  free(own);
+}
+
+extern "C" const macko_device_ops macko_csr_device_ops = {prepare, multiply, destroy};

@@ -1,0 +1,95 @@
+/* Which entries a block of threads takes: as many whole rows as fit, so that most blocks need nothing of each other. */
+#include "csr/csr_blocks.h"
+
+#include <stdlib.h>
+
+/* Nonzeros from which on there are blocks enough for every multiprocessor. */
+enum { LARGE = 3000000 };
+
+/* Blocks that run at once: nine on each of 120 multiprocessors. */
+enum { RUNNING = 9 * 120 };
+
+/* Entries of a block. Where whole blocks would be too few to fill a GPU, smaller ones, so that about all of them run at once; but
+ * no row should have to be cut because of that. Measured from 5 thousand to 100 million nonzeros. */
+static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
+{
+  int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);
+    if (length > longest) longest = length;
+  }
+  if (entries < 4 * longest) entries = 4 * longest;
+  entries = (entries / MACKO_CSR_THREADS + 1) * MACKO_CSR_THREADS;
+  return entries < most ? entries : most;
+}
+
+/* As many lanes a row, up to a warp, as let all rows be added up at the same time. */
+static int16_t log_lanes_for(int64_t rows)
+{
+  int log = 5;
+  while (log > 0 && rows << log > MACKO_CSR_THREADS) log--;
+  return (int16_t)log;
+}
+
+/* Entries of a row that a block of threads takes as a whole, or as a piece: up to six times as many as of several rows, because
+ * who adds up pieces empties its first-level cache; but no piece should take longer than the other blocks one after the other. */
+static int64_t piece_for(const macko_matrix *m, int64_t limit)
+{
+  int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_ENTRIES);
+  return limit * (rounds < 1 ? 1 : rounds > 6 ? 6 : rounds);
+}
+
+/* Entries begin .. end - 1 are row i, which is too long for one block. */
+static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t end, int64_t limit)
+{
+  int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit, first = cut->npieces;
+  for (int64_t p = begin; p < end; p = stop, stop += limit, cut->nblocks++, cut->npieces++)
+    if (cut->blocks)
+      cut->blocks[cut->nblocks] = (macko_csr_block){.begin = p, .row = i, .entries = (int16_t)((stop < end ? stop : end) - p),
+                                                    .long_row = (int32_t)cut->nlong, .piece = (int32_t)cut->npieces};
+  if (cut->blocks) cut->long_rows[cut->nlong] = (macko_csr_long_row){(int32_t)first, (int32_t)(cut->npieces - first)};
+  cut->nlong++;
+}
+
+/* Cuts, or only counts where cut->blocks is NULL. */
+static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t limit, macko_csr_cut *cut)
+{
+  cut->nblocks = cut->nlong = cut->npieces = 0;
+  for (int64_t i = 0; i < m->nrows;) {
+    int64_t first = i, begin = macko_index(row_ptr->type, row_ptr->data, i), end = begin;
+    int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
+    for (; i < m->nrows && i - first < limit; i++) {
+      int64_t next = macko_index(row_ptr->type, row_ptr->data, i + 1);
+      if (next > stop) break;
+      end = next;
+    }
+    if (i > first) {
+      if (cut->blocks)
+        cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int16_t)(end - begin),
+                                                      .rows = (int16_t)(i - first), .log_lanes = log_lanes_for(i - first)};
+      cut->nblocks++;
+      continue;
+    }
+    cut_long_row(cut, i++, begin, macko_index(row_ptr->type, row_ptr->data, first + 1), piece_for(m, limit));
+  }
+}
+
+macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err)
+{
+  const macko_section *row_ptr = macko_find_section(host, "row_ptr");
+  int64_t limit = entries_for(host, row_ptr);
+  *cut = (macko_csr_cut){0};
+  walk(host, row_ptr, limit, cut);
+  if (cut->nblocks > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "%lld blocks of %d nonzeros, more than %d", (long long)cut->nblocks, MACKO_CSR_ENTRIES,
+                      INT32_MAX);
+  cut->blocks = malloc((size_t)cut->nblocks * sizeof *cut->blocks);
+  cut->long_rows = malloc((size_t)(cut->nlong + 1) * sizeof *cut->long_rows);
+  if (!cut->blocks || !cut->long_rows) {
+    free(cut->blocks), free(cut->long_rows);
+    *cut = (macko_csr_cut){0};
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld blocks of a matrix", (long long)cut->nblocks);
+  }
+  walk(host, row_ptr, limit, cut);
+  return MACKO_OK;
+}

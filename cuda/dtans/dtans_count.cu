@@ -1,0 +1,244 @@
+/* Format dtans encoded on the GPU: row lengths, and how often each symbol occurs. Symbols are sorted, so that equal ones are side
+ * by side; what is kept of the counts does not depend on any order and is what the host keeps (lib/dtans/dtans_histogram.c). */
+#include "dtans/dtans_source.cuh"
+
+#include "core/cub.cuh"
+
+#include <stdlib.h>
+
+enum { THREADS = 256 };
+
+/* ---- keys ---- */
+
+struct pair_key {
+  uint64_t value;
+  uint32_t gap;
+  __host__ __device__ bool operator==(const pair_key &o) const { return value == o.value && gap == o.gap; }
+};
+struct pair_parts {
+  __host__ __device__ ::cuda::std::tuple<uint64_t &, uint32_t &> operator()(pair_key &k) const { return {k.value, k.gap}; }
+};
+
+/* A symbol in as few bits as its part needs, and back. */
+struct gap_maker {
+  typedef uint32_t key;
+  static __device__ key make(uint32_t gap, uint64_t) { return gap; }
+  static __device__ macko_dtans_symbol back(key k) { return {0, k}; }
+};
+template <typename KEY> struct value_maker {
+  typedef KEY key;
+  static __device__ key make(uint32_t, uint64_t value) { return (KEY)value; }
+  static __device__ macko_dtans_symbol back(key k) { return {k, 0}; }
+};
+struct small_pair_maker { /* values of 32 bits or fewer */
+  typedef uint64_t key;
+  static __device__ key make(uint32_t gap, uint64_t value) { return value << 32 | gap; }
+  static __device__ macko_dtans_symbol back(key k) { return {k >> 32, (uint32_t)k}; }
+};
+struct pair_maker {
+  typedef pair_key key;
+  static __device__ key make(uint32_t gap, uint64_t value) { return {value, gap}; }
+  static __device__ macko_dtans_symbol back(key k) { return {k.value, k.gap}; }
+};
+
+/* As if no entry were its row's first one. */
+template <typename MAKER> static __global__ void keys_kernel(device_csr a, int64_t nnz, typename MAKER::key *keys)
+{
+  int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (p < nnz) keys[p] = MAKER::make(gap_at(a, p, 0, p == 0), bits_at(a, p));
+}
+
+/* The first entries of rows. */
+template <typename MAKER> static __global__ void first_keys_kernel(device_csr a, typename MAKER::key *keys)
+{
+  int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (row >= a.nrows) return;
+  int64_t p = row_at(a, row);
+  if (p < row_at(a, row + 1)) keys[p] = MAKER::make(gap_at(a, p, row, true), bits_at(a, p));
+}
+
+/* Those of `runs` different keys that are kept. */
+template <typename MAKER>
+static __global__ void keep_kernel(const typename MAKER::key *keys, const int *counts, int runs, int all, int64_t nnz,
+                                   macko_dtans_count *kept, int *used)
+{
+  int i = (int)(blockIdx.x * THREADS + threadIdx.x);
+  if (i < runs && (all || macko_dtans_frequent(counts[i], nnz))) kept[atomicAdd(used, 1)] = {MAKER::back(keys[i]), counts[i]};
+}
+
+/* ---- sorting and counting ---- */
+
+template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes, cub::DoubleBuffer<KEY> &keys, int64_t n,
+                                                     cudaStream_t stream)
+{
+  if constexpr (std::is_same<KEY, pair_key>::value) return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, pair_parts(),
+                                                                                          stream);
+  else return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, 0, (int)sizeof(KEY) * 8, stream);
+}
+
+/* Device memory of one count. */
+template <typename KEY> struct count_memory {
+  KEY *keys[2];
+  int *counts, *numbers; /* numbers: runs, then how many are kept */
+  macko_dtans_count *kept;
+  void *work;
+};
+
+template <typename KEY> static macko_status open_memory(int64_t nnz, count_memory<KEY> *m, size_t *work, cudaStream_t stream,
+                                                        macko_error *err)
+{
+  const char *what = "counting symbols";
+  size_t sorting = 0, counting = 0;
+  cub::DoubleBuffer<KEY> keys((KEY *)NULL, (KEY *)NULL);
+  cudaError_t error = sort_keys(NULL, &sorting, keys, nnz, stream);
+  if (!error)
+    error = cub::DeviceRunLengthEncode::Encode(NULL, counting, (KEY *)NULL, (KEY *)NULL, (int *)NULL, (int *)NULL, (int)nnz,
+                                               stream);
+  if (error) return macko_cuda_status(error, what, err);
+  *work = (sorting > counting ? sorting : counting) + 1;
+  macko_status s = MACKO_OK;
+  for (int i = 0; i < 2 && !s; i++) s = macko_device_alloc(nnz * (int64_t)sizeof(KEY), what, (void **)&m->keys[i], err);
+  if (!s) s = macko_device_alloc(nnz * (int64_t)sizeof(int), what, (void **)&m->counts, err);
+  if (!s) s = macko_device_alloc(2 * sizeof(int), what, (void **)&m->numbers, err);
+  if (!s) s = macko_device_alloc(macko_dtans_distinct(nnz) * (int64_t)sizeof(macko_dtans_count), what, (void **)&m->kept, err);
+  if (!s) s = macko_device_alloc((int64_t)*work, what, &m->work, err);
+  return s;
+}
+
+template <typename KEY> static void close_memory(count_memory<KEY> *m)
+{
+  for (int i = 0; i < 2; i++) cudaFree(m->keys[i]);
+  cudaFree(m->counts), cudaFree(m->numbers), cudaFree(m->kept), cudaFree(m->work);
+}
+
+/* Copies what is kept to the host. */
+static cudaError_t fetch_kept(const macko_dtans_count *kept, int used, macko_dtans_found *found)
+{
+  found->used = used;
+  found->counts = (macko_dtans_count *)malloc((size_t)(used + 1) * sizeof *found->counts);
+  if (!found->counts) return cudaErrorMemoryAllocation;
+  return cudaMemcpy(found->counts, kept, (size_t)used * sizeof *kept, cudaMemcpyDeviceToHost);
+}
+
+template <typename MAKER>
+static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, cudaStream_t stream, macko_dtans_found *found,
+                               macko_error *err)
+{
+  typedef typename MAKER::key KEY;
+  count_memory<KEY> m = {};
+  size_t work = 0;
+  int numbers[2] = {};
+  macko_status s = open_memory(nnz, &m, &work, stream, err);
+  if (s) return close_memory(&m), s;
+  keys_kernel<MAKER><<<blocks_for(nnz, THREADS), THREADS, 0, stream>>>(a, nnz, m.keys[0]);
+  first_keys_kernel<MAKER><<<blocks_for(a.nrows, THREADS), THREADS, 0, stream>>>(a, m.keys[0]);
+  cub::DoubleBuffer<KEY> keys(m.keys[0], m.keys[1]);
+  cudaError_t error = sort_keys(m.work, &work, keys, nnz, stream);
+  if (!error)
+    error = cub::DeviceRunLengthEncode::Encode(m.work, work, keys.Current(), keys.Alternate(), m.counts, m.numbers, (int)nnz,
+                                               stream);
+  if (!error) error = cudaMemsetAsync(m.numbers + 1, 0, sizeof(int), stream);
+  if (!error) error = cudaMemcpyAsync(numbers, m.numbers, sizeof(int), cudaMemcpyDeviceToHost, stream);
+  if (!error) error = cudaStreamSynchronize(stream);
+  if (!error) {
+    found->forgotten = numbers[0] >= macko_dtans_distinct(nnz);
+    keep_kernel<MAKER><<<blocks_for(numbers[0], THREADS), THREADS, 0, stream>>>(keys.Alternate(), m.counts, numbers[0],
+                                                                                !found->forgotten,
+                                                                              nnz, m.kept, m.numbers + 1);
+    error = cudaMemcpyAsync(numbers + 1, m.numbers + 1, sizeof(int), cudaMemcpyDeviceToHost, stream);
+  }
+  if (!error) error = cudaStreamSynchronize(stream);
+  if (!error) error = fetch_kept(m.kept, numbers[1], found);
+  if (!error && is_value) { /* the host may ask for all values there are */
+    KEY **owner = keys.Alternate() == m.keys[0] ? &m.keys[0] : &m.keys[1];
+    found->distinct = *owner, found->distinct_count = numbers[0], found->distinct_bytes = (int)sizeof(KEY);
+    *owner = NULL;
+  }
+  close_memory(&m);
+  return macko_cuda_status(error ? error : cudaGetLastError(), "counting symbols", err);
+}
+
+extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t nnz, macko_dtans_part part, int relative,
+                                                 cudaStream_t stream, macko_dtans_found *found, macko_error *err)
+{
+  device_csr a = source_of(csr, relative);
+  int wide = a.value_type == MACKO_F64;
+  if (part == MACKO_DTANS_GAPS) return count_keys<gap_maker>(a, nnz, false, stream, found, err);
+  if (part == MACKO_DTANS_VALUES)
+    return wide ? count_keys<value_maker<uint64_t>>(a, nnz, true, stream, found, err)
+                : count_keys<value_maker<uint32_t>>(a, nnz, true, stream, found, err);
+  return wide ? count_keys<pair_maker>(a, nnz, false, stream, found, err) : count_keys<small_pair_maker>(a, nnz, false, stream,
+                                                                                                         found, err);
+}
+
+extern "C" void macko_dtans_drop_found(macko_dtans_found *found)
+{
+  free(found->counts);
+  cudaFree(found->distinct);
+  *found = {};
+}
+
+/* ---- row lengths ---- */
+
+static __global__ void lengths_kernel(device_csr a, int type, void *lengths)
+{
+  int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (row >= a.nrows) return;
+  int64_t length = row_at(a, row + 1) - row_at(a, row);
+  if (type == MACKO_U8) ((uint8_t *)lengths)[row] = (uint8_t)length;
+  else if (type == MACKO_U16) ((uint16_t *)lengths)[row] = (uint16_t)length;
+  else ((uint32_t *)lengths)[row] = (uint32_t)length;
+}
+
+static __global__ void compare_kernel(device_csr a, int type, const void *lengths, int *differ)
+{
+  int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (row >= a.nrows) return;
+  int64_t length = row_at(a, row + 1) - row_at(a, row);
+  int64_t old = type == MACKO_U8 ? ((const uint8_t *)lengths)[row] : type == MACKO_U16 ? ((const uint16_t *)lengths)[row]
+                                                                                       : ((const uint32_t *)lengths)[row];
+  if (length != old) *differ = 1;
+}
+
+static __global__ void longest_kernel(device_csr a, unsigned *longest)
+{
+  int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  unsigned length = row < a.nrows ? (unsigned)(row_at(a, row + 1) - row_at(a, row)) : 0;
+  length = __reduce_max_sync(0xffffffffu, length);
+  if (threadIdx.x % 32 == 0) atomicMax(longest, length);
+}
+
+extern "C" macko_status macko_dtans_lengths_device(const macko_csr *csr, macko_type type, void *lengths, cudaStream_t stream,
+                                                   macko_error *err)
+{
+  lengths_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), type, lengths);
+  return macko_cuda_status(cudaGetLastError(), "counting row lengths", err);
+}
+
+extern "C" macko_status macko_dtans_longest_device(const macko_csr *csr, int64_t *longest, cudaStream_t stream, macko_error *err)
+{
+  unsigned *device = NULL, host = 0;
+  macko_status s = macko_device_alloc(sizeof host, "counting row lengths", (void **)&device, err);
+  if (s) return s;
+  cudaError_t error = cudaMemsetAsync(device, 0, sizeof host, stream);
+  if (!error) longest_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), device);
+  if (!error) error = cudaMemcpyAsync(&host, device, sizeof host, cudaMemcpyDeviceToHost, stream);
+  if (!error) error = cudaStreamSynchronize(stream);
+  cudaFree(device);
+  *longest = host;
+  return macko_cuda_status(error, "counting row lengths", err);
+}
+
+extern "C" macko_status macko_dtans_compare_lengths(const macko_csr *csr, macko_type type, const void *lengths, int *differ,
+                                                    cudaStream_t stream, macko_error *err)
+{
+  int *device = NULL;
+  macko_status s = macko_device_alloc(sizeof *device, "comparing rows", (void **)&device, err);
+  if (s) return s;
+  cudaError_t error = cudaMemsetAsync(device, 0, sizeof *device, stream);
+  if (!error) compare_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), type, lengths, device);
+  if (!error) error = cudaMemcpyAsync(differ, device, sizeof *device, cudaMemcpyDeviceToHost, stream);
+  if (!error) error = cudaStreamSynchronize(stream);
+  cudaFree(device);
+  return macko_cuda_status(error, "comparing rows", err);
+}

@@ -1,0 +1,317 @@
+/* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the host's
+ * planner (lib/dtans/dtans_plan.c, lib/dtans/dtans_table.c), which gets counts, row lengths and the rows of its sample from here, so that the
+ * bytes are those of macko_encode. */
+#include "dtans/dtans_facts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* A section to be: its data is on the host, or on the device; lent: there it belongs to another matrix. */
+typedef struct {
+  macko_section s;
+  void *host, *device;
+  int lent;
+} made_section;
+
+typedef struct {
+  const macko_csr *a;
+  int64_t nnz;
+  cudaStream_t stream;
+  macko_dtans_device_rows rows;
+  macko_dtans_input *in; /* of rows */
+  made_section made[MACKO_MAX_SECTIONS];
+  int count;
+  macko_dtans_job job;
+} encoder;
+
+/* ---- sections ---- */
+
+static void *add(encoder *e, const char *name, macko_type type, int64_t count, void *device)
+{
+  made_section *m = &e->made[e->count++];
+  *m = (made_section){{name, type, count * macko_type_bytes(type), NULL}, NULL, device, 0};
+  if (!device) m->host = calloc((size_t)m->s.bytes + 1, 1);
+  return m->host;
+}
+
+static macko_status add_on_device(encoder *e, const char *name, macko_type type, int64_t count, void **data, macko_error *err)
+{
+  macko_status s = macko_device_alloc(count * macko_type_bytes(type) + 1, name, data, err);
+  if (!s) add(e, name, type, count, *data);
+  return s;
+}
+
+static macko_status add_table(encoder *e, const macko_dtans_table *t, macko_dtans_part part, macko_error *err)
+{
+  macko_type type = e->a->value_type;
+  uint32_t *gaps = part & MACKO_DTANS_GAPS ? add(e, "gap_symbols", MACKO_U32, t->symbols, NULL) : NULL;
+  void *values = part & MACKO_DTANS_VALUES ? add(e, "value_symbols", type, t->symbols, NULL) : NULL;
+  uint16_t *slots = add(e, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots", MACKO_U16, t->symbols + 1, NULL);
+  if (!slots || (part & MACKO_DTANS_GAPS && !gaps) || (part & MACKO_DTANS_VALUES && !values))
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", t->symbols);
+  for (int i = 0; i < t->symbols && gaps; i++) gaps[i] = t->symbol[i].gap;
+  for (int i = 0; i < t->symbols && values; i++) macko_put_bits(type, values, i, t->symbol[i].value);
+  memcpy(slots, t->first, (size_t)(t->symbols + 1) * sizeof *slots);
+  return MACKO_OK;
+}
+
+static macko_status add_starts(encoder *e, const char *name, int64_t last, macko_error *err)
+{
+  void *starts;
+  macko_type type = last > INT32_MAX ? MACKO_I64 : MACKO_I32;
+  macko_status s = add_on_device(e, name, type, e->job.slices + 1, &starts, err);
+  return s ? s : macko_dtans_put_starts(e->job.starts, e->job.slices + 1, type, starts, e->stream, err);
+}
+
+/* ---- streams ---- */
+
+/* A table to the device; *memory is freed by the caller when the stream has passed. */
+static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_dtans_code_table *out, void **memory,
+                                 macko_error *err)
+{
+  size_t symbols = (size_t)t->symbols * sizeof *t->symbol, first = (size_t)(t->symbols + 1) * sizeof *t->first;
+  size_t index = (size_t)(t->index_mask + 1) * sizeof *t->index;
+  macko_status s = macko_device_alloc((int64_t)(symbols + first + index), "a table of symbols", memory, err);
+  if (s) return s;
+  char *at = *memory;
+  *out = (macko_dtans_code_table){(const macko_dtans_symbol *)(void *)at, (const uint16_t *)(void *)(at + symbols),
+                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape};
+  cudaError_t error = cudaMemcpyAsync(at, t->symbol, symbols, cudaMemcpyHostToDevice, e->stream);
+  if (!error) error = cudaMemcpyAsync(at + symbols, t->first, first, cudaMemcpyHostToDevice, e->stream);
+  if (!error) error = cudaMemcpyAsync(at + symbols + first, t->index, index, cudaMemcpyHostToDevice, e->stream);
+  return macko_cuda_status(error, "copying a table of symbols", err);
+}
+
+static macko_status open_job(encoder *e, const macko_dtans_coder *c, void *tables[MACKO_DTANS_DOMAINS], macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  e->job.coding = c->coding;
+  for (int k = 0; k < c->coding.domains && !s; k++) {
+    e->job.part[k] = c->part[k];
+    s = upload_table(e, c->table[k], &e->job.table[k], &tables[k], err);
+  }
+  if (!s) s = macko_device_alloc(e->nnz * c->coding.domains * 2, "numbers of symbols", (void **)&e->job.numbers, err);
+  return s;
+}
+
+static macko_status write_stream(encoder *e, int stream, macko_error *err)
+{
+  static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
+  int64_t words = 0;
+  void *data = NULL;
+  macko_status s = macko_dtans_measure_device(e->a, &e->job, &words, e->stream, err);
+  if (!s) s = add_starts(e, names[stream][1], words, err);
+  if (!s) s = add_on_device(e, names[stream][0], MACKO_U32, words, &data, err);
+  if (!s) s = macko_dtans_write_device(e->a, &e->job, data, e->stream, err);
+  return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "writing a stream", err);
+}
+
+static macko_status add_stream(encoder *e, int64_t *params, int stream, macko_error *err)
+{
+  macko_dtans_coder c;
+  void *tables[MACKO_DTANS_DOMAINS] = {NULL};
+  macko_status s = macko_dtans_open_coder(e->in, params, stream, &c, err);
+  if (s) return s;
+  for (int k = 0; k < c.coding.domains && !s; k++) {
+    params[c.part[k] & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE] = c.table[k]->escape >= 0;
+    s = add_table(e, c.table[k], c.part[k], err);
+  }
+  if (!s) s = open_job(e, &c, tables, err);
+  if (!s) s = write_stream(e, stream, err);
+  for (int k = 0; k < MACKO_DTANS_DOMAINS; k++) cudaFree(tables[k]);
+  cudaFree(e->job.numbers);
+  e->job.numbers = NULL;
+  macko_dtans_close_coder(&c);
+  return s;
+}
+
+/* ---- values beside gaps ---- */
+
+static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_error *err)
+{
+  macko_dtans_dictionary d = {NULL, (int)plan->table, NULL, NULL};
+  void *values, *dict, *memory = NULL;
+  macko_status s = add_on_device(e, "values", plan->stored_type, e->nnz, &values, err);
+  if (!s && plan->table) s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
+  if (!s && plan->table) s = macko_device_alloc(plan->table * (int64_t)(sizeof *d.first + sizeof *d.codes), "a dictionary",
+                                                &memory, err);
+  if (!s && plan->table) {
+    dict = add(e, "dict", e->a->value_type, plan->table, NULL);
+    if (dict) s = macko_dtans_fill_dictionary(e->a, &e->job, &e->rows.found[MACKO_DTANS_VALUES], memory, &d, dict, e->stream,
+                                              err);
+    else s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)plan->table);
+  }
+  if (!s) s = macko_dtans_values_device(e->a, &e->job, &d, plan->stored_type, values, e->stream, err);
+  if (!s) s = add_starts(e, "value_slices", e->nnz, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "writing values", err);
+  cudaFree(memory);
+  return s;
+}
+
+static macko_status add_values(encoder *e, macko_plan *plan, macko_error *err)
+{
+  if (plan->values != MACKO_VALUES_CODED) return add_values_beside(e, plan, err);
+  if (!plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(e, plan->params, 1, err);
+  void *value = add(e, "value_symbols", e->a->value_type, 1, NULL);
+  if (!value) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a value");
+  macko_status s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
+  if (!s) macko_put_bits(e->a->value_type, value, 0, e->rows.found[MACKO_DTANS_VALUES].counts[0].symbol.value);
+  return s;
+}
+
+/* ---- a matrix ---- */
+
+static macko_status open_encoder(const macko_csr *a, int64_t nnz, cudaStream_t stream, encoder *e, macko_error *err)
+{
+  *e = (encoder){.a = a, .nnz = nnz, .stream = stream};
+  macko_dtans_open_rows(a, nnz, stream, &e->rows);
+  e->in = &e->rows.in;
+  if (nnz == 0 || nnz > MACKO_DTANS_DEVICE_ENTRIES || a->ncols > UINT32_MAX)
+    return macko_fail(err, MACKO_UNSUPPORTED, "%lld entries are encoded on the host", (long long)nnz);
+  return macko_dtans_longest_device(a, &e->in->longest_row, stream, err);
+}
+
+static void close_encoder(encoder *e)
+{
+  for (int i = 0; i < e->count; i++) {
+    free(e->made[i].host);
+    if (!e->made[i].lent) cudaFree(e->made[i].device);
+  }
+  cudaFree(e->job.starts);
+  macko_dtans_close_rows(&e->rows);
+}
+
+/* What all streams have in common, by a plan's params. */
+static macko_status set_job(encoder *e, const int64_t *params, macko_error *err)
+{
+  e->job.rows = (int)params[MACKO_DTANS_ROWS], e->job.relative = e->in->relative, e->job.nnz = e->nnz;
+  e->job.slices = macko_dtans_slices(e->a->nrows, e->job.rows);
+  return macko_device_alloc((e->job.slices + 1) * 8, "starts of slices", (void **)&e->job.starts, err);
+}
+
+static macko_status add_lengths(encoder *e, macko_error *err)
+{
+  macko_dtans_input *in = e->in;
+  void *lengths = NULL;
+  macko_type type = in->longest_row <= UINT8_MAX ? MACKO_U8 : in->longest_row <= UINT16_MAX ? MACKO_U16 : MACKO_U32;
+  macko_status s = macko_new_section("lengths", type, e->a->nrows, &in->lengths, err);
+  if (!s) s = add_on_device(e, "lengths", type, e->a->nrows, &lengths, err);
+  if (!s) s = macko_dtans_lengths_device(e->a, type, lengths, e->stream, err);
+  return s ? s : macko_dtans_copy_back(&e->rows, in->lengths.data, lengths, in->lengths.bytes, err);
+}
+
+/* A device matrix as *m describes it, with the sections side by side. */
+static macko_status put_sections(encoder *e, macko_matrix *m, macko_device_matrix **device, macko_error *err)
+{
+  macko_device_matrix *d = NULL;
+  m->nsections = e->count;
+  for (int i = 0; i < e->count; i++) m->sections[i] = e->made[i].s, m->sections[i].data = e->made[i].host;
+  macko_status s = macko_device_new(m, &d, err);
+  if (!s) s = macko_device_allocate(d, e->stream, err);
+  for (int i = 0; i < e->count && !s; i++) {
+    const made_section *made = &e->made[i];
+    s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, made->host ? made->host : made->device, (size_t)made->s.bytes,
+                                          cudaMemcpyDefault, e->stream), "putting sections together", err);
+  }
+  for (int i = 0; i < e->count; i++)
+    if (!strcmp(m->sections[i].name, "lengths")) m->sections[i].data = e->in->lengths.data;
+  if (!s) s = macko_dtans_prepare_tables(d, m, e->stream, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "putting sections together", err);
+  if (s) macko_device_destroy(&d);
+  else *device = d;
+  return s;
+}
+
+macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                     macko_plan *plan, macko_error *err)
+{
+  encoder e;
+  macko_status s = open_encoder(a, nnz, stream, &e, err);
+  if (!s) s = add_lengths(&e, err);
+  if (!s) s = macko_dtans_plan(e.in, options, plan, err);
+  close_encoder(&e);
+  return s;
+}
+
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
+                                       cudaStream_t stream, macko_device_matrix **device, macko_error *err)
+{
+  encoder e;
+  macko_matrix m = {.ops = &macko_dtans_ops, .format = MACKO_FORMAT_DTANS, .options = *options, .value_type = a->value_type,
+                    .nrows = a->nrows, .ncols = a->ncols, .nnz = nnz};
+  macko_status s = open_encoder(a, nnz, stream, &e, err);
+  if (!s) s = macko_check_options(options, err);
+  if (!s) s = add_lengths(&e, err);
+  if (!s && plan) m.plan = *plan, e.in->relative = (int)plan->params[MACKO_DTANS_RELATIVE];
+  else if (!s) s = macko_dtans_plan(e.in, options, &m.plan, err);
+  if (!s) s = set_job(&e, m.plan.params, err);
+  if (!s) s = add_stream(&e, m.plan.params, 0, err);
+  if (!s && m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(&e, &m.plan, err);
+  if (!s) s = put_sections(&e, &m, device, err);
+  close_encoder(&e);
+  return s;
+}
+
+/* ---- new values for the same pattern ---- */
+
+/* The sections of *d that hold its pattern: the table of gaps comes to the host, where the multiply's tables are made. */
+static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko_error *err)
+{
+  static const char *const values[] = {"values", "dict", "value_slices", "value_stream", "value_symbols", "value_slots"};
+  macko_status s = MACKO_OK;
+  for (int i = 0; i < d->m.nsections && !s; i++) {
+    const macko_section *old = &d->m.sections[i];
+    int is_value = 0, is_table = !strcmp(old->name, "gap_symbols") || !strcmp(old->name, "gap_slots");
+    for (int k = 0; k < 6; k++) is_value |= !strcmp(old->name, values[k]);
+    if (is_value) continue;
+    void *host = add(e, old->name, old->type, old->bytes / macko_type_bytes(old->type), is_table ? NULL : old->data);
+    e->made[e->count - 1].lent = 1;
+    if (is_table && !host) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %lld bytes", (long long)old->bytes);
+    else if (is_table) s = macko_dtans_copy_back(&e->rows, host, old->data, old->bytes, err);
+  }
+  return s;
+}
+
+/* Values that take as many bytes as before and have no table go where the old ones are. */
+static int fits_in_place(const macko_plan *old, const macko_plan *next)
+{
+  return old->values != MACKO_VALUES_CODED && next->values != MACKO_VALUES_CODED && old->stored_type == next->stored_type &&
+         !old->table && !next->table;
+}
+
+/* The gaps of SPLIT stay. */
+static macko_status refresh_values(encoder *e, macko_device_matrix *d, macko_device_matrix **fresh, macko_error *err)
+{
+  macko_matrix m = d->m;
+  macko_dtans_dictionary none = {NULL, 0, NULL, NULL};
+  macko_section *lengths = &e->in->lengths;
+  const macko_section *old = macko_find_section(&d->m, "lengths");
+  macko_status s = macko_new_section("lengths", old->type, d->m.nrows, lengths, err);
+  if (!s) s = macko_dtans_copy_back(&e->rows, lengths->data, old->data, old->bytes, err);
+  if (!s) s = macko_dtans_plan_values(e->in, &m.options, &m.plan, err);
+  if (!s) s = set_job(e, m.plan.params, err);
+  if (!s && fits_in_place(&d->m.plan, &m.plan)) {
+    s = macko_dtans_values_device(e->a, &e->job, &none, m.plan.stored_type, macko_device_data(d, "values"), e->stream, err);
+    d->m.plan = m.plan;
+    return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "writing values", err);
+  }
+  if (!s) s = keep_pattern(e, d, err);
+  if (!s) s = add_values(e, &m.plan, err);
+  return s ? s : put_sections(e, &m, fresh, err);
+}
+
+macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_device_matrix *d, cudaStream_t stream,
+                                        macko_device_matrix **fresh, int *done, macko_error *err)
+{
+  encoder e;
+  const macko_section *lengths = macko_find_section(&d->m, "lengths");
+  int differ = 0;
+  *fresh = NULL, *done = 0;
+  macko_status s = open_encoder(a, nnz, stream, &e, err);
+  if (!s) s = macko_dtans_compare_lengths(a, lengths->type, lengths->data, &differ, stream, err);
+  if (!s && !differ && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
+  else if (!s && !differ) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
+  close_encoder(&e);
+  *done = !s && !differ;
+  return s == MACKO_DEVICE ? s : MACKO_OK;
+}

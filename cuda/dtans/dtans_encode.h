@@ -1,0 +1,113 @@
+/* Format dtans encoded where the matrix is: what cuda/dtans/dtans_encode.c asks of the kernels in cuda/dtans/dtans_count.cu and
+ * cuda/dtans/dtans_code.cu. Arrays of a csr are in device memory; its rows are sorted and its entries fit 32-bit counts. */
+#ifndef MACKO_DTANS_ENCODE_H
+#define MACKO_DTANS_ENCODE_H
+
+#include "core/device.h"
+
+#include "dtans/dtans_step.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The symbols of one part by how often they occur. */
+typedef struct {
+  macko_dtans_count *counts; /* on the host; all of them, or the frequent ones where there are too many */
+  int64_t used;
+  int forgotten;   /* whether there were too many */
+  void *distinct;  /* values only, on the device: each bit pattern once, of elements of distinct_bytes bytes */
+  int64_t distinct_count;
+  int distinct_bytes;
+} macko_dtans_found;
+
+/* Sorts and counts. Waits for the stream; *found is freed with macko_dtans_drop_found. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_count_device(const macko_csr *a, int64_t nnz, macko_dtans_part part, int relative, cudaStream_t stream,
+                                      macko_dtans_found *found, macko_error *err);
+void macko_dtans_drop_found(macko_dtans_found *found);
+
+/* Entries of each row, in that type, into device memory. */
+macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, void *lengths, cudaStream_t stream,
+                                        macko_error *err);
+
+/* The most entries of a row. Waits for the stream. */
+macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
+
+/* Whether any row has another length than these, which are in device memory. Waits for the stream. */
+macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ,
+                                         cudaStream_t stream, macko_error *err);
+
+/* A table in device memory, as lib/dtans/dtans_table.c has made it. */
+typedef struct {
+  const macko_dtans_symbol *symbols;
+  const uint16_t *first, *index; /* index: of mask + 1 places */
+  int mask, escape;
+} macko_dtans_code_table;
+
+/* One stream to be written. */
+typedef struct {
+  macko_dtans_coding coding;
+  macko_dtans_part part[MACKO_DTANS_DOMAINS];
+  macko_dtans_code_table table[MACKO_DTANS_DOMAINS];
+  int rows, relative;
+  int64_t nnz, slices;
+  uint16_t *numbers; /* nnz x domains: the symbols' numbers, slice by slice, lane by lane; a segment's first has its flags */
+  int64_t *starts;   /* slices + 1: where each slice's words begin */
+} macko_dtans_job;
+
+/* Numbers and flags, and starts. Waits for the stream. */
+macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_job *job, int64_t *words, cudaStream_t stream,
+                                        macko_error *err);
+
+/* The words. */
+macko_status macko_dtans_write_device(const macko_csr *a, const macko_dtans_job *job, uint32_t *words, cudaStream_t stream,
+                                      macko_error *err);
+
+/* A dictionary in device memory. */
+typedef struct {
+  const void *sorted; /* its bit patterns, words of 64 bits for f64 and of 32 for others; NULL: values are no codes */
+  int count;
+  unsigned long long *first; /* where each of them appears first */
+  const uint16_t *codes;     /* of each of them, in the order of their first appearance */
+} macko_dtans_dictionary;
+
+/* Sets *d from the values that were found, and dict (found->distinct_count elements on the host) to them in the order in which
+ * they appear. memory: 10 bytes of device memory a value, which *d uses. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found,
+                                         void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream,
+                                         macko_error *err);
+
+/* Values beside gaps, in the order of the slices; starts as in the job. As they are, converted, or as codes; values NULL: writes
+ * only where values appear first. */
+macko_status macko_dtans_values_device(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_dictionary *dictionary,
+                                       macko_type stored, void *values, cudaStream_t stream, macko_error *err);
+
+/* Numbers of 64 bits into an array of i32 or i64. */
+macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out, cudaStream_t stream,
+                                    macko_error *err);
+
+/* The tables of symbols as the multiply looks them up; *tables has the sections of symbols and slots on the host. Errors: as
+ * macko_device_upload. */
+macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
+                                        macko_error *err);
+
+/* The plan that the host would make of a csr of nnz entries that kernels can read; plan->time as in macko_dtans_plan. Errors: as
+ * below. */
+macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
+                                     macko_plan *plan, macko_error *err);
+
+/* A matrix of format dtans from such a csr, by that plan; NULL: plans as well. Errors: UNSUPPORTED and LIMIT for what the host
+ * must do, or refuse; OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
+                                       cudaStream_t stream, macko_device_matrix **device, macko_error *err);
+
+/* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the
+ * place of *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it,
+ * also to say what is wrong, and nothing has changed. Errors: DEVICE. */
+macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_device_matrix *d, cudaStream_t stream,
+                                        macko_device_matrix **fresh, int *done, macko_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

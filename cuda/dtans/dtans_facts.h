@@ -1,0 +1,43 @@
+/* A csr in device memory as the host's planner of format dtans asks for it (lib/dtans/dtans_plan.c). */
+#ifndef MACKO_DTANS_ROWS_H
+#define MACKO_DTANS_ROWS_H
+
+#include "dtans/dtans_encode.h"
+
+#include "dtans/dtans.h"
+
+/* Rows of the planner's sample, which it asks for again and again. */
+typedef struct {
+  int64_t first, count;
+  int64_t *row_ptr;
+  void *cols, *values;
+} macko_dtans_piece;
+
+/* Stays where it is while it is open: parts of it point to each other. */
+typedef struct {
+  const macko_csr *a;
+  int64_t nnz;
+  cudaStream_t stream;
+  int relative;
+  macko_dtans_found found[MACKO_DTANS_PAIRS + 1];
+  macko_dtans_piece *pieces;
+  int64_t kept, room, next; /* next: the piece after the one asked for last */
+  int32_t *piece_cols;      /* of a row of distinct values */
+  void *piece_values;
+  int32_t piece_row_ptr[2];
+  macko_row_source row_source, value_source;
+  macko_rows rows, values;
+  macko_dtans_counter counter;
+  macko_dtans_input in; /* without lengths yet */
+} macko_dtans_device_rows;
+
+void macko_dtans_open_rows(const macko_csr *a, int64_t nnz, cudaStream_t stream, macko_dtans_device_rows *r);
+void macko_dtans_close_rows(macko_dtans_device_rows *r);
+
+/* Fills r->found[part] once. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_dtans_count_part(macko_dtans_device_rows *r, macko_dtans_part part, macko_error *err);
+
+/* From device memory to the host; waits for it. */
+macko_status macko_dtans_copy_back(const macko_dtans_device_rows *r, void *to, const void *from, int64_t bytes, macko_error *err);
+
+#endif

@@ -1,0 +1,71 @@
+/* Format dtans on the GPU: decodes inside the multiply. A lane's sum is written once, at the end of its row. */
+#include "dtans/dtans_encode.h"
+#include "dtans/dtans_launch.cuh"
+
+#include <stdlib.h>
+
+static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+{
+  const macko_dtans_device *own = (const macko_dtans_device *)d->own;
+  const macko_section *slices = macko_find_section(&d->m, "slices"), *lengths = macko_find_section(&d->m, "lengths");
+  const macko_section *value_slices = macko_find_section(&d->m, "value_slices");
+  int64_t rows = (int64_t)own->rows * WARP;
+  dtans_matrix a = {};
+  a.words[0] = (const uint32_t *)macko_device_data(d, "stream"), a.words[1] = (const uint32_t *)macko_device_data(d,
+                                                                                                                  "value_stream");
+  a.slices[0] = slices->data, a.slices_type[0] = slices->type;
+  if (value_slices) a.slices[1] = value_slices->data, a.slices_type[1] = value_slices->type;
+  a.lengths = lengths->data, a.length_bytes = (int)macko_type_bytes(lengths->type);
+  a.value_type = d->m.value_type, a.rows = own->rows;
+  a.longest = own->longest < INT32_MAX ? (int)own->longest : INT32_MAX;
+  a.relative = own->relative ? ~0u : 0, a.value = own->value;
+  a.nrows = d->m.nrows, a.count = (d->m.nrows + rows - 1) / rows;
+  for (int i = 0; i < own->tables; i++)
+    a.table[i] = {(const uint4 *)((const char *)own->memory + own->table[i].ids),
+                  (const macko_dtans_entry *)((const char *)own->memory + own->table[i].entries), own->table[i].symbols,
+                  own->table[i].escape, (int)macko_dtans_id_bytes(own), own->shift};
+  int multiprocessors = 1;
+  cudaError_t error = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, d->device);
+  /* A dictionary's table is read as it is stored: such values are not the ones this format is fast on. */
+  device_values values = {macko_device_data(d, "values"), macko_device_data(d, "dict"), d->m.plan.stored_type, d->m.value_type,
+                          (int)d->m.plan.table};
+  dtans_launch launch = {a, values, p, stream, multiprocessors, &error};
+  if (!error && own->kind == MACKO_DTANS_JOINT) macko_dtans_run_joint(launch, own);
+  else if (!error && own->kind == MACKO_DTANS_BESIDE) macko_dtans_run_beside(launch, own);
+  else if (!error) macko_dtans_run_split(launch, own);
+  return macko_cuda_status(error ? error : cudaGetLastError(), "starting a multiply", err);
+}
+
+static void destroy(macko_device_matrix *d)
+{
+  macko_dtans_device *own = (macko_dtans_device *)d->own;
+  if (!own) return;
+  cudaFree(own->memory);
+  free(own->image);
+  free(own);
+}
+
+extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
+                                                   macko_error *err)
+{
+  macko_dtans_device *own = (macko_dtans_device *)calloc(1, sizeof *own);
+  if (!own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
+  d->own = own, d->ops = &macko_dtans_device_ops;
+  macko_status s = macko_dtans_open_device(tables, own, err);
+  if (!s) s = macko_device_alloc(own->bytes, "the tables of symbols", &own->memory, err);
+  if (s) return s;
+  d->own_bytes = own->bytes;
+  return macko_cuda_status(cudaMemcpyAsync(own->memory, own->image, (size_t)own->bytes, cudaMemcpyHostToDevice, stream),
+                           "copying the tables of symbols", err);
+}
+
+/* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix
+ * that is already here only in the sections beside its streams. */
+static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+{
+  if (d->own) return MACKO_OK;
+  macko_status s = macko_validate(host, err);
+  return s ? s : macko_dtans_prepare_tables(d, host, stream, err);
+}
+
+extern "C" const macko_device_ops macko_dtans_device_ops = {prepare, multiply, destroy};

@@ -1,0 +1,125 @@
+/* Format dtans on the device: from a product to a kernel. Each kind of streams has a file of its own, as its kernels take long to
+ * compile. */
+#ifndef MACKO_DTANS_LAUNCH_CUH
+#define MACKO_DTANS_LAUNCH_CUH
+
+#include "dtans/dtans_equal.cuh"
+#include "dtans/dtans_lanes.cuh"
+
+enum { THREADS = 128, MOST_SLICES = 4 /* of a warp, one after the other */ };
+
+/* Blocks that a multiprocessor should hold at least, which bounds the registers: measured on an H200. */
+template <int KIND, int ONE_ROW, int GROUP> constexpr int least_blocks()
+{
+  return GROUP > 1 ? 3 : KIND != MACKO_DTANS_JOINT ? 5 : ONE_ROW ? 7 : 8;
+}
+
+template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, GROUP>()))
+    dtans_kernel(dtans_matrix a, device_values values, device_vectors v)
+{
+  extern __shared__ uint4 memory[];
+  tables_of<KIND, SUM, POWERS> t;
+  int lane = threadIdx.x % WARP;
+  int64_t warps = (int64_t)gridDim.x * (THREADS / WARP), slice = (int64_t)blockIdx.x * (THREADS / WARP) + threadIdx.x / WARP;
+  t.fill(a, (char *)memory);
+  __syncthreads();
+  if (!ONE_ROW) {
+    for (; slice < a.count; slice += warps) multiply_lanes<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, slice,
+                                                                                                     lane);
+    return;
+  }
+  if (slice >= a.count) return;
+  /* What tells where a slice is comes one slice ahead. */
+  slice_place next = place_of(a, slice);
+  int length = row_length(a, slice * WARP + lane);
+  while (slice < a.count) {
+    slice_place place = next;
+    int left = length;
+    int64_t row = slice * WARP + lane;
+    slice += warps;
+    if (slice < a.count) {
+      next = place_of(a, slice), length = row_length(a, slice * WARP + lane);
+      if constexpr (KIND == MACKO_DTANS_BESIDE) ask_for_values(values, next.start[1], length);
+    }
+    multiply_rows<KIND, GROUPS, POWERS, VECTOR, SUM, GROUP>(a, t, values, v, place, row, left);
+  }
+}
+
+/* ---- from a product to a kernel ---- */
+
+template <int KIND, int SHORT, int GROUP> constexpr int equal_blocks()
+{
+  return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? (SHORT ? 6 : 5) : SHORT ? 8 : 6;
+}
+
+struct dtans_launch {
+  dtans_matrix a;
+  device_values values;
+  const macko_product *product;
+  cudaStream_t stream;
+  int multiprocessors;
+  cudaError_t *error;
+
+  template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
+  void run_rows(const device_vectors &v) const
+  {
+    auto kernel = dtans_kernel<KIND, GROUPS, POWERS, ONE_ROW, VECTOR, SUM, GROUP>;
+    int bytes = tables_of<KIND, SUM, POWERS>::bytes(a);
+    int64_t blocks = (a.count + THREADS / WARP - 1) / (THREADS / WARP);
+    /* Where blocks are many, each keeps its tables for several slices; fewer than four waves of blocks would end raggedly. */
+    int64_t slices = blocks / (4 * (int64_t)multiprocessors * least_blocks<KIND, ONE_ROW, GROUP>());
+    if (slices > MOST_SLICES) slices = MOST_SLICES;
+    if (ONE_ROW && slices > 1) blocks = (blocks + slices - 1) / slices;
+    if (blocks > INT32_MAX) blocks = INT32_MAX;
+    if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (*error == cudaSuccess) kernel<<<(unsigned)blocks, THREADS, bytes, stream>>>(a, values, v);
+  }
+
+  template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> void run_equal(const device_vectors &v) const
+  {
+    constexpr int BLOCKS = equal_blocks<KIND, SHORT, GROUP>();
+    int64_t blocks = (a.count + THREADS / WARP - 1) / (THREADS / WARP), most = (int64_t)multiprocessors * BLOCKS;
+    auto kernel = equal_kernel<KIND, SHORT, VECTOR, SUM, GROUP, THREADS, BLOCKS>;
+    kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, stream>>>(a, values, v);
+  }
+
+  template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP> void run(const device_vectors &v) const
+  {
+    if constexpr (POWERS == MACKO_DTANS_EQUAL) {
+      if (a.longest <= MACKO_DTANS_SEGMENT) run_equal<KIND, 1, VECTOR, SUM, GROUP>(v);
+      else run_equal<KIND, 0, VECTOR, SUM, GROUP>(v);
+    } else if (a.rows == 1) run_rows<KIND, GROUPS, POWERS, 1, VECTOR, SUM, GROUP>(v);
+    else run_rows<KIND, GROUPS, POWERS, 0, VECTOR, SUM, GROUP>(v);
+  }
+
+  template <int KIND, int GROUPS, int POWERS> void run_groups() const
+  {
+    int f32 = product->vector_type == MACKO_F32 && a.value_type != MACKO_F64;
+    for (int64_t j = 0; j < product->k;) {
+      device_vectors v = vectors_from(product, j);
+      if (product->vector_type == MACKO_F64 && product->k - j >= MACKO_DEVICE_GROUP) {
+        run<KIND, GROUPS, POWERS, MACKO_F64, double, MACKO_DEVICE_GROUP>(v);
+        j += MACKO_DEVICE_GROUP;
+        continue;
+      }
+      if (product->vector_type == MACKO_F64) run<KIND, GROUPS, POWERS, MACKO_F64, double, 1>(v);
+      else if (f32) run<KIND, GROUPS, POWERS, MACKO_F32, float, 1>(v);
+      else run<KIND, GROUPS, POWERS, MACKO_ANY, double, 1>(v);
+      j++;
+    }
+  }
+};
+
+/* Runs the product if streams are coded as the arguments say. */
+#define MACKO_DTANS_CODING(kind_, groups_, digits_) \
+  if (own->kind == kind_ && own->groups == groups_ && own->digits == digits_) return l.run_groups<kind_, groups_, digits_>();
+#define MACKO_DTANS_CODINGS(kind) \
+  MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_ANY) MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_POWERS) \
+  MACKO_DTANS_CODING(kind, 3, MACKO_DTANS_ANY) MACKO_DTANS_CODING(kind, 3, MACKO_DTANS_POWERS)
+
+void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own);
+void macko_dtans_run_beside(const dtans_launch &l, const macko_dtans_device *own);
+void macko_dtans_run_split(const dtans_launch &l, const macko_dtans_device *own); /* and paper */
+
+#endif

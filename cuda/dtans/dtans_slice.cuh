@@ -1,0 +1,139 @@
+/* Format dtans on the device: what all kernels share, which is a matrix, where its slices are, its sums and the values beside
+ * gaps. */
+#ifndef MACKO_DTANS_SLICE_CUH
+#define MACKO_DTANS_SLICE_CUH
+
+#include "core/product.cuh"
+
+#include "dtans/dtans_decode.cuh"
+
+enum { WARP = MACKO_DTANS_LANES };
+
+struct dtans_matrix {
+  const uint32_t *words[2];
+  const void *slices[2], *lengths;
+  int slices_type[2], length_bytes, value_type, rows, longest; /* longest: row, in entries */
+  uint32_t relative; /* every bit, or none */
+  int64_t nrows, count;
+  device_table table[MACKO_DTANS_DOMAINS];
+  double value;
+};
+
+/* Lengths are loaded as words, whatever their type: a lane's rows are 32 apart, so it always finds them at the same place of a
+ * word. */
+MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
+{
+  return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
+}
+
+MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
+{
+  if (a.length_bytes == 1) return row < a.nrows ? __ldg((const uint8_t *)a.lengths + row) : 0;
+  int64_t byte = row * a.length_bytes;
+  return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
+}
+
+/* Where a slice's streams, or its stream and the values beside it, begin. */
+struct slice_place {
+  int64_t start[2];
+};
+
+/* Not negative: 32 bits are loaded without a sign, whose extension would wait for them. */
+MACKO_DEVICE int64_t start_at(int type, const void *starts, int64_t slice)
+{
+  return type == MACKO_I64 ? __ldg((const long long *)starts + slice) : (int64_t)__ldg((const uint32_t *)starts + slice);
+}
+
+MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
+{
+  slice_place p = {};
+  p.start[0] = start_at(a.slices_type[0], a.slices[0], slice);
+  if (a.slices[1]) p.start[1] = start_at(a.slices_type[1], a.slices[1], slice);
+  return p;
+}
+
+MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
+{
+  return (uint32_t)macko_dtans_unzigzag(gap);
+}
+
+/* ---- sums ---- */
+
+/* N entries of one row, or `count` where fewer are left of it, of which no lane has more than `most`: all loads of x are under
+ * way together. WHOLE: all lanes have N. */
+template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
+MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, int most,
+                                  uint32_t *col, SUM sum[GROUP])
+{
+  uint32_t cols[N];
+#pragma unroll
+  for (int i = 0; i < N; i++) cols[i] = *col = *col + gap[i];
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      if (!WHOLE && i % 2 == 0 && i >= most) break;
+      if (WHOLE || i < count) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)cols[i], v.type);
+    }
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      if (!WHOLE && i % 2 == 0 && i >= most) break;
+      if (WHOLE || i < count) sum[g] += value[i] * x[i];
+    }
+  }
+}
+
+/* ---- values beside the gaps ---- */
+
+/* Values of eight nonzeros, of which a lane has `left`; whole: all lanes have eight. *slot goes on to the next eight. */
+template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_values &values, int left, bool whole, int64_t *slot,
+                                                                 SUM value[8])
+{
+  if (whole) {
+    int64_t at = *slot + threadIdx.x % WARP;
+    *slot += 8 * WARP;
+#pragma unroll
+    for (int k = 0; k < 8; k++) value[k] = load_value<STORED, SUM>(values, at + k * WARP);
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    unsigned mask = __ballot_sync(MACKO_EVERY_LANE, k < left);
+    if (!mask) break;
+    if (k < left) value[k] = load_value<STORED, SUM>(values, *slot + __popc(mask & lanes_before()));
+    *slot += __popc(mask);
+  }
+}
+
+/* Asks for the values of a lane's row, `length` from slot on, and of the other lanes' rows, to be brought into the second-level
+ * cache: no more of them than leave room there for what all warps ask for. */
+MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int length)
+{
+#if __CUDA_ARCH__ >= 900
+  int type = values.stored_type;
+  int size = type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
+  uint64_t begin = ((uint64_t)values.stream + (uint64_t)(slot * size)) & ~(uint64_t)15;
+  unsigned bytes = min(__reduce_add_sync(MACKO_EVERY_LANE, (unsigned)length) * size, 8192u) & ~15u;
+  if (values.stream && bytes && threadIdx.x % WARP == 0)
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global((const void *)begin)), "r"(bytes));
+#endif
+}
+
+template <typename SUM>
+MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot,
+                              SUM value[8])
+{
+  if (!values.stream) {
+#pragma unroll
+    for (int k = 0; k < 8; k++) value[k] = (SUM)a.value;
+    return;
+  }
+  switch (values.stored_type) {
+  case MACKO_F64: load_eight<MACKO_F64>(values, left, whole, slot, value); break;
+  case MACKO_F32: load_eight<MACKO_F32>(values, left, whole, slot, value); break;
+  default: load_eight<MACKO_ANY>(values, left, whole, slot, value);
+  }
+}
+
+#endif

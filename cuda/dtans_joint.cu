@@ -1,8 +1,0 @@
-/* Format dtans on the GPU: one stream of pairs of gap and value. */
-#include "dtans_launch.cuh"
-
-void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own)
-{
-  MACKO_DTANS_CODING(MACKO_DTANS_JOINT, 2, MACKO_DTANS_EQUAL)
-  MACKO_DTANS_CODINGS(MACKO_DTANS_JOINT)
-}

@@ -1,8 +1,0 @@
-/* Format dtans on the GPU: streams of gaps and of values, or one of both in turn as in the paper. */
-#include "dtans_launch.cuh"
-
-void macko_dtans_run_split(const dtans_launch &l, const macko_dtans_device *own)
-{
-  MACKO_DTANS_CODINGS(MACKO_DTANS_SPLIT)
-  MACKO_DTANS_CODING(MACKO_DTANS_PAPER, 2, MACKO_DTANS_ANY)
-}

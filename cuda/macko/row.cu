@@ -1,0 +1,257 @@
+/* Layouts row and paper of macko (arXiv 2511.13061, section 4). A power of two of lanes takes a row. In each chunk a lane takes
+ * consecutive entries, whose values and codes are a few wide loads, adds up its own gaps, and one prefix sum over the lanes gives
+ * every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside the row is skipped.
+ * Long rows are cut into pieces (rows.h), whose sums a second kernel adds in order: with the paper's one warp a row, one row may
+ * decide the time.
+ *
+ * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of. Products
+ * with long rows and short vectors have a kernel of their own (near_rows.cu). */
+#include "macko/row_codes.cuh"
+
+#include <stdlib.h>
+#include <algorithm>
+
+/* Threads of a block, and blocks of a multiprocessor. */
+enum { THREADS = 128, BLOCKS = 16 };
+
+/* What a group of lanes multiplies: entries from .. to - 1 counted from start, a multiple of a lane's entries. */
+struct unit {
+  int64_t start, target; /* target: row, or ~ a place in partials */
+  int from, to;
+  uint32_t col;          /* of entry q, less q and the codes up to it */
+  uint32_t next_long;
+};
+
+/* before: column before the first entry's gap. */
+static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target,
+                                               int align)
+{
+  int from = (int)(begin % align);
+  return {begin - from, target, from, from + length, (uint32_t)(before + 1 - from), next_long};
+}
+
+/* What the groups of lanes of a launch share: the first pieces, then rows. A group takes every stride-th. */
+struct span {
+  int64_t stride, pieces, units;
+};
+
+/* Targets of units with no entries: nothing to write, nothing left. */
+static constexpr int64_t NOWHERE = INT64_MAX - 1, END = INT64_MAX;
+
+static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int align)
+{
+  int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
+  if (length > a.longest) return {0, NOWHERE, 0, 0, 0, 0}; /* cut, and the pieces' */
+  int before = a.paper ? -1 : (int)(base_column(a, row) - 1);
+  return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
+}
+
+static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int64_t i, int align)
+{
+  if (i >= s.units) return {0, END, 0, 0, 0, 0};
+  if (i >= s.pieces) return row_unit(a, i - s.pieces, align);
+  const macko_piece &p = a.pieces[i];
+  return unit_of(p.begin, p.length, p.col, p.next_long, ~(int64_t)p.partial, align);
+}
+
+/* ---- chunks ---- */
+
+/* A lane's share of a chunk: its first entry is p, a multiple of its entries; `left` entries are the unit's. */
+template <typename SHARE>
+static __device__ __forceinline__ void load(const rows &a, const device_values &values, int64_t p, int left, SHARE *s)
+{
+  if (left > 0) s->load((const char *)values.stream + p * SHARE::SIZE, a.gaps + (p * a.bits >> 3), a.bits, p);
+  else s->clear();
+}
+
+/* Adds a lane's products of its entries from .. to - 1. Entry e multiplies element at[e] + e of x. */
+template <int VECTOR, typename SUM, int GROUP, int MASKED, int PAPER, typename SHARE>
+static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v,
+                                                    const SHARE &s, int64_t p, int from, int to, const uint32_t at[SHARE::E],
+                                                    SUM sum[GROUP])
+{
+  constexpr int E = SHARE::E;
+#pragma unroll
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[E];
+#pragma unroll
+    for (int e = 0; e < E; e++)
+      if (!MASKED || (e >= from && e < to)) x[e] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int)at[e] + e, v.type);
+#pragma unroll
+    for (int e = 0; e < E; e++)
+      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.padding(a.marker, values, p, e)))
+        sum[g] += s.template value<SUM>(values, p, e) * x[e];
+  }
+}
+
+/* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
+template <int VECTOR, typename SUM, int GROUP, int STORED, int WIDE>
+static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v,
+                                                 const share<STORED, WIDE> &now, unit *u, int q, int inside, int lanes,
+                                                 SUM sum[GROUP])
+{
+  constexpr int E = share<STORED, WIDE>::E;
+  uint32_t at[E], escape = (1u << a.bits) - 1;
+  row_codes<WIDE, E> codes;
+  codes.spread(now.codes, a.bits);
+  /* The code of a row's first entry does not count in layout row. */
+  if (!inside) codes.clear(u->from + !a.paper - q);
+  uint32_t sum_of_codes = codes.sum(), up_to = prefix_sum(sum_of_codes, lanes);
+  codes.place(u->col + (uint32_t)q + up_to - sum_of_codes, at);
+  u->col += __shfl_sync(EVERY, up_to, lanes - 1, lanes);
+  if (a.long_gaps && __any_sync(EVERY, codes.any_escape(escape)))
+    u->col += add_long_gaps<E>(a.long_gaps, codes.escapes(escape), escape + 1, lanes, &u->next_long, at);
+  /* Layout paper stores values as they are. */
+  constexpr int MAY_PAD = !WIDE && STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16;
+  int64_t p = u->start + q;
+  int from = u->from - q, to = u->to - q;
+  if (MAY_PAD && a.paper) add_products<VECTOR, SUM, GROUP, 1, 1>(a, values, v, now, p, from, to, at, sum);
+  else if (inside) add_products<VECTOR, SUM, GROUP, 0, 0>(a, values, v, now, p, from, to, at, sum);
+  else add_products<VECTOR, SUM, GROUP, 1, 0>(a, values, v, now, p, from, to, at, sum);
+}
+
+/* ---- kernels ---- */
+
+/* Units i, i + stride ... of a group of lanes. The groups of a warp go on to their next ones together. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDE>
+static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, const span &s,
+                                            int64_t i, int lane, int lanes)
+{
+  constexpr int E = share<STORED, WIDE>::E;
+  int q0 = lane * E, size = lanes * E;
+  unit u = unit_at(a, s, i, E);
+  share<STORED, WIDE> next = {};
+  load(a, values, u.start + q0, u.to - q0, &next);
+  while (__any_sync(EVERY, u.target != END)) {
+    unit after = unit_at(a, s, i += s.stride, E);
+    SUM sum[GROUP] = {};
+    for (int first = 0, more = 1; more; first += size) {
+      share<STORED, WIDE> now = next;
+      int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
+      more = __any_sync(EVERY, left > 0);
+      load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, &next);
+      add_chunk<VECTOR, SUM, GROUP, STORED, WIDE>(a, values, v, now, &u, first + q0, inside, lanes, sum);
+    }
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) {
+      sum[g] = sum_of_lanes(sum[g], lanes);
+      if (lane || u.target >= NOWHERE) continue;
+      if (u.target >= 0) put_y<VECTOR>(v, g, u.target, sum[g]);
+      else a.partials[~u.target * MACKO_DEVICE_GROUP + g] = sum[g];
+    }
+    u = after;
+  }
+}
+
+/* The first piece_blocks blocks take pieces, a warp each: they take longest. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDE>
+static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_values values, device_vectors v)
+{
+  int for_piece = (int)blockIdx.x < a.piece_blocks, lanes = for_piece ? WARP : a.lanes;
+  int block = (int)blockIdx.x - (for_piece ? 0 : a.piece_blocks);
+  int blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
+  span s = {(int64_t)blocks * (THREADS / lanes), for_piece ? a.npieces : 0, for_piece ? a.npieces : a.nrows};
+  int64_t i = (int64_t)block * (THREADS / lanes) + threadIdx.x / lanes;
+  walk<STORED, VECTOR, SUM, GROUP, WIDE>(a, values, v, s, i, threadIdx.x & (lanes - 1), lanes);
+}
+
+/* A warp a cut row: always in the same order. */
+static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row *cut, int64_t count, const double *partials,
+                                                            device_vectors v, int group)
+{
+  int64_t i = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
+  if (i >= count) return;
+  int lane = threadIdx.x % WARP;
+  macko_cut_row row = cut[i];
+  for (int g = 0; g < group; g++) {
+    double sum = 0;
+    for (int k = lane; k < row.count; k += WARP) sum += partials[(int64_t)(row.first + k) * MACKO_DEVICE_GROUP + g];
+    sum = sum_of_lanes(sum, WARP);
+    if (lane == 0) put_y<MACKO_ANY>(v, g, row.row, sum);
+  }
+}
+
+/* ---- from a product to the kernels ---- */
+
+struct rows_launch {
+  rows a;
+  const device_rows *r;
+  cudaStream_t stream;
+
+  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  {
+    if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, values, v, stream)) return;
+    int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
+    unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
+    if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, 0><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    else rows_kernel<STORED, VECTOR, SUM, GROUP, 1><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
+    blocks = (unsigned)((r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP));
+    if (blocks) sum_kernel<<<blocks, THREADS, 0, stream>>>(cut, r->cut.nrows, a.partials, v, GROUP);
+  }
+};
+
+static rows rows_of(const macko_device_matrix *d, const device_rows *r)
+{
+  const int64_t *params = d->m.plan.params;
+  rows a = {};
+  a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
+  a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest;
+  a.npieces = r->cut.npieces, a.pieces = r->pieces, a.partials = r->partials;
+  a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
+  a.bits = d->m.plan.delta_bits;
+  if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
+    a.paper = 1, a.marker = params[MACKO_PARAM_MARKER];
+    return a;
+  }
+  a.base = macko_device_data(d, "base"), a.block_base = (const int32_t *)macko_device_data(d, "block_base");
+  a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr");
+  a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
+  a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
+  a.bias = params[MACKO_PARAM_BASE_BIAS];
+  return a;
+}
+
+/* The host's copy of *cut goes to the device: pieces, rows, and room for the pieces' sums. */
+static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_t stream, macko_error *err)
+{
+  int64_t pieces = cut->npieces * (int64_t)sizeof *cut->pieces, list = cut->nrows * (int64_t)sizeof *cut->rows;
+  int64_t partials = cut->npieces * MACKO_DEVICE_GROUP * 8;
+  if (!(r->bytes = pieces + list + partials)) return MACKO_OK;
+  macko_status s = macko_device_alloc(r->bytes, "the pieces of long rows", &r->memory, err);
+  if (s) return r->bytes = 0, s;
+  char *to = (char *)r->memory;
+  r->pieces = (const macko_piece *)to, r->partials = (double *)(to + pieces + list);
+  cudaError_t e = cudaMemcpyAsync(to, cut->pieces, (size_t)pieces, cudaMemcpyHostToDevice, stream);
+  if (!e) e = cudaMemcpyAsync(to + pieces, cut->rows, (size_t)list, cudaMemcpyHostToDevice, stream);
+  return macko_cuda_status(e, "copying the pieces of long rows to the GPU", err);
+}
+
+macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
+                                macko_error *err)
+{
+  int device = 0, shared_bytes = 0;
+  macko_status s = macko_cut_rows(host, &r->cut, err);
+  if (s) return s;
+  cudaError_t e = cudaGetDevice(&device);
+  if (!e) e = cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
+  s = upload_cut(r, &r->cut, stream, err);
+  if (s || !r->cut.wide) return s;
+  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near, stream,
+                            err);
+}
+
+void macko_rows_destroy(device_rows *r)
+{
+  cudaFree(r->memory), cudaFree(r->near.memory);
+  free(r->cut.pieces), free(r->cut.rows);
+}
+
+macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+{
+  const device_rows *r = &((const device_macko *)d->own)->rows;
+  return run_product(rows_launch{rows_of(d, r), r, stream}, d, p, err);
+}

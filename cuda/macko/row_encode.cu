@@ -1,0 +1,297 @@
+/* Layout row and format csr from a csr in device memory, a warp a row; and the check that a csr is fit to be read. The rules are
+ * those of lib/macko/row.c, lib/csr/csr_format.c and lib/core/check_csr.c. */
+#include "core/device_csr.cuh"
+
+/* ---- the check ---- */
+
+static __global__ void check_kernel(macko_device_csr a, macko_device_check *check)
+{
+  int64_t row = warp_number();
+  if (row >= a.nrows) return;
+  int64_t begin = row_start(a, row), end = row_start(a, row + 1);
+  bool bad = begin < 0 || end < begin || end > a.nnz || (row == 0 && begin != 0);
+  for (int64_t p = begin + lane_number(); !bad && p < end; p += WARP) {
+    int64_t col = column(a, p);
+    bad = (uint64_t)col >= (uint64_t)a.ncols || (p > begin && column(a, p - 1) >= col);
+  }
+  if (bad) check->invalid = 1;
+  unsigned long long length = (unsigned long long)(end - begin);
+  if (lane_number() == 0 && length > *(volatile unsigned long long *)&check->longest) atomicMax(&check->longest, length);
+}
+
+extern "C" cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream)
+{
+  cudaError_t error = cudaMemsetAsync(check, 0, sizeof *check, stream);
+  if (error) return error;
+  if (a->nrows) check_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, check);
+  return cudaGetLastError();
+}
+
+/* ---- facts ---- */
+
+enum { LOGS = 33, FACT_BLOCKS = 1024 };
+
+static __device__ int64_t least(int64_t v)
+{
+  for (int far = 16; far; far /= 2) {
+    int64_t other = __shfl_xor_sync(EVERY, v, far);
+    v = other < v ? other : v;
+  }
+  return v;
+}
+
+/* Smallest first column among the 32 rows of a block, one a lane; 0 if all are empty. */
+static __device__ int64_t block_first(const macko_device_csr &a, int64_t row, int64_t *first, bool *any)
+{
+  int64_t begin = row < a.nrows ? row_start(a, row) : 0;
+  *any = row < a.nrows && row_start(a, row + 1) > begin;
+  *first = *any ? column(a, begin) : INT64_MAX;
+  int64_t block = least(*first);
+  return block == INT64_MAX ? 0 : block;
+}
+
+static __global__ void distances_kernel(macko_device_csr a, macko_device_row_facts *facts)
+{
+  int64_t row = thread_number(), first;
+  bool any;
+  int64_t block = block_first(a, row, &first, &any);
+  int64_t references[] = {0, row, block};
+  for (int mode = 0; mode < 3; mode++) {
+    int64_t low = least(any ? first - references[mode] : INT64_MAX), high = -least(any ? references[mode] - first : INT64_MAX);
+    if (lane_number() || low == INT64_MAX) continue;
+    if (low < *(volatile long long *)&facts->low[mode]) atomicMin(&facts->low[mode], (long long)low);
+    if (high > *(volatile long long *)&facts->high[mode]) atomicMax(&facts->high[mode], (long long)high);
+  }
+}
+
+/* Adds what each lane counted, a byte for each of the logarithms below 8. */
+static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
+{
+  for (int log = 0; log < 8; log++) {
+    unsigned sum = __reduce_add_sync(EVERY, (unsigned)(*bytes >> 8 * log) & 255);
+    if (lane_number() == 0 && sum) atomicAdd(&counts[log], (unsigned long long)sum);
+  }
+  *bytes = 0;
+}
+
+/* Most gaps are short: a lane counts those by itself. */
+static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *facts)
+{
+  __shared__ unsigned long long counts[LOGS];
+  uint64_t bytes = 0;
+  int steps = 0;
+  if (threadIdx.x < LOGS) counts[threadIdx.x] = 0;
+  __syncthreads();
+  for (int64_t row = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; row < a.nrows; row += step) {
+    int64_t begin = row_start(a, row), end = row_start(a, row + 1);
+    for (int64_t first = begin + 1; first < end; first += WARP) {
+      int64_t p = first + lane_number();
+      int log = p < end ? 63 - __clzll(column(a, p) - column(a, p - 1)) : 64;
+      if (log < 8) bytes += 1ull << 8 * log;
+      else if (log < LOGS) atomicAdd(&counts[log], 1ull);
+      if (++steps < 255) continue;
+      add_counts(&bytes, counts);
+      steps = 0;
+    }
+  }
+  add_counts(&bytes, counts);
+  __syncthreads();
+  if (threadIdx.x < LOGS && counts[threadIdx.x]) atomicAdd(&facts->by_log[threadIdx.x], counts[threadIdx.x]);
+}
+
+extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_row_facts *facts, cudaStream_t stream)
+{
+  gaps_kernel<<<FACT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, facts);
+  if (a->nrows) distances_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, facts);
+  return cudaGetLastError();
+}
+
+/* ---- writing layout row ---- */
+
+struct row_writer {
+  void *row_ptr, *base;
+  int row_ptr_type, base_mode, base_bytes, b;
+  int32_t *block_base;
+  unsigned *gaps;
+  uint32_t *long_ptr, *long_gaps;
+  int64_t bias;
+};
+
+static __global__ void bases_kernel(macko_device_csr a, row_writer w)
+{
+  int64_t row = thread_number(), first;
+  bool any;
+  int64_t block = block_first(a, row, &first, &any);
+  if (w.block_base && row < a.nrows && row % MACKO_BASE_ROWS == 0) w.block_base[row / MACKO_BASE_ROWS] = (int32_t)block;
+  if (!any) return;
+  int64_t reference = w.base_mode == MACKO_BASE_DIAGONAL ? row : w.base_mode == MACKO_BASE_BLOCK ? block : 0;
+  macko_put_unsigned(w.base, w.base_bytes, row, (uint32_t)(first - reference - w.bias));
+}
+
+/* Code of entry p of a row that begins before p; *gap is what an escape stands for. */
+static __device__ __forceinline__ bool is_long(const macko_device_csr &a, const row_writer &w, int64_t p, uint32_t *code)
+{
+  *code = (uint32_t)(column(a, p) - column(a, p - 1) - 1);
+  return *code >= (1u << w.b) - 1;
+}
+
+/* Long gaps of each row into long_ptr[row + 1]. */
+static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
+{
+  int64_t row = warp_number();
+  if (row >= a.nrows) return;
+  uint32_t code, count = 0;
+  for (int64_t p = row_start(a, row) + 1 + lane_number(), end = row_start(a, row + 1); p < end; p += WARP)
+    count += is_long(a, w, p, &code);
+  count = __reduce_add_sync(EVERY, count);
+  if (lane_number() == 0) w.long_ptr[row + 1] = count;
+}
+
+/* Codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a long gap. */
+static __device__ __forceinline__ uint32_t code_word(const macko_device_csr &a, const row_writer &w, int64_t word, int64_t from,
+                                                     int64_t to, uint32_t *escapes)
+{
+  uint32_t bits = 0, code, escape = (1u << w.b) - 1;
+  for (int64_t p = from; p < to; p++) {
+    int place = (int)(p - word);
+    if (is_long(a, w, p, &code)) *escapes |= 1u << place, code = escape;
+    bits |= code << place * w.b;
+  }
+  return bits;
+}
+
+/* A lane a word. The first and the last word of a row may hold codes of others, so all are or-ed into zeroed memory there. */
+static __global__ void codes_kernel(macko_device_csr a, row_writer w)
+{
+  int64_t row = warp_number();
+  if (row >= a.nrows) return;
+  int64_t begin = row_start(a, row), end = row_start(a, row + 1), per = 32 / w.b;
+  uint32_t next_long = w.long_ptr ? w.long_ptr[row] : 0, code;
+  for (int64_t first = (begin + 1) / per * per; first < end; first += WARP * per) {
+    int64_t word = first + lane_number() * per, from = word > begin ? word : begin + 1, to = word + per < end ? word + per : end;
+    uint32_t escapes = 0, bits = code_word(a, w, word, from, to, &escapes), count = __popc(escapes), up_to = count;
+    if (__any_sync(EVERY, escapes))
+      for (int far = 1; far < WARP; far *= 2) {
+        uint32_t other = __shfl_up_sync(EVERY, up_to, far);
+        if (lane_number() >= far) up_to += other;
+      }
+    for (uint32_t left = escapes, at = next_long + up_to - count; left; left &= left - 1) {
+      is_long(a, w, word + __ffs(left) - 1, &code);
+      w.long_gaps[at++] = code + 1;
+    }
+    next_long += __shfl_sync(EVERY, up_to, WARP - 1);
+    if (to - from == per) w.gaps[word / per] = bits;
+    else if (bits) atomicOr(&w.gaps[word / per], bits);
+  }
+}
+
+static __global__ void row_ptr_kernel(macko_device_csr a, void *row_ptr, int type)
+{
+  int64_t i = thread_number();
+  if (i > a.nrows) return;
+  if (type == MACKO_I64) ((int64_t *)row_ptr)[i] = row_start(a, i);
+  else ((int32_t *)row_ptr)[i] = (int32_t)row_start(a, i);
+}
+
+static row_writer writer_of(const macko_device_matrix *d)
+{
+  const int64_t *params = d->m.plan.params;
+  row_writer w = {};
+  w.row_ptr = macko_device_data(d, "row_ptr"), w.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
+  w.base = macko_device_data(d, "base"), w.block_base = (int32_t *)macko_device_data(d, "block_base");
+  w.gaps = (unsigned *)macko_device_data(d, "gaps"), w.b = d->m.plan.delta_bits;
+  w.long_ptr = (uint32_t *)macko_device_data(d, "long_ptr"), w.long_gaps = (uint32_t *)macko_device_data(d, "long_gaps");
+  w.base_mode = (int)params[MACKO_PARAM_BASE_MODE], w.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
+  w.bias = params[MACKO_PARAM_BASE_BIAS];
+  return w;
+}
+
+/* ---- sums of counts: within blocks, then of blocks ---- */
+
+enum { SUM_THREADS = 1024 };
+
+/* Replaces counts by sums up to and including each, within each block; sums gets the block's whole. */
+static __global__ void sum_kernel(uint32_t *counts, int64_t n, uint32_t *sums)
+{
+  __shared__ uint32_t warps[WARP];
+  int64_t i = thread_number();
+  int lane = lane_number(), warp = (int)threadIdx.x / WARP;
+  uint32_t sum = i < n ? counts[i] : 0;
+  for (int far = 1; far < WARP; far *= 2) {
+    uint32_t other = __shfl_up_sync(EVERY, sum, far);
+    if (lane >= far) sum += other;
+  }
+  if (lane == WARP - 1) warps[warp] = sum;
+  __syncthreads();
+  for (int before = 0; before < warp; before++) sum += warps[before];
+  if (i < n) counts[i] = sum;
+  if (sums && threadIdx.x == SUM_THREADS - 1) sums[blockIdx.x] = sum;
+}
+
+static __global__ void add_kernel(uint32_t *counts, int64_t n, const uint32_t *sums)
+{
+  int64_t i = thread_number();
+  if (i < n && blockIdx.x) counts[i] += sums[blockIdx.x - 1];
+}
+
+static cudaError_t sum_up(uint32_t *counts, int64_t n, uint32_t *room, cudaStream_t stream)
+{
+  int64_t blocks = (n + SUM_THREADS - 1) / SUM_THREADS;
+  sum_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, blocks > 1 ? room : NULL);
+  if (blocks <= 1) return cudaGetLastError();
+  cudaError_t error = sum_up(room, blocks, room + blocks, stream);
+  if (error) return error;
+  add_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, room);
+  return cudaGetLastError();
+}
+
+extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room,
+                                        cudaStream_t stream)
+{
+  row_writer w = writer_of(d);
+  cudaError_t error = cudaSuccess;
+  row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, w.row_ptr, w.row_ptr_type);
+  if (!a->nrows) return cudaGetLastError();
+  bases_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
+  if (w.long_ptr) {
+    count_long_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
+    error = sum_up(w.long_ptr + 1, a->nrows, room, stream);
+  }
+  if (error) return error;
+  codes_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
+  return cudaGetLastError();
+}
+
+/* ---- format csr ---- */
+
+static __global__ void cols_kernel(macko_device_csr a, void *cols, int type)
+{
+  int64_t p = thread_number();
+  if (p >= a.nnz) return;
+  if (type == MACKO_I64) ((int64_t *)cols)[p] = column(a, p);
+  else ((int32_t *)cols)[p] = (int32_t)column(a, p);
+}
+
+extern "C" cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream)
+{
+  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr"), *cols = macko_find_section(&d->m, "cols");
+  row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type);
+  if (a->nnz) cols_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(*a, cols->data, cols->type);
+  return cudaGetLastError();
+}
+
+/* ---- is row_ptr still that of the csr? ---- */
+
+static __global__ void compare_row_ptr_kernel(macko_device_csr a, const void *row_ptr, int type, int *differs)
+{
+  int64_t i = thread_number();
+  if (i <= a.nrows && index_at(type, row_ptr, i) != row_start(a, i)) *differs = 1;
+}
+
+extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
+                                             cudaStream_t stream)
+{
+  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
+  compare_row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type, differs);
+  return cudaGetLastError();
+}

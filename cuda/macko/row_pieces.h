@@ -1,0 +1,52 @@
+/* Rows of layouts row and paper that are too long for one group of lanes, cut into pieces that do not depend on each other. */
+#ifndef MACKO_CUDA_ROWS_H
+#define MACKO_CUDA_ROWS_H
+
+#include "core/device.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { MACKO_PIECE_ENTRIES = 2048 };
+
+/* Entries begin .. begin + length - 1 of a row, for one warp. */
+typedef struct {
+  int64_t begin, row;
+  int32_t length;
+  int32_t col;        /* column of the entry before; layout row: of the first entry less one, whose code does not count */
+  uint32_t next_long; /* first long gap after the first entry */
+  int32_t partial;    /* where its sum goes */
+} macko_piece;
+
+/* A cut row: the sums first .. first + count - 1 add up to it. */
+typedef struct {
+  int64_t row;
+  int32_t first, count;
+} macko_cut_row;
+
+typedef struct {
+  int lanes;         /* of a row that is not cut: 2, 4, 8, 16 or 32 */
+  int wide;          /* the mean row fills a warp's chunks */
+  int64_t longest;   /* entries of the longest such row */
+  int64_t npieces, nrows;
+  macko_piece *pieces;
+  macko_cut_row *rows;
+} macko_cut;
+
+/* Entries that a lane takes at once: enough for 16-byte loads of values. */
+static inline int macko_lane_entries(int stored_type)
+{
+  return stored_type == MACKO_F64 ? 4 : 8;
+}
+
+/* Whether macko_cut_rows would cut any; looks at section "row_ptr" only. */
+int macko_has_long_rows(const macko_matrix *host);
+
+/* Chooses lanes and cuts long rows of a matrix on the host; free pieces and rows. Errors: OUT_OF_MEMORY, LIMIT. */
+macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,367 @@
+/* Layout row where rows are long and x fits into shared memory, one vector, sums in f32: pruned weights. A block fills a
+ * multiprocessor. A warp takes one unit (near_units.cuh), so that it reads one stream and only the chunks in which rows end are
+ * masked; of a row in several units each leaves a sum, and the last one done adds them up, always in the same order. x is kept as
+ * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
+#include "macko/row_shared_x_chunk.cuh"
+
+/* A block fills a multiprocessor: with more warps registers would have to be spilled. */
+enum { WARPS = 24, EARLY = 4, NOWHERE = 1 << 30 };
+
+/* ---- rows of a unit ---- */
+
+/* This unit's sum of row i, whose entries are begin .. end - 1: the last one of its units adds up what they leave, always in the
+ * same order. */
+static __device__ __forceinline__ void put_partial(const device_near &near, const device_vectors &v, int64_t i, int unit,
+                                                   uint32_t begin, uint32_t end, float sum)
+{
+  int from = (int)(begin / near.entries), to = (int)((end - 1) / near.entries);
+  if (to == from + 1) { /* two: the one that comes second finds the other's sum */
+    unsigned long long mine = 1ull << 32 | __float_as_uint(sum), other = atomicExch(near.pairs + from, mine);
+    if (!other) return;
+    near.pairs[from] = 0;
+    put_y<MACKO_ANY>(v, 0, i, sum + __uint_as_float((uint32_t)other));
+    return;
+  }
+  __stcg(near.partials + 2 * unit + (from == unit), sum);
+  if (count_release(near.done + from) != (unsigned)(to - from)) return;
+  __threadfence();
+  float all = __ldcg(near.partials + 2 * from + 1);
+  for (int u = from + 1; u <= to; u++) all += __ldcg(near.partials + 2 * u);
+  near.done[from] = 0;
+  put_y<MACKO_ANY>(v, 0, i, all);
+}
+
+/* Lane l knows row first + l, counted from the unit's first, and its sum once that is known; all know the first one's. */
+struct near_rows {
+  near_unit unit;
+  int number, start, entries; /* the unit's; its first entry, and how many */
+  int first;
+  near_row row;
+  uint32_t head_begin, head_end;
+  float sum, head;
+
+  /* As many rows as lanes less one, and where they end. Nothing is done with what is loaded: nobody waits for it here. */
+  __device__ __forceinline__ void learn(const near_row *rows, int from, int lane)
+  {
+    first = from;
+    const uint2 loaded = __ldg((const uint2 *)(rows + unit.row + min(from + lane, unit.rows)));
+    row = {loaded.x, loaded.y};
+  }
+
+  /* What the lanes have of a row's sum is added up. */
+  __device__ __forceinline__ void finish(int of, float part, int lane)
+  {
+    part = sum_of_lanes(part, WARP);
+    if (lane == of - first) sum = part;
+    if (of == 0) head = part;
+  }
+
+  /* The sums of the rows from first on that are in no other unit. */
+  __device__ __forceinline__ void put(const device_vectors &v, int end, int lane) const
+  {
+    int ends = (int)__shfl_down_sync(EVERY, row.begin, 1);
+    asm volatile("" : "+r"(lane)); /* else addresses are computed ahead, in every chunk */
+    if (lane < end - first && (int)row.begin >= start && ends <= start + entries)
+      put_y<MACKO_ANY>(v, 0, (int64_t)unit.row + first + lane, sum);
+  }
+
+  /* Those of the first and the last row, where these are in other units too: lanes 0 and 1. */
+  __device__ __forceinline__ void put_partials(const device_near &near, const device_vectors &v, int lane) const
+  {
+    int last = unit.rows - 1 - first;
+    float tail = __shfl_sync(EVERY, sum, last);
+    uint32_t begin = __shfl_sync(EVERY, row.begin, last), end = __shfl_sync(EVERY, row.begin, last + 1);
+    int i = unit.row + unit.rows - 1;
+    if (lane == 0) i = unit.row, begin = head_begin, end = head_end;
+    if (lane == 0 ? (int)begin < start : lane == 1 && (int)begin >= start && (int)end > start + entries)
+      put_partial(near, v, i, number, begin, end, lane ? tail : head);
+  }
+
+  /* The row after this one; the lanes know that one and the next. */
+  __device__ __forceinline__ int next(const near_row *rows, const device_vectors &v, int of, int lane)
+  {
+    of++;
+    if (__any_sync(EVERY, of - first == WARP - 2 && of < unit.rows)) put(v, of, lane), learn(rows, of, lane);
+    return of;
+  }
+
+  /* Where a row ends, or the unit before it. */
+  __device__ __forceinline__ int end_of(int of) const
+  {
+    return min((int)__shfl_sync(EVERY, row.begin, of + 1 - first) - start, entries);
+  }
+
+  /* Where the row after it ends; beyond everything where there is none. */
+  __device__ __forceinline__ int end_after(int of) const
+  {
+    int end = end_of(of + 1);
+    return of + 1 < unit.rows ? end : NOWHERE;
+  }
+
+  __device__ __forceinline__ uint32_t base_of(int of) const { return __shfl_sync(EVERY, row.base, of - first); }
+};
+
+/* ---- products ---- */
+
+template <int STORED> static __device__ __forceinline__ float value_at(const uint32_t *values, const float *table, int e)
+{
+  constexpr int SIZE = sizeof(typename element<STORED>::type);
+  return value_of<STORED, float>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), table);
+}
+
+/* An element of x by its address in shared memory. */
+static __device__ __forceinline__ float x_at(uint32_t address)
+{
+  return *(const float *)__cvta_shared_to_generic(address);
+}
+
+/* Adds a lane's products of a part. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ float add_part(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
+                                                 const float *table, float sum)
+{
+  uint32_t at[ENTRIES];
+  float xs[ENTRIES];
+  codes.place(start, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at(at[e] + 4 * e);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) sum += value_at<STORED>(values, table, e) * xs[e];
+  return sum;
+}
+
+/* Of its entries from .. to - 1 only. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const near_codes<BITS> &codes, int far,
+                                                 uint32_t start, const float *table, int from, int to, float sum)
+{
+  uint32_t at[ENTRIES];
+  codes.place(start, at);
+  if (far) codes.place_far(a.long_gaps, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++)
+    if (e >= from && e < to) sum += value_at<STORED>(values, table, e) * x_at(at[e] + 4 * e);
+  return sum;
+}
+
+/* Of a part in which a row ends before entry n, and the next one's columns are so many bytes further on. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ void add_two(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
+                                               uint32_t further, int n, const float *table, float *before, float *after)
+{
+  uint32_t at[ENTRIES];
+  float xs[ENTRIES];
+  codes.place(start, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at((e < n ? at[e] : at[e] + further) + 4 * e);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++)
+    if (e < n) *before += value_at<STORED>(values, table, e) * xs[e];
+    else *after += value_at<STORED>(values, table, e) * xs[e];
+}
+
+/* ---- a unit ---- */
+
+/* What the codes of a chunk add up to before entry n; total is up to its end. All lanes of the warp take part. */
+template <int BITS>
+static __device__ __forceinline__ uint32_t sum_before(const near_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
+                                                      const uint32_t *long_gaps)
+{
+  near_codes<BITS> c = n < PART ? codes[0] : codes[1];
+  uint32_t sum = c.sum(c.before, n % ENTRIES) + (far ? c.beyond(long_gaps, n % ENTRIES) : 0);
+  sum = __shfl_sync(EVERY, sum, n / ENTRIES % WARP);
+  return n < CHUNK ? sum : total;
+}
+
+/* Its first chunk is under way in *stream, and x, by its address in shared memory, is there. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ void walk(const rows &a, const device_near &near, const device_values &values,
+                                            const device_vectors &v, uint32_t x, near_rows *r, near_stream<STORED, BITS> *stream,
+                                            gap_window *window, int left, int lane)
+{
+  const float *table = (const float *)values.table;
+  const int has_long = a.long_ptr != NULL, rows = r->unit.rows;
+  uint32_t next_long = r->unit.next_long, mine = x + 4 * lane * ENTRIES, start = mine + 4 * r->unit.base;
+  /* Where the row at hand and the next one end, from the chunk's first entry on. */
+  int row = 0, ends = r->end_of(0), next_ends = r->end_after(0);
+  float sums[PARTS] = {};
+  r->head_begin = __shfl_sync(EVERY, r->row.begin, 0), r->head_end = __shfl_sync(EVERY, r->row.begin, 1);
+  for (int first = 0; __any_sync(EVERY, row < rows); first += CHUNK, left -= CHUNK, ends -= CHUNK, next_ends -= CHUNK) {
+    near_chunk<STORED, BITS> now = stream->next;
+    stream->load(__any_sync(EVERY, left > CHUNK) != 0);
+    if (__any_sync(EVERY, first == 0 || left < CHUNK)) now.clear_outside(lane, first == 0, left);
+    near_codes<BITS> codes[PARTS];
+    codes[0].spread(now.codes[0]), codes[1].spread(now.codes[1]);
+    int far = 0;
+    if (has_long) {
+      codes[0].mark(now.codes[0]), codes[1].mark(now.codes[1]);
+      far = put_long_gaps<BITS>(a.long_gaps, codes, window, &next_long);
+    }
+    uint32_t total = add_up<BITS>(a.long_gaps, codes, far);
+    if (__all_sync(EVERY, ends >= CHUNK && !far)) {
+#pragma unroll
+      for (int k = 0; k < PARTS; k++)
+        sums[k] = add_part<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, table, sums[k]);
+      if (__any_sync(EVERY, ends == CHUNK)) {
+        r->finish(row, sums[0] + sums[1], lane);
+        sums[0] = sums[1] = 0, start = mine + 4 * (r->base_of(row + 1) - CHUNK - total), ends = next_ends;
+        row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
+      }
+    } else if (__all_sync(EVERY, next_ends > CHUNK && !far)) {
+      /* One row ends in the chunk. Behind the last one the first columns stand for what no row has. */
+      float before = sums[0] + sums[1], after = 0;
+      uint32_t base = r->base_of(row + 1), up_to = sum_before<BITS>(codes, ends, total, 0, a.long_gaps);
+      uint32_t further = mine + 4 * ((row + 1 < rows ? base : 0) - ends - up_to) - start;
+#pragma unroll
+      for (int k = 0; k < PARTS; k++)
+        add_two<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, further, ends - (lane * ENTRIES + k * PART), table,
+                              &before, &after);
+      r->finish(row, before, lane);
+      sums[0] = after, sums[1] = 0, start += further, ends = next_ends;
+      row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
+    } else
+      for (int begins = 0;;) {
+#pragma unroll 1
+        for (int k = begins / PART; __any_sync(EVERY, k < PARTS && k * PART < ends); k++) {
+          uint32_t part[near_chunk<STORED, BITS>::WORDS];
+#pragma unroll
+          for (int i = 0; i < near_chunk<STORED, BITS>::WORDS; i++) part[i] = k ? now.values[1][i] : now.values[0][i];
+          near_codes<BITS> c = k ? codes[1] : codes[0];
+          int q = lane * ENTRIES + k * PART;
+          sums[0] = add_some<STORED, BITS>(a, part, c, far, start + 4 * k * PART, table, begins - q, ends - q, sums[0]);
+        }
+        if (__any_sync(EVERY, ends > CHUNK)) break;
+        r->finish(row, sums[0] + sums[1], lane);
+        sums[0] = sums[1] = 0;
+        if (__any_sync(EVERY, (row = r->next(near.rows, v, row, lane)) >= rows)) break;
+        /* The next row's columns go on from its base, less what the chunk's codes before it add. */
+        begins = ends;
+        start = mine + 4 * (r->base_of(row) - begins - sum_before<BITS>(codes, begins, total, far, a.long_gaps));
+        ends = r->end_of(row) - first, next_ends = r->end_after(row) - first;
+        if (__any_sync(EVERY, begins >= CHUNK)) break;
+      }
+    start += 4 * (total + CHUNK);
+  }
+  r->put(v, row, lane);
+  r->put_partials(near, v, lane);
+}
+
+/* ---- x ---- */
+
+/* Columns 4 i .. 4 i + 3 of any vector, also where it ends there. */
+static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t ncols, int64_t i)
+{
+  float x[4];
+  for (int e = 0; e < 4; e++) x[e] = 4 * i + e < ncols ? (float)any_number(v.type, v.x, 4 * i + e) : 0;
+  return make_float4(x[0], x[1], x[2], x[3]);
+}
+
+/* Of x, as many pieces of 16 bytes as can be read at once: 8 columns of 16-bit vectors, else 4. */
+static __device__ __forceinline__ unsigned pieces_of(const device_vectors &v, int64_t ncols)
+{
+  if (v.type == MACKO_F64 || (uintptr_t)v.x % 16) return 0;
+  return (unsigned)ncols / (v.type == MACKO_F32 ? 4 : 8);
+}
+
+template <int TYPE> static __device__ __forceinline__ float4 four_numbers(uint32_t low, uint32_t high)
+{
+  return make_float4(number_of<TYPE>(low & 0xffff), number_of<TYPE>(low >> 16), number_of<TYPE>(high & 0xffff),
+                     number_of<TYPE>(high >> 16));
+}
+
+/* Piece i into x. */
+static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, unsigned i)
+{
+  if (type == MACKO_F32)
+    x[i] = make_float4(__uint_as_float(p.x), __uint_as_float(p.y), __uint_as_float(p.z), __uint_as_float(p.w));
+  else if (type == MACKO_F16) x[2 * i] = four_numbers<MACKO_F16>(p.x, p.y), x[2 * i + 1] = four_numbers<MACKO_F16>(p.z, p.w);
+  else x[2 * i] = four_numbers<MACKO_BF16>(p.x, p.y), x[2 * i + 1] = four_numbers<MACKO_BF16>(p.z, p.w);
+}
+
+/* ---- the kernel ---- */
+
+template <int STORED, int BITS>
+static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, device_near near, device_values values,
+                                                                   device_vectors v)
+{
+  extern __shared__ float4 x[];
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, i = warp * gridDim.x + blockIdx.x;
+  unsigned fours = (unsigned)(a.ncols + 3) / 4, pieces = pieces_of(v, a.ncols);
+  near_rows r;
+  near_stream<STORED, BITS> stream;
+  gap_window window;
+  /* What follows is asked for at the same time: the unit, the first columns; then, by what the unit says, its first entries, rows
+   * and long gaps. */
+  const int4 unit = __ldg((const int4 *)near.units + min(i, near.count - 1));
+  const uint4 *from = pieces ? (const uint4 *)v.x : (const uint4 *)near.units;
+  uint4 early[EARLY];
+#pragma unroll
+  for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (pieces ? min(threadIdx.x + j * blockDim.x, pieces - 1) : 0));
+  r.number = min(i, near.count - 1), r.entries = near.entries, r.start = r.number * near.entries;
+  stream.open(a, values, r.start, lane);
+  stream.load(0);
+  r.unit = {unit.x, unit.y, (uint32_t)unit.z, (uint32_t)unit.w};
+  r.learn(near.rows, 0, lane);
+  window.near = (uint32_t *)(x + fours + CHUNK / 4) + warp * WINDOW, window.lane = lane;
+  if (BITS == 4 && a.long_ptr) window.open(a.long_gaps, r.unit.next_long);
+#pragma unroll
+  for (int j = 0; j < EARLY; j++)
+    if (threadIdx.x + j * blockDim.x < pieces) put_piece(v.type, early[j], x, threadIdx.x + j * blockDim.x);
+  for (unsigned j = threadIdx.x + EARLY * blockDim.x; j < pieces; j += blockDim.x) put_piece(v.type, __ldg(from + j), x, j);
+  for (unsigned j = pieces * (v.type == MACKO_F32 ? 1 : 2) + threadIdx.x; j < fours; j += blockDim.x) x[j] = four_of(v, a.ncols, j);
+  /* Behind the last row of a unit columns seem to go on, up to a chunk further than x. */
+  if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
+  __syncthreads();
+  int entries = (int)min(a.nnz - r.start, (int64_t)r.entries);
+  if (__any_sync(EVERY, i < near.count))
+    walk(a, near, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
+}
+
+/* ---- from a product to the kernel ---- */
+
+/* x, what seems to be behind it, and a window of long gaps for each warp. */
+static int64_t bytes_of(int64_t ncols)
+{
+  return ((ncols + 3) / 4 * 4 + CHUNK + WARPS * WINDOW) * 4;
+}
+
+int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes)
+{
+  int type = plan->stored_type, coded = type == MACKO_U8 || type == MACKO_U16;
+  /* Sums of codes take 16 bits. */
+  if (plan->layout != MACKO_LAYOUT_ROW || (plan->delta_bits != 4 && plan->delta_bits != 8) || type == MACKO_F64 ||
+      (coded && value_type == MACKO_F64) || ncols > UINT16_MAX || bytes_of(ncols) > shared_bytes)
+    return 0;
+  return WARPS;
+}
+
+template <int STORED, int BITS>
+static int start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v, cudaStream_t stream)
+{
+  auto kernel = near_kernel<STORED, BITS>;
+  int bytes = (int)bytes_of(a.ncols);
+  /* A kernel gets much shared memory only where that was said before. */
+  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) return 0;
+  kernel<<<(unsigned)r->multiprocessors, WARPS * WARP, (size_t)bytes, stream>>>(a, r->near, values, v);
+  return 1;
+}
+
+int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
+                          cudaStream_t stream)
+{
+  if (!r->near.count) return 0;
+#define MACKO_CASE(type) \
+  case MACKO_##type: \
+    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, values, v, stream) \
+                       : start<MACKO_##type, 8>(a, r, values, v, stream);
+  switch (values.stored_type) {
+    MACKO_CASE(F32)
+    MACKO_CASE(F16)
+    MACKO_CASE(BF16)
+    MACKO_CASE(I8)
+    MACKO_CASE(U8)
+    MACKO_CASE(U16)
+  }
+#undef MACKO_CASE
+  return 0;
+}

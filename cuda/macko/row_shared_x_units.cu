@@ -1,0 +1,73 @@
+/* Layout row where rows are long: which part of the entries each warp takes (near_units.cuh). */
+#include "macko/row_shared_x_units.cuh"
+
+enum { THREADS = 256 };
+
+/* Row nrows begins where the last one ends. */
+static __global__ void rows_kernel(rows a, near_row *to)
+{
+  int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+  if (i > a.nrows) return;
+  to[i] = {(uint32_t)index_at(a.row_ptr_type, a.row_ptr, i), i < a.nrows ? (uint32_t)base_column(a, i) : 0};
+}
+
+/* The first row that begins at an entry or after it; rows that does not have. */
+static __device__ int row_from(const near_row *of, int rows, uint32_t entry)
+{
+  int low = 0, high = rows;
+  while (low < high) {
+    int middle = low + (high - low) / 2;
+    if (of[middle].begin < entry) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* A warp a unit. Where it begins inside a row it goes through the row's codes up to there. */
+static __global__ void units_kernel(rows a, const near_row *of, int entries, int count, near_unit *units)
+{
+  int i = (int)((blockIdx.x * THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
+  if (i >= count) return;
+  uint32_t begin = (uint32_t)i * entries, escape = (1u << a.bits) - 1;
+  int row = row_from(of, (int)a.nrows, begin), next = i + 1 < count ? row_from(of, (int)a.nrows, begin + entries) : (int)a.nrows;
+  if (of[row].begin > begin) row--;
+  uint32_t first = of[row].begin, columns = 0, gaps = 0;
+  for (uint32_t e = first + 1 + lane; e <= begin; e += WARP) {
+    uint32_t code = macko_gap_code(a.gaps, a.bits, e);
+    columns += code, gaps += code == escape;
+  }
+  gaps = sum_of_lanes(gaps, WARP);
+  uint32_t list = a.long_ptr ? a.long_ptr[row] : 0;
+  for (uint32_t g = lane; a.long_ptr && g < gaps; g += WARP) columns += a.long_gaps[list + g] - 1 - escape;
+  columns = sum_of_lanes(columns, WARP);
+  if (lane == 0) units[i] = {row, next - row, of[row].base + begin - first + columns, list + (a.long_ptr ? gaps : 0)};
+}
+
+static int64_t round_up(int64_t n)
+{
+  return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
+}
+
+macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
+                                device_near *near, cudaStream_t stream, macko_error *err)
+{
+  int64_t warps = (int64_t)multiprocessors * macko_near_warps(plan, value_type, a.ncols, shared_bytes);
+  if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
+  int64_t entries = (a.nnz / warps / CHUNK + 1) * CHUNK, count = (a.nnz + entries - 1) / entries;
+  if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
+  int64_t units = round_up(count * (int64_t)sizeof(near_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(near_row));
+  int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *near->pairs);
+  int64_t done = count * (int64_t)sizeof *near->done;
+  near->bytes = units + list + partials + pairs + done;
+  macko_status s = macko_device_alloc(near->bytes, "the units of long rows", &near->memory, err);
+  if (s) return near->bytes = 0, s;
+  char *to = (char *)near->memory;
+  near->units = (near_unit *)to, near->rows = (near_row *)(to + units), near->partials = (float *)(to + units + list);
+  near->pairs = (unsigned long long *)(to + units + list + partials), near->done = (unsigned *)((char *)near->pairs + pairs);
+  near->entries = (int)entries, near->count = (int)count;
+  rows_kernel<<<(unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream>>>(a, (near_row *)near->rows);
+  units_kernel<<<(unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream>>>(a, near->rows, (int)entries, (int)count,
+                                                                               (near_unit *)near->units);
+  cudaError_t e = cudaMemsetAsync(near->pairs, 0, (size_t)(pairs + done), stream);
+  return macko_cuda_status(e ? e : cudaGetLastError(), "sharing out long rows", err);
+}

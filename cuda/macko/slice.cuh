@@ -1,0 +1,107 @@
+/* Between the kernels of layout slice: how a warp finds its slice, and a lane its row. */
+#ifndef MACKO_SLICES_CUH
+#define MACKO_SLICES_CUH
+
+#include "core/product.cuh"
+
+#include "macko/layout_bits.h"
+
+/* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times
+ * cuSPARSE). */
+enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
+
+struct slices {
+  const uint32_t *headers, *blocks;
+  const uint16_t *order;
+  int64_t nrows, count;
+  int split; /* warps of a slice: 1, 2 or 4 */
+};
+
+static __device__ __forceinline__ macko_slice load_header(const uint32_t *headers, int64_t slice)
+{
+  uint4 h = __ldg((const uint4 *)headers + slice);
+  uint32_t words[MACKO_SLICE_WORDS] = {h.x, h.y, h.z, h.w};
+  return macko_slice_at(words, 0);
+}
+
+/* The row of a lane, a.nrows or more where there is none, its entries and its first column. */
+struct slice_lane {
+  int64_t row;
+  int length, base;
+};
+
+static __device__ __forceinline__ slice_lane open_lane(const slices &a, const macko_slice &s, int64_t slice, int lane)
+{
+  int64_t position = slice * MACKO_SLICE_ROWS + lane;
+  int there = position < a.nrows;
+  slice_lane l;
+  l.length = !there ? 0 : s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes,
+                                                                  lane) : (int)s.steps;
+  l.base = s.base + lane + (int)macko_unsigned_at(macko_slice_offsets(&s, a.blocks), s.offset_bytes, lane);
+  l.row = a.order && there ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + __ldg(a.order + position) : position;
+  return l;
+}
+
+/* All slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the sums of its
+ * lane and answers the lane's row. */
+template <int VECTOR, typename SUM, int GROUP, typename ADD>
+static __device__ __forceinline__ void take_slices(const slices &a, const device_vectors &v, const ADD &add)
+{
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / MACKO_SLICE_ROWS; slice < a.count; slice += warps) {
+    macko_slice s = load_header(a.headers, slice);
+    if (s.stencil) continue; /* another kernel's */
+    SUM sum[GROUP] = {};
+    int64_t row = add(s, slice, 0, (int)s.steps, sum);
+    if (row < a.nrows)
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, row, sum[g]);
+  }
+}
+
+/* The same by several warps of a block, which take a part each of a slice's steps; the first adds up what they found, always in
+ * the same order. */
+template <int VECTOR, typename SUM, typename ADD>
+static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
+                                                    const ADD &add)
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS, warp = threadIdx.x / MACKO_SLICE_ROWS, part = warp % a.split;
+  int64_t slice = ((int64_t)blockIdx.x * WARPS + warp) / a.split, row = a.nrows;
+  SUM sum = 0;
+  if (slice < a.count) {
+    macko_slice s = load_header(a.headers, slice);
+    int steps = (int)s.steps, each = (steps + STEPS * a.split - 1) / (STEPS * a.split) * STEPS, from = part * each;
+    if (!s.stencil && (part == 0 || from < steps)) row = add(s, slice, from, min(from + each, steps), &sum);
+  }
+  sums[warp][lane] = sum;
+  __syncthreads();
+  if (part || row >= a.nrows) return;
+  for (int w = 1; w < a.split; w++) sum += sums[warp + w][lane];
+  put_y<VECTOR>(v, 0, row, sum);
+}
+
+static inline slices slices_of(const macko_device_matrix *d)
+{
+  return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
+          (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
+}
+
+/* Until there are as many warps as a GPU holds, unless parts become too short to be worth it. */
+static inline int warps_for(int64_t slices, int64_t steps)
+{
+  int split = 1;
+  while (split < WARPS && slices * split < 8192 && steps >= 16 * split * slices) split *= 2;
+  return split;
+}
+
+static inline unsigned blocks_for(int64_t warps)
+{
+  int64_t blocks = (warps + WARPS - 1) / WARPS;
+  return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
+}
+
+/* The slices that are no stencils, where the codec is joint. */
+macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                  macko_error *err);
+
+#endif

@@ -1,0 +1,353 @@
+/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal
+ * blocks once (lib/macko/slice_blocks.c), and a warp writes header and block. The rules are those of lib/macko/slice.c and
+ * lib/macko/slice_stencil.c. */
+#include "core/device_csr.cuh"
+
+/* ---- the order of rows ---- */
+
+/* Several blocks a window, so that few windows are sorted by many multiprocessors. */
+enum { SORT_THREADS = 256, PARTS = MACKO_SLICE_WINDOW / SORT_THREADS };
+
+/* The place of a row is the number of rows that go before it: longer ones, and equal ones with smaller numbers. */
+static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
+{
+  __shared__ int4 shared[MACKO_SLICE_WINDOW / 4];
+  int *length = (int *)shared;
+  int64_t start = (int64_t)(blockIdx.x / PARTS) * MACKO_SLICE_WINDOW;
+  int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW;
+  int i = (int)(blockIdx.x % PARTS * SORT_THREADS + threadIdx.x), place = 0;
+  for (int j = threadIdx.x; j < MACKO_SLICE_WINDOW; j += SORT_THREADS)
+    length[j] = j < count ? (int)(row_start(a, start + j + 1) - row_start(a, start + j)) : -1;
+  __syncthreads();
+  int mine = length[i];
+  for (int j = 0; j < count; j += 4) {
+    int4 four = shared[j / 4];
+    place += (four.x > mine - (j < i)) + (four.y > mine - (j + 1 < i)) + (four.z > mine - (j + 2 < i)) +
+             (four.w > mine - (j + 3 < i));
+  }
+  if (i < count) order[start + place] = (uint16_t)i;
+}
+
+extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream)
+{
+  unsigned windows = (unsigned)((a->nrows + MACKO_SLICE_WINDOW - 1) / MACKO_SLICE_WINDOW);
+  if (windows) sort_kernel<<<windows * PARTS, SORT_THREADS, 0, stream>>>(*a, order);
+  return cudaGetLastError();
+}
+
+/* ---- warps that look at a slice together ---- */
+
+/* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. */
+enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
+
+template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
+{
+  return WARPS == ONE ? 0 : (int)threadIdx.x / WARP;
+}
+
+/* Over all lanes of the slice's warps. */
+template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
+{
+  __shared__ uint32_t of_warps[WARPS];
+  bits = __reduce_or_sync(EVERY, bits);
+  if (WARPS == ONE) return bits;
+  __syncthreads();
+  of_warps[warp_of_slice<WARPS>()] = bits;
+  __syncthreads();
+  return __reduce_or_sync(EVERY, of_warps[lane_number() % WARPS]);
+}
+
+template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
+{
+  __shared__ uint64_t of_warps[WARPS];
+  n = sum_of_lanes(n, WARP);
+  if (WARPS == ONE) return n;
+  __syncthreads();
+  of_warps[warp_of_slice<WARPS>()] = n;
+  __syncthreads();
+  return sum_of_lanes(of_warps[lane_number() % WARPS], WARP);
+}
+
+/* The first lane's number. */
+template <int WARPS> static __device__ unsigned long long first_of(unsigned long long n)
+{
+  if (WARPS == ONE) return __shfl_sync(EVERY, n, 0);
+  return sum_of<WARPS>(lane_number() || warp_of_slice<WARPS>() ? 0 : n);
+}
+
+/* ---- stencils ---- */
+
+/* Makes *s and steps the stencil of the warp's rows, if they are one: their distances from the diagonal, smallest first. */
+static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r, int64_t first_row, macko_stencil_step *steps,
+                                    macko_slice *s)
+{
+  uint32_t count = 0, limit = s->steps + s->steps / 2 + 1;
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return false;
+  for (int k = 0;; count++) {
+    int mine = k < r.length ? (int)(column(a, r.begin + k) - r.row) : INT32_MAX;
+    int distance = __reduce_min_sync(EVERY, mine);
+    if (distance == INT32_MAX) break;
+    bool here = k < r.length && mine == distance;
+    unsigned lanes = __ballot_sync(EVERY, here);
+    uint64_t value = here ? value_bits(a, r.begin + k) : 0, first = __shfl_sync(EVERY, value, __ffs(lanes) - 1);
+    if (__any_sync(EVERY, here && value != first)) return false;
+    if (count == MACKO_STENCIL_MAX_STEPS || count == limit) return false;
+    if (lane_number() == 0) steps[count] = macko_stencil_step{distance, lanes, first};
+    k += here;
+  }
+  s->stencil = 1;
+  s->steps = count;
+  s->base = (int32_t)first_row;
+  __syncwarp();
+  return true;
+}
+
+/* ---- what a slice is ---- */
+
+struct warp_slice {
+  macko_slice s;
+  lane_row r;
+  int longest;   /* the lane of the first longest row */
+  int first;     /* column of the lane's first entry */
+  int distance;  /* first less the lane's number */
+  unsigned in_line;
+};
+
+static __device__ void find_base(warp_slice *w)
+{
+  bool any = w->r.length > 0;
+  int low = __reduce_min_sync(EVERY, any ? w->distance : INT32_MAX),
+      high = __reduce_max_sync(EVERY, any ? w->distance : INT32_MIN);
+  if (low > high) return;
+  w->s.base = low;
+  w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
+}
+
+template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
+{
+  uint32_t any = 0, each = (w->s.steps + WARPS - 1) / WARPS, from = 1 + warp_of_slice<WARPS>() * each, to = from + each;
+  int before = (int)from <= w->r.length ? (int)column(a, w->r.begin + from - 1) : 0;
+  bool uniform = true;
+  for (uint32_t k = from; k < to && k < w->s.steps; k++) {
+    bool has = (int)k < w->r.length;
+    int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(EVERY, col - w->first, w->longest);
+    if (!has) continue;
+    uniform &= col - w->first == listed;
+    any |= (uint32_t)(col - before - 1);
+    before = col;
+  }
+  uniform = !or_of<WARPS>(!uniform), any = or_of<WARPS>(any);
+  if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
+}
+
+static __device__ unsigned find_in_line(const warp_slice &w)
+{
+  int leader = lane_number() & ~7;
+  bool same = w.r.length > 0;
+  same &= w.r.length == __shfl_sync(EVERY, w.r.length, leader);
+  same &= w.distance == __shfl_sync(EVERY, w.distance, leader);
+  unsigned lanes = __ballot_sync(EVERY, same), groups = 0;
+  for (int g = 0; g < 4; g++) groups |= (lanes >> 8 * g & 0xff) == 0xff ? 1u << g : 0;
+  return groups;
+}
+
+template <int WARPS> static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
+{
+  uint32_t shortest = __reduce_min_sync(EVERY, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
+  w->longest = __ffs(__ballot_sync(EVERY, (uint32_t)w->r.length == w->s.steps)) - 1;
+  w->s.length_bytes = shortest == w->s.steps ? 0 : macko_unsigned_bytes(w->s.steps);
+  w->first = w->r.length ? (int)column(a, w->r.begin) : 0;
+  w->distance = w->first - lane_number();
+  find_base(w);
+  find_gaps<WARPS>(a, kinds, w);
+  w->in_line = find_in_line(*w);
+}
+
+/* ---- its block ---- */
+
+template <int WARPS> static __device__ void write_block(const macko_device_csr &a, const warp_slice &w, uint32_t *words)
+{
+  const macko_slice &s = w.s;
+  uint32_t *offsets = words + 8 * s.length_bytes, *gaps = offsets + 8 * s.offset_bytes;
+  int lane = lane_number(), warp = warp_of_slice<WARPS>(), per = s.gap_bits ? 32 / s.gap_bits : 1;
+  if (warp == 0) {
+    macko_put_unsigned(words, s.length_bytes, lane, (uint32_t)w.r.length);
+    macko_put_unsigned(offsets, s.offset_bytes, lane, w.r.length ? (uint32_t)(w.distance - s.base) : 0);
+  }
+  if (s.gap_bits == MACKO_GAP_PAIRS) return;
+  if (!s.gap_bits) {
+    int64_t longest = __shfl_sync(EVERY, w.r.begin, w.longest);
+    int first = __shfl_sync(EVERY, w.first, w.longest);
+    for (int k = 1 + warp * WARP + lane; k < (int)s.steps; k += WARPS * WARP)
+      gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
+    return;
+  }
+  for (int k = 1 + warp * per; k < (int)s.steps; k += WARPS * per) {
+    uint32_t word = 0;
+    int before = k < w.r.length ? (int)column(a, w.r.begin + k - 1) : 0;
+    for (int i = 0; i < per && k + i < w.r.length; i++) {
+      int col = (int)column(a, w.r.begin + k + i);
+      word |= (uint32_t)(col - before - 1) << i * s.gap_bits;
+      before = col;
+    }
+    gaps[(k - 1) / per * WARP + lane] = word;
+  }
+}
+
+static __device__ uint64_t mix(uint64_t x)
+{
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* Any good hash will do: blocks that it takes for equal are compared. */
+template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
+{
+  uint64_t h = 0;
+  for (uint32_t i = warp_of_slice<WARPS>() * WARP + lane_number(); i < count; i += WARPS * WARP)
+    h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
+  return sum_of<WARPS>(h);
+}
+
+/* The first warp's answer, for all warps of the slice. */
+template <int WARPS>
+static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_row &r, int64_t first_row,
+                                        macko_stencil_step *steps, macko_slice *s)
+{
+  __shared__ macko_slice found;
+  if (WARPS == ONE) return find_stencil(a, r, first_row, steps, s);
+  if (warp_of_slice<WARPS>() == 0) {
+    find_stencil(a, r, first_row, steps, s);
+    if (lane_number() == 0) found = *s;
+  }
+  __syncthreads();
+  *s = found;
+  return s->stencil;
+}
+
+template <int WARPS>
+static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * WARP)
+describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
+{
+  __shared__ macko_stencil_step shared[WARPS == ONE ? ENCODE_THREADS / WARP : 1][MACKO_STENCIL_MAX_STEPS];
+  macko_stencil_step *steps = shared[WARPS == ONE ? threadIdx.x / WARP : 0];
+  int64_t slice = warp_number() / WARPS, start = slice * MACKO_SLICE_ROWS;
+  if (slice >= all.slices) return;
+  int lane = lane_number(), lanes = a.nrows - start < WARP ? (int)(a.nrows - start) : WARP;
+  uint32_t mine = warp_of_slice<WARPS>() * WARP + lane;
+  warp_slice w = {};
+  w.r = row_at(a, all.order, start + lane);
+  w.s.steps = __reduce_max_sync(EVERY, (uint32_t)w.r.length);
+  int stencils = kinds & MACKO_STENCILS && !all.order;
+  if (!(stencils && find_stencil_for<WARPS>(a, w.r, start, steps, &w.s))) look_at_slice<WARPS>(a, kinds, lanes, &w);
+  uint32_t words = (uint32_t)macko_slice_block_words(&w.s), entries = __reduce_add_sync(EVERY, (uint32_t)w.r.length);
+  unsigned long long at = first_of<WARPS>(mine ? 0 : atomicAdd(all.used, words));
+  uint64_t hash = 0;
+  if (at + words <= all.room) {
+    if (!w.s.stencil) write_block<WARPS>(a, w, all.arena + at);
+    else for (uint32_t i = mine; i < words; i += WARPS * WARP) all.arena[at + i] = ((const uint32_t *)steps)[i];
+    if (WARPS == ONE) __syncwarp();
+    else __syncthreads();
+    hash = hash_words<WARPS>(all.arena + at, words);
+  }
+  if (mine) return;
+  uint32_t header[MACKO_SLICE_WORDS];
+  macko_put_slice(&w.s, header);
+  all.records[slice] = macko_slice_record{hash, words, header[2], w.in_line, entries};
+  all.sources[slice] = macko_slice_source{at, w.s.base};
+}
+
+extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s,
+                                             cudaStream_t stream)
+{
+  if (!s->slices) return cudaGetLastError();
+  if (a->nnz / a->nrows < LONG_ROW)
+    describe_kernel<ONE><<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
+  else describe_kernel<ALL_WARPS><<<(unsigned)s->slices, ALL_WARPS * WARP, 0, stream>>>(*a, *s, kinds);
+  return cudaGetLastError();
+}
+
+/* ---- writing ---- */
+
+static __global__ void write_kernel(macko_device_slices all, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks)
+{
+  int64_t slice = warp_number();
+  if (slice >= all.slices) return;
+  macko_slice_record record = all.records[slice];
+  macko_slice_source source = all.sources[slice];
+  macko_slice_place place = places[slice];
+  int lane = lane_number();
+  uint32_t word = lane == 0 ? place.values : lane == 1 ? place.block : lane == 2 ? record.info : (uint32_t)source.base;
+  if (lane < MACKO_SLICE_WORDS) headers[slice * MACKO_SLICE_WORDS + lane] = word;
+  for (uint32_t i = lane; place.is_new && i < record.words; i += WARP) blocks[place.block + i] = all.arena[source.at + i];
+}
+
+extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers,
+                                          uint32_t *blocks, cudaStream_t stream)
+{
+  if (s->slices) write_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, headers, blocks);
+  return cudaGetLastError();
+}
+
+static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks,
+                                      int *differs)
+{
+  int64_t slice = warp_number();
+  if (slice >= all.slices) return;
+  const uint32_t *mine = all.arena + all.sources[slice].at, *given = blocks + places[slice].block;
+  for (uint32_t i = lane_number(); i < all.records[slice].words; i += WARP)
+    if (mine[i] != given[i]) *differs = 1;
+}
+
+extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
+                                            int *differs, cudaStream_t stream)
+{
+  if (s->slices) compare_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, blocks, differs);
+  return cudaGetLastError();
+}
+
+static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, int64_t slices)
+{
+  int64_t slice = thread_number();
+  if (slice < slices) headers[slice * MACKO_SLICE_WORDS] = starts[slice];
+}
+
+extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream)
+{
+  if (slices) move_kernel<<<blocks_for(slices), ENCODE_THREADS, 0, stream>>>(headers, starts, slices);
+  return cudaGetLastError();
+}
+
+/* ---- is the pattern still that of the csr? ---- */
+
+static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks,
+                                           const uint16_t *order, int *differs, int *stencils_differ)
+{
+  int64_t position = thread_number();
+  lane_row r = row_at(a, order, position);
+  if (r.row < 0) return;
+  macko_slice s = macko_slice_at(headers, position / MACKO_SLICE_ROWS);
+  int lane = (int)(position % MACKO_SLICE_ROWS), length = (int)s.steps;
+  if (s.length_bytes) length = (int)macko_unsigned_at(macko_slice_lengths(&s, blocks), s.length_bytes, lane);
+  if (s.stencil) {
+    length = 0;
+    for (uint32_t k = 0; k < s.steps; k++) {
+      macko_stencil_step step = macko_stencil_at(&s, blocks, k);
+      if (!(step.lanes >> lane & 1)) continue;
+      if (length < r.length && value_bits(a, r.begin + length) != step.value) *stencils_differ = 1;
+      length++;
+    }
+  }
+  if (length != r.length) *differs = 1;
+}
+
+extern "C" cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
+                                            int *stencils_differ, cudaStream_t stream)
+{
+  if (a->nrows)
+    compare_rows_kernel<<<blocks_for(a->nrows), ENCODE_THREADS, 0, stream>>>(
+      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
+      (const uint16_t *)macko_device_data(d, "order"), differs, stencils_differ);
+  return cudaGetLastError();
+}

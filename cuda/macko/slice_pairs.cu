@@ -1,0 +1,173 @@
+/* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The
+ * rest is as in slices.cu. */
+#include "macko/slice.cuh"
+
+template <typename SUM> struct pair_source {
+  const uint32_t *codes, *gaps;
+  const SUM *values;
+  int count;
+};
+
+/* Values and gaps side by side. */
+template <typename SUM> struct wide_table {
+  struct alignas(2 * sizeof(SUM)) entry {
+    SUM value;
+    int gap;
+  };
+  const entry *at;
+  __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
+  {
+    entry e = at[code];
+    *gap = e.gap;
+    return e.value;
+  }
+};
+
+/* In a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as many turns
+ * as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies of the table
+ * did not help). */
+template <typename SUM> struct narrow_table {
+  const uint32_t *at;
+  __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
+  {
+    uint32_t word = at[code];
+    *gap = (int)(word & 0xffff);
+    return (SUM)number_of<MACKO_F16>(word >> 16);
+  }
+};
+
+template <typename SUM> union shared_pairs {
+  typename wide_table<SUM>::entry wide[TABLE];
+  uint32_t narrow[TABLE];
+};
+
+static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t gap, bool *fits)
+{
+  __half half = __double2half(value);
+  *fits &= (double)__half2float(half) == value && gap < 65536;
+  return (uint32_t)__half_as_ushort(half) << 16 | gap;
+}
+
+/* Fills the table; 1 if it is narrow. */
+template <typename SUM> static __device__ __forceinline__ int share_pairs(const pair_source<SUM> &p, shared_pairs<SUM> *table)
+{
+  bool fits = true;
+  for (int i = threadIdx.x; i < p.count; i += THREADS) narrow_pair(p.values[i], p.gaps[i], &fits);
+  int narrow = __syncthreads_and(fits);
+  for (int i = threadIdx.x; narrow && i < p.count; i += THREADS) table->narrow[i] = narrow_pair(p.values[i], p.gaps[i], &fits);
+  for (int i = threadIdx.x; !narrow && i < p.count; i += THREADS) table->wide[i] = {p.values[i], (int)p.gaps[i]};
+  __syncthreads();
+  return narrow;
+}
+
+/* Sum of the gaps of the first n entries of a lane; n is a multiple of STEPS. */
+template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const PAIRS &table, int n)
+{
+  unsigned sum = 0;
+  for (int k = 0; k < n; k += STEPS) {
+    uint32_t word = __ldg(words + k / STEPS * MACKO_SLICE_ROWS);
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      int gap;
+      table.look_up(word >> 8 * j & 255, &gap);
+      sum += (unsigned)gap;
+    }
+  }
+  return (int)sum;
+}
+
+/* Steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. The word of the next
+ * steps is on its way while these are added. Codes beyond the end of a row are 0, a pair like any other. */
+template <int VECTOR, typename SUM, int GROUP, int LISTED, typename PAIRS>
+static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const PAIRS &table, const uint32_t *gaps,
+                                                  const device_vectors &v, int base, int length, int from, int to, SUM sum[GROUP])
+{
+  int col = LISTED ? base : base + skip_pairs(words, table, from);
+  uint32_t word = from < to ? __ldcs(words + from / STEPS * MACKO_SLICE_ROWS) : 0;
+  for (int k = from; k < to; k += STEPS) {
+    uint32_t next = k + STEPS < to ? __ldcs(words + (k / STEPS + 1) * MACKO_SLICE_ROWS) : 0;
+    int cols[STEPS];
+    SUM value[STEPS];
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      int gap;
+      value[j] = table.look_up(word >> 8 * j & 255, &gap);
+      if (!LISTED) cols[j] = col += gap;
+      else cols[j] = base + (k + j && k + j < to ? (int)__ldg(gaps + k + j - 1) : 0);
+    }
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (k + j < to && k + j < length)
+#pragma unroll
+        for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
+    word = next;
+  }
+}
+
+/* Answers the lane's row. */
+template <int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table,
+                                                    int narrow, const device_vectors &v, const macko_slice &s, int64_t slice,
+                                                    int from, int to, SUM sum[GROUP])
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const uint32_t *words = codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
+  slice_lane row = open_lane(a, s, slice, lane);
+  narrow_table<SUM> narrow_pairs = {table.narrow};
+  wide_table<SUM> wide_pairs = {table.wide};
+  if (s.gap_bits && narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else if (narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
+  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
+  return row.row;
+}
+
+template <int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+{
+  __shared__ shared_pairs<SUM> table;
+  int narrow = share_pairs(p, &table);
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<VECTOR, SUM, GROUP>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+  });
+}
+
+template <int VECTOR, typename SUM>
+static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
+{
+  __shared__ shared_pairs<SUM> table;
+  __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
+  int narrow = share_pairs(p, &table);
+  split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
+    return add_slice<VECTOR, SUM, 1>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+  });
+}
+
+template <int VECTOR, typename SUM>
+static void start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
+{
+  unsigned blocks = blocks_for(a.count), split = blocks_for(a.count * a.split);
+  if (blocks > 4096) blocks = (blocks + 3) / 4; /* a block that has loaded a table keeps it for several slices */
+  for (int64_t j = 0; j < p->k;) {
+    device_vectors v = vectors_from(p, j);
+    if (p->k - j >= MACKO_DEVICE_GROUP)
+      pairs_kernel<VECTOR, SUM, MACKO_DEVICE_GROUP><<<blocks, THREADS, 0, stream>>>(a, source, v), j += MACKO_DEVICE_GROUP;
+    else if (a.split > 1) split_pairs_kernel<VECTOR, SUM><<<split, THREADS, 0, stream>>>(a, source, v), j++;
+    else pairs_kernel<VECTOR, SUM, 1><<<blocks, THREADS, 0, stream>>>(a, source, v), j++;
+  }
+}
+
+macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                  macko_error *err)
+{
+  const device_tables *t = &((const device_macko *)d->own)->tables;
+  const uint32_t *codes = (const uint32_t *)macko_device_data(d, "values");
+  const uint32_t *gaps = (const uint32_t *)macko_device_data(d, "pair_gaps");
+  int count = (int)d->m.plan.table;
+  pair_source<double> f64 = {codes, gaps, t->as_f64, count};
+  if (p->vector_type == MACKO_F64) start_pairs<MACKO_F64, double>(a, f64, p, stream);
+  else if (p->vector_type == MACKO_F32 && t->as_f32)
+    start_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, stream);
+  else start_pairs<MACKO_ANY, double>(a, f64, p, stream);
+  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+}

@@ -1,0 +1,258 @@
+/* Checks a caller's CSR; where rows are unsorted or hold duplicates, makes the copy that encoders read instead. */
+#include "core/compare_csr.h"
+#include "core/format.h"
+#include "core/half.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+macko_status macko_check_types(const macko_csr *c, macko_error *err)
+{
+  if (c->nrows < 0 || c->ncols < 0)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "the size %lld x %lld is negative", (long long)c->nrows, (long long)c->ncols);
+  if ((c->row_ptr_type != MACKO_I32 && c->row_ptr_type != MACKO_I64) || (c->col_type != MACKO_I32 && c->col_type != MACKO_I64))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "index types %d and %d must be i32 or i64", (int)c->row_ptr_type,
+                      (int)c->col_type);
+  if ((unsigned)c->value_type > MACKO_BF16)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "value type %d is none of f64, f32, f16 and bf16", (int)c->value_type);
+  if (c->index_base != 0 && c->index_base != 1)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "index_base is %d and must be 0 or 1", c->index_base);
+  if (!c->row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "row_ptr must not be NULL");
+  return MACKO_OK;
+}
+
+/* What was found in each part: the first row or entry that is wrong, -1 where none is, and how often columns fall. */
+typedef struct {
+  const macko_csr *c;
+  int64_t bad[MACKO_MOST_PARTS], falls[MACKO_MOST_PARTS], expected[MACKO_MOST_PARTS];
+} checking;
+
+static int64_t first_bad(const checking *k, int parts)
+{
+  int part = 0;
+  while (part < parts - 1 && k->bad[part] < 0) part++;
+  return k->bad[part];
+}
+
+static void check_rows(void *context, int part, int64_t from, int64_t past)
+{
+  checking *k = context;
+  int64_t i = from, start = macko_csr_row(k->c, from), end;
+  for (; i < past; i++, start = end)
+    if ((end = macko_csr_row(k->c, i + 1)) < start) break;
+  k->bad[part] = i < past ? i : -1;
+}
+
+static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
+{
+  int64_t start = macko_csr_row(c, 0);
+  const macko_cut rows = {.n = c->nrows};
+  checking k = {.c = c};
+  int base = c->index_base, parts = macko_parts(c->nrows);
+  if (start)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[%d] is %lld and must be %d", base, (long long)start + base, base);
+  macko_do_parts(&rows, parts, check_rows, &k);
+  int64_t row = first_bad(&k, parts), nnz = macko_csr_nnz(c);
+  if (row >= 0)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld",
+                      (long long)macko_csr_row(c, row) + base, (long long)macko_csr_row(c, row + 1) + base,
+                      (long long)row + base);
+  if (nnz && (!c->cols || !c->values))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)nnz);
+  return MACKO_OK;
+}
+
+/* Of columns from .. past - 1: whether one is outside low .. high; *falls counts those that are not above the one before. */
+static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
+{
+  macko_pack outside = {0}, fallen = {0};
+  int64_t p = from;
+  int found = 0;
+  if (p == 0 && p < past) found = c[0] < low || c[0] > high, p = 1;
+  for (; p + MACKO_PACK <= past; p += MACKO_PACK) {
+    macko_pack here = macko_load_pack(c + p);
+    outside |= (here < low) | (here > high);
+    fallen -= here <= macko_load_pack(c + p - 1);
+  }
+  for (; p < past; p++) found |= c[p] < low || c[p] > high, *falls += c[p] <= c[p - 1];
+  for (int l = 0; l < MACKO_PACK; l++) found |= outside[l], *falls += fallen[l];
+  return found;
+}
+
+/* The same of 64-bit columns. */
+static int scan_wide_block(const int64_t *c, int64_t from, int64_t past, int64_t low, int64_t high, int64_t *falls)
+{
+  int found = 0;
+  for (int64_t p = from; p < past; p++) {
+    found |= c[p] < low || c[p] > high;
+    *falls += p && c[p] <= c[p - 1];
+  }
+  return found;
+}
+
+/* How often columns do not rise from one row to the next, of rows from *row on that begin before entry `past`. */
+static inline __attribute__((always_inline)) int64_t falls_between_rows(const macko_csr *c, macko_type row_ptr_type,
+                                                                        macko_type col_type, int64_t past, int64_t *row)
+{
+  int64_t i = *row, falls = 0, before = macko_index(row_ptr_type, c->row_ptr, i - 1) - c->index_base, p;
+  for (; i < c->nrows && (p = macko_index(row_ptr_type, c->row_ptr, i) - c->index_base) < past; i++, before = p)
+    if (p != before) falls += macko_index(col_type, c->cols, p) <= macko_index(col_type, c->cols, p - 1);
+  *row = i;
+  return falls;
+}
+
+static int is_outside(const macko_csr *c, int64_t p)
+{
+  return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
+}
+
+/* The first row, but not row 0, that begins at entry p or later. */
+static int64_t row_after(const macko_csr *c, int64_t p)
+{
+  int64_t low = 1, high = c->nrows;
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    if (macko_csr_row(c, middle) < p) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* The first entry of first .. last - 1 whose column is outside 0 .. ncols - 1, or -1; else *falls is how often columns fall, and
+ * *expected how often they do where rows begin. */
+static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int64_t *falls, int64_t *expected)
+{
+  enum { BLOCK = 4096 };
+  int64_t row = row_after(c, first), low = c->index_base, high = low + c->ncols - 1;
+  int narrow = c->row_ptr_type == MACKO_I32 && c->col_type == MACKO_I32;
+  *falls = *expected = 0;
+  for (int64_t from = first; from < last; from += BLOCK) {
+    int64_t past = last - from < BLOCK ? last : from + BLOCK;
+    int found = c->col_type == MACKO_I64
+                    ? scan_wide_block(c->cols, from, past, low, high, falls)
+                    : scan_block(c->cols, from, past, (int32_t)low, high < INT32_MAX ? (int32_t)high : INT32_MAX, falls);
+    for (int64_t p = from; found && p < past; p++)
+      if (is_outside(c, p)) return p;
+    *expected += narrow ? falls_between_rows(c, MACKO_I32, MACKO_I32, past, &row)
+                        : falls_between_rows(c, c->row_ptr_type, c->col_type, past, &row);
+  }
+  return -1;
+}
+
+static void check_entries(void *context, int part, int64_t from, int64_t past)
+{
+  checking *k = context;
+  int64_t falls, expected; /* close together in k->falls and k->expected, which threads would take from each other */
+  k->bad[part] = scan_columns(k->c, from, past, &falls, &expected);
+  k->falls[part] = falls, k->expected[part] = expected;
+}
+
+/* *sorted says whether columns rise strictly within each row: then they fall only where rows begin. */
+static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
+{
+  const macko_cut entries = {.n = macko_csr_nnz(c)};
+  checking k = {.c = c};
+  int base = c->index_base, parts = macko_parts(entries.n);
+  macko_do_parts(&entries, parts, check_entries, &k);
+  int64_t bad = first_bad(&k, parts), row = 0, falls = 0, expected = 0;
+  for (int part = 0; part < parts; part++) falls += k.falls[part], expected += k.expected[part];
+  *sorted = falls == expected;
+  if (bad < 0) return MACKO_OK;
+  while (macko_csr_row(c, row + 1) <= bad) row++;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside %d..%lld",
+                    (long long)macko_csr_col(c, bad) + base, (long long)bad + base, (long long)row + base, base,
+                    (long long)c->ncols - 1 + base);
+}
+
+typedef struct {
+  int64_t col, place;
+} entry;
+
+static int by_col_then_place(const void *a, const void *b)
+{
+  const entry *p = a, *q = b;
+  if (p->col != q->col) return p->col < q->col ? -1 : 1;
+  return p->place < q->place ? -1 : p->place > q->place;
+}
+
+/* values[to] gets entry place of c, or has it added. A copy is a copy of bits. */
+static void put(const macko_csr *c, int64_t place, int add, void *values, int64_t to)
+{
+  int64_t size = macko_type_bytes(c->value_type);
+  const void *from = (const char *)c->values + place * size;
+  void *at = (char *)values + to * size;
+  if (!add) {
+    memcpy(at, from, (size_t)size);
+    return;
+  }
+  switch (c->value_type) {
+  case MACKO_F64: *(double *)at += *(const double *)from; break;
+  case MACKO_F32: *(float *)at += *(const float *)from; break;
+  case MACKO_F16:
+    *(uint16_t *)at = macko_f32_to_f16(macko_f16_to_f32(*(uint16_t *)at) + macko_f16_to_f32(*(const uint16_t *)from));
+    break;
+  default:
+    *(uint16_t *)at = macko_f32_to_bf16(macko_bf16_to_f32(*(uint16_t *)at) + macko_bf16_to_f32(*(const uint16_t *)from));
+  }
+}
+
+static int64_t longest_row(const macko_csr *c)
+{
+  int64_t longest = 0;
+  for (int64_t i = 0; i < c->nrows; i++) {
+    int64_t length = macko_csr_row(c, i + 1) - macko_csr_row(c, i);
+    if (length > longest) longest = length;
+  }
+  return longest;
+}
+
+/* Rows in order, duplicates added, into the arrays of *out; row is room for the longest row. */
+static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
+{
+  int64_t *row_ptr = (int64_t *)out->row_ptr, count = 0;
+  row_ptr[0] = 0;
+  for (int64_t i = 0; i < c->nrows; i++) {
+    int64_t begin = macko_csr_row(c, i), length = macko_csr_row(c, i + 1) - begin;
+    int unsorted = 0;
+    for (int64_t p = 0; p < length; p++) {
+      row[p] = (entry){macko_csr_col(c, begin + p), begin + p};
+      unsorted |= p && row[p].col < row[p - 1].col;
+    }
+    if (unsorted) qsort(row, (size_t)length, sizeof *row, by_col_then_place);
+    for (int64_t p = 0; p < length; p++) {
+      int same = p && row[p].col == row[p - 1].col;
+      if (!same && c->col_type == MACKO_I64) ((int64_t *)out->cols)[count++] = row[p].col;
+      else if (!same) ((int32_t *)out->cols)[count++] = (int32_t)row[p].col;
+      put(c, row[p].place, same, (void *)out->values, count - 1);
+    }
+    row_ptr[i + 1] = count;
+  }
+}
+
+macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
+{
+  int is_sorted = 1;
+  macko_status s = macko_check_types(c, err);
+  if (!s) s = check_row_ptr(c, err);
+  if (!s) s = check_columns(c, &is_sorted, err);
+  if (s) return s;
+  *sorted = *c;
+  *owned = NULL;
+  if (is_sorted) return MACKO_OK;
+  size_t nnz = (size_t)macko_csr_nnz(c), rows = (size_t)(c->nrows + 1) * sizeof(int64_t);
+  size_t values = nnz * (size_t)macko_type_bytes(c->value_type), values_room = (values + 7) & ~(size_t)7;
+  char *block = malloc(rows + values_room + nnz * (size_t)macko_type_bytes(c->col_type));
+  entry *row = malloc((size_t)(longest_row(c) + 1) * sizeof *row);
+  if (!block || !row) {
+    free(block), free(row);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sort a matrix of %zu nonzeros", nnz);
+  }
+  sorted->row_ptr_type = MACKO_I64;
+  sorted->index_base = 0;
+  sorted->row_ptr = block, sorted->values = block + rows, sorted->cols = block + rows + values_room;
+  sort_rows(c, sorted, row);
+  free(row);
+  *owned = block;
+  return MACKO_OK;
+}

@@ -1,0 +1,88 @@
+/* What a multiply by one vector is predicted to take, from bytes and structure alone, so that the same matrix is stored the same
+ * way everywhere. Measured with macko-bench; only the ratios within a table matter. */
+#ifndef MACKO_COST_H
+#define MACKO_COST_H
+
+#include "core/format.h"
+
+/* Nanoseconds. */
+typedef struct {
+  double byte;
+  double csr_entry, csr_row;
+  double csr_single, csr_half; /* an entry of 4 and of 2 bytes */
+  double stencil;      /* an entry of a slice that is a stencil */
+  double uniform;      /* slot of slices that load x as it lies */
+  double run;          /* slot of 8 lanes side by side in slices that are not uniform */
+  double listed;       /* slot of slices that gather x by one list of distances */
+  double walked;       /* slot of slices whose lanes have gaps of their own */
+  double paired;       /* where the gaps are those of joint codes, the look-up of values apart */
+  double pair;         /* more for each of the pairs, where lanes look up different ones */
+  double run_paired;   /* of 8 lanes side by side, which look up the same */
+  double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
+  double slice;        /* of 32 rows that is no stencil */
+  double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
+  double step;         /* of the longest slice: no other warp takes a part of it */
+  double row_wide;     /* entry of layout row stored in 8 bytes */
+  double row_narrow;   /* in fewer */
+  double row_row;      /* row of layout row */
+  double row_escape;   /* more for a gap that is in the list of long ones */
+  double row_thin;     /* more for a gap of less than 4 bits */
+  double ordered_row;  /* row of y that is not beside the one before */
+  double few_codes;    /* more for an 8-bit code into at most 8 values */
+  double byte_codes;   /* into more */
+  double half_codes;   /* for a 16-bit code */
+  double halves;       /* for a 16-bit float */
+  double dtans_equal;  /* entry of format dtans where no table is looked up by slot, in each lane of a warp's steps */
+  double dtans_one;    /* else, of one stream */
+  double dtans_two;    /* of two */
+  double dtans_escape; /* more where one of a warp's symbols is the escape */
+  double dtans_row;    /* row of format dtans */
+  double dtans_equal_row; /* where no table is looked up by slot */
+  double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
+} macko_cost;
+
+/* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where
+ * nothing but instructions counts, and with larger ones: 25 GB/s is the copy bandwidth of one core. CSR's loop runs ahead of its
+ * loads, so that two thirds of its instructions hide behind the bytes; layouts decode columns before they use them, and hide
+ * none. `listed` lies between blocks of unknowns, 0.13, which are what mostly has it, and lanes anywhere, 0.28. */
+static const macko_cost macko_cpu_cost = {
+  .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
+  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.18, .walked = 0.48, .paired = 1.2, .run_paired = 1.2,
+  .wide_paired = 1.2,
+  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
+  .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10};
+
+/* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
+ * its loads wait for each other, as far as other warps do not hide it. */
+static const macko_cost macko_gpu_cost = {
+  .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
+  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
+  .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
+  .step = 75,
+  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .row_escape = 0.025, .row_thin = 0.0006,
+  .ordered_row = 0.001,
+  .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
+  .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
+  .dtans_equal_row = 0.003, .dtans_least = 0.0028};
+
+static inline const macko_cost *macko_cost_of(const macko_options *options)
+{
+  return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : &macko_cpu_cost;
+}
+
+/* Of an entry of layout row. */
+static inline double macko_row_cost(const macko_options *options, macko_type value_type)
+{
+  const macko_cost *c = macko_cost_of(options);
+  return value_type == MACKO_F64 ? c->row_wide : c->row_narrow;
+}
+
+/* More for an element, for what the values are stored as. */
+static inline double macko_codec_cost(const macko_cost *c, macko_type stored, int64_t table)
+{
+  if (stored == MACKO_U8) return table <= 8 ? c->few_codes : c->byte_codes; /* 8 doubles stay in a register */
+  if (stored == MACKO_U16) return c->half_codes;
+  return stored == MACKO_F16 || stored == MACKO_BF16 ? c->halves : 0;
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* 16-bit floats as bits, converted without compiler or hardware support, so that every platform gives the same bits. */
+#ifndef MACKO_HALF_H
+#define MACKO_HALF_H
+
+#include "core/inline.h"
+
+#include <stdint.h>
+#include <string.h>
+
+MACKO_INLINE float macko_float_from_bits(uint32_t bits)
+{
+  float f;
+  memcpy(&f, &bits, sizeof f);
+  return f;
+}
+
+MACKO_INLINE uint32_t macko_bits_from_float(float f)
+{
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  return bits;
+}
+
+MACKO_INLINE float macko_bf16_to_f32(uint16_t h)
+{
+  return macko_float_from_bits((uint32_t)h << 16);
+}
+
+/* Round to nearest even; a NaN stays a NaN. */
+MACKO_INLINE uint16_t macko_f32_to_bf16(float f)
+{
+  uint32_t bits = macko_bits_from_float(f);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) {
+    uint16_t top = (uint16_t)(bits >> 16);
+    return top & 0x7f ? top : (uint16_t)(top | 0x40);
+  }
+  return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
+}
+
+MACKO_INLINE float macko_f16_to_f32(uint16_t h)
+{
+  uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
+  if (rest >= 0x7c00u) return macko_float_from_bits(sign | 0x7f800000u | (rest & 0x3ffu) << 13);
+  /* The exponent is moved by a multiplication, which also normalises denormals exactly. */
+  return macko_float_from_bits(sign | macko_bits_from_float(macko_float_from_bits(rest << 13) * 0x1p112f));
+}
+
+/* Round to nearest even; a NaN keeps its upper payload bits and stays a NaN. */
+MACKO_INLINE uint16_t macko_f32_to_f16(float f)
+{
+  uint32_t bits = macko_bits_from_float(f), size = bits & 0x7fffffffu;
+  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000u);
+  if (size > 0x7f800000u) {
+    uint16_t payload = (uint16_t)(size >> 13 & 0x3ffu);
+    return (uint16_t)(sign | 0x7c00u | (payload ? payload : 0x200u));
+  }
+  if (size >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+  if (size < 0x38800000u) { /* denormal: adding 0.5 leaves the rounded result in the low bits */
+    float sum = macko_float_from_bits(size) + 0.5f;
+    return (uint16_t)(sign | (macko_bits_from_float(sum) - 0x3f000000u));
+  }
+  return (uint16_t)(sign | (size - 0x38000000u + 0xfffu + (size >> 13 & 1)) >> 13);
+}
+
+#endif

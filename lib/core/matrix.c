@@ -1,0 +1,263 @@
+/* The public functions on a compressed matrix: argument checks, then the format's own table. */
+#include "core/facts.h"
+#include "core/product.h"
+#include "core/row_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const macko_format_ops *const format_ops[] = {
+#define MACKO_FORMAT(symbol, name, text) &macko_##name##_ops,
+#include "formats.def"
+#undef MACKO_FORMAT
+};
+
+/* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
+static void compare_formats(const macko_options *options, const macko_plan plans[], const int planned[], macko_format winner,
+                            macko_plan *plan)
+{
+  char one[128], first[64];
+  snprintf(first, sizeof first, "; predicted %.3g us a multiply", 1e-3 * plan->time);
+  for (int i = 0, losers = 0; i < MACKO_FORMAT_AUTO; i++) {
+    const char *name = macko_format_name((macko_format)i);
+    if (!planned[i] || i == (int)winner) continue;
+    if (options->prefer == MACKO_PREFER_MEMORY)
+      snprintf(one, sizeof one, "; %s takes %lld bytes", name, (long long)plans[i].bytes);
+    else snprintf(one, sizeof one, "%s, %s %.3g us", losers ? "" : first, name, 1e-3 * plans[i].time);
+    if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
+    losers++;
+  }
+}
+
+/* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
+static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
+{
+  macko_status refused = MACKO_OK;
+  macko_plan plans[MACKO_FORMAT_AUTO] = {{0}};
+  int planned[MACKO_FORMAT_AUTO] = {0}, automatic = options->format == MACKO_FORMAT_AUTO;
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
+    const macko_plan *best = m->ops ? &m->plan : NULL;
+    if (!automatic && options->format != (macko_format)i) continue;
+    if (automatic && format_ops[i]->may_win && !format_ops[i]->may_win(f, options, plans, best)) continue;
+    plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? best->time : 0;
+    macko_status s = format_ops[i]->plan(f, options, &plans[i], err);
+    if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
+    else if (s) return s;
+    else planned[i] = 1;
+    if (planned[i] && (!best || macko_better(options, &plans[i], best)))
+      m->format = (macko_format)i, m->ops = format_ops[i], m->plan = plans[i];
+  }
+  if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
+  return m->ops ? MACKO_OK : refused;
+}
+
+/* Whatever encode and predict do before they part: *m is a matrix without sections. */
+static macko_status open_matrix(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  *m = (macko_matrix){.options = *options, .value_type = a->value_type, .nrows = a->nrows, .ncols = a->ncols, .nnz = f->nnz};
+  return choose(f, options, m, err);
+}
+
+static macko_status new_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_matrix *m = malloc(sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  macko_status s = open_matrix(f, options, m, err);
+  if (s) free(m);
+  else *matrix = m;
+  return s;
+}
+
+macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_options checked;
+  macko_options_init(&checked);
+  if (options) checked = *options;
+  macko_status s = macko_check_options(&checked, err);
+  return s ? s : new_matrix(f, &checked, matrix, err);
+}
+
+static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a,
+                                void **owned, macko_error *err)
+{
+  macko_options_init(checked);
+  if (options) *checked = *options;
+  macko_status s = macko_check_options(checked, err);
+  return s ? s : macko_sort_csr(csr, a, owned, err);
+}
+
+static macko_status plan_and_encode(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_facts facts = macko_host_facts(a);
+  macko_matrix *m = NULL;
+  macko_status s = new_matrix(&facts, options, &m, err);
+  if (!s) s = m->ops->encode(a, m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
+  return s;
+}
+
+macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  macko_options checked;
+  macko_csr a;
+  void *owned = NULL;
+  if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
+  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
+  if (s) return s;
+  const macko_format_ops *asked = checked.format == MACKO_FORMAT_AUTO ? NULL : format_ops[checked.format];
+  if (asked && asked->encode_rows) { /* plans and encodes in one go, so that what plan has counted is not counted again */
+    macko_rows rows = macko_rows_of(&a);
+    s = macko_encode_in_pieces(&rows, &checked, asked, matrix, err);
+  } else s = plan_and_encode(&a, &checked, matrix, err);
+  free(owned);
+  return s;
+}
+
+macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err)
+{
+  macko_options checked;
+  macko_csr a;
+  macko_matrix m;
+  void *owned = NULL;
+  if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
+  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
+  if (!s) {
+    macko_facts facts = macko_host_facts(&a);
+    s = open_matrix(&facts, &checked, &m, err);
+  }
+  free(owned);
+  if (s) return s;
+  macko_get_info(&m, info);
+  info->bytes = m.plan.bytes;
+  info->reason = NULL;
+  return MACKO_OK;
+}
+
+static macko_status same_rows(const macko_matrix *m, const macko_csr *a, macko_error *err)
+{
+  int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof *row_ptr);
+  if (!row_ptr) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare %lld row lengths", (long long)m->nrows);
+  macko_status s = m->ops->decode(m, row_ptr, NULL, NULL, err);
+  for (int64_t i = 0; !s && i < m->nrows; i++)
+    if (row_ptr[i + 1] != macko_csr_row(a, i + 1))
+      s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + a->index_base,
+                     (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)), (long long)(row_ptr[i + 1] - row_ptr[i]));
+  free(row_ptr);
+  return s;
+}
+
+macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
+{
+  macko_csr a;
+  void *owned = NULL;
+  if (!m || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and csr must not be NULL");
+  if (csr->nrows != m->nrows || csr->ncols != m->ncols || csr->value_type != m->value_type)
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
+                      (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
+                      macko_type_name(m->value_type));
+  macko_status s = macko_sort_csr(csr, &a, &owned, err);
+  if (!s) s = same_rows(m, &a, err);
+  if (!s) s = m->ops->refresh(&a, m, err);
+  free(owned);
+  return s;
+}
+
+macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  if (!matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
+  return matrix->ops->decode(matrix, row_ptr, cols, values, err);
+}
+
+macko_status macko_validate(const macko_matrix *matrix, macko_error *err)
+{
+  const int64_t most = INT64_MAX / 64; /* so that no format's count of bytes or bits overflows */
+  if (!matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
+  if (matrix->nrows < 0 || matrix->nrows > most || matrix->ncols < 0 || matrix->nnz < 0 || matrix->nnz > most)
+    return macko_fail(err, MACKO_CORRUPT, "the size %lld x %lld with %lld nonzeros cannot be in memory", (long long)matrix->nrows,
+                      (long long)matrix->ncols, (long long)matrix->nnz);
+  if ((unsigned)matrix->value_type > MACKO_BF16)
+    return macko_fail(err, MACKO_CORRUPT, "value type %d is none of f64, f32, f16 and bf16", (int)matrix->value_type);
+  return matrix->ops->validate(matrix, err);
+}
+
+void macko_scale(const macko_product *p, int64_t n)
+{
+  if (p->beta == 1) return;
+  for (int64_t j = 0; j < p->k; j++)
+    for (int64_t i = 0; i < n; i++)
+      if (p->vector_type == MACKO_F64) {
+        double *y = (double *)p->y + j * p->ldy + i;
+        *y = p->beta == 0 ? 0 : p->beta * *y;
+      } else {
+        float *y = (float *)p->y + j * p->ldy + i;
+        *y = p->beta == 0 ? 0 : (float)(p->beta * *y);
+      }
+}
+
+/* Columns of several vectors may alternate in one array, so that only one vector, or the same start, tells. */
+static int overlap(const macko_product *p, int64_t nx, int64_t ny)
+{
+  const int64_t size = macko_type_bytes(p->vector_type);
+  const uintptr_t x = (uintptr_t)p->x, y = (uintptr_t)p->y;
+  return x == y || (p->k == 1 && x < y + (uintptr_t)(ny * size) && y < x + (uintptr_t)(nx * size));
+}
+
+macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha, const void *x,
+                            int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
+{
+  if (!m) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
+  if (op != MACKO_OP_N && op != MACKO_OP_T) return macko_fail(err, MACKO_INVALID_ARGUMENT, "op is %d, not N or T", (int)op);
+  if (vector_type != MACKO_F64 && vector_type != MACKO_F32)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "vector type %d is neither f64 nor f32", (int)vector_type);
+  int64_t nx = op == MACKO_OP_N ? m->ncols : m->nrows, ny = op == MACKO_OP_N ? m->nrows : m->ncols;
+  if (k < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "k is %lld, a count of vectors cannot be negative", (long long)k);
+  if (k > 1 && (ldx < nx || ldy < ny))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)ldx,
+                      (long long)ldy, (long long)nx, (long long)ny);
+  if (k == 0 || ny == 0) return MACKO_OK;
+  if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
+  macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
+  if (alpha == 0 || m->nnz == 0) return macko_scale(&p, ny), MACKO_OK;
+  if (overlap(&p, nx, ny)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
+  return m->ops->multiply(m, &p, err);
+}
+
+void macko_get_info(const macko_matrix *m, macko_info *info)
+{
+  int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
+  *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
+                       .values = m->plan.values, .layout = m->plan.layout, .delta_bits = m->plan.delta_bits,
+                       .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
+                       .reason = m->plan.reason};
+  for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
+  info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
+}
+
+macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_error *err)
+{
+  if (!matrix || !copy) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and copy must not be NULL");
+  macko_matrix *m = malloc(sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  *m = *matrix;
+  m->nsections = 0;
+  for (int i = 0; i < matrix->nsections; i++) {
+    const macko_section *from = &matrix->sections[i];
+    macko_status s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    if (s) return macko_destroy(&m), s;
+    memcpy(m->sections[i].data, from->data, (size_t)from->bytes);
+  }
+  *copy = m;
+  return MACKO_OK;
+}
+
+void macko_destroy(macko_matrix **matrix)
+{
+  if (!matrix || !*matrix) return;
+  for (int i = 0; i < (*matrix)->nsections; i++) free((*matrix)->sections[i].data);
+  free(*matrix);
+  *matrix = NULL;
+}

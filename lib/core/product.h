@@ -1,0 +1,76 @@
+/* The vector side of every multiply: y = alpha op(A) x + beta y for k vectors, taken in groups that read the matrix once. */
+#ifndef MACKO_PRODUCT_H
+#define MACKO_PRODUCT_H
+
+#include "core/format.h"
+
+/* Vectors multiplied in one pass over the matrix. */
+enum { MACKO_GROUP = 4 };
+
+/* The vectors of p from number j on. */
+static inline macko_product macko_product_from(const macko_product *p, int64_t j)
+{
+  int64_t size = macko_type_bytes(p->vector_type);
+  macko_product q = *p;
+  q.x = (const char *)p->x + j * p->ldx * size;
+  q.y = (char *)p->y + j * p->ldy * size;
+  return q;
+}
+
+static inline __attribute__((always_inline)) double macko_x(macko_type type, const macko_product *p, int64_t j, int64_t i)
+{
+  return type == MACKO_F64 ? ((const double *)p->x)[j * p->ldx + i] : (double)((const float *)p->x)[j * p->ldx + i];
+}
+
+/* y_i = alpha sum + beta y_i; y_i is not read where beta is 0. */
+static inline __attribute__((always_inline)) void macko_put_y(macko_type type, const macko_product *p, int64_t j, int64_t i,
+                                                              double sum)
+{
+  if (type == MACKO_F64) {
+    double *y = (double *)p->y + j * p->ldy + i;
+    *y = p->beta == 0 ? p->alpha * sum : p->alpha * sum + p->beta * *y;
+  } else {
+    float *y = (float *)p->y + j * p->ldy + i;
+    *y = (float)(p->beta == 0 ? p->alpha * sum : p->alpha * sum + p->beta * *y);
+  }
+}
+
+/* y_i += term, for op T after macko_scale. */
+static inline __attribute__((always_inline)) void macko_add_y(macko_type type, const macko_product *p, int64_t j, int64_t i,
+                                                              double term)
+{
+  if (type == MACKO_F64) ((double *)p->y)[j * p->ldy + i] += term;
+  else ((float *)p->y)[j * p->ldy + i] += (float)term;
+}
+
+/* The vectors j of X and Y. */
+static inline __attribute__((always_inline)) const void *macko_x_of(macko_type type, const macko_product *p, int64_t j)
+{
+  return type == MACKO_F64 ? (const void *)((const double *)p->x + j * p->ldx) : (const float *)p->x + j * p->ldx;
+}
+
+static inline __attribute__((always_inline)) void *macko_y_of(macko_type type, const macko_product *p, int64_t j)
+{
+  return type == MACKO_F64 ? (void *)((double *)p->y + j * p->ldy) : (float *)p->y + j * p->ldy;
+}
+
+/* Y = beta Y over vectors of n elements; beta = 0 does not read Y. */
+void macko_scale(const macko_product *p, int64_t n);
+
+/* Runs body(vector_type, op, group) over all k vectors with all three as constants; body sees the group's vectors as q. */
+#define MACKO_FOR_GROUPS(p, body) \
+  for (int64_t group_ = 0; group_ < (p)->k;) { \
+    macko_product q = macko_product_from(p, group_); \
+    int whole_ = (p)->k - group_ >= MACKO_GROUP; \
+    group_ += whole_ ? MACKO_GROUP : 1; \
+    if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N && !whole_) { body(MACKO_F64, MACKO_OP_N, 1); } \
+    else if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N) { body(MACKO_F64, MACKO_OP_N, MACKO_GROUP); } \
+    else if ((p)->vector_type == MACKO_F64 && !whole_) { body(MACKO_F64, MACKO_OP_T, 1); } \
+    else if ((p)->vector_type == MACKO_F64) { body(MACKO_F64, MACKO_OP_T, MACKO_GROUP); } \
+    else if ((p)->op == MACKO_OP_N && !whole_) { body(MACKO_F32, MACKO_OP_N, 1); } \
+    else if ((p)->op == MACKO_OP_N) { body(MACKO_F32, MACKO_OP_N, MACKO_GROUP); } \
+    else if (!whole_) { body(MACKO_F32, MACKO_OP_T, 1); } \
+    else { body(MACKO_F32, MACKO_OP_T, MACKO_GROUP); } \
+  }
+
+#endif

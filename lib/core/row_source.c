@@ -1,0 +1,158 @@
+/* Rows in pieces: getting them, and encoding from them. */
+#include "core/row_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+macko_rows macko_rows_of(const macko_csr *whole)
+{
+  return (macko_rows){.nrows = whole->nrows, .ncols = whole->ncols, .value_type = whole->value_type, .whole = whole};
+}
+
+static void close_rows(macko_rows *r)
+{
+  free(r->owned);
+  r->owned = NULL;
+}
+
+int64_t macko_rows_step(const macko_rows *r)
+{
+  return r->whole ? r->nrows : r->source->piece_rows;
+}
+
+/* The sentence of a piece counts rows from its own first one. */
+static macko_status place_error(const macko_rows *r, int64_t first, int64_t count, macko_status s, macko_error *err)
+{
+  char text[sizeof err->text];
+  (void)r;
+  if (!err) return s;
+  snprintf(text, sizeof text, "%s", err->text);
+  return macko_fail(err, s, "in the piece of rows %lld to %lld: %.400s", (long long)first, (long long)(first + count - 1), text);
+}
+
+macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  macko_csr given = {0};
+  if (r->whole) {
+    *piece = *r->whole;
+    piece->nrows = count;
+    piece->row_ptr = (const char *)r->whole->row_ptr + first * macko_type_bytes(r->whole->row_ptr_type);
+    return MACKO_OK;
+  }
+  close_rows(r);
+  if (err) *err = (macko_error){.text = "the source gave no reason"};
+  macko_status s = r->source->rows(r->source->context, first, count, &given, err);
+  if (s) {
+    if (err) err->status = s;
+    return s;
+  }
+  if (given.nrows != count || given.ncols != r->ncols || given.value_type != r->value_type)
+    return macko_fail(err, MACKO_INVALID_MATRIX,
+                      "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s",
+                      (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
+                      macko_type_name(given.value_type), (long long)r->ncols, macko_type_name(r->value_type));
+  s = macko_sort_csr(&given, piece, &r->owned, err);
+  return s ? place_error(r, first, count, s, err) : MACKO_OK;
+}
+
+/* ---- formats that need the matrix as a whole ---- */
+
+typedef struct {
+  int64_t *row_ptr, *cols;
+  char *values;
+  int64_t room;
+} assembly;
+
+static macko_status make_room(assembly *a, int64_t nnz, int64_t size, macko_error *err)
+{
+  if (nnz <= a->room) return MACKO_OK;
+  int64_t room = nnz + nnz / 2;
+  int64_t *cols = realloc(a->cols, (size_t)room * sizeof *cols);
+  if (cols) a->cols = cols;
+  char *values = cols ? realloc(a->values, (size_t)(room * size)) : NULL;
+  if (values) a->values = values;
+  if (!values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to put %lld nonzeros together", (long long)nnz);
+  a->room = room;
+  return MACKO_OK;
+}
+
+static macko_status append(assembly *a, const macko_rows *r, int64_t first, const macko_csr *piece, macko_error *err)
+{
+  int64_t size = macko_type_bytes(r->value_type), begin = macko_csr_row(piece, 0), to = a->row_ptr[first];
+  int64_t count = macko_csr_row(piece, piece->nrows) - begin;
+  macko_status s = make_room(a, to + count, size, err);
+  if (s) return s;
+  for (int64_t i = 0; i < piece->nrows; i++) a->row_ptr[first + i + 1] = to + macko_csr_row(piece, i + 1) - begin;
+  for (int64_t p = 0; p < count; p++) a->cols[to + p] = macko_csr_col(piece, begin + p);
+  if (count) memcpy(a->values + to * size, (const char *)piece->values + begin * size, (size_t)(count * size));
+  return MACKO_OK;
+}
+
+static macko_status encode_assembled(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  assembly a = {.row_ptr = calloc((size_t)r->nrows + 1, sizeof *a.row_ptr)};
+  macko_status s = MACKO_OK;
+  macko_csr piece;
+  if (!a.row_ptr) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld row starts", (long long)r->nrows + 1);
+  for (int64_t first = 0, step = macko_rows_step(r); !s && first < r->nrows; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    if (!s) s = append(&a, r, first, &piece, err);
+  }
+  macko_csr whole = {.nrows = r->nrows, .ncols = r->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = r->value_type, .row_ptr = a.row_ptr, .cols = a.cols, .values = a.values};
+  if (!s) s = macko_encode(&whole, options, matrix, err);
+  free(a.row_ptr), free(a.cols), free(a.values);
+  return s;
+}
+
+/* ---- encoding ---- */
+
+static macko_status check_source(const macko_row_source *source, macko_error *err)
+{
+  if (!source->rows) return macko_fail(err, MACKO_INVALID_ARGUMENT, "a row source without a function");
+  if (source->nrows < 0 || source->ncols < 0)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %lld x %lld", (long long)source->nrows, (long long)source->ncols);
+  if (source->piece_rows < 1)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "pieces of %lld rows; at least 1", (long long)source->piece_rows);
+  if (source->value_type != MACKO_F64 && source->value_type != MACKO_F32 && source->value_type != MACKO_F16 &&
+      source->value_type != MACKO_BF16)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "value type %d is none of f64, f32, f16 and bf16", (int)source->value_type);
+  return MACKO_OK;
+}
+
+macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
+                                    macko_matrix **matrix, macko_error *err)
+{
+  macko_matrix *m = calloc(1, sizeof *m);
+  if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
+  m->options = *options, m->format = options->format, m->ops = ops;
+  m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols;
+  macko_status s = ops->encode_rows(r, m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
+  return s;
+}
+
+macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
+                               macko_error *err)
+{
+  static const macko_format_ops *const format_ops[] = {
+#define MACKO_FORMAT(symbol, name, text) &macko_##name##_ops,
+#include "formats.def"
+#undef MACKO_FORMAT
+  };
+  macko_options defaults;
+  macko_options_init(&defaults);
+  if (!source || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "source and matrix must not be NULL");
+  if (!options) options = &defaults;
+  macko_status s = macko_check_options(options, err);
+  if (!s) s = check_source(source, err);
+  if (s) return s;
+  macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
+  const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
+  s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix,
+                                                                                                         err);
+  close_rows(&r);
+  return s;
+}

@@ -1,0 +1,137 @@
+/* Work shared among threads, where macko was configured --with-openmp: items (rows, slices, entries) are cut into parts that
+ * follow each other, each of which one thread does. What is stored or multiplied has the same bits with any number of parts: a
+ * row's sum is made by one thread and in one order, and what depends on parts before is put together in their order. */
+#ifndef MACKO_THREADS_H
+#define MACKO_THREADS_H
+
+#include "core/format.h"
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+/* Entries below which starting threads takes longer than the work; test/lib/parts.h has threads for fewer. */
+#ifndef MACKO_THREADS_NNZ
+#define MACKO_THREADS_NNZ (1 << 16)
+#endif
+
+enum { MACKO_MOST_PARTS = 256 }; /* so that what is a number for each fits on the stack */
+
+/* Where n items are cut: starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to
+ * them. Without starts items are alike. */
+typedef struct macko_cut {
+  int64_t n;
+  macko_type type;
+  const void *starts;
+  int64_t stride, total;
+} macko_cut;
+
+/* Rows of a csr, `rows` of them an item. */
+static inline macko_cut macko_cut_rows(const macko_csr *a, int64_t rows)
+{
+  return (macko_cut){(a->nrows + rows - 1) / rows, a->row_ptr_type, a->row_ptr, rows, macko_csr_nnz(a)};
+}
+
+/* First item of part number `part` of `parts`; n for part number `parts`. */
+static inline int64_t macko_first_of_part(const macko_cut *cut, int part, int parts)
+{
+  int64_t low = 0, high = cut->n, wanted = (int64_t)((double)cut->total * part / parts);
+  if (part == 0 || part == parts) return part ? cut->n : 0;
+  if (!cut->starts) return (int64_t)((double)cut->n * part / parts);
+  while (low < high) {
+    int64_t middle = low + (high - low) / 2;
+    int64_t start = cut->type == MACKO_U32 ? (int64_t)((const uint32_t *)cut->starts)[middle * cut->stride]
+                                           : macko_index(cut->type, cut->starts, middle * cut->stride);
+    if (start < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/* Does items from .. to - 1, which may be none, as part number `part`. */
+typedef void (*macko_part)(void *context, int part, int64_t from, int64_t to);
+
+#ifdef MACKO_TEST_PARTS
+extern int macko_test_parts;
+void macko_test_do_parts(const macko_cut *cut, int parts, macko_part run, void *context);
+#endif
+
+/* How many parts work on so many entries has. */
+static inline int macko_parts(int64_t entries)
+{
+#ifdef MACKO_TEST_PARTS
+  int threads = macko_test_parts;
+#elif defined _OPENMP
+  int threads = omp_get_max_threads();
+#else
+  int threads = 1;
+#endif
+  return entries < MACKO_THREADS_NNZ ? 1 : threads < MACKO_MOST_PARTS ? threads : MACKO_MOST_PARTS;
+}
+
+/* The same where every part needs memory of its own: fewer parts. */
+static inline int macko_large_parts(int64_t entries)
+{
+  int64_t most = entries / MACKO_THREADS_NNZ / 16;
+  int parts = macko_parts(entries);
+  return most < 1 ? 1 : most < parts ? (int)most : parts;
+}
+
+static inline void macko_do_part(const macko_cut *cut, int part, int parts, macko_part run, void *context)
+{
+  run(context, part, macko_first_of_part(cut, part, parts), macko_first_of_part(cut, part + 1, parts));
+}
+
+/* All parts, in as many threads as OpenMP gives. */
+static inline void macko_do_parts(const macko_cut *cut, int parts, macko_part run, void *context)
+{
+  if (parts == 1) {
+    run(context, 0, 0, cut->n);
+    return;
+  }
+#ifdef MACKO_TEST_PARTS
+  macko_test_do_parts(cut, parts, run, context);
+#else
+#ifdef _OPENMP
+#pragma omp parallel for schedule(static, 1) num_threads(parts)
+#endif
+  for (int part = 0; part < parts; part++) macko_do_part(cut, part, parts, run, context);
+#endif
+}
+
+/* What a part tells the others, which may hear it late. */
+static inline int macko_is_set(const int *flag)
+{
+  return __atomic_load_n(flag, __ATOMIC_RELAXED);
+}
+
+static inline void macko_set(int *flag)
+{
+  __atomic_store_n(flag, 1, __ATOMIC_RELAXED);
+}
+
+/* ---- multiplying ---- */
+
+typedef void (*macko_pieces)(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to);
+
+typedef struct {
+  const macko_matrix *m;
+  const macko_product *p;
+  macko_pieces multiply;
+} macko_shared_product;
+
+static inline void macko_multiply_part(void *context, int part, int64_t from, int64_t to)
+{
+  const macko_shared_product *s = context;
+  (void)part;
+  s->multiply(s->m, s->p, from, to);
+}
+
+/* Runs multiply over the items of the cut; in one part for op T, whose threads would write to the same places of y. */
+static inline void macko_share_product(const macko_matrix *m, const macko_product *p, macko_pieces multiply, const macko_cut *cut)
+{
+  macko_shared_product s = {m, p, multiply};
+  macko_do_parts(cut, p->op == MACKO_OP_N ? macko_parts(m->nnz) : 1, macko_multiply_part, &s);
+}
+
+#endif

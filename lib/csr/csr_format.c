@@ -1,0 +1,257 @@
+/* Plain CSR: what no format improves, and the reference in every comparison. Values are stored as they are, or rounded where that
+ * is asked for. */
+#include "core/cost.h"
+#include "core/cpu.h"
+#include "core/facts.h"
+#include "core/product.h"
+#include "core/threads.h"
+#include "values/codecs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ROW_PTR, COLS, VALUES };
+
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  const macko_cost *cost = macko_cost_of(options);
+  int64_t nnz = f->nnz, indices = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz));
+  macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
+  macko_codec codecs[3];
+  int count;
+  if (wanted != MACKO_VALUES_RAW && wanted < MACKO_VALUES_F32)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s",
+                      macko_values_name(options->values));
+  if (wanted != MACKO_VALUES_RAW && options->target == MACKO_TARGET_GPU)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values for a GPU as they are, not as %s",
+                      macko_values_name(options->values));
+  macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
+  if (s) return s;
+  plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
+  int64_t size = macko_type_bytes(plan->stored_type);
+  plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
+  int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
+  double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
+  plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
+  snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
+           macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
+           macko_type_name(plan->stored_type));
+  return MACKO_OK;
+}
+
+static macko_codec codec_of(const macko_matrix *m)
+{
+  return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
+}
+
+typedef struct {
+  const macko_csr *a;
+  macko_matrix *m;
+} copying;
+
+/* Entries from .. past - 1; without a table a codec's writer is the same for all and needs nothing that could fail. */
+static void write_values(const macko_csr *a, macko_matrix *m, int64_t from, int64_t past)
+{
+  const macko_codec codec = codec_of(m);
+  char *values = m->sections[VALUES].data;
+  int64_t size = macko_type_bytes(m->value_type);
+  macko_value_writer w;
+  if (codec.stored_type == m->value_type) {
+    if (from < past) memcpy(values + from * size, (const char *)a->values + from * size, (size_t)((past - from) * size));
+    return;
+  }
+  macko_open_writer(a, &codec, values, NULL, &w, NULL);
+  macko_write_values(&w, from, past - from, from, 1);
+  macko_close_writer(&w);
+}
+
+static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t first, int64_t past, int base)
+{
+  int64_t size = macko_type_bytes(to->type);
+  if (to->type == from_type && base == 0 && first < past)
+    memcpy((char *)to->data + first * size, (const char *)from + first * size, (size_t)((past - first) * size));
+  else if (to->type == MACKO_I32)
+    for (int64_t i = first; i < past; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
+  else
+    for (int64_t i = first; i < past; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
+}
+
+static void copy_rows(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  (void)part;
+  copy_indices(&c->m->sections[ROW_PTR], c->a->row_ptr_type, c->a->row_ptr, from, past, c->a->index_base);
+}
+
+static void copy_values(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  (void)part;
+  write_values(c->a, c->m, from, past);
+}
+
+static void copy_entries(void *context, int part, int64_t from, int64_t past)
+{
+  const copying *c = context;
+  copy_indices(&c->m->sections[COLS], c->a->col_type, c->a->cols, from, past, c->a->index_base);
+  copy_values(context, part, from, past);
+}
+
+static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_status s = macko_add_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
+  if (!s) s = macko_add_section(m, "cols", macko_index_type(m->ncols), m->nnz, err);
+  if (!s) s = macko_add_section(m, "values", m->plan.stored_type, m->nnz, err);
+  if (s) return s;
+  const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
+  copying c = {a, m};
+  macko_do_parts(&rows, macko_parts(m->nrows), copy_rows, &c);
+  macko_do_parts(&entries, macko_parts(m->nnz), copy_entries, &c);
+  return MACKO_OK;
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_facts f = macko_host_facts(a);
+  macko_plan plan;
+  macko_status s = macko_plan_values(&f, m, &plan, err);
+  if (s) return s;
+  m->plan = plan;
+  const macko_cut entries = {.n = m->nnz};
+  copying c = {a, m};
+  macko_do_parts(&entries, macko_parts(m->nnz), copy_values, &c);
+  return MACKO_OK;
+}
+
+static inline int64_t index_at(const macko_section *s, int64_t i)
+{
+  return macko_index(s->type, s->data, i);
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  (void)err;
+  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = index_at(&m->sections[ROW_PTR], i);
+  for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = index_at(&m->sections[COLS], p);
+  macko_value_stream stream = {m->sections[VALUES].data, NULL};
+  if (values && m->plan.stored_type != m->value_type)
+    macko_read_values(&m->plan, m->value_type, &stream, 0, 1, m->nnz, values, 0);
+  else if (values && m->nnz) memcpy(values, stream.stream, (size_t)m->sections[VALUES].bytes);
+  return MACKO_OK;
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  macko_type stored = m->plan.stored_type;
+  if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) > macko_type_bytes(m->value_type)))
+    return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, no float that is as narrow",
+                      macko_type_name(m->value_type), (int)stored);
+  if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) ||
+      m->sections[COLS].type != macko_index_type(m->ncols) ||
+      m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(macko_index_type(m->nnz)) ||
+      m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != stored ||
+      m->sections[VALUES].bytes != m->nnz * macko_type_bytes(stored))
+    return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows,
+                      (long long)m->nnz);
+  if (index_at(&m->sections[ROW_PTR], 0) != 0 || index_at(&m->sections[ROW_PTR], m->nrows) != m->nnz)
+    return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)m->nnz);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t begin = index_at(&m->sections[ROW_PTR], i), end = index_at(&m->sections[ROW_PTR], i + 1);
+    if (end < begin || end > m->nnz)
+      return macko_fail(err, MACKO_CORRUPT, "row_ptr goes from %lld to %lld at row %lld", (long long)begin, (long long)end,
+                        (long long)i);
+    for (int64_t p = begin, before = -1; p < end; p++) {
+      int64_t col = index_at(&m->sections[COLS], p);
+      if (col <= before || col >= m->ncols)
+        return macko_fail(err, MACKO_CORRUPT,
+                          "column %lld at entry %lld of row %lld is outside 0..%lld or not after the one before",
+                          (long long)col, (long long)p, (long long)i, (long long)m->ncols - 1);
+      before = col;
+    }
+  }
+  return MACKO_OK;
+}
+
+/* One body for every combination of types; constants make each instance a plain loop. */
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, macko_type col_type,
+                                                              macko_type values, macko_type vector, macko_op op, int group,
+                                                              int64_t from, int64_t to)
+{
+  const macko_section *row_ptr = &m->sections[ROW_PTR];
+  const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
+  for (int64_t i = from; i < to; i++) {
+    int64_t end = index_at(row_ptr, i + 1);
+    double sum[MACKO_GROUP] = {0};
+    if (op == MACKO_OP_T)
+      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
+    for (int64_t p = index_at(row_ptr, i); p < end; p++) {
+      int64_t col = macko_index(col_type, cols, p);
+      double value = macko_float_at(values, v, p);
+      for (int j = 0; j < group; j++)
+        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
+        else macko_add_y(vector, q, j, col, value * sum[j]);
+    }
+    if (op == MACKO_OP_N)
+      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
+  }
+}
+
+/* What solvers do most. */
+typedef struct {
+  macko_type row_ptr_type;
+  int64_t nnz;
+  const void *row_ptr;
+  const int32_t *cols;
+  const void *values;
+} csr_view;
+
+enum { CACHED_BYTES = 16 << 20 };
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+#include "csr/csr_avx2.h"
+#endif
+
+/* 1 if there was a loop for it. A plain loop wastes less of short rows, which counts where nothing waits for memory. */
+static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+#if MACKO_HAS_X86_64
+  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+  /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
+  int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
+  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? 6 : 3) * m->nrows)
+    return 0;
+  if (cached) (single ? csr_singles : csr_doubles)(&a, p, from, to);
+  else (single ? csr_singles_ahead : csr_doubles_ahead)(&a, p, from, to);
+  return 1;
+#else
+  (void)m, (void)p, (void)from, (void)to;
+  return 0;
+#endif
+}
+
+static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+  int narrow = m->sections[COLS].type == MACKO_I32;
+  macko_type stored = m->plan.stored_type;
+  if (multiply_wide(m, p, from, to)) return;
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, stored, vector, op, group, from, to)
+  if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
+  else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
+  else MACKO_FOR_GROUPS(p, ANY_MATRIX)
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  const macko_cut cut = {m->nrows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nnz};
+  macko_share_product(m, p, multiply_rows, &cut);
+  return MACKO_OK;
+}
+
+const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL};

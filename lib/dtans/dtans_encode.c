@@ -1,0 +1,230 @@
+/* CSR-dtANS: the sections of a matrix. Streams are written slice after slice, so that besides the sections one slice is held. */
+#include "dtans/dtans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Sections made before any of them goes into the matrix, so that refresh changes nothing when it fails. */
+typedef struct {
+  int count;
+  macko_section sections[MACKO_MAX_SECTIONS];
+} section_list;
+
+static macko_section *add(section_list *list, const char *name, macko_type type, int64_t count, macko_status *s, macko_error *err)
+{
+  if (*s) return NULL;
+  *s = macko_new_section(name, type, count, &list->sections[list->count], err);
+  return *s ? NULL : &list->sections[list->count++];
+}
+
+static void drop_list(section_list *list)
+{
+  while (list->count) free(list->sections[--list->count].data);
+}
+
+static void put_list(macko_matrix *m, const section_list *list)
+{
+  for (int i = 0; i < list->count; i++) macko_put_section(m, &list->sections[i]);
+}
+
+static void put_index(macko_section *s, int64_t i, int64_t value)
+{
+  if (s->type == MACKO_I64) ((int64_t *)s->data)[i] = value;
+  else ((int32_t *)s->data)[i] = (int32_t)value;
+}
+
+/* Starts of slices as 32-bit numbers where they fit. */
+static macko_status add_starts(section_list *list, const char *name, const int64_t *starts, int64_t slices, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_section *to = add(list, name, starts[slices] > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
+  for (int64_t i = 0; to && i <= slices; i++) put_index(to, i, starts[i]);
+  return s;
+}
+
+/* ---- streams ---- */
+
+typedef struct {
+  uint32_t *words;
+  int64_t count, room;
+  int64_t *starts;
+} word_list;
+
+static macko_status grow(word_list *w, int64_t more, macko_error *err)
+{
+  if (w->count + more <= w->room) return MACKO_OK;
+  int64_t room = w->count + more + (w->count + more) / 4;
+  uint32_t *words = realloc(w->words, (size_t)room * 4);
+  if (!words) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a stream of %lld words", (long long)room);
+  w->words = words, w->room = room;
+  return MACKO_OK;
+}
+
+static macko_status write_slices(const macko_dtans_input *in, const int64_t *params, macko_dtans_coder *c, word_list *w,
+                                 macko_error *err)
+{
+  macko_dtans_slice slice = {0};
+  macko_status s = MACKO_OK;
+  int64_t rows = params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows);
+  for (int64_t i = 0; i < slices && !s; i++) {
+    macko_dtans_size size = {0};
+    s = macko_dtans_gather(in, rows, i, &slice, err);
+    if (!s) s = macko_dtans_measure(c, &slice, &size, err);
+    if (!s) s = grow(w, macko_dtans_size_words(&size), err);
+    if (s) break;
+    if (macko_dtans_size_words(&size)) macko_dtans_write(c, &slice, w->words + w->count, macko_dtans_size_words(&size));
+    w->count += macko_dtans_size_words(&size);
+    w->starts[i + 1] = w->count;
+  }
+  free(slice.symbols);
+  return s;
+}
+
+/* The table's slots, and the parts of its symbols. */
+static macko_status add_table(section_list *list, const macko_dtans_table *t, macko_dtans_part part, macko_type type,
+                              macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_section *gaps = part & MACKO_DTANS_GAPS ? add(list, "gap_symbols", MACKO_U32, t->symbols, &s, err) : NULL;
+  macko_section *values = part & MACKO_DTANS_VALUES ? add(list, "value_symbols", type, t->symbols, &s, err) : NULL;
+  macko_section *slots =
+      add(list, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots", MACKO_U16, t->symbols + 1, &s, err);
+  if (s) return s;
+  for (int i = 0; i < t->symbols && gaps; i++) ((uint32_t *)gaps->data)[i] = t->symbol[i].gap;
+  for (int i = 0; i < t->symbols && values; i++) macko_put_bits(type, values->data, i, t->symbol[i].value);
+  memcpy(slots->data, t->first, (size_t)slots->bytes);
+  return MACKO_OK;
+}
+
+/* Stream 0 or 1 with all that belongs to it; sets the escapes of params. */
+static macko_status add_stream(macko_dtans_input *in, int64_t *params, int stream, section_list *list, macko_error *err)
+{
+  static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
+  int64_t slices = macko_dtans_slices(in->rows->nrows, params[MACKO_DTANS_ROWS]);
+  macko_dtans_coder c;
+  word_list w = {.starts = calloc((size_t)slices + 1, sizeof *w.starts)};
+  macko_status s = macko_dtans_open_coder(in, params, stream, &c, err);
+  if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
+  if (!s) s = write_slices(in, params, &c, &w, err);
+  for (int k = 0; k < c.coding.domains && !s; k++) {
+    params[c.part[k] & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE] = c.table[k]->escape >= 0;
+    s = add_table(list, c.table[k], c.part[k], in->rows->value_type, err);
+  }
+  if (!s) s = add_starts(list, names[stream][1], w.starts, slices, err);
+  if (!s && !w.words) s = grow(&w, 1, err); /* no words, but an array of them */
+  if (!s && list->count < MACKO_MAX_SECTIONS) {
+    uint32_t *words = realloc(w.words, (size_t)(w.count ? w.count : 1) * 4); /* smaller; the larger one does as well */
+    list->sections[list->count++] = (macko_section){names[stream][0], MACKO_U32, w.count * 4, words ? words : w.words};
+    w.words = NULL;
+  }
+  free(w.words), free(w.starts);
+  macko_dtans_close_coder(&c);
+  return s;
+}
+
+/* ---- values beside coded gaps: nonzero i of all lanes of a slice, then nonzero i + 1 ---- */
+
+/* Puts the values of a slice into that order. */
+static void order_values(const macko_dtans_slice *s, macko_type type, void *values)
+{
+  int64_t at = 0;
+  for (int64_t i = 0; i < s->longest; i++)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++)
+      if (i < s->count[l]) macko_put_bits(type, values, at++, s->symbols[s->start[l] + i].value);
+}
+
+static macko_status write_values(const macko_dtans_input *in, int64_t rows, macko_section *starts, macko_value_writer *w,
+                                 macko_error *err)
+{
+  macko_dtans_slice slice = {0};
+  macko_status s = MACKO_OK;
+  void *values = NULL;
+  int64_t slices = macko_dtans_slices(in->rows->nrows, rows), slot = 0, room = 0;
+  for (int64_t i = 0; i < slices && !s; i++) {
+    s = macko_dtans_gather(in, rows, i, &slice, err);
+    if (!s && slice.nonzeros > room) {
+      free(values);
+      room = slice.room;
+      values = malloc((size_t)(room * macko_type_bytes(w->value_type)));
+      if (!values) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the values of %lld nonzeros", (long long)room);
+    }
+    if (s) break;
+    order_values(&slice, w->value_type, values);
+    w->values = values;
+    macko_write_values(w, 0, slice.nonzeros, slot, 1);
+    slot += slice.nonzeros;
+    put_index(starts, i + 1, slot);
+  }
+  free(values), free(slice.symbols);
+  return s;
+}
+
+static macko_status add_values_beside(const macko_dtans_input *in, const macko_plan *plan, section_list *list, macko_error *err)
+{
+  int64_t rows = plan->params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows), nnz = in->nnz;
+  macko_type type = in->rows->value_type;
+  macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
+  macko_value_writer w = {0};
+  macko_status s = MACKO_OK;
+  macko_section *values = add(list, "values", plan->stored_type, nnz, &s, err);
+  macko_section *dict = plan->table ? add(list, "dict", type, plan->table, &s, err) : NULL;
+  macko_section *starts = add(list, "value_slices", nnz > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
+  if (!s) s = macko_open_writer(&(macko_csr){.value_type = type}, &codec, values->data, dict ? dict->data : NULL, &w, err);
+  if (!s) s = write_values(in, rows, starts, &w, err);
+  macko_close_writer(&w);
+  return s;
+}
+
+/* ---- sections of a matrix ---- */
+
+static macko_status add_one_value(const macko_dtans_input *in, section_list *list, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  macko_section *value = add(list, "value_symbols", in->rows->value_type, 1, &s, err);
+  int64_t row = 0;
+  while (!s && row + 1 < in->rows->nrows && !macko_dtans_length(&in->lengths, row)) row++;
+  if (!s) s = macko_dtans_next_piece(in, row, row + 1, &piece, err);
+  if (!s && macko_csr_row(&piece, 1) == macko_csr_row(&piece, 0))
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has no entries; it had some when it was asked for before",
+                   (long long)row);
+  if (s) return s;
+  macko_put_bits(piece.value_type, value->data, 0, macko_bits_at(piece.value_type, piece.values, macko_csr_row(&piece, 0)));
+  return s;
+}
+
+static macko_status add_values(macko_dtans_input *in, macko_plan *plan, section_list *list, macko_error *err)
+{
+  if (plan->values != MACKO_VALUES_CODED) return add_values_beside(in, plan, list, err);
+  if (plan->params[MACKO_DTANS_ONE_VALUE]) return add_one_value(in, list, err);
+  return add_stream(in, plan->params, 1, list, err);
+}
+
+macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_error *err)
+{
+  section_list list = {0};
+  macko_status s = add_stream(in, m->plan.params, 0, &list, err);
+  if (!s && m->plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = add_values(in, &m->plan, &list, err);
+  if (s) {
+    drop_list(&list);
+    return s;
+  }
+  macko_put_section(m, &in->lengths);
+  in->lengths.data = NULL;
+  put_list(m, &list);
+  return MACKO_OK;
+}
+
+macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err)
+{
+  static const char *const old[] = {"values", "dict", "value_slices", "value_stream", "value_symbols", "value_slots"};
+  section_list list = {0};
+  macko_status s = add_values(in, &m->plan, &list, err);
+  if (s) {
+    drop_list(&list);
+    return s;
+  }
+  for (int i = 0; i < 6; i++) macko_drop_section(m, old[i]);
+  put_list(m, &list);
+  return MACKO_OK;
+}

@@ -1,0 +1,80 @@
+/* CSR-dtANS (arXiv 2603.01915): gaps and values entropy coded, decoded inside the multiply. Here is the table of functions;
+ * dtans_input.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c, dtans_time.c and dtans_encode.c write the format,
+ * dtans_decode.c and dtans_validate.c read it. */
+#include "dtans/dtans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  macko_rows rows = macko_rows_of(f->csr);
+  macko_dtans_input in;
+  if (f->plan_dtans) return f->plan_dtans(f->context, options, plan, err);
+  macko_status s = macko_dtans_open_input(&rows, &in, err);
+  if (!s) s = macko_dtans_plan(&in, options, plan, err);
+  macko_dtans_close_input(&in);
+  return s;
+}
+
+static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_rows rows = macko_rows_of(a);
+  macko_dtans_input in;
+  macko_status s = macko_dtans_open_input(&rows, &in, err);
+  in.relative = (int)m->plan.params[MACKO_DTANS_RELATIVE];
+  if (!s) s = macko_dtans_encode(&in, m, err);
+  macko_dtans_close_input(&in);
+  return s;
+}
+
+static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
+{
+  macko_dtans_input in;
+  macko_status s = macko_dtans_open_input(rows, &in, err);
+  m->nnz = in.nnz;
+  if (!s) s = macko_dtans_plan(&in, &m->options, &m->plan, err);
+  if (!s) s = macko_dtans_encode(&in, m, err);
+  macko_dtans_close_input(&in);
+  return s;
+}
+
+/* Gaps of SPLIT stay; where gaps and values share a stream all is coded again. */
+static macko_status refresh_input(macko_dtans_input *in, macko_matrix *m, macko_error *err)
+{
+  macko_matrix next = *m;
+  macko_status s;
+  if (m->plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) {
+    s = macko_dtans_plan_values(in, &m->options, &next.plan, err);
+    if (!s) s = macko_dtans_encode_values(in, &next, err);
+    if (!s) *m = next;
+    return s;
+  }
+  next.nsections = 0;
+  next.plan = (macko_plan){0};
+  s = macko_dtans_plan(in, &m->options, &next.plan, err);
+  if (!s) s = macko_dtans_encode(in, &next, err);
+  if (s) return s;
+  for (int i = 0; i < m->nsections; i++) free(m->sections[i].data);
+  *m = next;
+  return MACKO_OK;
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_rows rows = macko_rows_of(a);
+  macko_dtans_input in;
+  macko_status s = macko_dtans_open_input(&rows, &in, err);
+  if (!s) s = refresh_input(&in, m, err);
+  macko_dtans_close_input(&in);
+  return s;
+}
+
+const macko_format_ops macko_dtans_ops = {plan,
+                                          encode,
+                                          refresh,
+                                          macko_dtans_decode,
+                                          macko_dtans_validate,
+                                          macko_dtans_multiply,
+                                          encode_rows,
+                                          macko_dtans_may_win};

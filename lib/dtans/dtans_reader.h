@@ -1,0 +1,255 @@
+/* CSR-dtANS: the lockstep walk over one slice, shared by multiply, decode and validate. All of it is inlined with the caller's
+ * functions, and for multiply the coding, as constants. Damaged data can make it deliver nonsense, but never read outside a
+ * section or run on for ever. */
+#ifndef MACKO_DTANS_READER_H
+#define MACKO_DTANS_READER_H
+
+#include "dtans/dtans.h"
+
+#define MACKO_DTANS_LOOP static inline __attribute__((always_inline))
+
+/* One domain's table: the symbol of each slot, and the sections by symbol. */
+typedef struct {
+  int symbols, escape;
+  const uint32_t *gaps; /* NULL where the domain has no gaps */
+  const void *values;   /* the same for values */
+  const uint16_t *first;
+  uint16_t symbol[MACKO_DTANS_SLOTS]; /* slots of nobody hold symbol number `symbols` */
+} macko_dtans_lookup;
+
+typedef struct {
+  macko_dtans_coding coding;
+  macko_dtans_lookup lookup[MACKO_DTANS_DOMAINS];
+  const uint32_t *words;
+  const macko_section *slices;
+} macko_dtans_stream;
+
+/* Everything a walk reads. */
+typedef struct {
+  const macko_matrix *m;
+  int64_t rows; /* a lane */
+  int relative, values_coded;
+  macko_dtans_stream stream[2];
+  const macko_section *lengths, *value_slices;
+  uint64_t value; /* of all entries, where they have one */
+} macko_dtans_reader;
+
+/* Sets up *r for a matrix whose sections have the right sizes. */
+void macko_dtans_open_reader(const macko_matrix *m, macko_dtans_reader *r);
+
+/* ---- a stream ---- */
+
+/* Where a slice's stream stands. */
+typedef struct {
+  const uint32_t *next, *end;
+  int overrun;   /* 1: words were asked for beyond the end */
+  int bad_slots; /* 1: a slot of no symbol was met */
+  macko_dtans_lane lane[MACKO_DTANS_LANES];
+  uint16_t number[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES], slot[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
+} macko_dtans_cursor;
+
+/* What a segment holds: by nonzero of the segment, then lane. */
+typedef struct {
+  uint32_t gap[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
+  uint64_t value[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
+} macko_dtans_batch;
+
+MACKO_DTANS_LOOP uint32_t macko_dtans_load(macko_dtans_cursor *c)
+{
+  if (c->next < c->end) return *c->next++;
+  c->overrun = 1;
+  return 0;
+}
+
+MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t slice,
+                                        const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
+{
+  c->next = s->words + macko_index(s->slices->type, s->slices->data, slice);
+  c->end = s->words + macko_index(s->slices->type, s->slices->data, slice + 1);
+  c->overrun = c->bad_slots = 0;
+  for (int l = 0; l < MACKO_DTANS_LANES; l++) c->lane[l] = (macko_dtans_lane){.d = 0, .r = 1};
+  for (int q = 0; q < MACKO_DTANS_WORDS; q++)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++)
+      if (q < macko_dtans_words(coding, count[l], 0)) c->lane[l].words[q] = macko_dtans_load(c);
+}
+
+/* Slot k of all lanes: its symbols, then the raw words of escapes. */
+MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
+                                          int64_t j, int k, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
+                                          macko_dtans_batch *out)
+{
+  int domain = k % coding->domains, i = k / coding->domains, escapes = 0;
+  int64_t place = j * (MACKO_DTANS_SEGMENT / coding->domains) + i;
+  const macko_dtans_lookup *t = &s->lookup[domain];
+  uint8_t escaped[MACKO_DTANS_LANES];
+  for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+    if (place - i >= count[l]) continue;
+    unsigned slot = macko_dtans_slot(c->lane[l].words, k), number = t->symbol[slot];
+    if ((int)number >= t->symbols) {
+      c->bad_slots |= place < count[l];
+      number = 0, slot = t->first[0];
+    }
+    c->slot[k][l] = (uint16_t)slot;
+    c->number[k][l] = (uint16_t)number;
+    if (place >= count[l]) continue;
+    if (coding->gap_words[domain]) out->gap[i][l] = t->gaps[number];
+    if (coding->value_words[domain]) out->value[i][l] = macko_bits_at(type, t->values, number);
+    if ((int)number == t->escape) escaped[escapes++] = (uint8_t)l;
+  }
+  if (coding->gap_words[domain])
+    for (int e = 0; e < escapes; e++) out->gap[i][escaped[e]] = macko_dtans_load(c);
+  if (coding->value_words[domain])
+    for (int e = 0; e < escapes; e++) out->value[i][escaped[e]] = macko_dtans_load(c);
+  if (coding->value_words[domain] == 2)
+    for (int e = 0; e < escapes; e++) out->value[i][escaped[e]] |= (uint64_t)macko_dtans_load(c) << 32;
+}
+
+/* The words of segment j + 1, from returned digits or from the stream. */
+MACKO_DTANS_LOOP void macko_dtans_advance(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t j,
+                                          const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
+{
+  for (int g = 0; g < MACKO_DTANS_WORDS; g++)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+      uint64_t D = 0, B = 1;
+      if (g >= macko_dtans_words(coding, count[l], j + 1)) continue;
+      if (g < coding->groups) {
+        for (int k = g ? macko_dtans_group_end(coding->groups, g - 1) : 0; k < macko_dtans_group_end(coding->groups, g); k++) {
+          const uint16_t *first = s->lookup[k % coding->domains].first + c->number[k][l];
+          unsigned base = (unsigned)(first[1] - first[0]);
+          D = D * base + (c->slot[k][l] - first[0]), B *= base;
+        }
+        if (macko_dtans_return(&c->lane[l], D, B, &c->lane[l].words[g])) continue;
+      }
+      c->lane[l].words[g] = macko_dtans_load(c);
+    }
+}
+
+/* Segment j: its symbols go to *out, and the words of the next one are made ready. */
+MACKO_DTANS_LOOP void macko_dtans_segment(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
+                                          int64_t j, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
+                                          macko_dtans_batch *out)
+{
+  for (int k = 0; k < MACKO_DTANS_SEGMENT; k++) macko_dtans_look_up(s, coding, type, j, k, count, c, out);
+  macko_dtans_advance(s, coding, j, count, c);
+}
+
+/* ---- a slice ---- */
+
+/* What the walk does with entries and rows; context is the caller's. */
+typedef struct {
+  /* Entry number i of a row, of lane l. bits: of the value, or its slot in section values where values are not coded. */
+  void (*entry)(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits);
+  void (*end_row)(void *context, int l, int64_t row);
+} macko_dtans_sink;
+
+typedef struct {
+  int64_t row[MACKO_DTANS_LANES], done[MACKO_DTANS_LANES], length[MACKO_DTANS_LANES], col[MACKO_DTANS_LANES];
+  int64_t count[MACKO_DTANS_LANES], longest, past; /* nonzeros of the lanes; the row after the slice */
+  int64_t next_value;                              /* slot in section values */
+  macko_dtans_cursor cursor[2];
+  macko_dtans_batch batch;
+} macko_dtans_walk;
+
+/* From row[l] on to the lane's next row that has entries. */
+MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dtans_walk *w, int l, macko_dtans_sink sink,
+                                           void *context)
+{
+  w->done[l] = 0, w->length[l] = 0;
+  for (; w->row[l] < w->past; w->row[l] += MACKO_DTANS_LANES) {
+    w->length[l] = macko_dtans_length(r->lengths, w->row[l]);
+    w->col[l] = r->relative ? w->row[l] : 0;
+    if (w->length[l]) return;
+    sink.end_row(context, l, w->row[l]);
+  }
+}
+
+MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w,
+                                              macko_dtans_sink sink, void *context)
+{
+  int64_t first = slice * r->rows * MACKO_DTANS_LANES;
+  w->past = first + r->rows * MACKO_DTANS_LANES < r->m->nrows ? first + r->rows * MACKO_DTANS_LANES : r->m->nrows;
+  w->longest = 0;
+  for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+    w->count[l] = 0;
+    for (int64_t row = first + l; row < w->past; row += MACKO_DTANS_LANES) w->count[l] += macko_dtans_length(r->lengths, row);
+    if (w->count[l] > w->longest) w->longest = w->count[l];
+    w->row[l] = first + l;
+    macko_dtans_next_row(r, w, l, sink, context);
+  }
+  if (r->value_slices) w->next_value = macko_index(r->value_slices->type, r->value_slices->data, slice);
+}
+
+/* Values that have no stream: the one value, or slots of section values. */
+MACKO_DTANS_LOOP void macko_dtans_place_values(const macko_dtans_reader *r, int64_t begin, int per, macko_dtans_walk *w)
+{
+  for (int i = 0; i < per; i++)
+    for (int l = 0; l < MACKO_DTANS_LANES; l++)
+      if (begin + i < w->count[l]) w->batch.value[i][l] = r->values_coded ? r->value : (uint64_t)w->next_value++;
+}
+
+/* Hands the batch, nonzeros begin, begin + 1, ... of each lane, to the sink. */
+MACKO_DTANS_LOOP void macko_dtans_hand_over(const macko_dtans_reader *r, int64_t begin, int per, macko_dtans_walk *w,
+                                            macko_dtans_sink sink, void *context)
+{
+  for (int l = 0; l < MACKO_DTANS_LANES; l++)
+    for (int i = 0; i < per && begin + i < w->count[l]; i++) {
+      uint32_t gap = w->batch.gap[i][l];
+      w->col[l] += w->done[l] == 0 && r->relative ? macko_dtans_unzigzag(gap) : (int64_t)gap;
+      sink.entry(context, l, w->row[l], w->done[l], w->col[l], w->batch.value[i][l]);
+      if (++w->done[l] < w->length[l]) continue;
+      sink.end_row(context, l, w->row[l]);
+      w->row[l] += MACKO_DTANS_LANES;
+      macko_dtans_next_row(r, w, l, sink, context);
+    }
+}
+
+/* Walks one slice; 0 if its streams ended too early or held slots of no symbol, and the walk stopped there. streams is 1 or 2. */
+MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type type, int domains, int groups, int streams,
+                                         int pairs, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink, void *context)
+{
+  int words = type == MACKO_F64 ? 2 : 1, per = MACKO_DTANS_SEGMENT / domains;
+  const macko_dtans_coding first = {.domains = domains, .groups = groups, .short_tail = domains == 1, .gap_words = {1, 0},
+                                    .value_words = {pairs ? words : 0, words}};
+  const macko_dtans_coding second = {.domains = 1, .groups = groups, .short_tail = 1, .value_words = {words}};
+  macko_dtans_start_slice(r, slice, w, sink, context);
+  macko_dtans_start(&r->stream[0], &first, slice, w->count, &w->cursor[0]);
+  if (streams == 2) macko_dtans_start(&r->stream[1], &second, slice, w->count, &w->cursor[1]);
+  for (int64_t j = 0; j * per < w->longest; j++) {
+    macko_dtans_segment(&r->stream[0], &first, type, j, w->count, &w->cursor[0], &w->batch);
+    if (streams == 2) macko_dtans_segment(&r->stream[1], &second, type, j, w->count, &w->cursor[1], &w->batch);
+    else if (domains == 1 && !pairs) macko_dtans_place_values(r, j * per, per, w);
+    if (w->cursor[0].overrun || w->cursor[0].bad_slots) return 0;
+    if (streams == 2 && (w->cursor[1].overrun || w->cursor[1].bad_slots)) return 0;
+    macko_dtans_hand_over(r, j * per, per, w, sink, context);
+  }
+  return 1;
+}
+
+/* The same with the coding taken from the matrix; compiled once, for walks that need not be as fast as a multiply. */
+MACKO_DTANS_LOOP int macko_dtans_walk_any(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink,
+                                          void *context)
+{
+  const int64_t *q = r->m->plan.params;
+  return macko_dtans_walk_as(r, r->m->value_type, q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 2 : 1,
+                             q[MACKO_DTANS_MULTIPLICITY] == 256 ? 2 : 3, macko_dtans_has_value_stream(&r->m->plan) ? 2 : 1,
+                             q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT, slice, w, sink, context);
+}
+
+/* The same with the coding as constants, chosen once a slice. */
+MACKO_DTANS_LOOP int macko_dtans_walk_slice(const macko_dtans_reader *r, macko_type type, int64_t slice, macko_dtans_walk *w,
+                                            macko_dtans_sink sink, void *context)
+{
+  const int64_t *q = r->m->plan.params;
+  int few = q[MACKO_DTANS_MULTIPLICITY] == 256;
+  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER) return macko_dtans_walk_as(r, type, 2, 2, 1, 0, slice, w, sink, context);
+  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT)
+    return few ? macko_dtans_walk_as(r, type, 1, 2, 1, 1, slice, w, sink, context)
+               : macko_dtans_walk_as(r, type, 1, 3, 1, 1, slice, w, sink, context);
+  if (macko_dtans_has_value_stream(&r->m->plan))
+    return few ? macko_dtans_walk_as(r, type, 1, 2, 2, 0, slice, w, sink, context)
+               : macko_dtans_walk_as(r, type, 1, 3, 2, 0, slice, w, sink, context);
+  return few ? macko_dtans_walk_as(r, type, 1, 2, 1, 0, slice, w, sink, context)
+             : macko_dtans_walk_as(r, type, 1, 3, 1, 0, slice, w, sink, context);
+}
+
+#endif

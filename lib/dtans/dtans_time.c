@@ -1,0 +1,86 @@
+/* CSR-dtANS: what a multiply is predicted to take. */
+#include "core/cost.h"
+#include "dtans/dtans.h"
+
+#include <math.h>
+
+enum {
+  /* Decoding a nonzero, in bytes that an H200 reads in that time. */
+  EQUAL_STREAM = 3, ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
+  ESCAPES = 3 /* more where one of the warp's 32 symbols is the escape, for which all of them wait */
+};
+
+static int all_equal(const macko_plan *plan)
+{
+  return plan->params[MACKO_DTANS_LEAST] == MACKO_DTANS_EQUAL_SLOTS && !macko_dtans_has_value_stream(plan);
+}
+
+/* How likely it is that one of a warp's symbols is the escape. */
+static double warp_escapes(int64_t nnz, int64_t escapes)
+{
+  return nnz ? 1 - pow(1 - (double)escapes / (double)nnz, MACKO_DTANS_LANES) : 0;
+}
+
+double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes)
+{
+  double decoding = all_equal(plan) ? EQUAL_STREAM : macko_dtans_has_value_stream(plan) ? TWO_STREAMS : ONE_STREAM;
+  if (!plan->params[MACKO_DTANS_LEAST]) decoding += ANY_DIGITS;
+  if (nnz) decoding += ESCAPES * warp_escapes(nnz, escapes);
+  return (double)plan->bytes + (double)nnz * decoding;
+}
+
+/* Steps of 32 lanes, each as long as its warp's longest, in lanes. */
+static double lane_steps(const macko_dtans_input *in, int64_t rows)
+{
+  int64_t steps = 0, block = rows * MACKO_DTANS_LANES, nrows = in->rows->nrows;
+  for (int64_t first = 0; first < nrows; first += block) {
+    int64_t longest = 0;
+    for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+      int64_t count = 0;
+      for (int64_t row = first + l; row < first + block && row < nrows; row += MACKO_DTANS_LANES)
+        count += macko_dtans_length(&in->lengths, row);
+      longest = count > longest ? count : longest;
+    }
+    steps += longest;
+  }
+  return MACKO_DTANS_LANES * (double)steps;
+}
+
+/* What does not depend on symbols: rows, and the longest, of which no other warp takes a part. */
+static double row_time(const macko_cost *cost, const macko_dtans_input *in, int64_t rows, int equal)
+{
+  double row = equal ? cost->dtans_equal_row : cost->dtans_row;
+  return (double)in->rows->nrows * row + (double)(in->longest_row * rows) * cost->step;
+}
+
+double macko_dtans_time(const macko_dtans_input *in, const macko_options *options, const macko_plan *plan, int64_t escapes)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  int64_t rows = plan->params[MACKO_DTANS_ROWS];
+  int beside = plan->params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT && plan->values != MACKO_VALUES_CODED;
+  double slot = all_equal(plan) ? cost->dtans_equal : macko_dtans_has_value_stream(plan) ? cost->dtans_two : cost->dtans_one;
+  if (beside) slot += macko_codec_cost(cost, plan->stored_type, plan->table);
+  slot += cost->dtans_escape * warp_escapes(in->nnz, escapes);
+  return (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot + row_time(cost, in, rows, all_equal(plan));
+}
+
+/* Where no table is looked up by slot gaps repeat so much that format macko takes less. */
+double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *options)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  return lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
+}
+
+/* By time only for a GPU, for as many entries as are counted there. Values that format macko would stream as they are have no
+ * dictionary, so that hardly any of them repeat. */
+int macko_dtans_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  const macko_plan *slices = &plans[MACKO_FORMAT_MACKO];
+  if (options->layout != MACKO_LAYOUT_AUTO || options->delta_bits || options->values == MACKO_VALUES_JOINT) return 0;
+  if (!best || options->prefer == MACKO_PREFER_MEMORY) return 1;
+  if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > MACKO_DTANS_DEVICE_ENTRIES) return 0;
+  int64_t value = slices->layout && slices->values == MACKO_VALUES_RAW ? macko_type_bytes(slices->stored_type) : 0;
+  double entry = cost->dtans_least + (double)value * cost->byte;
+  return (double)f->nnz * entry + (double)f->csr->nrows * cost->dtans_row < best->time;
+}

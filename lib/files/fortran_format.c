@@ -1,0 +1,113 @@
+/* Fortran formats of one line: I, F, E, D and G fields, blanks (X), scale factors (P) and repeated groups. */
+#include "files/fortran_format.h"
+
+#include <stddef.h>
+#include <string.h>
+
+typedef struct {
+  macko_fortran_format *format;
+  int column, scale;
+} place;
+
+enum { LONGEST_LINE = 4096, DEEPEST = 4 };
+
+static int upper(char c)
+{
+  return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
+}
+
+static int is_digit(char c)
+{
+  return c >= '0' && c <= '9';
+}
+
+static const char *skip(const char *p)
+{
+  while (*p == ' ' || *p == ',') p++;
+  return p;
+}
+
+static const char *parse_count(const char *p, int *count)
+{
+  *count = 0;
+  for (; is_digit(*p); p++)
+    if (*count <= LONGEST_LINE) *count = *count * 10 + (*p - '0');
+  return p;
+}
+
+/* w, w.d or w.dEe behind the letter of a field that is repeated. */
+static const char *parse_fields(const char *p, int letter, int repeat, place *at)
+{
+  macko_field f = {.scale = at->scale};
+  int ignored;
+  p = parse_count(p, &f.width);
+  if (*p == '.') p = parse_count(p + 1, &f.decimals);
+  if (letter != 'I' && upper(*p) == 'E') p = parse_count(p + 1, &ignored);
+  if (letter == 'I') f.decimals = 0, f.scale = 0; /* after the point is only the least number of digits */
+  if (!f.width || f.decimals > LONGEST_LINE) return NULL;
+  at->format->integer &= letter == 'I';
+  for (int i = 0; i < repeat; i++) {
+    f.begin = at->column;
+    if (f.width > LONGEST_LINE - at->column || at->format->count == MACKO_FIELDS) return NULL;
+    at->column += f.width;
+    at->format->fields[at->format->count++] = f;
+  }
+  return p;
+}
+
+static const char *parse_group(const char *p, int depth, place *at);
+
+/* A group that is repeated; one that takes no columns would never end. */
+static const char *repeat_group(const char *p, int repeat, int depth, place *at)
+{
+  const char *end = NULL;
+  for (int i = 0; i < repeat; i++) {
+    int column = at->column;
+    end = parse_group(p, depth, at);
+    if (!end || at->column == column) return NULL;
+  }
+  return end;
+}
+
+static const char *parse_item(const char *p, int depth, place *at)
+{
+  int negative = *p == '-', number;
+  if (*p == '-' || *p == '+') p++;
+  int given = is_digit(*p);
+  p = parse_count(p, &number);
+  int repeat = given ? number : 1, letter = upper(*p);
+  if (letter == 'P' && given) {
+    at->scale = negative ? -number : number;
+    return p + 1;
+  }
+  if (!letter || negative || !repeat) return NULL;
+  if (letter == '(') return repeat_group(p + 1, repeat, depth + 1, at);
+  if (letter == 'X') {
+    at->column += repeat;
+    return at->column <= LONGEST_LINE ? p + 1 : NULL;
+  }
+  if (!strchr("IFEDG", letter)) return NULL;
+  p++;
+  if (letter == 'E' && (upper(*p) == 'S' || upper(*p) == 'N')) p++;
+  return parse_fields(p, letter, repeat, at);
+}
+
+/* Items up to the closing parenthesis. */
+static const char *parse_group(const char *p, int depth, place *at)
+{
+  if (depth > DEEPEST) return NULL;
+  for (p = skip(p); *p != ')'; p = skip(p)) {
+    p = parse_item(p, depth, at);
+    if (!p) return NULL;
+  }
+  return p + 1;
+}
+
+const char *macko_parse_format(const char *text, macko_fortran_format *format)
+{
+  place at = {.format = format};
+  format->count = 0, format->integer = 1;
+  text = skip(text);
+  const char *end = *text == '(' ? parse_group(text + 1, 0, &at) : NULL;
+  return end && format->count ? end : NULL;
+}

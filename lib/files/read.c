@@ -1,0 +1,65 @@
+/* macko_read: which reader, by what the file holds. */
+#include "files/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+/* "%%MatrixMarket" in any case; some writers leave out one "%". */
+static int is_matrix_market(const char *line)
+{
+  static const char banner[] = "%matrixmarket";
+  line += line[0] == '%' && line[1] == '%';
+  size_t n = 0;
+  while (banner[n] && (line[n] == banner[n] || (line[n] | 32) == banner[n])) n++;
+  return !banner[n];
+}
+
+static int has_harwell_boeing_suffix(const char *name)
+{
+  static const char *const suffixes[] = {".hb", ".rb", ".rua", ".rsa", ".rza", ".rra", ".pua", ".psa", ".pra", ".iua", ".isa"};
+  size_t length = strlen(name);
+  if (length > 3 && !strcasecmp(name + length - 3, ".gz")) length -= 3;
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    size_t n = strlen(suffixes[i]);
+    if (length > n && !strncasecmp(name + length - n, suffixes[i], n)) return 1;
+  }
+  return 0;
+}
+
+/* The third line starts with a matrix type such as RUA. Only what is in memory anyway is looked at. */
+static int has_matrix_type(const macko_input *in)
+{
+  const char *second = in->text + in->begin, *third = memchr(second, '\n', in->end - in->begin);
+  if (!third || in->text + in->end - third < 5) return 0;
+  return strchr("RIPCQripcq", third[1]) && strchr("USZHRuszhr", third[2]) && strchr("AEae", third[3]) && macko_is_blank(third[4]);
+}
+
+static macko_status read_input(macko_input *in, macko_csr *csr, macko_file_info *info)
+{
+  char quote[MACKO_QUOTE];
+  if (!macko_next_line(in)) return macko_input_fail(in, MACKO_PARSE, "the file is empty");
+  if (is_matrix_market(in->line)) return macko_read_matrix_market(in, csr, info);
+  if (has_harwell_boeing_suffix(in->name) || has_matrix_type(in)) return macko_read_harwell_boeing(in, csr, info);
+  return macko_input_fail(in, MACKO_PARSE, "'%s' starts neither a Matrix Market file (%%%%MatrixMarket) nor a Harwell-Boeing one",
+                          macko_quote_line(quote, in->line));
+}
+
+macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info, macko_error *err)
+{
+  macko_input in;
+  macko_file_info found = {.kind = ""};
+  if (!path || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and csr must not be NULL");
+  if (macko_open_input(&in, path, progress, err)) return in.status;
+  macko_status s = read_input(&in, csr, &found);
+  macko_close_input(&in);
+  if (!s && info) *info = found;
+  return s;
+}
+
+void macko_free_csr(macko_csr *csr)
+{
+  if (!csr) return;
+  free((void *)csr->row_ptr), free((void *)csr->cols), free((void *)csr->values);
+  memset(csr, 0, sizeof *csr);
+}

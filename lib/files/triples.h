@@ -1,0 +1,59 @@
+/* Entries of a file in any order, and the CSR matrix made of them. Memory grows with the entries that are there, never with
+ * what a file declares. */
+#ifndef MACKO_ENTRIES_H
+#define MACKO_ENTRIES_H
+
+#include "files/text.h"
+
+typedef enum { MACKO_GENERAL, MACKO_SYMMETRIC, MACKO_SKEW } macko_symmetry;
+
+enum { MACKO_BLOCK_ENTRIES = 65536 };
+
+typedef struct macko_block {
+  struct macko_block *next;
+  int64_t count;
+  void *rows, *cols; /* of the index types below, counted from 0 */
+  double *values;    /* NULL for a pattern */
+} macko_block;
+
+typedef struct {
+  int64_t nrows, ncols, count;
+  macko_type row_type, col_type; /* I32 where the size allows */
+  int has_values;
+  macko_symmetry symmetry; /* other than general: the entries are one triangle */
+  int triangle;            /* -1 lower, 1 upper, 0 not known yet */
+  macko_block *first, *last;
+} macko_entries;
+
+void macko_open_entries(macko_entries *entries, int64_t nrows, int64_t ncols, int has_values, macko_symmetry symmetry);
+void macko_free_entries(macko_entries *entries);
+
+/* A fresh last block. Errors: OUT_OF_MEMORY, recorded in the input. */
+macko_status macko_grow_entries(macko_input *in, macko_entries *entries);
+
+/* Sorted CSR with duplicates added and the other triangle filled in; frees the entries as it goes, in failure as well.
+ * Errors: LIMIT where the declared rows are out of proportion to the entries, OUT_OF_MEMORY; recorded in the input. */
+macko_status macko_build_csr(macko_input *in, macko_entries *entries, macko_csr *csr);
+
+static inline void macko_set_index(macko_type type, void *array, int64_t i, int64_t value)
+{
+  if (type == MACKO_I64) ((int64_t *)array)[i] = value;
+  else ((int32_t *)array)[i] = (int32_t)value;
+}
+
+/* A file of a symmetric matrix holds one triangle: both would count every entry twice. The diagonal of a skew one is 0. */
+macko_status macko_check_triangle(macko_input *in, macko_entries *entries, int64_t row, int64_t col, double value);
+
+static inline macko_status macko_add_entry(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
+{
+  if (e->symmetry != MACKO_GENERAL && macko_check_triangle(in, e, row, col, value)) return in->status;
+  if ((!e->last || e->last->count == MACKO_BLOCK_ENTRIES) && macko_grow_entries(in, e)) return in->status;
+  macko_block *block = e->last;
+  macko_set_index(e->row_type, block->rows, block->count, row);
+  macko_set_index(e->col_type, block->cols, block->count, col);
+  if (block->values) block->values[block->count] = value;
+  block->count++, e->count++;
+  return MACKO_OK;
+}
+
+#endif

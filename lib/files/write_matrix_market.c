@@ -1,0 +1,176 @@
+/* Writing Matrix Market files, under another name until they are whole. */
+#if HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "core/convert.h"
+#include "core/format.h"
+#include "files/real.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#if HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+/* Where text goes: file, or through zlib. */
+typedef struct {
+  char *path, *temporary;
+  FILE *file;
+  void *gzip;
+  locale_t c_locale;
+} output;
+
+static int is_gzip(const char *path)
+{
+  size_t length = strlen(path);
+  return length > 3 && !strcmp(path + length - 3, ".gz");
+}
+
+static macko_status fail(macko_error *err, const char *path, const char *what)
+{
+  return macko_fail(err, MACKO_IO, "%s: %s: %s", path, what, errno ? strerror(errno) : "unknown reason");
+}
+
+/* What rename will replace: the file behind a link, not the link; and no device. */
+static macko_status resolve(const char *path, output *o, macko_error *err)
+{
+  struct stat facts;
+  if (stat(path, &facts)) o->path = strdup(path);
+  else if (!S_ISREG(facts.st_mode)) return macko_fail(err, MACKO_IO, "%s: is not a regular file, so it is not replaced", path);
+  else o->path = realpath(path, NULL);
+  size_t size = o->path ? strlen(o->path) + 40 : 0;
+  if (size) o->temporary = malloc(size);
+  return o->temporary ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a file name");
+}
+
+/* A new file beside the old one, so that rename stays inside one file system. */
+static int create_temporary(output *o)
+{
+  enum { TRIES = 1000 };
+  int file = -1;
+  for (int i = 0; i < TRIES && file < 0; i++) {
+    snprintf(o->temporary, strlen(o->path) + 40, "%s.%ld-%d.part", o->path, (long)getpid(), i);
+    file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  return file;
+}
+
+static macko_status open_output(const char *path, output *o, macko_error *err)
+{
+  macko_status s = resolve(path, o, err);
+  if (s) return s;
+#if !HAVE_ZLIB
+  if (is_gzip(path)) return macko_fail(err, MACKO_UNSUPPORTED, "%s: this build of macko lacks zlib, so it cannot pack .gz", path);
+#endif
+  o->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!o->c_locale) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to write numbers");
+  int file = create_temporary(o);
+  if (file < 0) {
+    *o->temporary = 0;
+    return fail(err, path, "cannot be created");
+  }
+#if HAVE_ZLIB
+  if (is_gzip(path)) o->gzip = gzdopen(file, "wb");
+  else
+#endif
+    o->file = fdopen(file, "w");
+  if (o->file || o->gzip) return MACKO_OK;
+  close(file);
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory for a buffer", path);
+}
+
+static int put(output *o, const char *text, int length)
+{
+#if HAVE_ZLIB
+  if (o->gzip) return gzwrite(o->gzip, text, (unsigned)length) == length;
+#endif
+  return fwrite(text, 1, (size_t)length, o->file) == (size_t)length;
+}
+
+/* 1 if all text is in the file. */
+static int close_stream(output *o)
+{
+  int closed = 1;
+#if HAVE_ZLIB
+  if (o->gzip) closed = gzclose(o->gzip) == Z_OK;
+#endif
+  if (o->file) closed = !fclose(o->file);
+  o->file = NULL, o->gzip = NULL;
+  return closed;
+}
+
+static void close_output(output *o)
+{
+  close_stream(o);
+  if (o->temporary && *o->temporary) unlink(o->temporary);
+  if (o->c_locale) freelocale(o->c_locale);
+  free(o->path), free(o->temporary);
+}
+
+/* The fewest digits, 15 to 17, that read back as the same value; a NaN loses its sign and payload. */
+static int print_value(const output *o, double value, char *text, size_t size)
+{
+  static const macko_number_rule c_numbers;
+  double back;
+  int length = 0;
+  if (isnan(value)) return snprintf(text, size, "nan");
+  for (int digits = 15; digits <= 17; digits++) {
+    length = snprintf(text, size, "%.*g", digits, value);
+    if (macko_parse_real(text, &c_numbers, o->c_locale, &back) && back == value) break;
+  }
+  return length;
+}
+
+static int write_matrix(output *o, const macko_csr *a)
+{
+  char line[128];
+  int length = snprintf(line, sizeof line, "%%%%MatrixMarket matrix coordinate real general\n%lld %lld %lld\n",
+                        (long long)a->nrows, (long long)a->ncols, (long long)macko_csr_nnz(a));
+  if (!put(o, line, length)) return 0;
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
+      length = snprintf(line, sizeof line, "%lld %lld ", (long long)i + 1, (long long)macko_csr_col(a, p) + 1);
+      length += print_value(o, macko_float_at(a->value_type, a->values, p), line + length, sizeof line - (size_t)length);
+      line[length++] = '\n';
+      if (!put(o, line, length)) return 0;
+    }
+  return 1;
+}
+
+static macko_status write_output(const char *path, output *o, const macko_csr *a, macko_error *err)
+{
+  locale_t callers = uselocale(o->c_locale); /* of this thread: snprintf writes points, not commas */
+  errno = 0;
+  int written = write_matrix(o, a);
+  uselocale(callers);
+  int reason = errno, closed = close_stream(o);
+  if (!written) errno = reason;
+  if (!written || !closed) return fail(err, path, "cannot be written");
+  if (rename(o->temporary, o->path)) return fail(err, path, "cannot be replaced");
+  *o->temporary = 0;
+  return MACKO_OK;
+}
+
+macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err)
+{
+  macko_csr a;
+  void *owned;
+  output o = {0};
+  if (!path || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and csr must not be NULL");
+  macko_status s = macko_sort_csr(csr, &a, &owned, err);
+  if (s) return s;
+  s = open_output(path, &o, err);
+  if (!s) s = write_output(path, &o, &a, err);
+  close_output(&o);
+  free(owned);
+  return s;
+}

@@ -1,0 +1,191 @@
+/* The macko format (Macko & Boza, arXiv 2511.13061): column gaps of a few bits, aligned one to one with the values. This file
+ * has what its layouts share, which have files of their own. */
+#include "core/product.h"
+#include "core/threads.h"
+#include "macko/layouts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+macko_facts macko_host_facts(const macko_csr *a)
+{
+  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows,
+                       (void *)a, NULL};
+}
+
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+} value_source;
+
+static void write_items(const void *context, macko_value_writer *w, int64_t from, int64_t to)
+{
+  const value_source *source = context;
+  macko_layout_of(source->m->plan.layout)->write_values(source->a, source->m, w, from, to);
+}
+
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+{
+  const value_source source = {a, m};
+  int rows = macko_layout_of(m->plan.layout)->rows_of_item;
+  const macko_cut cut = macko_cut_rows(a, rows ? rows : 1);
+  if (rows) macko_write_in_parts(w, &cut, m->nnz, write_items, &source);
+  else write_items(&source, w, 0, m->nrows);
+}
+
+/* The value stream of m->plan in fresh sections; nothing of m changes. */
+static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_value_sections *v, macko_error *err)
+{
+  const macko_plan *plan = &m->plan;
+  macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
+  macko_value_writer w = {0};
+  int64_t slots = macko_layout_of(plan->layout)->value_slots(m->nnz, plan, macko_type_bytes(plan->stored_type));
+  if (plan->values == MACKO_VALUES_JOINT) return macko_new_pairs(a, m, 0, v, err);
+  *v = (macko_value_sections){0};
+  macko_status s = macko_new_section("values", plan->stored_type, slots, &v->values, err);
+  if (!s && plan->table) s = macko_new_section("dict", m->value_type, plan->table, &v->dict, err);
+  if (!s) s = macko_open_writer(a, &codec, v->values.data, v->dict.data, &w, err);
+  if (!s) write_values(a, m, &w);
+  macko_close_writer(&w);
+  if (s) free(v->values.data), free(v->dict.data);
+  return s;
+}
+
+static void put_values(macko_matrix *m, const macko_value_sections *v)
+{
+  macko_put_section(m, &v->values);
+  if (v->dict.data) macko_put_section(m, &v->dict);
+  else macko_drop_section(m, "dict");
+  if (v->pair_gaps.data) macko_put_section(m, &v->pair_gaps);
+}
+
+static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_value_sections v;
+  macko_status s = macko_layout_of(m->plan.layout)->encode_pattern(a, m, err);
+  if (!s) s = new_values(a, m, &v, err);
+  if (!s) put_values(m, &v);
+  return s;
+}
+
+/* All of m anew, with the options it was made with; on failure m is unchanged. */
+static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_options options = m->options;
+  macko_matrix *fresh = NULL, old = *m;
+  options.format = MACKO_FORMAT_MACKO;
+  macko_status s = macko_encode(a, &options, &fresh, err);
+  if (s) return s;
+  *m = *fresh, *fresh = old;
+  m->options = old.options;
+  macko_destroy(&fresh);
+  return MACKO_OK;
+}
+
+/* New values over the old ones of the same codec; cannot fail. */
+static void overwrite_values(const macko_csr *a, macko_matrix *m, const macko_codec *codec)
+{
+  macko_value_writer w;
+  macko_open_writer(a, codec, macko_section_data(m, "values"), NULL, &w, NULL);
+  write_values(a, m, &w);
+}
+
+/* New values for the gaps that m has; all anew where that makes too many pairs. */
+static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  macko_value_sections v;
+  macko_status s = macko_new_pairs(a, m, 1, &v, err);
+  if (s == MACKO_UNSUPPORTED) return encode_again(a, m, err);
+  if (s) return s;
+  macko_add_pairs(m, v.pair_gaps.bytes / 4 - m->plan.table, &m->plan);
+  put_values(m, &v);
+  return MACKO_OK;
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
+  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_facts f = macko_host_facts(a);
+  macko_value_sections v;
+  macko_section starts = {0};
+  macko_matrix next = *m;
+  if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
+  if (old.values == MACKO_VALUES_JOINT) return refresh_pairs(a, m, err);
+  macko_status s = macko_plan_values(&f, m, &next.plan, err);
+  if (s) return s;
+  if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values &&
+      next.plan.stored_type == old.stored_type) {
+    m->plan = next.plan;
+    overwrite_values(a, m, &old);
+    return MACKO_OK;
+  }
+  if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
+  if (!s && ops->move_values && macko_type_bytes(m->plan.stored_type) != macko_type_bytes(next.plan.stored_type))
+    s = ops->move_values(&next, &starts, err);
+  if (!s) s = new_values(a, &next, &v, err);
+  if (s) {
+    free(starts.data);
+    return s;
+  }
+  m->plan = next.plan;
+  put_values(m, &v);
+  if (starts.data) macko_put_section(m, &starts);
+  return MACKO_OK;
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  return macko_layout_of(m->plan.layout)->decode(m, row_ptr, cols, values, err);
+}
+
+macko_status macko_expect_section(const macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err)
+{
+  const macko_section *s = macko_find_section(m, name);
+  if (!s && count == 0) return MACKO_OK;
+  if (s && s->type == type && s->bytes == count * macko_type_bytes(type)) return MACKO_OK;
+  return macko_fail(err, MACKO_CORRUPT, "section %s should hold %lld elements of %s and has %lld bytes", name, (long long)count,
+                    macko_type_name(type), s ? (long long)s->bytes : 0LL);
+}
+
+/* Every code of a dictionary stream inside the table. */
+static macko_status validate_codes(const macko_matrix *m, macko_error *err)
+{
+  const macko_section *values = macko_find_section(m, "values");
+  macko_status s = macko_expect_section(m, "dict", m->value_type, m->plan.table, err);
+  if (s || (values->type != MACKO_U8 && values->type != MACKO_U16)) return s;
+  int64_t count = values->bytes / macko_type_bytes(values->type);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t code = macko_unsigned_at(values->data, values->type == MACKO_U8 ? 1 : 2, i);
+    if (code >= m->plan.table)
+      return macko_fail(err, MACKO_CORRUPT, "value code %lld at slot %lld is beyond the %lld of the dictionary", (long long)code,
+                        (long long)i, (long long)m->plan.table);
+  }
+  return MACKO_OK;
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
+    return macko_fail(err, MACKO_CORRUPT, "layout %d is none of row, slice and paper", (int)m->plan.layout);
+  if (m->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_CORRUPT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)m->ncols);
+  if ((unsigned)m->plan.stored_type > MACKO_I8 && m->plan.stored_type != MACKO_U8 && m->plan.stored_type != MACKO_U16)
+    return macko_fail(err, MACKO_CORRUPT, "values are stored as type %d, which is no codec's", (int)m->plan.stored_type);
+  if (m->plan.table < 0 || m->plan.table > MACKO_DICT_LIMIT)
+    return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; there is room for %d", (long long)m->plan.table,
+                      MACKO_DICT_LIMIT);
+  macko_status s = macko_layout_of(m->plan.layout)->validate(m, err);
+  return s ? s : validate_codes(m, err);
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  macko_layout_of(m->plan.layout)->multiply(m, p);
+  return MACKO_OK;
+}
+
+const macko_format_ops macko_macko_ops = {macko_choose_parts, encode, refresh, decode, validate, multiply, NULL, NULL};

@@ -1,0 +1,222 @@
+/* plan of format macko: chooses layout and value codec by exact bytes or predicted time. */
+#include "core/cost.h"
+#include "macko/layouts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* An entry of the table, which has a gap beside its value under joint. */
+static int64_t entry_bytes(macko_values values, macko_type value_type)
+{
+  return macko_type_bytes(value_type) + (values == MACKO_VALUES_JOINT ? 4 : 0);
+}
+
+static double slot_time(const macko_options *options, const macko_codec *codec)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  return (double)macko_type_bytes(codec->stored_type) * cost->byte + macko_codec_cost(cost, codec->stored_type, codec->table);
+}
+
+/* Adds a value stream to *plan, or takes it away (sign -1). */
+static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
+                       int sign, macko_plan *plan)
+{
+  int64_t size = macko_type_bytes(codec->stored_type), slots = ops->value_slots(f->nnz, plan, size);
+  int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);
+  plan->bytes += sign * (slots * size + table);
+  plan->time += sign * ((double)slots * slot_time(options, codec) + (double)table * macko_cost_of(options)->byte);
+}
+
+/* *plan with that codec. */
+static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
+                             const macko_codec *codec, const macko_plan *plan)
+{
+  macko_plan p = *plan;
+  add_stream(f, options, ops, codec, 1, &p);
+  p.values = codec->values;
+  p.stored_type = codec->stored_type;
+  p.lossy = codec->lossy;
+  p.table = codec->table;
+  return p;
+}
+
+/* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not
+ * where none are streamed: raw would tie with any codec that needs no table. */
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
+                                 macko_codec codecs[3], int *count, macko_plan *plan, macko_error *err)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
+  if ((wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_RAW) && ops->value_slots(f->nnz, plan, 1) == 0) {
+    *plan = with_codec(f, options, ops, &raw, plan);
+    return MACKO_OK;
+  }
+  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, codecs, count, err);
+  if (s) return s;
+  macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
+  for (int i = 1; i < *count; i++) {
+    macko_plan p = with_codec(f, options, ops, &codecs[i], plan);
+    if (macko_better(options, &p, &best)) best = p;
+  }
+  *plan = best;
+  return MACKO_OK;
+}
+
+/* The last part of the reason; refresh may choose another codec. */
+static void describe_values(macko_plan *plan)
+{
+  static const char start[] = "; values ";
+  char *end = strstr(plan->reason, start);
+  if (!end) end = plan->reason + strlen(plan->reason);
+  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
+           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+}
+
+/* Known before anything is planned: the entries alone take layout row longer. */
+static int row_is_slower(const macko_facts *f, const macko_options *options, const macko_plan *other)
+{
+  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
+}
+
+static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
+{
+  size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
+  if (options->prefer == MACKO_PREFER_MEMORY)
+    snprintf(plan->reason + end, room, "; slice %lld bytes, row %lld bytes", (long long)slice->bytes, (long long)row->bytes);
+  else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
+}
+
+/* Of the better of both orders of rows. */
+static double estimated_time(const macko_slice_estimate estimates[2], double slot)
+{
+  double unsorted = estimates[0].columns + estimates[0].slots * slot, sorted = estimates[1].columns + estimates[1].slots * slot;
+  return unsorted < sorted ? unsorted : sorted;
+}
+
+/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than csr, before all of
+ * them are looked at; plan->time is then what made it so. Values are looked at where their codec decides. Not for a GPU, where
+ * the two are close too often. */
+static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+                            macko_plan *plan, int *hopeless, macko_error *err)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_plan csr = {0};
+  macko_slice_estimate estimates[2];
+  *hopeless = 0;
+  if (options->format != MACKO_FORMAT_AUTO || options->layout != MACKO_LAYOUT_AUTO || options->prefer != MACKO_PREFER_TIME ||
+      options->target != MACKO_TARGET_CPU || options->delta_bits || macko_csr_ops.plan(f, options, &csr, NULL) ||
+      !row_is_slower(f, options, &csr) || !f->sample || !f->sample(f->context, options, estimates))
+    return MACKO_OK;
+  double bound = 1.1 * csr.time, slot = 0; /* a tenth for what the sample missed */
+  if (estimated_time(estimates, 0) <= bound) {
+    if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
+    macko_status s = macko_codecs_by(&f->values, options->values, codecs, count, err);
+    if (s) return s;
+    slot = slot_time(options, &codecs[0]);
+    for (int i = 1; i < *count; i++) slot = slot_time(options, &codecs[i]) < slot ? slot_time(options, &codecs[i]) : slot;
+  }
+  plan->time = estimated_time(estimates, slot);
+  *hopeless = plan->time > bound;
+  return MACKO_OK;
+}
+
+/* Adds codec joint to *pattern, a plan without values. */
+static macko_status plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
+                               macko_error *err)
+{
+  macko_plan joint;
+  macko_status s = macko_slice_plan_joint(f, options, pattern, &joint, err);
+  if (s) return s;
+  const macko_codec codec = {MACKO_VALUES_JOINT, MACKO_U8, 0, joint.table};
+  *plan = with_codec(f, options, &macko_slice_layout, &codec, &joint);
+  return MACKO_OK;
+}
+
+/* Joint in place of the codec of *plan, if it is better. Its pairs are not looked for where there are more values than codes, or
+ * where columns that cost nothing would not be enough. */
+static macko_status try_joint(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
+                              const macko_plan *pattern, macko_plan *plan, macko_error *err)
+{
+  const macko_codec least = {MACKO_VALUES_JOINT, MACKO_U8, 0, 1};
+  macko_plan joint = macko_slice_hope_joint(options, pattern);
+  int few_values = 0;
+  for (int i = 0; i < count; i++) few_values |= codecs[i].values == MACKO_VALUES_DICT && codecs[i].stored_type == MACKO_U8;
+  joint = with_codec(f, options, &macko_slice_layout, &least, &joint);
+  if (!few_values || !macko_better(options, &joint, plan)) return MACKO_OK;
+  macko_status s = plan_joint(f, options, pattern, &joint, err);
+  if (s == MACKO_UNSUPPORTED) return MACKO_OK;
+  if (!s && macko_better(options, &joint, plan)) *plan = joint;
+  return s;
+}
+
+/* The value stream for the pattern that *plan has. */
+static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+                                macko_plan *plan, macko_error *err)
+{
+  const macko_layout_ops *ops = macko_layout_of(plan->layout);
+  macko_plan pattern = *plan;
+  int slice = plan->layout == MACKO_LAYOUT_SLICE;
+  if (slice && options->values == MACKO_VALUES_JOINT) return plan_joint(f, options, &pattern, plan, err);
+  macko_status s = choose_codec(f, options, ops, codecs, count, plan, err);
+  if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_joint(f, options, codecs, *count, &pattern, plan, err);
+  return s || !ops->plan_values ? s : ops->plan_values(f->csr, plan, err);
+}
+
+macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
+  macko_codec codecs[3];
+  macko_status refused = MACKO_OK;
+  int count = 0, found = 0;
+  macko_plan both[2] = {{0}};
+  if (f->csr->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)f->csr->ncols);
+  int hopeless;
+  macko_status s = foresee(f, options, codecs, &count, plan, &hopeless, err);
+  if (s || hopeless) return s;
+  for (int i = 0; !s && i < 2; i++) {
+    macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
+    macko_plan candidate = {0};
+    int only = options->layout != MACKO_LAYOUT_AUTO || options->values == MACKO_VALUES_JOINT;
+    if (i == 1 && (only || (found && row_is_slower(f, options, plan)))) break;
+    s = macko_layout_of(layout)->plan_pattern(f, options, &candidate, err);
+    if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
+    else if (!s) {
+      candidate.layout = layout;
+      s = plan_stream(f, options, codecs, &count, &candidate, err);
+      both[i] = candidate;
+      if (!found || macko_better(options, &candidate, plan)) *plan = candidate;
+      found = 1;
+    }
+  }
+  if (s || !found) return s ? s : refused;
+  if (both[0].layout && both[1].layout) compare_layouts(options, &both[0], &both[1], plan);
+  describe_values(plan);
+  return MACKO_OK;
+}
+
+/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
+macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
+{
+  const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
+  macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_plan next = m->plan;
+  int count = 0;
+  if (m->format == MACKO_FORMAT_CSR && next.stored_type != m->value_type) {
+    *plan = next;
+    return f->values.misfit(f->values.context, next.stored_type, &plan->lossy, err);
+  }
+  if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
+  add_stream(f, &m->options, ops, &old, -1, &next);
+  macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
+  if (s) return s;
+  describe_values(&next);
+  *plan = next;
+  return MACKO_OK;
+}
+
+void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan)
+{
+  plan->table += more;
+  plan->bytes += more * entry_bytes(MACKO_VALUES_JOINT, m->value_type);
+}

@@ -1,0 +1,272 @@
+/* The layout as published (arXiv 2511.13061, section 3): gaps of b = 1, 2, 4 or 8 bits from column 0 on, a gap beyond 2^b bridged
+ * by padding entries of 2^b columns each, row_ptr counting padded entries. For comparison with the paper, and asked for by name.
+ * One departure: padding is marked by a bit pattern that no entry has (+0.0 where it is free, as in the paper, else an unused
+ * NaN), so that it never multiplies (0 * Inf is NaN) and explicit zeros come back. Values are stored as they are. */
+#include "core/product.h"
+#include "macko/layouts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WIDTHS = 4 };
+static const int widths[WIDTHS] = {1, 2, 4, 8};
+
+static macko_type row_ptr_type(int64_t stored)
+{
+  return stored > INT32_MAX ? MACKO_I64 : MACKO_I32;
+}
+
+static int64_t gap_bytes(int64_t stored, int b)
+{
+  return (stored * b + 7) / 8;
+}
+
+/* Entries with padding for gaps of b bits. */
+static int64_t count_stored(const macko_csr *a, int b)
+{
+  int64_t stored = 0;
+  for (int64_t i = 0; i < a->nrows; i++) {
+    int64_t before = -1;
+    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
+      int64_t col = macko_csr_col(a, p);
+      stored += 1 + ((col - before - 1) >> b);
+      before = col;
+    }
+  }
+  return stored;
+}
+
+static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type);
+  if (options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_RAW)
+    return macko_fail(err, MACKO_UNSUPPORTED, "layout paper stores values as they are, not as %s",
+                      macko_values_name(options->values));
+  if (options->delta_bits == 16) return macko_fail(err, MACKO_UNSUPPORTED, "layout paper has gaps of 1, 2, 4 or 8 bits, not 16");
+  for (int w = 0; w < WIDTHS; w++) {
+    if (options->delta_bits && options->delta_bits != widths[w]) continue;
+    int64_t stored = count_stored(a, widths[w]), fixed = (a->nrows + 1) * macko_type_bytes(row_ptr_type(stored));
+    int64_t bytes = fixed + gap_bytes(stored, widths[w]);
+    if (bytes + stored * size >= best) continue;
+    best = bytes + stored * size;
+    plan->bytes = bytes;
+    plan->delta_bits = widths[w];
+    plan->params[MACKO_PARAM_STORED] = stored;
+  }
+  snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries",
+           plan->delta_bits, options->delta_bits ? "as asked for" : "cost least",
+           (long long)(plan->params[MACKO_PARAM_STORED] - macko_csr_nnz(a)));
+  return MACKO_OK;
+}
+
+static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
+{
+  (void)nnz, (void)element_bytes;
+  return plan->params[MACKO_PARAM_STORED];
+}
+
+/* ---- the marker of padding ---- */
+
+static inline __attribute__((always_inline)) uint64_t bits_of(macko_type type, const void *array, int64_t i)
+{
+  uint64_t bits = 0;
+  int64_t size = macko_type_bytes(type);
+  memcpy(&bits, (const char *)array + i * size, (size_t)size);
+  return bits;
+}
+
+/* First number of 1, 2, 3, ... that is no NaN's payload among the values; few payloads are ever in use. */
+static macko_status unused_payload(const macko_csr *a, uint64_t nan, uint64_t limit, uint64_t *payload, macko_error *err)
+{
+  int64_t nnz = macko_csr_nnz(a), room = nnz + 2 < (int64_t)limit ? nnz + 2 : (int64_t)limit;
+  uint8_t *used = calloc((size_t)room, 1);
+  if (!used) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look for an unused bit pattern");
+  for (int64_t p = 0; p < nnz; p++) {
+    uint64_t bits = bits_of(a->value_type, a->values, p);
+    if (bits > nan && bits - nan < (uint64_t)room) used[bits - nan] = 1;
+  }
+  for (*payload = 1; *payload < (uint64_t)room && used[*payload];) ++*payload;
+  free(used);
+  if (*payload < (uint64_t)room) return MACKO_OK;
+  return macko_fail(err, MACKO_UNSUPPORTED, "layout paper: the values use every bit pattern that could mark padding");
+}
+
+static macko_status plan_values(const macko_csr *a, macko_plan *plan, macko_error *err)
+{
+  int64_t nnz = macko_csr_nnz(a), zero = 0;
+  uint64_t payload = 0;
+  for (int64_t p = 0; p < nnz && !zero; p++) zero = bits_of(a->value_type, a->values, p) == 0;
+  plan->params[MACKO_PARAM_MARKER] = 0;
+  if (!zero) return MACKO_OK;
+  uint64_t nan = a->value_type == MACKO_F64 ? 0x7ff8000000000000u : a->value_type == MACKO_F32 ? 0x7fc00000u
+                 : a->value_type == MACKO_F16 ? 0x7e00u : 0x7fc0u;
+  uint64_t limit = a->value_type == MACKO_F64 ? 1u << 30
+                   : a->value_type == MACKO_F32 ? 1u << 22
+                   : a->value_type == MACKO_F16 ? 1u << 9
+                                                : 1u << 6;
+  macko_status s = unused_payload(a, nan, limit, &payload, err);
+  if (!s) plan->params[MACKO_PARAM_MARKER] = (int64_t)(nan + payload);
+  return s;
+}
+
+/* ---- encode ---- */
+
+static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
+{
+  gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
+}
+
+static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  int64_t stored = m->plan.params[MACKO_PARAM_STORED], q = 0;
+  int b = m->plan.delta_bits;
+  macko_status s = macko_add_section(m, "row_ptr", row_ptr_type(stored), m->nrows + 1, err);
+  if (!s) s = macko_add_section(m, "gaps", MACKO_U8, gap_bytes(stored, b), err);
+  if (s) return s;
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
+  uint8_t *gaps = macko_section_data(m, "gaps");
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t before = -1;
+    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
+      int64_t rest = macko_csr_col(a, p) - before - 1;
+      for (; rest >> b; rest -= 1 << b) put_code(gaps, b, q++, (1u << b) - 1);
+      put_code(gaps, b, q++, (uint32_t)rest);
+      before = macko_csr_col(a, p);
+    }
+    if (row_ptr->type == MACKO_I64) ((int64_t *)row_ptr->data)[i + 1] = q;
+    else ((int32_t *)row_ptr->data)[i + 1] = (int32_t)q;
+  }
+  return MACKO_OK;
+}
+
+/* Where the values of a row start is known after those before. */
+static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
+{
+  int64_t marker = m->plan.params[MACKO_PARAM_MARKER], q = 0, size = macko_type_bytes(m->value_type);
+  for (int64_t i = from; i < to; i++) {
+    int64_t before = -1;
+    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
+      int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.delta_bits;
+      for (; padding; padding--, q++) memcpy((char *)w->stream + q * size, &marker, (size_t)size);
+      macko_write_values(w, p, 1, q, 1);
+      before = macko_csr_col(a, p);
+    }
+  }
+}
+
+/* ---- decode ---- */
+
+typedef struct {
+  const macko_section *row_ptr;
+  const uint8_t *gaps;
+  const void *values;
+  uint64_t marker;
+  int b;
+} paper_reader;
+
+static paper_reader open_paper(const macko_matrix *m)
+{
+  return (paper_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "gaps"), macko_section_data(m, "values"),
+                        (uint64_t)m->plan.params[MACKO_PARAM_MARKER], m->plan.delta_bits};
+}
+
+static inline int64_t row_start(const paper_reader *r, int64_t i)
+{
+  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  paper_reader r = open_paper(m);
+  int64_t p = 0, size = macko_type_bytes(m->value_type);
+  (void)err;
+  if (row_ptr) row_ptr[0] = 0;
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t col = -1;
+    for (int64_t q = row_start(&r, i); q < row_start(&r, i + 1); q++) {
+      col += macko_gap_code(r.gaps, r.b, q) + 1;
+      if (bits_of(m->value_type, r.values, q) == r.marker) continue;
+      if (cols) cols[p] = col;
+      if (values) memcpy((char *)values + p * size, (const char *)r.values + q * size, (size_t)size);
+      p++;
+    }
+    if (row_ptr) row_ptr[i + 1] = p;
+  }
+  return MACKO_OK;
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  int64_t stored = m->plan.params[MACKO_PARAM_STORED], entries = 0;
+  int b = m->plan.delta_bits;
+  if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || m->plan.stored_type != m->value_type)
+    return macko_fail(err, MACKO_CORRUPT, "layout paper: gaps of %d bits, %lld stored entries for %lld", b, (long long)stored,
+                      (long long)m->nnz);
+  macko_status s = macko_expect_section(m, "row_ptr", row_ptr_type(stored), m->nrows + 1, err);
+  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, gap_bytes(stored, b), err);
+  if (!s) s = macko_expect_section(m, "values", m->value_type, stored, err);
+  if (s) return s;
+  paper_reader r = open_paper(m);
+  if (row_start(&r, 0) != 0 || row_start(&r, m->nrows) != stored)
+    return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)stored);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    int64_t begin = row_start(&r, i), end = row_start(&r, i + 1), col = -1;
+    if (begin > end || end > stored)
+      return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld", (long long)i, (long long)begin,
+                        (long long)end);
+    for (int64_t q = begin; q < end; q++) {
+      col += macko_gap_code(r.gaps, b, q) + 1;
+      entries += bits_of(m->value_type, r.values, q) != r.marker;
+    }
+    if (col >= m->ncols)
+      return macko_fail(err, MACKO_CORRUPT, "row %lld reaches column %lld, outside 0..%lld", (long long)i, (long long)col,
+                        (long long)m->ncols - 1);
+  }
+  if (entries != m->nnz)
+    return macko_fail(err, MACKO_CORRUPT, "the rows hold %lld entries, the matrix %lld", (long long)entries, (long long)m->nnz);
+  return MACKO_OK;
+}
+
+/* ---- multiply ---- */
+
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b,
+                                                              macko_type type, macko_type vector, macko_op op, int group)
+{
+  paper_reader r = open_paper(m);
+  for (int64_t i = 0; i < m->nrows; i++) {
+    double sum[MACKO_GROUP] = {0};
+    int64_t end = row_start(&r, i + 1), col = -1;
+    if (op == MACKO_OP_T)
+      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
+    for (int64_t p = row_start(&r, i); p < end; p++) {
+      col += macko_gap_code(r.gaps, b, p) + 1;
+      if (bits_of(type, r.values, p) == r.marker) continue;
+      double value = macko_float_at(type, r.values, p);
+      for (int j = 0; j < group; j++)
+        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
+        else macko_add_y(vector, q, j, col, value * sum[j]);
+    }
+    if (op == MACKO_OP_N)
+      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
+  }
+}
+
+static void multiply(const macko_matrix *m, const macko_product *p)
+{
+#define F64(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, MACKO_F64, vector, op, group)
+#define ANY(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, m->value_type, vector, op, group)
+  if (m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
+  else MACKO_FOR_GROUPS(p, ANY)
+}
+
+const macko_layout_ops macko_paper_layout = {
+  .plan_pattern = plan_pattern,
+  .value_slots = value_slots,
+  .plan_values = plan_values,
+  .encode_pattern = encode_pattern,
+  .write_values = write_values,
+  .decode = decode,
+  .validate = validate,
+  .multiply = multiply};

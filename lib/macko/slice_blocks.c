@@ -1,0 +1,119 @@
+#include "macko/layouts.h"
+#include "macko/slice_blocks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error *err)
+{
+  uint64_t size = 64;
+  while (size < 2 * (uint64_t)slices) size *= 2;
+  *set = (macko_block_set){.table = calloc(size, sizeof *set->table), .mask = size - 1};
+  if (set->table) return MACKO_OK;
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare the blocks of %lld slices", (long long)slices);
+}
+
+void macko_close_blocks(macko_block_set *set)
+{
+  free(set->table);
+}
+
+uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new)
+{
+  uint64_t at = hash & set->mask;
+  *is_new = 0;
+  if (!words) return 0;
+  for (; set->table[at].used; at = (at + 1) & set->mask) {
+    macko_known_block *b = &set->table[at];
+    if (b->hash == hash && b->words == words && b->start % (uint32_t)align == 0 &&
+        (!blocks || !memcmp(blocks + b->start, set->block, (size_t)words * sizeof *blocks)))
+      return b->start;
+  }
+  set->words = (set->words + align - 1) / align * align;
+  set->table[at] = (macko_known_block){hash, (uint32_t)set->words, (uint32_t)words, 1};
+  set->words += words;
+  *is_new = 1;
+  return set->table[at].start;
+}
+
+void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, unsigned in_line, int64_t entries)
+{
+  int64_t slots = (int64_t)s->steps * MACKO_SIDE_BY_SIDE;
+  int uniform = macko_is_uniform(s, lanes);
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
+    if (s->stencil) p->stencil += slots;
+    else if (uniform) p->uniform += slots;
+    else if (s->gap_bits == MACKO_GAP_PAIRS) *(in_line >> group & 1 ? &p->run_paired : &p->paired) += slots;
+    else if (in_line >> group & 1) p->run += slots;
+    else if (s->gap_bits) p->walked += slots;
+    else p->listed += slots;
+  if (s->steps > p->longest) p->longest = s->steps;
+  for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(s, 1 << e);
+  p->stencils += s->stencil;
+  p->streamed += s->stencil ? 0 : entries;
+}
+
+void macko_add_counts(macko_slice_facts *p, const macko_slice_facts *more)
+{
+  for (int e = 0; e < 4; e++) p->units[e] += more->units[e];
+  p->stencils += more->stencils, p->streamed += more->streamed;
+  p->stencil += more->stencil, p->uniform += more->uniform, p->run += more->run;
+  p->listed += more->listed, p->walked += more->walked;
+  p->paired += more->paired, p->run_paired += more->run_paired;
+  if (more->longest > p->longest) p->longest = more->longest;
+}
+
+macko_status macko_count_blocks(macko_slice_facts *p, const macko_block_set *set, macko_error *err)
+{
+  p->block_words = set->words;
+  if (set->words > UINT32_MAX || p->units[3] > UINT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "layout slice holds %u words of gaps and value units, not %lld and %lld", UINT32_MAX,
+                      (long long)set->words, (long long)p->units[3]);
+  return MACKO_OK;
+}
+
+/* ---- sections ---- */
+
+static void list_section(macko_section list[MACKO_MAX_SECTIONS], int *n, const char *name, macko_type type, int64_t count)
+{
+  list[(*n)++] = (macko_section){name, type, count * macko_type_bytes(type), NULL};
+}
+
+static int list_slice(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  int n = 0;
+  list_section(list, &n, "slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS);
+  list_section(list, &n, "blocks", MACKO_U32, m->plan.params[MACKO_PARAM_BLOCK_WORDS]);
+  if (m->plan.params[MACKO_PARAM_WINDOW]) list_section(list, &n, "order", MACKO_U16, m->nrows);
+  return n;
+}
+
+static int list_row(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  const int64_t *params = m->plan.params;
+  int n = 0;
+  list_section(list, &n, "row_ptr", macko_index_type(m->nnz), m->nrows + 1);
+  if (params[MACKO_PARAM_BASE_BYTES])
+    list_section(list, &n, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows);
+  if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
+    list_section(list, &n, "block_base", MACKO_I32, macko_base_blocks(m->nrows));
+  list_section(list, &n, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.delta_bits));
+  if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_ptr", MACKO_U32, m->nrows + 1);
+  if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_gaps", MACKO_U32, params[MACKO_PARAM_LONG_GAPS]);
+  return n;
+}
+
+int macko_pattern_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  return m->plan.layout == MACKO_LAYOUT_SLICE ? list_slice(m, list) : list_row(m, list);
+}
+
+macko_status macko_add_pattern(macko_matrix *m, macko_error *err)
+{
+  macko_section list[MACKO_MAX_SECTIONS];
+  int n = macko_pattern_sections(m, list);
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < n; i++)
+    s = macko_add_section(m, list[i].name, list[i].type, list[i].bytes / macko_type_bytes(list[i].type), err);
+  return s;
+}

@@ -1,0 +1,172 @@
+/* Layout slice read back: decode to CSR, and the check that no header, length or gap leads outside the arrays. */
+#include "macko/slice.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- decode ---- */
+
+static void decode_lengths(const slice_reader *r, int64_t *row_ptr)
+{
+  uint8_t stencil[MACKO_SLICE_ROWS];
+  row_ptr[0] = 0;
+  for (int64_t i = 0; i < macko_slices_of(r->nrows); i++) {
+    macko_slice s = macko_slice_at(r->headers, i);
+    if (s.stencil) macko_stencil_lengths(r, &s, stencil);
+    for (int l = 0; l < macko_slice_lanes(r, i); l++)
+      row_ptr[macko_slice_row(r, i * MACKO_SLICE_ROWS + l) + 1] = s.stencil ? stencil[l] : macko_lane_length(r, &s, l);
+  }
+  for (int64_t i = 0; i < r->nrows; i++) row_ptr[i + 1] += row_ptr[i];
+}
+
+static void decode_columns(const slice_reader *r, const macko_slice *s, int lane, int64_t *cols)
+{
+  const uint32_t *gaps = macko_slice_gaps(s, r->blocks);
+  int64_t length = macko_lane_length(r, s, lane), base = macko_lane_base(r, s, lane), col = base;
+  for (int64_t k = 0; k < length; k++) {
+    if (k) col = macko_lane_column(r, s, gaps, base, col, k, lane);
+    cols[k] = col;
+  }
+}
+
+static void decode_values(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int lane, void *values, int64_t p)
+{
+  macko_value_stream v = macko_stream_of(m);
+  int size = r->element_bytes, per = size < 4 ? 4 / size : 1;
+  int64_t length = macko_lane_length(r, s, lane);
+  if (per == 1)
+    macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, size, 0, lane), MACKO_SLICE_ROWS, length, values,
+                      p);
+  else
+    for (int64_t k = 0; k < length; k += per)
+      macko_read_values(&m->plan, m->value_type, &v, macko_slice_slot(s->values, size, k, lane), 1,
+                        length - k < per ? length - k : per, values, p + k);
+}
+
+macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  slice_reader r = macko_open_slices(m);
+  int64_t *starts = row_ptr ? row_ptr : malloc((size_t)(m->nrows + 1) * sizeof *starts);
+  if (!starts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)m->nrows);
+  decode_lengths(&r, starts);
+  for (int64_t i = 0; (cols || values) && i < m->nrows; i++) {
+    macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
+    int lane = (int)(i % MACKO_SLICE_ROWS);
+    int64_t p = starts[macko_slice_row(&r, i)];
+    if (s.stencil) {
+      macko_stencil_lane(&r, &s, lane, m->value_type, cols ? cols + p : NULL, values, p);
+      continue;
+    }
+    if (cols) decode_columns(&r, &s, lane, cols + p);
+    if (values) decode_values(m, &r, &s, lane, values, p);
+  }
+  if (starts != row_ptr) free(starts);
+  return MACKO_OK;
+}
+
+/* ---- validate ---- */
+
+static macko_status validate_sections(const macko_matrix *m, macko_error *err)
+{
+  int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], window = m->plan.params[MACKO_PARAM_WINDOW];
+  int64_t size = macko_type_bytes(m->plan.stored_type), e = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+  int64_t units = m->plan.params[MACKO_PARAM_VALUE_UNITS + e];
+  if (words < 0 || words > UINT32_MAX || units < 0 || units > UINT32_MAX || (window && window != MACKO_SLICE_WINDOW))
+    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld words, %lld units, window %lld", (long long)words, (long long)units,
+                      (long long)window);
+  int joint = m->plan.values == MACKO_VALUES_JOINT;
+  if (joint && (m->plan.stored_type != MACKO_U8 || m->plan.table > 256))
+    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld pairs with codes of type %s", (long long)m->plan.table,
+                      macko_type_name(m->plan.stored_type));
+  macko_status s = macko_expect_section(m, "slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS, err);
+  if (!s) s = macko_expect_section(m, "blocks", MACKO_U32, words, err);
+  if (!s) s = macko_expect_section(m, "pair_gaps", MACKO_U32, joint ? m->plan.table : 0, err);
+  if (!s) s = macko_expect_section(m, "order", MACKO_U16, window ? m->nrows : 0, err);
+  if (!s) s = macko_expect_section(m, "values", m->plan.stored_type, units * (MACKO_VALUE_UNIT / size), err);
+  return s;
+}
+
+/* The order of every window is a permutation of its rows. */
+static macko_status validate_order(const slice_reader *r, macko_error *err)
+{
+  uint8_t seen[MACKO_SLICE_WINDOW];
+  for (int64_t i = 0; r->order && i < r->nrows; i++) {
+    int64_t start = i / r->window * r->window, count = r->nrows - start < r->window ? r->nrows - start : r->window;
+    if (i == start) memset(seen, 0, sizeof seen);
+    if (r->order[i] >= count || seen[r->order[i]])
+      return macko_fail(err, MACKO_CORRUPT, "position %lld holds row %u of its window a second time or beyond its %lld rows",
+                        (long long)i, r->order[i], (long long)count);
+    seen[r->order[i]] = 1;
+  }
+  return MACKO_OK;
+}
+
+/* Before the gap of an entry's code is looked up. The first of a row has gap 0, on which multiplies rely. */
+static macko_status validate_pair(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position, int64_t k,
+                                  macko_error *err)
+{
+  int64_t slot = macko_slice_slot(s->values, 1, k, (int)(position % MACKO_SLICE_ROWS));
+  if (r->codes[slot] >= m->plan.table)
+    return macko_fail(err, MACKO_CORRUPT, "value code %u at slot %lld is beyond the %lld pairs", r->codes[slot], (long long)slot,
+                      (long long)m->plan.table);
+  if (k == 0 && r->pair_gaps[r->codes[slot]])
+    return macko_fail(err, MACKO_CORRUPT, "the row at position %lld begins with a pair of gap %u, not 0", (long long)position,
+                      r->pair_gaps[r->codes[slot]]);
+  return MACKO_OK;
+}
+
+static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position,
+                                  macko_error *err)
+{
+  int lane = (int)(position % MACKO_SLICE_ROWS);
+  const uint32_t *gaps = macko_slice_gaps(s, r->blocks);
+  int64_t length = macko_lane_length(r, s, lane), base = macko_lane_base(r, s, lane), col = base;
+  if (length > s->steps)
+    return macko_fail(err, MACKO_CORRUPT, "the row at position %lld has %lld entries in a slice of %u steps", (long long)position,
+                      (long long)length, s->steps);
+  for (int64_t k = 0; k < length; k++) {
+    int64_t before = col;
+    if (s->gap_bits == MACKO_GAP_PAIRS) {
+      macko_status wrong = validate_pair(m, r, s, position, k, err);
+      if (wrong) return wrong;
+    }
+    if (k) col = macko_lane_column(r, s, gaps, base, col, k, lane);
+    if (col < 0 || col >= m->ncols || (k && col <= before))
+      return macko_fail(err, MACKO_CORRUPT, "the row at position %lld goes from column %lld to %lld of 0..%lld",
+                        (long long)position, (long long)before, (long long)col, (long long)m->ncols - 1);
+  }
+  return MACKO_OK;
+}
+
+static macko_status validate_header(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
+{
+  macko_slice s = macko_slice_at(r->headers, slice);
+  int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
+  uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
+  if ((info & 7) > (m->plan.values == MACKO_VALUES_JOINT ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
+      s.values + macko_slice_value_units(&s, r->element_bytes) > units)
+    return macko_fail(err, MACKO_CORRUPT,
+                      "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",
+                      (long long)slice, info, s.block, (long long)macko_slice_block_words(&s), (long long)words, s.values,
+                      (long long)macko_slice_value_units(&s, r->element_bytes), (long long)units);
+  return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
+}
+
+macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
+{
+  macko_status s = validate_sections(m, err);
+  if (s) return s;
+  slice_reader r = macko_open_slices(m);
+  int64_t entries = 0;
+  s = validate_order(&r, err);
+  for (int64_t i = 0; !s && i < m->nrows; i++) {
+    if (i % MACKO_SLICE_ROWS == 0) s = validate_header(m, &r, i / MACKO_SLICE_ROWS, err);
+    if (s) return s;
+    macko_slice slice = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
+    if (!slice.stencil) s = validate_lane(m, &r, &slice, i, err);
+    entries += macko_lane_length(&r, &slice, (int)(i % MACKO_SLICE_ROWS));
+  }
+  if (!s && entries != m->nnz)
+    s = macko_fail(err, MACKO_CORRUPT, "the slices hold %lld entries, the matrix %lld", (long long)entries, (long long)m->nnz);
+  return s;
+}

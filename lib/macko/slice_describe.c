@@ -1,0 +1,190 @@
+/* One slice of a csr as layout slice sees it: the order of its rows, how their columns are best written, and its block. */
+#include "core/compare_csr.h"
+#include "macko/slice_describe.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { WINDOW = MACKO_SLICE_WINDOW };
+
+/* ---- the order of rows ---- */
+
+void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order)
+{
+  int64_t count = a->nrows - start < WINDOW ? a->nrows - start : WINDOW;
+  uint32_t first[64] = {0}, total = 0;
+  uint16_t passes[2][WINDOW], *from = passes[0], *to = passes[1];
+  int64_t any = 0;
+  for (int64_t i = 0; i < count; i++) {
+    from[i] = (uint16_t)i;
+    any |= macko_csr_row(a, start + i + 1) - macko_csr_row(a, start + i);
+  }
+  for (int shift = 0; shift < 30 && any >> shift; shift += 6) {
+    memset(first, 0, sizeof first);
+    for (int64_t i = 0; i < count; i++) {
+      int64_t row = start + from[i];
+      first[63 - ((macko_csr_row(a, row + 1) - macko_csr_row(a, row)) >> shift & 63)]++;
+    }
+    total = 0;
+    for (int d = 0; d < 64; d++) {
+      uint32_t here = first[d];
+      first[d] = total, total += here;
+    }
+    for (int64_t i = 0; i < count; i++) {
+      int64_t row = start + from[i];
+      to[first[63 - ((macko_csr_row(a, row + 1) - macko_csr_row(a, row)) >> shift & 63)]++] = from[i];
+    }
+    uint16_t *swap = from;
+    from = to, to = swap;
+  }
+  memcpy(order, from, (size_t)count * sizeof *order);
+}
+
+/* ---- one slice of the csr ---- */
+
+static void find_base(const macko_csr *a, macko_csr_slice *c)
+{
+  int64_t low = INT64_MAX, high = INT64_MIN;
+  for (int l = 0; l < c->lanes; l++) {
+    if (!c->length[l]) continue;
+    int64_t d = macko_base_distance(a, c, l);
+    if (d < low) low = d;
+    if (d > high) high = d;
+  }
+  c->s.base = low == INT64_MAX ? 0 : (int32_t)low;
+  c->s.offset_bytes = low == INT64_MAX ? 0 : macko_unsigned_bytes((uint64_t)(high - low));
+}
+
+/* 1 if every row's distances from its base column begin the list of the longest row. */
+static int is_uniform(const macko_csr *a, const macko_csr_slice *c)
+{
+  int64_t longest = c->begin[c->longest], first = macko_csr_col(a, longest);
+  for (int l = 0; l < c->lanes; l++)
+    if (c->length[l] > 1 &&
+        macko_or_differences(a, longest + 1, c->begin[l] + 1, c->length[l] - 1, macko_csr_col(a, c->begin[l]) - first))
+      return 0;
+  return 1;
+}
+
+static int gap_width(const macko_csr *a, const macko_csr_slice *c)
+{
+  uint64_t any = 0;
+  for (int l = 0; l < c->lanes; l++) any |= macko_or_differences(a, c->begin[l], c->begin[l] + 1, c->length[l] - 1, 1);
+  return macko_slice_gap_bits(any);
+}
+
+/* Values of rows further on, of which a slice that is no stencil reads too few for the hardware to follow. */
+static void prefetch_values(const macko_csr *a, int64_t row)
+{
+  if (row >= a->nrows) return;
+  const char *values = (const char *)a->values + macko_csr_row(a, row) * macko_type_bytes(a->value_type);
+  for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
+}
+
+void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+{
+  int64_t shortest = INT64_MAX, start = slice * MACKO_SLICE_ROWS;
+  c->s = (macko_slice){0};
+  c->longest = 0;
+  c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
+  for (int l = 0; l < c->lanes; l++) {
+    int64_t row = order ? start / WINDOW * WINDOW + order[(start + l) % WINDOW] : start + l;
+    c->begin[l] = macko_csr_row(a, row);
+    c->length[l] = macko_csr_row(a, row + 1) - c->begin[l];
+    if (c->length[l] < shortest) shortest = c->length[l];
+    if (c->length[l] > c->length[c->longest]) c->longest = l;
+  }
+  for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
+  c->s.steps = (uint32_t)c->length[c->longest];
+  int stencils = kinds & MACKO_STENCILS && !order;
+  if (stencils) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
+  if (stencils && macko_find_stencil(a, start, c->lanes, c->stencil, &c->s)) return;
+  c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
+  find_base(a, c);
+  if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
+}
+
+/* Codes of the gaps of entries p .. p + count - 1 in one word. */
+static inline __attribute__((always_inline)) uint32_t gap_word(const macko_csr *a, macko_type type, int64_t p, int count,
+                                                               int bits)
+{
+  uint32_t word = 0;
+#pragma GCC unroll 8
+  for (int k = 0; k < count; k++)
+    word |= (uint32_t)(macko_index(type, a->cols, p + k) - macko_index(type, a->cols, p + k - 1) - 1) << k * bits;
+  return word;
+}
+
+/* Those of a row of entries p .. end - 1, a word after the other for its lane. */
+static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end,
+                                                             int bits, uint32_t *gaps)
+{
+  const int whole = 32 / bits;
+  for (p++; p + whole <= end; p += whole, gaps += MACKO_SLICE_ROWS) *gaps = gap_word(a, type, p, whole, bits);
+  if (p < end) *gaps = gap_word(a, type, p, (int)(end - p), bits);
+}
+
+static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uint32_t *gaps)
+{
+  int narrow = a->col_type == MACKO_I32;
+  if (narrow && bits == 4) write_gaps(a, MACKO_I32, p, end, 4, gaps);
+  else if (narrow && bits == 8) write_gaps(a, MACKO_I32, p, end, 8, gaps);
+  else if (narrow && bits == 16) write_gaps(a, MACKO_I32, p, end, 16, gaps);
+  else write_gaps(a, a->col_type, p, end, bits, gaps);
+}
+
+/* The words of the slice's block, into words (zeroed). */
+static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *words)
+{
+  uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
+  int64_t longest = c->begin[c->longest];
+  int bits = c->s.gap_bits;
+  if (c->s.stencil) {
+    memcpy(words, c->stencil, c->s.steps * sizeof *c->stencil);
+    return;
+  }
+  for (int l = 0; l < c->lanes; l++) {
+    macko_put_unsigned(words, c->s.length_bytes, l, (uint32_t)c->length[l]);
+    if (c->length[l]) macko_put_unsigned(offsets, c->s.offset_bytes, l, (uint32_t)(macko_base_distance(a, c, l) - c->s.base));
+    if (!bits || bits == MACKO_GAP_PAIRS) continue;
+    write_lane(a, c->begin[l], c->begin[l] + c->length[l], bits, gaps + l);
+  }
+  for (int64_t k = 1; !bits && k < c->s.steps; k++)
+    gaps[k - 1] = (uint32_t)(macko_csr_col(a, longest + k) - macko_csr_col(a, longest));
+}
+
+/* ---- blocks in a buffer ---- */
+
+/* Two chains of multiplications, which run side by side. */
+static uint64_t hash_words(const uint32_t *words, int64_t count)
+{
+  const uint64_t factor = 0x9e3779b97f4a7c15u;
+  uint64_t one = (uint64_t)count, other = ~one, pair[2];
+  int64_t i = 0;
+  for (; i + 4 <= count; i += 4) {
+    memcpy(pair, words + i, sizeof pair);
+    one = (one ^ pair[0]) * factor, one ^= one >> 29;
+    other = (other ^ pair[1]) * factor, other ^= other >> 29;
+  }
+  for (; i < count; i++) one = (one ^ words[i]) * factor, one ^= one >> 29;
+  one = (one ^ other >> 32 ^ other << 32) * factor;
+  return one ^ one >> 29;
+}
+
+macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
+                               macko_error *err)
+{
+  int64_t words = macko_slice_block_words(&c->s), needed = buffer->used + words;
+  *key = (macko_block_key){0, (uint32_t)words, (uint32_t)macko_block_align(&c->s)};
+  if (words == 0) return MACKO_OK;
+  if (needed > buffer->room) {
+    uint32_t *larger = realloc(buffer->words, (size_t)(2 * needed) * sizeof *larger);
+    if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)words);
+    buffer->words = larger, buffer->room = 2 * needed;
+  }
+  uint32_t *block = buffer->words + buffer->used;
+  memset(block, 0, (size_t)words * sizeof *block);
+  write_block(a, c, block);
+  key->hash = hash_words(block, words);
+  return MACKO_OK;
+}

@@ -1,0 +1,156 @@
+#include "core/convert.h"
+#include "core/threads.h"
+#include "macko/slice_pairs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Code of a pair, added if new; -1 where there is no room. */
+static int code_of(macko_pair_set *set, uint32_t gap, uint64_t bits)
+{
+  uint64_t at = ((bits ^ (uint64_t)gap << 20) * 0x9e3779b97f4a7c15u) >> 54;
+  for (; set->hash[at]; at = (at + 1) % MACKO_PAIR_HASH) {
+    int code = set->hash[at] - 1;
+    if (set->gaps[code] == gap && set->bits[code] == bits) return code;
+  }
+  if (set->used == MACKO_PAIR_LIMIT) return -1;
+  set->gaps[set->used] = gap, set->bits[set->used] = bits;
+  set->hash[at] = (uint16_t)++set->used;
+  return set->used - 1;
+}
+
+static uint32_t gap_before(const macko_csr *a, int64_t p)
+{
+  return (uint32_t)(macko_csr_col(a, p) - macko_csr_col(a, p - 1));
+}
+
+int macko_count_pairs(const macko_csr *a, const macko_csr_slice *c, macko_pair_set *set)
+{
+  for (int l = 0; l < c->lanes; l++)
+    for (int64_t k = 0, p = c->begin[l]; k < c->length[l]; k++, p++) {
+      uint32_t gap = k && c->s.gap_bits ? gap_before(a, p) : 0;
+      if (code_of(set, gap, macko_bits_at(a->value_type, a->values, p)) < 0) return 0;
+    }
+  return 1;
+}
+
+int macko_add_pairs_of(macko_pair_set *set, const macko_pair_set *more, uint8_t codes[MACKO_PAIR_LIMIT])
+{
+  for (int i = 0; i < more->used; i++) {
+    int code = code_of(set, more->gaps[i], more->bits[i]);
+    if (code < 0) return 0;
+    if (codes) codes[i] = (uint8_t)code;
+  }
+  return 1;
+}
+
+/* Codes written in parts, which number pairs as they find them, and then numbered as one part would have. */
+typedef struct {
+  macko_pair_set pairs;
+  uint8_t recode[MACKO_PAIR_LIMIT]; /* of a code of this part */
+} pair_part;
+
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+  int again; /* gaps as m has them */
+  uint8_t *codes;
+  pair_part *parts;
+  int full; /* there are too many pairs */
+} pair_writing;
+
+/* 0 where there is no room for those of a lane. */
+static int write_lane(const pair_writing *w, const slice_reader *r, const macko_slice *s, uint32_t units, int lane, int64_t begin,
+                      int64_t end, macko_pair_set *set)
+{
+  for (int64_t p = begin; p < end; p++) {
+    int64_t slot = macko_slice_slot(units, 1, p - begin, lane);
+    int chained = p > begin && s->gap_bits == MACKO_GAP_PAIRS;
+    uint32_t gap = !chained ? 0 : w->again ? r->pair_gaps[r->codes[slot]] : gap_before(w->a, p);
+    int code = code_of(set, gap, macko_bits_at(w->a->value_type, w->a->values, p));
+    if (code < 0) return 0;
+    w->codes[slot] = (uint8_t)code;
+  }
+  return 1;
+}
+
+static void recode_lane(const pair_writing *w, uint32_t units, int lane, int64_t length, const uint8_t recode[MACKO_PAIR_LIMIT])
+{
+  for (int64_t k = 0; k < length; k++) {
+    uint8_t *code = w->codes + macko_slice_slot(units, 1, k, lane);
+    *code = recode[*code];
+  }
+}
+
+static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t from, int64_t to)
+{
+  slice_reader r = macko_open_slices(w->m);
+  uint32_t units = macko_units_before(&r, from);
+  for (int64_t i = from; i < to && !macko_is_set(&w->full); i++) {
+    macko_slice s = macko_slice_at(r.headers, i);
+    for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
+      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), begin = macko_csr_row(w->a, row),
+              end = macko_csr_row(w->a, row + 1);
+      if (recoding) recode_lane(w, units, l, end - begin, part->recode);
+      else if (!write_lane(w, &r, &s, units, l, begin, end, &part->pairs)) macko_set(&w->full);
+    }
+    units += (uint32_t)macko_slice_value_units(&s, 1);
+  }
+}
+
+static void write_part(void *context, int part, int64_t from, int64_t to)
+{
+  pair_writing *w = context;
+  walk_slices(w, &w->parts[part], 0, from, to);
+}
+
+static void recode_part(void *context, int part, int64_t from, int64_t to)
+{
+  pair_writing *w = context;
+  if (part) walk_slices(w, &w->parts[part], 1, from, to);
+}
+
+/* The pairs of all are in the first of w->parts then. UNSUPPORTED where there is no room for them. */
+static macko_status write_codes(pair_writing *w, int parts, macko_error *err)
+{
+  const macko_cut cut = macko_cut_rows(w->a, MACKO_SLICE_ROWS);
+  macko_do_parts(&cut, parts, write_part, w);
+  for (int part = 1; part < parts && !w->full; part++)
+    w->full = !macko_add_pairs_of(&w->parts[0].pairs, &w->parts[part].pairs, w->parts[part].recode);
+  if (w->full) return macko_too_many_pairs(err);
+  if (parts > 1) macko_do_parts(&cut, parts, recode_part, w);
+  return MACKO_OK;
+}
+
+static macko_status new_tables(macko_type type, const macko_pair_set *set, macko_value_sections *v, macko_error *err)
+{
+  if (!set->used) return MACKO_OK;
+  macko_status s = macko_new_section("dict", type, set->used, &v->dict, err);
+  if (!s) s = macko_new_section("pair_gaps", MACKO_U32, set->used, &v->pair_gaps, err);
+  if (s) return s;
+  for (int i = 0; i < set->used; i++) macko_put_bits(type, v->dict.data, i, set->bits[i]);
+  memcpy(v->pair_gaps.data, set->gaps, (size_t)v->pair_gaps.bytes);
+  return MACKO_OK;
+}
+
+macko_status macko_too_many_pairs(macko_error *err)
+{
+  return macko_fail(err, MACKO_UNSUPPORTED, "values joint: the matrix has more than %d pairs of a column gap and a value",
+                    MACKO_PAIR_LIMIT);
+}
+
+macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
+{
+  int parts = macko_large_parts(m->nnz);
+  pair_writing w = {.a = a, .m = m, .again = again, .parts = calloc((size_t)parts, sizeof *w.parts)};
+  *v = (macko_value_sections){0};
+  macko_status s = MACKO_OK;
+  if (!w.parts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d pairs of a gap and a value", MACKO_PAIR_LIMIT);
+  if (!s) s = macko_new_section("values", MACKO_U8, macko_slice_value_slots(&m->plan, 1), &v->values, err);
+  w.codes = v->values.data;
+  if (!s) s = write_codes(&w, parts, err);
+  if (!s) s = new_tables(m->value_type, &w.parts[0].pairs, v, err);
+  if (s) free(v->values.data), free(v->dict.data), free(v->pair_gaps.data);
+  free(w.parts);
+  return s;
+}

@@ -1,0 +1,160 @@
+/* Slices that are stencils: entries at the same distance from the diagonal have the same value in all rows that have one. So are
+ * most slices of difference operators with constant coefficients; equal ones are stored once, as all blocks are. Not in the paper
+ * (arXiv 2511.13061). */
+#include "core/compare_csr.h"
+#include "core/threads.h"
+#include "macko/slice.h"
+
+#include <string.h>
+
+/* Place of a distance in steps[from .. count - 1], which rise: of the first that is not smaller. */
+static int find_distance(const macko_stencil_step *steps, int from, int count, int64_t distance)
+{
+  while (from < count && steps[from].distance < distance) from++;
+  return from;
+}
+
+/* Adds an entry of the lanes, found at place at; 0 where it does not fit. */
+static int add_entry(macko_stencil_step *steps, int *count, int at, int64_t distance, uint32_t lanes, uint64_t value)
+{
+  if (at < *count && steps[at].distance == distance) {
+    steps[at].lanes |= lanes;
+    return steps[at].value == value;
+  }
+  if (*count == MACKO_STENCIL_MAX_STEPS) return 0;
+  memmove(steps + at + 1, steps + at, (size_t)(*count - at) * sizeof *steps);
+  steps[at] = (macko_stencil_step){(int32_t)distance, lanes, value};
+  ++*count;
+  return 1;
+}
+
+/* Lanes of the rows from row on, at most `lanes`, that have the same values at the same distances from the diagonal. */
+static int equal_rows(const macko_csr *a, int64_t row, int lanes)
+{
+  int n = 1;
+  int64_t p = macko_csr_row(a, row), q = macko_csr_row(a, row + 1), length = q - p;
+  for (; n < lanes; n++, p = q, q += length) {
+    if (macko_csr_row(a, row + n + 1) - q != length || macko_or_differences(a, p, q, length, 1) ||
+        !macko_equal_values(a, p, q, length))
+      break;
+  }
+  return n;
+}
+
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, macko_stencil_step *steps, macko_slice *s)
+{
+  int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some distances, not most */
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return 0;
+  for (int l = 0, n; l < lanes; l += n) {
+    int at = 0;
+    n = equal_rows(a, row + l, lanes - l);
+    for (int64_t p = macko_csr_row(a, row + l); p < macko_csr_row(a, row + l + 1); p++) {
+      int64_t distance = macko_csr_col(a, p) - (row + l);
+      uint32_t mask = (0xffffffffu >> (MACKO_SLICE_ROWS - n)) << l;
+      at = find_distance(steps, at, count, distance);
+      if (!add_entry(steps, &count, at, distance, mask, macko_bits_at(a->value_type, a->values, p)) || count > limit) return 0;
+    }
+  }
+  s->stencil = 1;
+  s->steps = (uint32_t)count;
+  s->base = (int32_t)row;
+  return 1;
+}
+
+/* Eight lanes at a time, a byte each: a step adds its bit of every lane. */
+void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t lengths[MACKO_SLICE_ROWS])
+{
+  const uint64_t ones = 0x0101010101010101u;
+  uint64_t sums[MACKO_SLICE_ROWS / 8] = {0};
+  for (uint32_t k = 0; k < s->steps; k++) {
+    uint32_t lanes = macko_stencil_at(s, r->blocks, k).lanes;
+    for (int g = 0; g < MACKO_SLICE_ROWS / 8; g++) {
+      uint64_t bits = (lanes >> 8 * g & 0xff) * ones & 0x8040201008040201u; /* in byte l nothing but bit l */
+      sums[g] += (bits + 0x7f * ones) >> 7 & ones;
+    }
+  }
+  for (int l = 0; l < MACKO_SLICE_ROWS; l++) lengths[l] = (uint8_t)(sums[l / 8] >> 8 * (l % 8));
+}
+
+int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
+                           int64_t p)
+{
+  int64_t n = 0;
+  for (uint32_t k = 0; k < s->steps; k++) {
+    macko_stencil_step step = macko_stencil_at(s, r->blocks, k);
+    if (!(step.lanes >> lane & 1)) continue;
+    if (cols) cols[n] = (int64_t)s->base + lane + step.distance;
+    if (values) macko_put_bits(type, values, p + n, step.value);
+    n++;
+  }
+  return n;
+}
+
+/* 1 if the lanes of a slice, whose entries begin at p, have the values of its steps. */
+static inline __attribute__((always_inline)) int slice_holds(const macko_csr *a, macko_type type, const macko_slice *s,
+                                                             const macko_stencil_step *steps, int lanes, int64_t p)
+{
+  uint64_t apart = 0;
+  for (int l = 0; l < lanes; l++)
+    for (uint32_t k = 0; k < s->steps; k++) {
+      if (!(steps[k].lanes >> l & 1)) continue;
+      apart |= macko_bits_at(type, a->values, p++) ^ steps[k].value;
+    }
+  return apart == 0;
+}
+
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+  int differ;
+} stencil_check;
+
+static void check_slices(void *context, int part, int64_t from, int64_t to)
+{
+  stencil_check *c = context;
+  slice_reader r = macko_open_slices(c->m);
+  macko_stencil_step steps[MACKO_STENCIL_MAX_STEPS];
+  (void)part;
+  for (int64_t i = from; i < to && !macko_is_set(&c->differ); i++) {
+    macko_slice s = macko_slice_at(r.headers, i);
+    int lanes = macko_slice_lanes(&r, i);
+    int64_t p = macko_csr_row(c->a, i * MACKO_SLICE_ROWS);
+    if (!s.stencil) continue;
+    memcpy(steps, r.blocks + s.block, s.steps * sizeof *steps);
+    if (c->a->value_type == MACKO_F64 ? !slice_holds(c->a, MACKO_F64, &s, steps, lanes, p)
+                                      : !slice_holds(c->a, c->a->value_type, &s, steps, lanes, p))
+      macko_set(&c->differ);
+  }
+}
+
+int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
+{
+  const macko_cut cut = macko_cut_rows(a, MACKO_SLICE_ROWS);
+  stencil_check c = {a, m, 0};
+  if (m->plan.params[MACKO_PARAM_STENCILS]) macko_do_parts(&cut, macko_parts(m->nnz), check_slices, &c);
+  return !c.differ;
+}
+
+macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
+{
+  macko_slice s = macko_slice_at(r->headers, slice);
+  int lanes = macko_slice_lanes(r, slice);
+  int64_t before = INT64_MIN;
+  if (r->order || s.base != slice * MACKO_SLICE_ROWS || s.block % MACKO_STENCIL_WORDS || s.gap_bits || s.offset_bytes ||
+      s.length_bytes)
+    return macko_fail(err, MACKO_CORRUPT, "slice %lld is no stencil: base %d, block %u, info %08x", (long long)slice, s.base,
+                      s.block, r->headers[slice * MACKO_SLICE_WORDS + 2]);
+  if (s.steps > MACKO_STENCIL_MAX_STEPS)
+    return macko_fail(err, MACKO_CORRUPT, "slice %lld is a stencil of %u steps; there are at most %d", (long long)slice, s.steps,
+                      MACKO_STENCIL_MAX_STEPS);
+  for (uint32_t k = 0; k < s.steps; k++) {
+    macko_stencil_step step = macko_stencil_at(&s, r->blocks, k);
+    int first = step.lanes ? __builtin_ctz(step.lanes) : 0, last = step.lanes ? 31 - __builtin_clz(step.lanes) : -1;
+    int64_t low = (int64_t)s.base + first + step.distance, high = (int64_t)s.base + last + step.distance;
+    if (step.distance <= before || last < 0 || last >= lanes || low < 0 || high >= m->ncols)
+      return macko_fail(err, MACKO_CORRUPT, "step %u of slice %lld: distance %d after %lld, lanes %08x of %d, %lld columns", k,
+                        (long long)slice, step.distance, (long long)before, step.lanes, lanes, (long long)m->ncols);
+    before = step.distance;
+  }
+  return MACKO_OK;
+}

@@ -1,0 +1,396 @@
+/* Value codecs raw, narrow, dict and the lossy float types: choice, writing and reading back. */
+#include "core/threads.h"
+#include "values/codecs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- what can hold the values ---- */
+
+/* Values are looked at in blocks: after each a part asks whether another one has found what ends the search. */
+enum { BLOCK = 4096 };
+
+/* 1 if one of values p .. past - 1 does not come back with the same bits. */
+static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t past)
+{
+#define SCAN(FROM, TO) \
+  do { \
+    for (; p < past; p++) \
+      if (!macko_fits(FROM, TO, a->values, p)) return 1; \
+    return 0; \
+  } while (0)
+#define SCAN_FROM(FROM) \
+  do { \
+    if (to == MACKO_F32) SCAN(FROM, MACKO_F32); \
+    if (to == MACKO_F16) SCAN(FROM, MACKO_F16); \
+    if (to == MACKO_BF16) SCAN(FROM, MACKO_BF16); \
+    SCAN(FROM, MACKO_I8); \
+  } while (0)
+  switch (a->value_type) {
+  case MACKO_F64: SCAN_FROM(MACKO_F64);
+  case MACKO_F32: SCAN_FROM(MACKO_F32);
+  case MACKO_F16: SCAN_FROM(MACKO_F16);
+  default: SCAN_FROM(MACKO_BF16);
+  }
+#undef SCAN_FROM
+#undef SCAN
+}
+
+typedef struct {
+  const macko_csr *a;
+  macko_type to;
+  int found;
+} misfit_search;
+
+static void search_part(void *context, int part, int64_t from, int64_t past)
+{
+  misfit_search *s = context;
+  int64_t first = macko_csr_row(s->a, 0);
+  (void)part;
+  for (int64_t p = from; p < past && !macko_is_set(&s->found); p += BLOCK)
+    if (block_misfits(s->a, s->to, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->found);
+}
+
+static int piece_misfits(const macko_csr *a, macko_type to)
+{
+  const macko_cut entries = {.n = macko_csr_row(a, a->nrows) - macko_csr_row(a, 0)};
+  misfit_search s = {a, to, 0};
+  macko_do_parts(&entries, macko_parts(entries.n), search_part, &s);
+  return s.found;
+}
+
+static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
+{
+  macko_rows *r = rows;
+  macko_csr piece;
+  macko_status s = MACKO_OK;
+  *found = 0;
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !*found && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    if (!s) *found = piece_misfits(&piece, to);
+  }
+  return s;
+}
+
+/* The narrowest type that holds every value exactly; the matrix's own if none does. */
+static macko_status narrowest(const macko_value_facts *f, macko_type *type, macko_error *err)
+{
+  static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
+  *type = f->value_type;
+  for (int i = 0; i < 4; i++) {
+    int misfit;
+    if (macko_type_bytes(candidates[i]) >= macko_type_bytes(f->value_type)) continue;
+    macko_status s = f->misfit(f->context, candidates[i], &misfit, err);
+    if (s) return s;
+    if (!misfit) return *type = candidates[i], MACKO_OK;
+  }
+  return MACKO_OK;
+}
+
+/* ---- the dictionary: bit patterns in order of first appearance ---- */
+
+enum { HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
+
+/* Code of a bit pattern, added to the table if new; -1 when the table is full. hash holds code + 1, 0 for free. */
+static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64_t *used, uint32_t *hash)
+{
+  uint64_t at = (bits * 0x9e3779b97f4a7c15u) >> 46;
+  while (hash[at]) {
+    if (macko_bits_at(type, table, hash[at] - 1) == bits) return hash[at] - 1;
+    at = (at + 1) % HASH_SLOTS;
+  }
+  if (*used == MACKO_DICT_LIMIT) return -1;
+  macko_put_bits(type, table, *used, bits);
+  hash[at] = (uint32_t)++*used;
+  return *used - 1;
+}
+
+/* Distinct values, for each part its own. */
+typedef struct {
+  void *table;
+  int64_t used;
+  uint32_t *hash;
+} value_set;
+
+typedef struct {
+  const macko_csr *piece;
+  value_set *sets;
+  int full; /* one of them: there are too many */
+} distinct_search;
+
+static macko_status open_sets(int parts, macko_type type, value_set **sets, macko_error *err)
+{
+  int made = 0;
+  *sets = calloc((size_t)parts, sizeof **sets);
+  for (; *sets && made < parts; made++) {
+    value_set *set = &(*sets)[made];
+    set->hash = calloc(HASH_SLOTS, sizeof *set->hash);
+    set->table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(type)));
+    if (!set->hash || !set->table) break;
+  }
+  if (made == parts) return MACKO_OK;
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+}
+
+static void close_sets(int parts, value_set *sets)
+{
+  for (int part = 0; sets && part < parts; part++) free(sets[part].hash), free(sets[part].table);
+  free(sets);
+}
+
+/* 1 if there is room for values p .. past - 1. */
+static int add_values(value_set *set, const macko_csr *a, int64_t p, int64_t past)
+{
+  uint64_t before = 0;
+  for (int64_t first = p; p < past; p++) {
+    uint64_t bits = macko_bits_at(a->value_type, a->values, p);
+    if (p > first && bits == before) continue;
+    if (code_of(bits, a->value_type, set->table, &set->used, set->hash) < 0) return 0;
+    before = bits;
+  }
+  return 1;
+}
+
+static void add_part(void *context, int part, int64_t from, int64_t past)
+{
+  distinct_search *s = context;
+  int64_t first = macko_csr_row(s->piece, 0);
+  for (int64_t p = from; p < past && !macko_is_set(&s->full); p += BLOCK)
+    if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
+}
+
+/* Number of distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
+static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *err)
+{
+  macko_rows *r = rows;
+  macko_csr piece;
+  distinct_search search = {.piece = &piece};
+  int parts = r->whole ? macko_large_parts(macko_csr_nnz(r->whole)) : 1;
+  macko_status s = open_sets(parts, r->value_type, &search.sets, err);
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !search.full && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    const macko_cut entries = {.n = s ? 0 : macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0)};
+    if (!s) macko_do_parts(&entries, parts, add_part, &search);
+  }
+  for (int part = 1; !s && part < parts && !search.full; part++) {
+    macko_csr found = {.value_type = r->value_type, .values = search.sets[part].table};
+    search.full = !add_values(&search.sets[0], &found, 0, search.sets[part].used);
+  }
+  *distinct = s || search.full ? -1 : search.sets[0].used;
+  close_sets(parts, search.sets);
+  return s;
+}
+
+macko_value_facts macko_facts_of_rows(macko_rows *r)
+{
+  return (macko_value_facts){r->value_type, find_misfit, count_distinct, r};
+}
+
+/* ---- a csr as a whole ---- */
+
+static macko_status csr_misfit(void *csr, macko_type to, int *found, macko_error *err)
+{
+  macko_rows r = macko_rows_of(csr);
+  return find_misfit(&r, to, found, err);
+}
+
+static macko_status csr_distinct(void *csr, int64_t *distinct, macko_error *err)
+{
+  macko_rows r = macko_rows_of(csr);
+  return count_distinct(&r, distinct, err);
+}
+
+macko_value_facts macko_facts_of_csr(const macko_csr *a)
+{
+  return (macko_value_facts){a->value_type, csr_misfit, csr_distinct, (void *)a};
+}
+
+/* ---- choice ---- */
+
+static macko_codec dict_codec(int64_t distinct)
+{
+  return (macko_codec){MACKO_VALUES_DICT, distinct <= 256 ? MACKO_U8 : MACKO_U16, 0, distinct};
+}
+
+static macko_status float_codec(const macko_value_facts *f, macko_values wanted, macko_codec *codec, macko_error *err)
+{
+  macko_type to = wanted == MACKO_VALUES_F32 ? MACKO_F32 : wanted == MACKO_VALUES_F16 ? MACKO_F16 : MACKO_BF16;
+  *codec = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
+  if (to == f->value_type || macko_type_bytes(to) > macko_type_bytes(f->value_type)) return MACKO_OK;
+  *codec = (macko_codec){wanted, to, 0, 0};
+  return f->misfit(f->context, to, &codec->lossy, err);
+}
+
+macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+{
+  macko_value_facts facts = macko_facts_of_rows(r);
+  return macko_codecs_by(&facts, wanted, codecs, count, err);
+}
+
+macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+{
+  int64_t distinct = -1;
+  macko_status s = MACKO_OK;
+  *count = 1;
+  if (wanted == MACKO_VALUES_JOINT)
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "values joint: only layout slice of format macko has codes for gaps and values together");
+  if (wanted == MACKO_VALUES_CODED) return macko_fail(err, MACKO_UNSUPPORTED, "values coded: only format dtans codes values");
+  if (wanted >= MACKO_VALUES_F32) return float_codec(f, wanted, &codecs[0], err);
+  codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
+  if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
+  if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_AUTO) {
+    macko_type type;
+    s = narrowest(f, &type, err);
+    if (s) return s;
+    macko_codec narrow = {type == f->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
+    if (wanted == MACKO_VALUES_NARROW) codecs[0] = narrow;
+    else if (type != f->value_type) codecs[(*count)++] = narrow;
+    if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
+  }
+  s = f->distinct(f->context, &distinct, err);
+  if (s) return s;
+  if (wanted == MACKO_VALUES_DICT && distinct < 0)
+    return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
+  if (wanted == MACKO_VALUES_DICT) codecs[0] = dict_codec(distinct);
+  else if (distinct >= 0) codecs[(*count)++] = dict_codec(distinct);
+  return MACKO_OK;
+}
+
+/* ---- writing ---- */
+
+macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
+                               macko_error *err)
+{
+  *w = (macko_value_writer){*codec, a->value_type, a->values, stream, table, 0, NULL, NULL};
+  if (codec->values != MACKO_VALUES_DICT) return MACKO_OK;
+  w->hash = calloc(HASH_SLOTS, sizeof *w->hash);
+  if (!w->hash) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  return MACKO_OK;
+}
+
+void macko_close_writer(macko_value_writer *w)
+{
+  free(w->hash);
+  w->hash = NULL;
+}
+
+static inline __attribute__((always_inline)) void write_as(macko_value_writer *w, macko_type from, macko_type to, int64_t p,
+                                                           int64_t count, int64_t slot, int64_t stride)
+{
+  for (int64_t i = 0; i < count; i++, slot += stride) switch (to) {
+    case MACKO_U8: ((uint8_t *)w->stream)[slot] =
+        (uint8_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+    case MACKO_U16: ((uint16_t *)w->stream)[slot] =
+        (uint16_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+    case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)macko_convert(from, to, w->values, p + i); break;
+    default:
+      if (from == to) macko_put_bits(to, w->stream, slot, macko_bits_at(from, w->values, p + i));
+      else macko_put_bits(to, w->stream, slot, macko_convert(from, to, w->values, p + i));
+    }
+}
+
+static void recode(macko_value_writer *w, int64_t count, int64_t slot, int64_t stride)
+{
+  for (int64_t i = 0; i < count; i++, slot += stride)
+    if (w->codec.stored_type == MACKO_U8) ((uint8_t *)w->stream)[slot] = (uint8_t)w->recode[((uint8_t *)w->stream)[slot]];
+    else ((uint16_t *)w->stream)[slot] = (uint16_t)w->recode[((uint16_t *)w->stream)[slot]];
+}
+
+void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride)
+{
+  macko_type to = w->codec.stored_type;
+  if (w->recode) recode(w, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_F64) write_as(w, MACKO_F64, MACKO_F64, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_F32) write_as(w, MACKO_F64, MACKO_F32, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_U8) write_as(w, MACKO_F64, MACKO_U8, p, count, slot, stride);
+  else write_as(w, w->value_type, to, p, count, slot, stride);
+}
+
+/* ---- in parts ---- */
+
+typedef struct {
+  macko_value_writer *writers; /* one for each part, or for all where nothing is looked up */
+  macko_value_walk walk;
+  const void *context;
+} writing;
+
+static void write_part(void *context, int part, int64_t from, int64_t to)
+{
+  const writing *w = context;
+  macko_value_writer *own = &w->writers[w->writers->hash ? part : 0];
+  w->walk(w->context, own, from, to);
+}
+
+static void recode_part(void *context, int part, int64_t from, int64_t to)
+{
+  const writing *w = context;
+  if (w->writers[part].recode) w->walk(w->context, &w->writers[part], from, to);
+}
+
+static void close_writers(macko_value_writer *writers, int parts)
+{
+  for (int part = 1; writers && part < parts; part++) free(writers[part].hash), free(writers[part].table);
+  free(writers);
+}
+
+/* Each with a dictionary of its own, the first with that of *w; NULL where memory is short. */
+static macko_value_writer *open_writers(const macko_value_writer *w, int parts)
+{
+  macko_value_writer *writers = calloc((size_t)parts, sizeof *writers);
+  int made = 1;
+  if (writers) writers[0] = *w;
+  for (; writers && made < parts; made++) {
+    writers[made] = *w;
+    writers[made].hash = calloc(HASH_SLOTS, sizeof *w->hash);
+    writers[made].table = malloc((size_t)(w->codec.table * macko_type_bytes(w->value_type)));
+    if (!writers[made].hash || !writers[made].table) break;
+  }
+  if (writers && made == parts) return writers;
+  close_writers(writers, made + 1 < parts ? made + 1 : parts);
+  return NULL;
+}
+
+/* The values of a part that the parts before have not had are added to the table; its hash becomes what its codes are there. */
+static void number_codes(macko_value_writer *first, macko_value_writer *own)
+{
+  int moved = 0;
+  for (int64_t i = 0; i < own->table_used; i++) {
+    int64_t code = code_of(macko_bits_at(own->value_type, own->table, i), own->value_type, first->table, &first->table_used,
+                           first->hash);
+    own->hash[i] = (uint32_t)code;
+    moved |= code != i;
+  }
+  if (moved) own->recode = own->hash;
+}
+
+void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t entries, macko_value_walk walk,
+                          const void *context)
+{
+  int parts = w->hash ? macko_large_parts(entries) : macko_parts(entries);
+  macko_value_writer *writers = w->hash && parts > 1 ? open_writers(w, parts) : NULL;
+  writing all = {writers ? writers : w, walk, context};
+  if (w->hash && !writers) parts = 1;
+  macko_do_parts(cut, parts, write_part, &all);
+  if (!writers) return;
+  for (int part = 1; part < parts; part++) number_codes(&writers[0], &writers[part]);
+  macko_do_parts(cut, parts, recode_part, &all);
+  w->table_used = writers[0].table_used;
+  close_writers(writers, parts);
+}
+
+/* ---- reading back ---- */
+
+void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
+                       int64_t count, void *values, int64_t p)
+{
+  for (int64_t i = 0; i < count; i++, slot += stride) {
+    uint64_t bits;
+    if (plan->stored_type == MACKO_U8) bits = macko_bits_at(value_type, v->table, ((const uint8_t *)v->stream)[slot]);
+    else if (plan->stored_type == MACKO_U16) bits = macko_bits_at(value_type, v->table, ((const uint16_t *)v->stream)[slot]);
+    else if (plan->stored_type == value_type) bits = macko_bits_at(value_type, v->stream, slot);
+    else bits = macko_widen(plan->stored_type, value_type, v->stream, slot);
+    macko_put_bits(value_type, values, p + i, bits);
+  }
+}

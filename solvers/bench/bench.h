@@ -1,0 +1,128 @@
+/* Between the parts of macko-bench: what is measured, and the parts that measure. */
+#ifndef BENCH_H
+#define BENCH_H
+
+#include "macko.h"
+
+#include <stdio.h>
+
+/* One way to multiply by one matrix. Times are medians of repeats; 0 where there is nothing to measure. */
+typedef struct {
+  char matrix[96], name[48], detail[512];
+  int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
+  int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
+  int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
+  int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
+  int64_t moved;                 /* matrix, x once, y once */
+  double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
+  double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
+  double difference;             /* |y - y_first| / |y_first| in the 2-norm, NAN where that is none */
+} bench_result;
+
+typedef struct {
+  bench_result *all;
+  int count, room;
+} bench_table;
+
+/* Fills *err with a sentence, which is printed as printf does, and returns status. */
+macko_status bench_fail(macko_error *err, macko_status status, const char *sentence, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Room for one more, zeroed; NULL without memory. */
+bench_result *bench_add(bench_table *table);
+
+typedef struct {
+  int repeats;
+  int solve;             /* iterations of --solve, 0 without */
+  int cpu_time;          /* 1: processor time of all threads instead of the wall's, for a CPU that others use too */
+  const char *encodings; /* comma-separated, see bench_encoding */
+  const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
+  double copy, triad;    /* ceilings of the machine in bytes a second, filled in by the part that measures; triad 0 on a GPU */
+  int64_t cache;         /* bytes of the last-level cache, 0 if unknown */
+  char machine[384];
+} bench_settings;
+
+/* Encoding of a name "auto", "csr", "slice", "row", "paper" or "dtans", with the value codec after a dot: "slice.raw",
+ * "auto.f32". Errors: INVALID_ARGUMENT. */
+macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
+
+/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated
+ * along the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with
+ * macko_free_csr. Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
+macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
+
+/* Calls `use` for every matrix of the set of that name, or for the name itself if it is no set. */
+void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context);
+
+/* The sets and tile as help text. */
+extern const char bench_matrix_help[];
+
+/* What tables call it: the name without folders. Returns label. */
+const char *bench_label(const char *name, char *label, size_t room);
+
+/* The vector type that goes with a matrix: its own values' type. */
+#define BENCH_VECTOR(csr) ((csr)->value_type)
+
+/* Measures on the current GPU; rows are added to *table. Errors: of the library and of CUDA. */
+macko_status bench_gpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+
+/* Fills settings->copy and settings->machine; UNSUPPORTED without a GPU. */
+macko_status bench_gpu_open(bench_settings *settings, macko_error *err);
+
+/* The same on the CPU. */
+macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
+void bench_cpu_close(void);
+
+/* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and encoding: medians of
+ * settings->repeats solves. Adds no rows to *table. */
+macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+
+/* A product that is further off than this is wrong: above what rounding to 8 bits of mantissa explains. */
+#define BENCH_WRONG 0.02
+
+/* ---- bench_report.c: what follows from the results. NAN where something is missing ---- */
+
+double bench_time(const bench_result *r); /* microseconds that ratios are taken of: with caches emptied where that was measured */
+/* The least that `of` gives for the peers that keep all of the values of r's matrix; dense ones only if asked for. */
+double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense);
+double bench_bytes(const bench_result *r);
+
+/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this
+ * one's, and plan, encode and refresh in multiplies of plain CSR. */
+double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
+
+/* Rows from number `from` on, as aligned columns for people; a heading before row 0. */
+void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+
+/* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
+void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings);
+
+/* ---- bench_files.c ---- */
+
+/* One line, marked as a comment: machine, ceilings, cache, repeats. */
+void bench_print_heading(FILE *f, const bench_settings *settings);
+
+/* Rows from number `from` on as tab-separated values, headings before row 0; all rows as JSON. */
+void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from);
+void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings);
+
+/* Appends the rows of a file that bench_print_tsv wrote; settings get the machine of the first such file.
+ * Errors: IO, PARSE (file and line), OUT_OF_MEMORY. */
+macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings *settings, macko_error *err);
+
+/* ---- bench_plot.c ---- */
+
+/* Draws PREFIX-size, PREFIX-time and, of pruned matrices beside cuBLAS, PREFIX-sparsity, each as .svg and .png, through gnuplot
+ * and PREFIX.gnuplot, which is left there. Without gnuplot a sentence on stderr says how to draw later: no error.
+ * Errors: IO (gnuplot's failure too), INVALID_ARGUMENT (nothing to draw). */
+macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err);
+
+#endif

@@ -1,0 +1,400 @@
+/* macko-bench on the CPU. All methods of a matrix are prepared first and then timed in turn, round after round, so that whatever
+ * else the machine does falls on all of them alike, and in another order each round: on a mesh, the first product of ours after
+ * those of the peers took up to 1.1 times as long as the next, whatever its form. A matrix that fits into the last-level cache is
+ * multiplied once before it is timed, because the others have pushed it out. */
+#include "bench/cpu.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
+enum { METHODS = 32, PREPARATIONS = 9 };
+static const double shortest_sample = 1e-3; /* seconds; faster multiplies are timed several at a time */
+
+static clockid_t chosen_clock = CLOCK_MONOTONIC;
+
+double bench_now(void)
+{
+  struct timespec t;
+  clock_gettime(chosen_clock, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why)
+{
+  err->status = status;
+  snprintf(err->text, sizeof err->text, "%s: %s", who, why);
+  return status;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double bench_median(double *times, int count)
+{
+  qsort(times, (size_t)count, sizeof *times, compare_times);
+  return times[count / 2];
+}
+
+/* ---- the loop that everybody would write, in as many threads as macko's ---- */
+
+static macko_status run_loop(const bench_method *m, const void *x, void *y, macko_error *err)
+{
+  const macko_csr *a = m->own;
+  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
+  (void)err;
+  if (a->value_type == MACKO_F64) {
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (int64_t i = 0; i < a->nrows; i++) {
+      double sum = 0;
+      for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) sum += ((const double *)a->values)[p] * ((const double *)x)[cols[p]];
+      ((double *)y)[i] = sum;
+    }
+  } else {
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (int64_t i = 0; i < a->nrows; i++) {
+      float sum = 0;
+      for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) sum += ((const float *)a->values)[p] * ((const float *)x)[cols[p]];
+      ((float *)y)[i] = sum;
+    }
+  }
+  return MACKO_OK;
+}
+
+static void close_loop(bench_method *m)
+{
+  m->own = NULL;
+}
+
+static int64_t csr_bytes(const macko_csr *a)
+{
+  int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+  return 4 * (a->nrows + 1) + nnz * (4 + macko_type_bytes(a->value_type));
+}
+
+static macko_status open_loop(const macko_csr *a, bench_method *m, macko_error *err)
+{
+  *m = (bench_method){.run = run_loop, .close = close_loop, .own = (void *)a, .bytes = csr_bytes(a), .peer = 1,
+                      .name = "csr-loop"};
+  if (a->value_type == MACKO_F64 || a->value_type == MACKO_F32) return MACKO_OK;
+  return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and f32 only");
+}
+
+/* ---- ours ---- */
+
+typedef struct {
+  macko_matrix *matrix;
+  macko_type vector;
+  int64_t nrows, ncols;
+} ours;
+
+static macko_status run_ours(const bench_method *m, const void *x, void *y, macko_error *err)
+{
+  const ours *o = m->own;
+  return macko_multiply(o->matrix, MACKO_OP_N, o->vector, 1, 1, x, o->ncols, 0, y, o->nrows, err);
+}
+
+static void close_ours(bench_method *m)
+{
+  ours *o = m->own;
+  if (o) macko_destroy(&o->matrix);
+  free(o);
+  m->own = NULL;
+}
+
+static macko_type vector_type(const macko_csr *a)
+{
+  return a->value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
+}
+
+/* Medians of a few, because each is long; the first ones may be given memory that nobody had before, which takes longer. */
+static macko_status time_preparation(const macko_csr *a, const macko_options *options, ours *o, bench_method *m, macko_error *err)
+{
+  double plan[PREPARATIONS], encode[PREPARATIONS], refresh[PREPARATIONS], start = bench_now(), enough = start + 1;
+  macko_info info;
+  macko_status s = MACKO_OK;
+  int n = 0;
+  for (int i = 0; !s && i < PREPARATIONS && (i < 3 || start < enough); i++, n++) {
+    start = bench_now();
+    s = macko_predict(a, options, &info, err);
+    plan[i] = bench_now() - start;
+    macko_destroy(&o->matrix);
+    start = bench_now();
+    if (!s) s = macko_encode(a, options, &o->matrix, err);
+    encode[i] = bench_now() - start;
+    start = bench_now();
+    if (!s) s = macko_refresh(o->matrix, a, err);
+    refresh[i] = bench_now() - start;
+  }
+  if (s) return s;
+  m->plan = bench_median(plan, n), m->encode = bench_median(encode, n), m->refresh = bench_median(refresh, n);
+  return MACKO_OK;
+}
+
+static macko_status open_ours(const char *name, const macko_csr *a, bench_method *m, macko_error *err)
+{
+  macko_options options;
+  macko_info info;
+  ours *o = calloc(1, sizeof *o);
+  *m = (bench_method){.run = run_ours, .close = close_ours, .own = o};
+  snprintf(m->name, sizeof m->name, "%s", name);
+  if (!o) return bench_refuse(err, MACKO_OUT_OF_MEMORY, name, "no memory");
+  *o = (ours){.vector = vector_type(a), .nrows = a->nrows, .ncols = a->ncols};
+  macko_status s = bench_encoding(name, MACKO_TARGET_CPU, &options, err);
+  if (!s) s = time_preparation(a, &options, o, m, err);
+  if (s) return s;
+  macko_get_info(o->matrix, &info);
+  m->bytes = info.bytes, m->lossy = info.lossy;
+  snprintf(m->detail, sizeof m->detail, "%s", info.reason);
+  return MACKO_OK;
+}
+
+/* ---- all methods of one matrix ---- */
+
+static void keep(bench_method *methods, int *count, const char *matrix, macko_status s, const macko_error *err)
+{
+  if (!s) ++*count;
+  else {
+    fprintf(stderr, "%s: %s left out: %s\n", matrix, methods[*count].name, err->text);
+    if (methods[*count].close) methods[*count].close(&methods[*count]);
+  }
+}
+
+static int open_methods(const char *matrix, const macko_csr *a, const bench_settings *settings, bench_method *methods)
+{
+  char names[512], *save = NULL;
+  int count = 0;
+  macko_error err = {0};
+  snprintf(names, sizeof names, "%s", settings->encodings);
+  keep(methods, &count, matrix, open_loop(a, &methods[count], &err), &err);
+  for (int i = 0; i < BENCH_PETSC; i++) keep(methods, &count, matrix, bench_open_petsc(i, a, &methods[count], &err), &err);
+  keep(methods, &count, matrix, bench_open_mkl(settings->mkl, a, &methods[count], &err), &err);
+  for (char *name = strtok_r(names, ",", &save); name && count < METHODS; name = strtok_r(NULL, ",", &save))
+    keep(methods, &count, matrix, open_ours(name, a, &methods[count], &err), &err);
+  return count;
+}
+
+static double value_at(macko_type type, const void *v, int64_t i)
+{
+  return type == MACKO_F64 ? ((const double *)v)[i] : ((const float *)v)[i];
+}
+
+static double difference(macko_type type, const void *y, const void *first, int64_t n)
+{
+  double apart = 0, size = 0;
+  for (int64_t i = 0; i < n; i++) {
+    double d = value_at(type, y, i) - value_at(type, first, i);
+    apart += d * d, size += value_at(type, first, i) * value_at(type, first, i);
+  }
+  return size > 0 ? sqrt(apart / size) : sqrt(apart);
+}
+
+typedef struct {
+  macko_type type;
+  void *x, *y, *first;
+} vectors;
+
+static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
+{
+  *v = (vectors){.type = vector_type(a)};
+  size_t size = (size_t)macko_type_bytes(v->type);
+  v->x = aligned_alloc(64, ((size_t)a->ncols * size / 64 + 1) * 64);
+  v->y = aligned_alloc(64, ((size_t)a->nrows * size / 64 + 1) * 64);
+  v->first = malloc((size_t)a->nrows * size + 1);
+  if (!v->x || !v->y || !v->first) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
+  uint64_t state = 1;
+  for (int64_t j = 0; j < a->ncols; j++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    double value = (double)(state >> 40) * 0x1p-23 - 1;
+    if (v->type == MACKO_F64) ((double *)v->x)[j] = value;
+    else ((float *)v->x)[j] = (float)value;
+  }
+  return MACKO_OK;
+}
+
+/* One untimed multiply into a poisoned y, compared with the first method's; then as many as make a sample. */
+static macko_status rehearse(const macko_csr *a, const bench_method *m, vectors *v, int first, double *apart, int *batch,
+                             macko_error *err)
+{
+  size_t bytes = (size_t)(a->nrows * macko_type_bytes(v->type));
+  memset(v->y, 0xff, bytes);
+  macko_status s = m->run(m, v->x, v->y, err);
+  if (first) memcpy(v->first, v->y, bytes);
+  *apart = difference(v->type, v->y, v->first, a->nrows);
+  double start = bench_now();
+  if (!s) s = m->run(m, v->x, v->y, err);
+  double one = bench_now() - start;
+  *batch = one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
+  return s;
+}
+
+/* A random permutation, the same in every run. */
+static void shuffle(int *order, int count, unsigned *state)
+{
+  for (int i = count - 1; i > 0; i--) {
+    int j = rand_r(state) % (i + 1), other = order[j];
+    order[j] = order[i], order[i] = other;
+  }
+}
+
+static macko_status time_rounds(const macko_csr *a, const bench_method *methods, int count, int cached, int repeats, vectors *v,
+                                double *times, double *apart, macko_error *err)
+{
+  int batch[METHODS], order[METHODS];
+  unsigned state = 1;
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < count; i++) s = rehearse(a, &methods[i], v, i == 0, &apart[i], &batch[i], err), order[i] = i;
+  for (int round = 0; round < repeats; round++) {
+    shuffle(order, count, &state);
+    for (int turn = 0; !s && turn < count; turn++) {
+      int i = order[turn];
+      if (cached) s = methods[i].run(&methods[i], v->x, v->y, err);
+      double start = bench_now();
+      for (int b = 0; !s && b < batch[i]; b++) s = methods[i].run(&methods[i], v->x, v->y, err);
+      times[i * repeats + round] = (bench_now() - start) / batch[i];
+    }
+  }
+  return s;
+}
+
+static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
+                             int repeats, double *times, const double *apart, bench_table *table, macko_error *err)
+{
+  for (int i = 0; i < count; i++) {
+    const bench_method *m = &methods[i];
+    if (!(apart[i] <= BENCH_WRONG)) {
+      fprintf(stderr, "%s: %s left out: its product is off by %.1e\n", matrix, m->name, apart[i]);
+      continue;
+    }
+    bench_result *r = bench_add(table);
+    if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
+    *r = (bench_result){.peer = m->peer, .lossy = m->lossy, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
+                        .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
+    r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+    r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
+    r->warm = 1e6 * bench_median(times + i * repeats, repeats);
+    snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
+    snprintf(r->name, sizeof r->name, "%s", m->name);
+    snprintf(r->detail, sizeof r->detail, "%s", m->detail);
+  }
+  return MACKO_OK;
+}
+
+macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
+{
+  bench_method methods[METHODS + 1];
+  vectors v;
+  double apart[METHODS], *times = malloc((size_t)settings->repeats * METHODS * sizeof *times);
+  int cached = csr_bytes(a) <= settings->cache, count = 0;
+  macko_status s = open_vectors(a, &v, err);
+  if (!s && !times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
+  if (!s) count = open_methods(matrix, a, settings, methods);
+  if (!s) s = time_rounds(a, methods, count, cached, settings->repeats, &v, times, apart, err);
+  if (!s) s = add_rows(matrix, a, methods, count, cached, settings->repeats, times, apart, table, err);
+  for (int i = 0; i < count; i++) methods[i].close(&methods[i]);
+  free(v.x), free(v.y), free(v.first), free(times);
+  return s;
+}
+
+/* ---- the machine ---- */
+
+/* Bytes of the largest cache that the first core sees; 0 where the system does not tell. */
+static int64_t last_level_cache(void)
+{
+  int64_t largest = 0;
+  for (int i = 0; i < 8; i++) {
+    char path[96], unit = 0;
+    long long size = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+    FILE *f = fopen(path, "r");
+    if (!f) break;
+    if (fscanf(f, "%lld%c", &size, &unit) >= 1) size *= unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
+    fclose(f);
+    if (size > largest) largest = size;
+  }
+  return largest;
+}
+
+static void name_machine(char *text, size_t room)
+{
+  char line[256], *colon;
+  FILE *f = fopen("/proc/cpuinfo", "r");
+  snprintf(text, room, "CPU");
+  while (f && fgets(line, sizeof line, f))
+    if (!strncmp(line, "model name", 10) && (colon = strchr(line, ':'))) {
+      line[strcspn(line, "\n")] = 0;
+      snprintf(text, room, "%s", colon + 2);
+      break;
+    }
+  if (f) fclose(f);
+}
+
+/* In as many threads as the multiplies have. */
+static void copy_array(double *to, const double *from, size_t n)
+{
+#ifdef _OPENMP
+#pragma omp parallel for
+  for (size_t piece = 0; piece < 64; piece++)
+    memcpy(to + n * piece / 64, from + n * piece / 64, (n * (piece + 1) / 64 - n * piece / 64) * sizeof *to);
+#else
+  memcpy(to, from, n * sizeof *to);
+#endif
+}
+
+/* Bytes read and written a second, arrays eight times the cache and at least 256 MB together. */
+static macko_status ceilings(bench_settings *settings, macko_error *err)
+{
+  enum { TIMES = 9 };
+  size_t n = settings->cache > (32 << 20) && settings->cache < (1 << 30) ? (size_t)settings->cache / 3 : (size_t)11 << 20;
+  double *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b), *c = calloc(n, sizeof *c), copy[TIMES], triad[TIMES];
+  macko_status s = a && b && c ? MACKO_OK : bench_refuse(err, MACKO_OUT_OF_MEMORY, "bandwidth", "no memory");
+  for (size_t i = 0; !s && i < n; i++) a[i] = 1, b[i] = 2, c[i] = 3;
+  for (int t = 0; !s && t < TIMES; t++) {
+    double start = bench_now();
+    copy_array(a, b, n);
+    double middle = bench_now();
+    copy[t] = 2. * (double)(n * sizeof *a) / (middle - start);
+#ifdef _OPENMP
+#pragma omp parallel for
+#endif
+    for (size_t i = 0; i < n; i++) a[i] = b[i] + 3 * c[i];
+    triad[t] = 3. * (double)(n * sizeof *a) / (bench_now() - middle);
+  }
+  if (!s) settings->copy = bench_median(copy, TIMES), settings->triad = bench_median(triad, TIMES);
+  free(a), free(b), free(c);
+  return s;
+}
+
+macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
+{
+  name_machine(settings->machine, sizeof settings->machine);
+#ifdef _OPENMP
+  size_t named = strlen(settings->machine);
+  snprintf(settings->machine + named, sizeof settings->machine - named, ", %d threads", omp_get_max_threads());
+#endif
+  if (settings->cpu_time) {
+    size_t end = strlen(settings->machine);
+    snprintf(settings->machine + end, sizeof settings->machine - end, ", processor time");
+    chosen_clock = CLOCK_PROCESS_CPUTIME_ID;
+  }
+  settings->cache = last_level_cache();
+  return ceilings(settings, err);
+}
+
+void bench_cpu_close(void)
+{
+  bench_close_petsc();
+}

@@ -1,0 +1,35 @@
+/* Between the CPU parts of macko-bench: whatever multiplies is prepared once and then run in turn with the others. */
+#ifndef BENCH_CPU_H
+#define BENCH_CPU_H
+
+#include "bench/bench.h"
+
+typedef struct bench_method {
+  macko_status (*run)(const struct bench_method *m, const void *x, void *y, macko_error *err); /* y = A x */
+  void (*close)(struct bench_method *m);
+  void *own;
+  int64_t bytes;
+  int peer, lossy;
+  double plan, encode, refresh; /* seconds */
+  char name[48], detail[512];
+} bench_method;
+
+/* Peers for *csr (32-bit indices), which must outlive them. What a peer cannot take, or a library that is not there, is
+ * UNSUPPORTED with a sentence. number counts from 0 up to BENCH_PETSC - 1. */
+enum { BENCH_PETSC = 3 };
+macko_status bench_open_petsc(int number, const macko_csr *csr, bench_method *m, macko_error *err);
+macko_status bench_open_mkl(const char *library, const macko_csr *csr, bench_method *m, macko_error *err);
+
+/* PETSc started, if it was not; and ended, where it was. */
+macko_status bench_start_petsc(macko_error *err);
+void bench_close_petsc(void);
+
+/* Fills *err and returns status. */
+macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why);
+
+double bench_now(void);
+
+/* Sorts the times. */
+double bench_median(double *times, int count);
+
+#endif

@@ -1,0 +1,329 @@
+#include "bench/generate.h"
+
+#include "bench/bench.h"
+#include "core/half.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char generate_help[] =
+    "  5-point:N 9-point:N     N x N grid, constant coefficients\n"
+    "  7-point:N 27-point:N    N x N x N grid\n"
+    "  elasticity:N            27-point grid of N^3 nodes with blocks of 3 x 3, random values\n"
+    "  banded:NxW              N rows of W random columns near the diagonal, random values\n"
+    "  rmat:S                  power-law graph of 2^S nodes\n"
+    "  erdos:NxD               N rows of D random columns, random values\n"
+    "  mesh:N                  N^3 scattered points, about 15 neighbours within a radius, numbered by bricks, random values\n"
+    "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
+    "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
+    "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n";
+
+/* ---- random numbers: each row draws from a generator of its own ---- */
+
+static uint64_t mix(uint64_t z)
+{
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return z ^ z >> 31;
+}
+
+static uint64_t draw(uint64_t *state)
+{
+  return mix(*state += 0x9e3779b97f4a7c15u);
+}
+
+static double uniform(uint64_t *state)
+{
+  return (double)(draw(state) >> 11) * 0x1p-53;
+}
+
+/* ---- growing arrays ---- */
+
+typedef struct {
+  int64_t nrows, ncols, nnz, room;
+  int32_t *row_ptr, *cols;
+  double center;  /* value of the diagonal of a stencil; others are -1 */
+  int failed;
+} builder;
+
+static void add(builder *b, int64_t col)
+{
+  if (b->nnz == b->room) {
+    int64_t room = 2 * b->room + 1024;
+    int32_t *larger = realloc(b->cols, (size_t)room * sizeof *larger);
+    if (!larger || room > (int64_t)INT32_MAX * 2) b->failed = 1, b->nnz = 0;
+    else b->cols = larger, b->room = room;
+    if (b->failed) return;
+  }
+  b->cols[b->nnz++] = (int32_t)col;
+}
+
+typedef struct {
+  char kind[32];
+  int64_t a, b, option; /* SIZE as A or AxB; the number after the second colon */
+  int random;
+  macko_type type;
+} request;
+
+/* ---- patterns ---- */
+
+static void stencil_row(builder *b, int64_t i, int64_t n, int dims, int wide, int block)
+{
+  int64_t node = i / block, at[3] = {node % n, node / n % n, node / n / n};
+  for (int dz = dims == 3 ? -1 : 0; dz <= (dims == 3); dz++)
+    for (int dy = -1; dy <= 1; dy++)
+      for (int dx = -1; dx <= 1; dx++) {
+        if (!wide && (dx != 0) + (dy != 0) + (dz != 0) > 1) continue;
+        if (at[0] + dx < 0 || at[0] + dx >= n || at[1] + dy < 0 || at[1] + dy >= n) continue;
+        if (dims == 3 && (at[2] + dz < 0 || at[2] + dz >= n)) continue;
+        for (int d = 0; d < block; d++) add(b, (node + dx + n * dy + n * n * dz) * block + d);
+      }
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Sorts the row that starts at entry start and drops its duplicates. */
+static void sort_row(builder *b, int64_t start)
+{
+  int64_t to = start;
+  if (b->nnz - start > 1) qsort(b->cols + start, (size_t)(b->nnz - start), sizeof *b->cols, compare_columns);
+  for (int64_t p = start; p < b->nnz; p++)
+    if (p == start || b->cols[p] != b->cols[p - 1]) b->cols[to++] = b->cols[p];
+  b->nnz = to;
+}
+
+static void random_row(builder *b, const request *r, int64_t i)
+{
+  uint64_t state = mix((uint64_t)i + 1);
+  int64_t start = b->nnz, banded = !strcmp(r->kind, "banded"), width = 8 * r->b + 1;
+  for (int64_t k = 0; k < r->b; k++) {
+    int64_t col = banded ? i - 4 * r->b + (int64_t)(draw(&state) % (uint64_t)width) : (int64_t)(draw(&state) % (uint64_t)r->a);
+    if (col >= 0 && col < b->ncols) add(b, col);
+  }
+  sort_row(b, start);
+}
+
+static void pruned_row(builder *b, const request *r, int64_t i)
+{
+  uint64_t state = mix((uint64_t)i + 1);
+  double kept = 1 - (double)r->option / 100;
+  for (int64_t j = 0; j < b->ncols; j++)
+    if (uniform(&state) < kept) add(b, j);
+}
+
+static void pattern_row(builder *b, const request *r, int64_t i)
+{
+  uint64_t state = mix((uint64_t)i + 1);
+  for (int64_t start = 0; start < b->ncols; start += 2 * r->option) {
+    int64_t width = 2 * r->option, first = (int64_t)(draw(&state) % (uint64_t)width);
+    int64_t second = (first + 1 + (int64_t)(draw(&state) % (uint64_t)(width - 1))) % width;
+    for (int64_t j = 0; j < width && start + j < b->ncols; j++)
+      if (j != first && j != second) add(b, start + j);
+  }
+}
+
+/* ---- scattered points in the unit cells of a grid, numbered at random inside bricks of 4^3 cells as by a mesh generator ---- */
+
+enum { BRICK = 4, CELLS = BRICK * BRICK * BRICK };
+
+/* Numbers of a brick's cells are the odd multiples of one of them, shifted: a permutation that can be undone. */
+static uint64_t brick_key(int64_t brick)
+{
+  return mix((uint64_t)brick + 0xb71c) | 1;
+}
+
+static int64_t node_at(const int64_t at[3], int64_t n)
+{
+  int64_t side = n / BRICK, brick = at[0] / BRICK + side * (at[1] / BRICK + side * (at[2] / BRICK));
+  uint64_t local = (uint64_t)(at[0] % BRICK + BRICK * (at[1] % BRICK + BRICK * (at[2] % BRICK))), key = brick_key(brick);
+  return brick * CELLS + (int64_t)((local * key + (key >> 32)) % CELLS);
+}
+
+static void cell_of(int64_t node, int64_t n, int64_t at[3])
+{
+  int64_t side = n / BRICK, brick = node / CELLS;
+  uint64_t key = brick_key(brick), inverse = key, local;
+  for (int i = 0; i < 5; i++) inverse *= 2 - key * inverse;
+  local = ((uint64_t)(node % CELLS) - (key >> 32)) * inverse % CELLS;
+  at[0] = brick % side * BRICK + (int64_t)local % BRICK;
+  at[1] = brick / side % side * BRICK + (int64_t)local / BRICK % BRICK;
+  at[2] = brick / side / side * BRICK + (int64_t)local / BRICK / BRICK;
+}
+
+static void point_in(const int64_t at[3], double point[3])
+{
+  uint64_t state = mix((uint64_t)(at[0] + (at[1] << 20) + (at[2] << 40)));
+  for (int d = 0; d < 3; d++) point[d] = (double)at[d] + uniform(&state);
+}
+
+static void mesh_row(builder *b, int64_t i, int64_t n)
+{
+  const double radius = 1.5;
+  int64_t start = b->nnz, here[3], at[3];
+  double p[3], q[3];
+  cell_of(i, n, here);
+  point_in(here, p);
+  for (at[2] = here[2] - 2; at[2] <= here[2] + 2; at[2]++)
+    for (at[1] = here[1] - 2; at[1] <= here[1] + 2; at[1]++)
+      for (at[0] = here[0] - 2; at[0] <= here[0] + 2; at[0]++) {
+        if (at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] >= n || at[1] >= n || at[2] >= n) continue;
+        point_in(at, q);
+        double dx = q[0] - p[0], dy = q[1] - p[1], dz = q[2] - p[2];
+        if (dx * dx + dy * dy + dz * dz < radius * radius) add(b, node_at(at, n));
+      }
+  sort_row(b, start);
+}
+
+/* Rows of an R-MAT graph (a = 0.57, b = c = 0.19): edges are drawn, counted by row, and sorted row by row. */
+static void rmat(builder *b, const request *r)
+{
+  int64_t edges = b->nrows * 32;
+  int32_t *from = malloc((size_t)edges * sizeof *from), *to = malloc((size_t)edges * sizeof *to);
+  int64_t *start = calloc((size_t)b->nrows + 2, sizeof *start);
+  b->cols = malloc((size_t)edges * sizeof *b->cols), b->room = edges;
+  b->failed = !from || !to || !start || !b->cols;
+  for (int64_t e = 0; !b->failed && e < edges; e++) {
+    uint64_t state = mix((uint64_t)e + 1);
+    for (int64_t level = 0; level < r->a; level++) {
+      double u = uniform(&state);
+      from[e] = (level ? 2 * from[e] : 0) + (u >= 0.76);
+      to[e] = (level ? 2 * to[e] : 0) + ((u >= 0.57 && u < 0.76) || u >= 0.95);
+    }
+    start[from[e] + 2]++;
+  }
+  for (int64_t i = 0; !b->failed && i < b->nrows; i++) start[i + 2] += start[i + 1];
+  for (int64_t e = 0; !b->failed && e < edges; e++) b->cols[start[from[e] + 1]++] = to[e];
+  for (int64_t i = 0; !b->failed && i < b->nrows; i++) {
+    int64_t end = start[i + 1], at = b->nnz;
+    memmove(b->cols + at, b->cols + start[i], (size_t)(end - start[i]) * sizeof *b->cols);
+    b->nnz = at + end - start[i];
+    sort_row(b, at);
+    b->row_ptr[i + 1] = (int32_t)b->nnz;
+  }
+  free(from), free(to), free(start);
+}
+
+static void add_row(builder *b, const request *r, int64_t i)
+{
+  if (!strcmp(r->kind, "5-point")) stencil_row(b, i, r->a, 2, 0, 1);
+  else if (!strcmp(r->kind, "9-point")) stencil_row(b, i, r->a, 2, 1, 1);
+  else if (!strcmp(r->kind, "7-point")) stencil_row(b, i, r->a, 3, 0, 1);
+  else if (!strcmp(r->kind, "27-point")) stencil_row(b, i, r->a, 3, 1, 1);
+  else if (!strcmp(r->kind, "elasticity")) stencil_row(b, i, r->a, 3, 1, 3);
+  else if (!strcmp(r->kind, "mesh")) mesh_row(b, i, r->a);
+  else if (!strcmp(r->kind, "pruned")) pruned_row(b, r, i);
+  else if (!strcmp(r->kind, "pattern")) pattern_row(b, r, i);
+  else random_row(b, r, i);
+}
+
+/* ---- values ---- */
+
+static void put_value(macko_type type, void *values, int64_t p, double v)
+{
+  if (type == MACKO_F64) ((double *)values)[p] = v;
+  else if (type == MACKO_F32) ((float *)values)[p] = (float)v;
+  else ((uint16_t *)values)[p] = type == MACKO_F16 ? macko_f32_to_f16((float)v) : macko_f32_to_bf16((float)v);
+}
+
+static void *make_values(const builder *b, const request *r)
+{
+  void *values = malloc((size_t)b->nnz * (size_t)macko_type_bytes(r->type) + 8);
+  for (int64_t i = 0; values && i < b->nrows; i++) {
+    uint64_t state = mix((uint64_t)i + 0x5eed);
+    for (int64_t p = b->row_ptr[i]; p < b->row_ptr[i + 1]; p++)
+      put_value(r->type, values, p, r->random ? uniform(&state) * 2 - 1 : !b->center ? 1 : b->cols[p] == i ? b->center : -1);
+  }
+  return values;
+}
+
+/* ---- the spec ---- */
+
+static const struct {
+  const char *kind;
+  int dims; /* rows are A^dims; 0: A alone */
+  int points, random;
+} kinds[] = {{"5-point", 2, 5, 0}, {"9-point", 2, 9, 0}, {"7-point", 3, 7, 0}, {"27-point", 3, 27, 0}, {"elasticity", 3, 0, 1},
+             {"mesh", 3, 0, 1}, {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1},
+             {"pattern", 0, 0, 1}};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+static macko_status parse_option(const char *spec, char *word, request *r, macko_error *err)
+{
+  char *end;
+  long long number = strtoll(word, &end, 10);
+  if (!strcmp(word, "random")) r->random = 1;
+  else if (!strcmp(word, "f64")) r->type = MACKO_F64;
+  else if (!strcmp(word, "f32")) r->type = MACKO_F32;
+  else if (!strcmp(word, "f16")) r->type = MACKO_F16;
+  else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
+  else if (*word && !*end && number > 0) r->option = number;
+  else
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number", spec,
+                      word);
+  return MACKO_OK;
+}
+
+static macko_status parse(const char *spec, request *r, int *kind, macko_error *err)
+{
+  char text[256], *save = NULL, *word;
+  snprintf(text, sizeof text, "%s", spec);
+  word = strtok_r(text, ":", &save);
+  for (*kind = 0; *kind < KINDS; ++*kind)
+    if (word && !strcmp(word, kinds[*kind].kind)) break;
+  if (*kind == KINDS)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; 27-point:160 would be one", spec);
+  int half = !strcmp(word, "pruned") || !strcmp(word, "pattern");
+  *r = (request){.random = kinds[*kind].random, .type = half ? MACKO_F16 : MACKO_F64, .option = half ? 50 : 0};
+  snprintf(r->kind, sizeof r->kind, "%s", word);
+  word = strtok_r(NULL, ":", &save);
+  int found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
+  int two = !kinds[*kind].dims && strcmp(r->kind, "rmat");
+  if (found < 1 + two || r->a < 1 || (two && r->b < 1) || (!strcmp(r->kind, "rmat") && r->a > 25))
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind,
+                      two ? "1000x20" : "20");
+  if (!strcmp(r->kind, "mesh") && r->a % BRICK)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d",
+                      spec, BRICK, BRICK);
+  macko_status s = MACKO_OK;
+  while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, r, err);
+  return s;
+}
+
+macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
+{
+  request r;
+  int kind;
+  macko_status s = parse(spec, &r, &kind, err);
+  if (s) return s;
+  int block = !strcmp(r.kind, "elasticity") ? 3 : 1, dense = !strcmp(r.kind, "pruned") || !strcmp(r.kind, "pattern");
+  builder b = {.center = kinds[kind].points ? kinds[kind].points - 1 : 0};
+  b.nrows = kinds[kind].dims == 3 ? r.a * r.a * r.a * block
+            : kinds[kind].dims == 2 ? r.a * r.a
+            : !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a;
+  b.ncols = dense ? r.b : b.nrows;
+  if (b.nrows >= INT32_MAX || b.ncols >= INT32_MAX)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
+  b.row_ptr = calloc((size_t)b.nrows + 1, sizeof *b.row_ptr);
+  b.failed = !b.row_ptr;
+  if (!b.failed && !strcmp(r.kind, "rmat")) rmat(&b, &r);
+  else
+    for (int64_t i = 0; !b.failed && i < b.nrows; i++) {
+      add_row(&b, &r, i);
+      if (b.nnz >= INT32_MAX) b.failed = 1;
+      b.row_ptr[i + 1] = (int32_t)b.nnz;
+    }
+  void *values = b.failed ? NULL : make_values(&b, &r);
+  if (!values) {
+    free(b.row_ptr), free(b.cols);
+    return bench_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory, or 2^31 nonzeros and more", spec);
+  }
+  *csr = (macko_csr){.nrows = b.nrows, .ncols = b.ncols, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = r.type,
+                     .row_ptr = b.row_ptr, .cols = b.cols, .values = values};
+  return MACKO_OK;
+}

@@ -1,0 +1,342 @@
+/* macko-bench on a GPU. Times are medians of single multiplies between two events: "flushed" with the L2 cache overwritten before
+ * each, "warm" one after the other. */
+#include "bench/gpu.h"
+#include "core/half.h"
+#include "macko_cuda.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { WARM_UP = 5 };
+#define FLUSH_BYTES ((size_t)512 << 20)
+
+double bench_gpu_now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static macko_status no_memory(macko_error *err)
+{
+  snprintf(err->text, sizeof err->text, "no memory on the host");
+  return err->status = MACKO_OUT_OF_MEMORY;
+}
+
+static int compare_times(const void *a, const void *b)
+{
+  float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+/* ---- timing ---- */
+
+typedef struct {
+  cudaEvent_t from, to;
+  void *flush;
+  float *times;
+} stopwatch;
+
+static macko_status open_stopwatch(stopwatch *w, int repeats, macko_error *err)
+{
+  *w = (stopwatch){.times = malloc((size_t)repeats * sizeof *w->times)};
+  macko_status s = w->times ? MACKO_OK : no_memory(err);
+  if (!s) s = bench_cuda(cudaEventCreate(&w->from), "an event", err);
+  if (!s) s = bench_cuda(cudaEventCreate(&w->to), "an event", err);
+  if (!s) s = bench_cuda(cudaMalloc(&w->flush, FLUSH_BYTES), "memory to flush the cache", err);
+  return s;
+}
+
+static void close_stopwatch(stopwatch *w)
+{
+  cudaEventDestroy(w->from), cudaEventDestroy(w->to);
+  cudaFree(w->flush);
+  free(w->times);
+}
+
+static macko_status median(stopwatch *w, const bench_contender *c, int repeats, int flush, double *us, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = -WARM_UP; !s && i < repeats; i++) {
+    if (flush) s = bench_cuda(cudaMemsetAsync(w->flush, i & 0xff, FLUSH_BYTES, NULL), "flushing the cache", err);
+    cudaEventRecord(w->from, NULL);
+    if (!s) s = c->run(c, NULL, err);
+    cudaEventRecord(w->to, NULL);
+    if (!s) s = bench_cuda(cudaEventSynchronize(w->to), c->name, err);
+    if (i >= 0) cudaEventElapsedTime(&w->times[i], w->from, w->to);
+  }
+  qsort(w->times, (size_t)repeats, sizeof *w->times, compare_times);
+  *us = 1e3 * w->times[repeats / 2];
+  return s;
+}
+
+/* ---- vectors ---- */
+
+static void put(macko_type type, void *v, int64_t i, double value)
+{
+  if (type == MACKO_F64) ((double *)v)[i] = value;
+  else if (type == MACKO_F32) ((float *)v)[i] = (float)value;
+  else ((uint16_t *)v)[i] = type == MACKO_F16 ? macko_f32_to_f16((float)value) : macko_f32_to_bf16((float)value);
+}
+
+static double get(macko_type type, const void *v, int64_t i)
+{
+  if (type == MACKO_F64) return ((const double *)v)[i];
+  if (type == MACKO_F32) return ((const float *)v)[i];
+  return type == MACKO_F16 ? macko_f16_to_f32(((const uint16_t *)v)[i]) : macko_bf16_to_f32(((const uint16_t *)v)[i]);
+}
+
+typedef struct {
+  macko_type type;
+  int64_t nrows, ncols;
+  void *x, *y;         /* device */
+  char *host, *first;  /* y of the contender at hand, and of the first one */
+} vectors;
+
+static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
+{
+  size_t size = (size_t)macko_type_bytes(BENCH_VECTOR(a)), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
+  *v = (vectors){.type = BENCH_VECTOR(a), .nrows = a->nrows, .ncols = a->ncols};
+  v->host = malloc(most + 1), v->first = calloc(most + 1, 1);
+  uint64_t state = 1;
+  for (int64_t j = 0; v->host && j < a->ncols; j++) {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    put(v->type, v->host, j, (double)(state >> 40) * 0x1p-23 - 1);
+  }
+  macko_status s = v->host && v->first ? MACKO_OK : no_memory(err);
+  if (!s) s = bench_cuda(cudaMalloc(&v->x, most + 256), "memory for x", err);
+  if (!s) s = bench_cuda(cudaMalloc(&v->y, most + 256), "memory for y", err);
+  if (!s) s = bench_cuda(cudaMemcpy(v->x, v->host, (size_t)a->ncols * size, cudaMemcpyHostToDevice), "copying x", err);
+  return s;
+}
+
+static void close_vectors(vectors *v)
+{
+  cudaFree(v->x), cudaFree(v->y);
+  free(v->host), free(v->first);
+}
+
+/* Poison y, multiply, compare with what the first contender gave. */
+static macko_status check(const bench_contender *c, vectors *v, int first, double *difference, macko_error *err)
+{
+  size_t bytes = (size_t)(v->nrows * macko_type_bytes(v->type));
+  double apart = 0, size = 0;
+  macko_status s = bench_cuda(cudaMemset(v->y, 0xff, bytes), "poisoning y", err);
+  if (!s) s = c->run(c, NULL, err);
+  if (!s) s = bench_cuda(cudaMemcpy(v->host, v->y, bytes, cudaMemcpyDeviceToHost), c->name, err);
+  if (first) memcpy(v->first, v->host, bytes);
+  for (int64_t i = 0; i < v->nrows; i++) {
+    double y = get(v->type, v->host, i), reference = get(v->type, v->first, i);
+    apart += (y - reference) * (y - reference), size += reference * reference;
+  }
+  *difference = size > 0 ? sqrt(apart / size) : sqrt(apart);
+  return s;
+}
+
+/* ---- ours ---- */
+
+typedef struct {
+  macko_device_matrix *d;
+  macko_type type;
+  int64_t nrows, ncols;
+} ours;
+
+static macko_status run_ours(const bench_contender *c, cudaStream_t stream, macko_error *err)
+{
+  const ours *o = c->own;
+  return macko_device_multiply(o->d, MACKO_OP_N, o->type, 1, 1, c->x, o->ncols, 0, c->y, o->nrows, stream, err);
+}
+
+static void close_ours(bench_contender *c)
+{
+  ours *o = c->own;
+  if (o) macko_device_destroy(&o->d);
+  free(o);
+}
+
+/* The least of several, because the first loads kernels; fewer where they are long. */
+enum { PREPARATIONS = 3 };
+static const double long_preparation = 0.3; /* seconds */
+
+/* Encodes a CSR in device memory, then takes the same values again. */
+static macko_status prepare_ours(const macko_csr *on_device, const macko_options *options, ours *o, bench_contender *c,
+                                 bench_result *r, macko_error *err)
+{
+  macko_info info;
+  macko_status s = MACKO_OK;
+  r->encode = r->refresh = INFINITY;
+  for (int i = 0; !s && i < PREPARATIONS && (!i || r->encode < long_preparation); i++) {
+    macko_device_destroy(&o->d);
+    double start = bench_gpu_now();
+    s = macko_device_encode(on_device, options, NULL, &o->d, err);
+    if (!s) s = bench_cuda(cudaDeviceSynchronize(), "encoding", err);
+    double encoded = bench_gpu_now();
+    if (!s) s = macko_device_refresh_csr(o->d, on_device, NULL, NULL, err);
+    if (!s) s = bench_cuda(cudaDeviceSynchronize(), "refresh", err);
+    r->refresh = fmin(r->refresh, bench_gpu_now() - encoded), r->encode = fmin(r->encode, encoded - start);
+  }
+  if (s) return s;
+  macko_device_get_info(o->d, &info);
+  c->bytes = info.bytes, c->lossy = info.lossy;
+  snprintf(c->detail, sizeof c->detail, "%s", info.reason);
+  return MACKO_OK;
+}
+
+static macko_status open_ours(const char *name, const macko_csr *on_device, const vectors *v, bench_contender *c, bench_result *r,
+                              macko_error *err)
+{
+  macko_options options;
+  ours *o = calloc(1, sizeof *o);
+  *c = (bench_contender){.close = close_ours, .own = o, .x = v->x, .y = v->y};
+  snprintf(c->name, sizeof c->name, "%s", name);
+  if (!o) return no_memory(err);
+  *o = (ours){.type = v->type, .nrows = v->nrows, .ncols = v->ncols};
+  macko_status s = bench_encoding(name, MACKO_TARGET_GPU, &options, err);
+  if (!s) s = prepare_ours(on_device, &options, o, c, r, err);
+  if (!s) c->run = run_ours;
+  return s;
+}
+
+/* ---- one matrix ---- */
+
+typedef struct {
+  const char *matrix;
+  const macko_csr *a;
+  macko_csr on_device; /* the same in device memory */
+  vectors v;
+  stopwatch w;
+  int repeats;
+  bench_table *table;
+} session;
+
+static macko_status measure(session *m, const bench_contender *c, bench_result *r, macko_error *err)
+{
+  const macko_csr *a = m->a;
+  const bench_table *table = m->table;
+  const int first = !table->count || strcmp(table->all[table->count - 1].matrix, m->matrix);
+  snprintf(r->matrix, sizeof r->matrix, "%s", m->matrix);
+  snprintf(r->name, sizeof r->name, "%s", c->name);
+  snprintf(r->detail, sizeof r->detail, "%s", c->detail);
+  r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+  r->bytes = c->bytes, r->lossy = c->lossy;
+  if (r->peer) r->encode = c->preparation;
+  r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
+  macko_status s = check(c, &m->v, first, &r->difference, err);
+  if (!s && !(r->difference <= BENCH_WRONG)) {
+    snprintf(err->text, sizeof err->text, "its product is off by %.1e", r->difference);
+    return err->status = MACKO_CORRUPT;
+  }
+  if (!s) s = median(&m->w, c, m->repeats, 1, &r->flushed, err);
+  if (!s) s = median(&m->w, c, m->repeats, 0, &r->warm, err);
+  bench_result *room = s ? NULL : bench_add(m->table);
+  if (room) *room = *r;
+  return s || room ? s : no_memory(err);
+}
+
+/* A copy of size bytes in device memory, into *copy. */
+static macko_status copy_array(const void *host, int64_t size, const void **copy, macko_error *err)
+{
+  void *made = NULL;
+  macko_status s = bench_cuda(cudaMalloc(&made, (size_t)size + 256), "memory for the matrix", err);
+  if (!s) s = bench_cuda(cudaMemcpy(made, host, (size_t)size, cudaMemcpyHostToDevice), "copying the matrix", err);
+  *copy = made;
+  return s;
+}
+
+static macko_status copy_matrix(const macko_csr *a, macko_csr *copy, macko_error *err)
+{
+  int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
+  *copy = *a;
+  copy->row_ptr = copy->cols = copy->values = NULL;
+  macko_status s = copy_array(a->row_ptr, 4 * (a->nrows + 1), &copy->row_ptr, err);
+  if (!s) s = copy_array(a->cols, 4 * nnz, &copy->cols, err);
+  return s ? s : copy_array(a->values, nnz * macko_type_bytes(a->value_type), &copy->values, err);
+}
+
+static void free_copy(macko_csr *copy)
+{
+  cudaFree((void *)copy->row_ptr), cudaFree((void *)copy->cols), cudaFree((void *)copy->values);
+}
+
+/* Leaves out with a sentence what cannot be measured: no reason to stop. */
+static void measure_or_say(session *m, macko_status opened, bench_contender *c, bench_result *r, macko_error *err)
+{
+  macko_status s = opened;
+  if (!s && c->run) s = measure(m, c, r, err);
+  if (s || !c->run) fprintf(stderr, "%s: %s left out: %s\n", m->matrix, c->name, s ? err->text : c->detail);
+  c->close(c);
+  if (s) cudaGetLastError();
+}
+
+macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
+{
+  char names[512], *save = NULL;
+  session m = {.matrix = matrix, .a = a, .repeats = settings->repeats, .table = table};
+  bench_contender c;
+  snprintf(names, sizeof names, "%s", settings->encodings);
+  macko_status s = open_stopwatch(&m.w, settings->repeats, err), filled = open_vectors(a, &m.v, err);
+  if (!s) s = filled;
+  for (int i = 0; !s && !table->count && i < BENCH_PEERS; i++) { /* so that loading the libraries is in nobody's preparation */
+    macko_status opened = bench_open_peer(i, a, m.v.x, m.v.y, &c, err);
+    c.close(&c);
+    if (opened) cudaGetLastError();
+  }
+  for (int i = 0; !s && i < BENCH_PEERS; i++) {
+    bench_result r = {.peer = 1};
+    macko_status opened = bench_open_peer(i, a, m.v.x, m.v.y, &c, err);
+    measure_or_say(&m, opened, &c, &r, err);
+  }
+  if (!s) s = copy_matrix(a, &m.on_device, err);
+  for (char *name = strtok_r(names, ",", &save); !s && name; name = strtok_r(NULL, ",", &save)) {
+    bench_result r = {0};
+    macko_status opened = open_ours(name, &m.on_device, &m.v, &c, &r, err);
+    measure_or_say(&m, opened, &c, &r, err);
+  }
+  free_copy(&m.on_device);
+  close_vectors(&m.v);
+  close_stopwatch(&m.w);
+  return s;
+}
+
+/* The ceiling: a copy from device to device, bytes read and bytes written. */
+static macko_status copy_ceiling(double *rate, macko_error *err)
+{
+  enum { TIMES = 11 };
+  size_t bytes = (size_t)2 << 30;
+  void *from = NULL, *to = NULL;
+  float times[TIMES] = {0};
+  cudaEvent_t start, stop;
+  macko_status s = bench_cuda(cudaMalloc(&from, bytes), "memory to copy", err);
+  if (!s) s = bench_cuda(cudaMalloc(&to, bytes), "memory to copy", err);
+  if (!s) s = bench_cuda(cudaMemset(from, 0x5a, bytes), "memory to copy", err);
+  cudaEventCreate(&start), cudaEventCreate(&stop);
+  for (int i = -2; !s && i < TIMES; i++) {
+    cudaEventRecord(start, NULL);
+    s = bench_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), "copying", err);
+    cudaEventRecord(stop, NULL);
+    cudaEventSynchronize(stop);
+    if (i >= 0) cudaEventElapsedTime(&times[i], start, stop);
+  }
+  qsort(times, TIMES, sizeof *times, compare_times);
+  *rate = 2 * (double)bytes / (1e-3 * times[TIMES / 2]);
+  cudaEventDestroy(start), cudaEventDestroy(stop);
+  cudaFree(from), cudaFree(to);
+  return s;
+}
+
+macko_status bench_gpu_open(bench_settings *settings, macko_error *err)
+{
+  struct cudaDeviceProp p;
+  int driver = 0, device = 0;
+  if (!macko_device_count(err)) return MACKO_UNSUPPORTED;
+  macko_status s = bench_cuda(cudaGetDevice(&device), "the current GPU", err);
+  if (!s) s = bench_cuda(cudaGetDeviceProperties(&p, device), "the current GPU", err);
+  if (s) return s;
+  cudaDriverGetVersion(&driver);
+  snprintf(settings->machine, sizeof settings->machine, "%s, %d multiprocessors, %d MB L2, CUDA driver %d.%d", p.name,
+           p.multiProcessorCount, p.l2CacheSize >> 20, driver / 1000, driver % 1000 / 10);
+  return copy_ceiling(&settings->copy, err);
+}

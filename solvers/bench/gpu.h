@@ -1,0 +1,31 @@
+/* Between the GPU parts of macko-bench: the peers are prepared once and then run like ours. */
+#ifndef BENCH_GPU_H
+#define BENCH_GPU_H
+
+#include "bench/bench.h"
+
+#include <cuda_runtime_api.h>
+
+/* Something that multiplies: run queues y = A x on a stream. */
+typedef struct bench_contender {
+  macko_status (*run)(const struct bench_contender *c, cudaStream_t stream, macko_error *err);
+  void (*close)(struct bench_contender *c);
+  void *own;
+  void *x, *y; /* device */
+  int64_t bytes;
+  int lossy;
+  double preparation; /* seconds that a peer spends once before it multiplies */
+  char name[48], detail[512];
+} bench_contender;
+
+enum { BENCH_PEERS = 9 };
+
+/* Peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices); run is NULL if that peer cannot take this matrix, with the reason in
+ * detail. */
+macko_status bench_open_peer(int peer, const macko_csr *csr, void *x, void *y, bench_contender *c, macko_error *err);
+
+double bench_gpu_now(void); /* seconds */
+
+macko_status bench_cuda(cudaError_t error, const char *what, macko_error *err);
+
+#endif

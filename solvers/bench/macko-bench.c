@@ -1,0 +1,274 @@
+/* macko-bench: every format against the best peer on one machine, CPU or GPU, over generated matrices and files. */
+#include "bench/bench.h"
+#include "bench/generate.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MATRICES = 512 };
+
+static const char gpu_matrices[] =
+    "  5-point:2048 9-point:2048 7-point:192 27-point:160 5-point:2048:random 7-point:192:random 27-point:160:random\n"
+    "  elasticity:72 mesh:128 banded:2000000x24 rmat:20 erdos:2000000x16 pruned:12288x12288:50 pruned:12288x12288:70\n"
+    "  pruned:12288x12288:90 pruned:28672x8192:50 pattern:12288x12288:4\n";
+static const char cpu_matrices[] =
+    "  5-point:2048 9-point:2048 7-point:144 27-point:112 5-point:2048:random 9-point:2048:random 7-point:144:random\n"
+    "  27-point:112:random elasticity:48 banded:1000000x24 rmat:19 erdos:1000000x16 mesh:128 5-point:256 7-point:32:random\n"
+    "  27-point:24:random elasticity:12 rmat:13 mesh:24\n";
+static const char gpu_encodings[] = "auto,auto.raw,csr,slice,row,dtans";
+static const char cpu_encodings[] = "auto,auto.raw,auto.f32,csr,slice.raw,row.raw,dtans";
+
+/* What runs where; the GPU side is there in a build with CUDA. */
+typedef struct {
+  const char *matrices, *encodings;
+  int repeats;
+  macko_status (*open)(bench_settings *settings, macko_error *err);
+  macko_status (*run)(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
+} device;
+static const device cpu = {cpu_matrices, cpu_encodings, 21, bench_cpu_open, bench_cpu};
+static const device solves = {cpu_matrices, "", 3, bench_cpu_open, bench_solve};
+#ifdef HAVE_CUDA
+static const device gpu = {gpu_matrices, gpu_encodings, 50, bench_gpu_open, bench_gpu};
+#endif
+
+static void help(void)
+{
+  printf("Usage: macko-bench [OPTION]... [MATRIX]...\n\n"
+         "Times y = A x for every MATRIX (a file, or one of the names below) in our encodings and with the peers, on the GPU if\n"
+         "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s"
+         "and on a CPU:\n%s\n"
+         "  --device cpu|gpu   where (default: the GPU if there is one)\n"
+         "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
+         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: slice.raw\n"
+         "                     (default on a GPU: %s;\n"
+         "                     on a CPU: %s)\n"
+         "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"
+         "                     PETSC_OPTIONS) on types aij and aijmacko, a dominant diagonal put in; medians of 3 (--repeat)\n"
+         "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
+         "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
+         "  --tsv FILE         the table as tab-separated values\n"
+         "  --json FILE        the same as JSON\n"
+         "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the best peer's),\n"
+         "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
+         "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
+         "Generated matrices:\n%s\nAnd made of others:\n%s",
+         gpu_matrices, cpu_matrices, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
+}
+
+macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
+{
+  char text[64], *dot;
+  macko_status s = MACKO_OK;
+  snprintf(text, sizeof text, "%s", name);
+  dot = strchr(text, '.');
+  if (dot) *dot++ = 0;
+  macko_options_init(options);
+  options->target = target;
+  if (!strcmp(text, "row") || !strcmp(text, "slice") || !strcmp(text, "paper")) {
+    options->format = MACKO_FORMAT_MACKO;
+    s = macko_options_set(options, "layout", text, err);
+  } else
+    s = macko_options_set(options, "format", text, err);
+  return s || !dot ? s : macko_options_set(options, "values", dot, err);
+}
+
+static macko_status measure(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
+{
+  macko_csr a = {0};
+  char label[96];
+  macko_status s = bench_matrix(name, &a, err);
+  if (!s) s = d->run(bench_label(name, label, sizeof label), &a, settings, table, err);
+  macko_free_csr(&a);
+  return s;
+}
+
+static FILE *open_output(const char *path)
+{
+  FILE *f = fopen(path, "w");
+  if (!f) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(errno)), exit(2);
+  return f;
+}
+
+/* 1, with a sentence, if not all of it was written. */
+static int unwritten(FILE *f, const char *path)
+{
+  int bad = ferror(f);
+  errno = 0;
+  if (f == stdout ? fflush(f) : fclose(f)) bad = 1;
+  if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, errno ? strerror(errno) : "cannot be written, as on a full disk");
+  return bad;
+}
+
+/* Looks before anything is measured for it; what an old file holds stays until then. */
+static void check_output(const char *path)
+{
+  FILE *f = fopen(path, "a");
+  if (!f) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(errno)), exit(2);
+  fclose(f);
+}
+
+/* The device of that name; without a name a GPU where there is one. */
+static const device *open_device(const char *name, bench_settings *settings, macko_error *err)
+{
+  const device *d = &cpu;
+#ifdef HAVE_CUDA
+  if (!name && !gpu.open(settings, err)) return &gpu;
+  if (name && !strcmp(name, "gpu")) d = &gpu;
+#else
+  if (name && !strcmp(name, "gpu")) {
+    snprintf(err->text, sizeof err->text, "built without CUDA");
+    return NULL;
+  }
+#endif
+  if (name && strcmp(name, "gpu") && strcmp(name, "cpu")) {
+    snprintf(err->text, sizeof err->text, "--device is cpu or gpu, not %.64s", name);
+    return NULL;
+  }
+  return d->open(settings, err) ? NULL : d;
+}
+
+typedef struct {
+  char *all[MATRICES];
+  int count, asked;
+} names;
+
+static void add_name(void *context, const char *name)
+{
+  names *n = context;
+  if (n->asked++ < MATRICES && (n->all[n->count] = strdup(name))) n->count++;
+}
+
+/* The matrices of the command line, sets expanded; without any those of a list. 0: too many. */
+static int choose(char **arguments, int count, const char *list, names *n)
+{
+  char defaults[1024], *save = NULL;
+  snprintf(defaults, sizeof defaults, "%s", list);
+  for (int i = 0; i < count; i++) bench_expand(arguments[i], add_name, n);
+  for (char *name = count ? NULL : strtok_r(defaults, " \n", &save); name; name = strtok_r(NULL, " \n", &save)) add_name(n, name);
+  return n->count == n->asked;
+}
+
+/* Rows leave as soon as they are there: a long run may be cut short. */
+static int measure_all(const device *d, const names *n, bench_settings *settings, bench_table *table, FILE *tsv)
+{
+  macko_error err = {0};
+  int failed = 0;
+  for (int i = 0; i < n->count; i++) {
+    int from = table->count;
+    if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
+    if (!settings->solve) bench_print(stdout, table, settings, from);
+    if (tsv) bench_print_tsv(tsv, table, settings, from);
+  }
+  return failed;
+}
+
+/* ---- the command line ---- */
+
+typedef struct {
+  const char *tsv, *json, *plot, *where;
+  int read; /* results come from files */
+  bench_settings settings;
+  bench_table table;
+} request;
+
+/* 0 for anything else than a positive number. */
+static int positive(const char *text)
+{
+  char *end;
+  long value = strtol(text, &end, 10);
+  return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
+}
+
+/* 1, with a sentence, if one of a list is no encoding. */
+static int unknown_encoding(const char *list)
+{
+  char names[512], *save = NULL;
+  macko_options options;
+  macko_error err = {0};
+  snprintf(names, sizeof names, "%s", list);
+  for (char *name = strtok_r(names, ",", &save); name; name = strtok_r(NULL, ",", &save))
+    if (bench_encoding(name, MACKO_TARGET_CPU, &options, &err))
+      return fprintf(stderr, "macko-bench: --encodings %s: %s\n", name, err.text), 1;
+  return 0;
+}
+
+/* -1 to go on, else the exit status. */
+static int take_option(int c, request *r)
+{
+  macko_error err = {0};
+  if (c == 'd') r->where = optarg;
+  else if (c == 'r' && (r->settings.repeats = positive(optarg)) < 1)
+    return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
+  else if (c == 's' && (r->settings.solve = positive(optarg)) < 1)
+    return fprintf(stderr, "macko-bench: --solve wants a positive number, not %s\n", optarg), 2;
+  else if (c == 'e' && unknown_encoding(r->settings.encodings = optarg)) return 2;
+  else if (c == 'm') r->settings.mkl = optarg;
+  else if (c == 'c') r->settings.cpu_time = 1;
+  else if (c == 't') r->tsv = optarg;
+  else if (c == 'j') r->json = optarg;
+  else if (c == 'p') r->plot = optarg;
+  else if (c == 'f') {
+    if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
+    r->read = 1;
+  } else if (c == 'h') return help(), unwritten(stdout, "standard output");
+  else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), unwritten(stdout, "standard output");
+  else if (c == '?') return 2;
+  return -1;
+}
+
+/* Measures on the device that was asked for, into r->table; the exit status. */
+static int run(request *r, char **arguments, int count)
+{
+  static names n;
+  macko_error err = {0};
+  const device *d = open_device(r->settings.solve ? "cpu" : r->where, &r->settings, &err);
+  if (d && r->settings.solve) d = &solves;
+  if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
+  if (!r->settings.repeats) r->settings.repeats = d->repeats;
+  if (!r->settings.encodings) r->settings.encodings = d->encodings;
+  if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
+  FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
+  int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  bench_print_means(stdout, &r->table, &r->settings);
+  if (tsv && unwritten(tsv, r->tsv)) failed = 1;
+  if (d == &cpu || d == &solves) bench_cpu_close();
+  for (int i = 0; i < n.count; i++) free(n.all[i]);
+  return failed;
+}
+
+int main(int argc, char **argv)
+{
+  static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
+                                          {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
+                                          {"cpu-time", no_argument, NULL, 'c'}, {"solve", required_argument, NULL, 's'},
+                                          {"tsv", required_argument, NULL, 't'},
+                                          {"json", required_argument, NULL, 'j'}, {"plot", required_argument, NULL, 'p'},
+                                          {"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
+                                          {"version", no_argument, NULL, 'v'}, {0}};
+  request r = {0};
+  macko_error err = {0};
+  int status = -1;
+  for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
+  if (status < 0 && r.read && optind < argc)
+    status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
+  if (status >= 0) return free(r.table.all), status;
+  if (r.json) check_output(r.json);
+  if (r.read) {
+    FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
+    bench_print(stdout, &r.table, &r.settings, 0);
+    bench_print_means(stdout, &r.table, &r.settings);
+    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0);
+    status = tsv && unwritten(tsv, r.tsv);
+  } else
+    status = run(&r, argv + optind, argc - optind);
+  FILE *json = r.json && status < 2 ? open_output(r.json) : NULL;
+  if (json) bench_print_json(json, &r.table, &r.settings);
+  if (json && unwritten(json, r.json)) status = 1;
+  if (r.plot && status < 2 && bench_plot(r.plot, &r.table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), status = 1;
+  free(r.table.all);
+  return unwritten(stdout, "standard output") && !status ? 1 : status;
+}

@@ -1,0 +1,119 @@
+/* macko-bench: the inspector-executor of oneMKL, loaded when it is there. What is declared here is the part of its C interface
+ * (mkl_spblas.h, 32-bit integers) that is called. */
+#include "bench/cpu.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
+
+typedef void *sparse_matrix;
+typedef struct {
+  int type, mode, diagonal;
+} matrix_descr;
+
+static struct {
+  void *library;
+  int (*create_f64)(sparse_matrix *, int, int, int, int *, int *, int *, double *);
+  int (*create_f32)(sparse_matrix *, int, int, int, int *, int *, int *, float *);
+  int (*hint)(sparse_matrix, int, matrix_descr, int);
+  int (*optimize)(sparse_matrix);
+  int (*multiply_f64)(int, double, sparse_matrix, matrix_descr, const double *, double, double *);
+  int (*multiply_f32)(int, float, sparse_matrix, matrix_descr, const float *, float, float *);
+  int (*destroy)(sparse_matrix);
+} mkl;
+
+static const matrix_descr general = {.type = GENERAL};
+
+typedef struct {
+  sparse_matrix handle;
+  macko_type type;
+} mkl_method;
+
+static macko_status run(const bench_method *m, const void *x, void *y, macko_error *err)
+{
+  const mkl_method *p = m->own;
+  int status = p->type == MACKO_F64 ? mkl.multiply_f64(NON_TRANSPOSE, 1, p->handle, general, x, 0, y)
+                                    : mkl.multiply_f32(NON_TRANSPOSE, 1, p->handle, general, x, 0, y);
+  return status == SUCCESS ? MACKO_OK : bench_refuse(err, MACKO_UNSUPPORTED, m->name, "the multiply fails");
+}
+
+static void close_method(bench_method *m)
+{
+  mkl_method *p = m->own;
+  if (p && p->handle) mkl.destroy(p->handle);
+  free(p);
+  m->own = NULL;
+}
+
+/* library as a file, as a folder, or wherever the loader looks. */
+static void *open_library(const char *library)
+{
+  static const char *const names[] = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"};
+  char path[1024];
+  struct stat facts;
+  void *handle = NULL;
+#ifdef MKL_DIR
+  if (!library) library = MKL_DIR;
+#endif
+  if (library && !stat(library, &facts) && !S_ISDIR(facts.st_mode)) return dlopen(library, RTLD_NOW | RTLD_GLOBAL);
+  for (int i = 0; !handle && i < 3; i++) {
+    snprintf(path, sizeof path, "%s%s%s", library ? library : "", library ? "/" : "", names[i]);
+    handle = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+  }
+  return handle;
+}
+
+/* Function of that name into *to, which is a pointer to a function pointer. */
+static int find(const char *name, void *to)
+{
+  void *found = dlsym(mkl.library, name);
+  memcpy(to, &found, sizeof found);
+  return found != NULL;
+}
+
+static macko_status load(const char *library, macko_error *err)
+{
+  int (*set_layer)(int);
+  if (mkl.library) return MACKO_OK;
+  mkl.library = open_library(library);
+  if (!mkl.library) return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "libmkl_rt is not there (--mkl)");
+  if (find("MKL_Set_Interface_Layer", &set_layer)) set_layer(LP64);
+#ifndef _OPENMP
+  if (find("MKL_Set_Threading_Layer", &set_layer)) set_layer(SEQUENTIAL);
+#endif
+  if (find("mkl_sparse_d_create_csr", &mkl.create_f64) && find("mkl_sparse_s_create_csr", &mkl.create_f32) &&
+      find("mkl_sparse_set_mv_hint", &mkl.hint) && find("mkl_sparse_optimize", &mkl.optimize) &&
+      find("mkl_sparse_d_mv", &mkl.multiply_f64) && find("mkl_sparse_s_mv", &mkl.multiply_f32) &&
+      find("mkl_sparse_destroy", &mkl.destroy))
+    return MACKO_OK;
+  dlclose(mkl.library);
+  mkl.library = NULL;
+  return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "the library lacks the inspector-executor");
+}
+
+macko_status bench_open_mkl(const char *library, const macko_csr *a, bench_method *m, macko_error *err)
+{
+  *m = (bench_method){.run = run, .close = close_method, .peer = 1, .name = "mkl"};
+  if ((a->value_type != MACKO_F64 && a->value_type != MACKO_F32) || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
+    return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and f32 with 32-bit indices only");
+  macko_status s = load(library, err);
+  mkl_method *p = s ? NULL : calloc(1, sizeof *p);
+  if (s) return s;
+  if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
+  m->own = p;
+  p->type = a->value_type;
+  int *start = (int *)a->row_ptr, *cols = (int *)a->cols, rows = (int)a->nrows, columns = (int)a->ncols;
+  int status = p->type == MACKO_F64 ? mkl.create_f64(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
+                                                     (double *)a->values)
+                                    : mkl.create_f32(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
+                                                     (float *)a->values);
+  double from = bench_now();
+  if (status == SUCCESS) status = mkl.hint(p->handle, NON_TRANSPOSE, general, MANY_CALLS);
+  if (status == SUCCESS) status = mkl.optimize(p->handle);
+  m->encode = bench_now() - from;
+  m->bytes = 4 * (a->nrows + 1) + (int64_t)start[rows] * (4 + macko_type_bytes(p->type)); /* what it was given */
+  return status == SUCCESS ? MACKO_OK : bench_refuse(err, MACKO_UNSUPPORTED, m->name, "the inspection fails");
+}

@@ -1,0 +1,19 @@
+/* macko-bench built without PETSc. */
+#include "bench/cpu.h"
+
+macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, macko_error *err)
+{
+  (void)number, (void)a;
+  *m = (bench_method){.name = "petsc"};
+  return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "built without it");
+}
+
+macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
+{
+  (void)a, (void)settings, (void)table;
+  return bench_refuse(err, MACKO_UNSUPPORTED, matrix, "--solve needs a build with PETSc");
+}
+
+void bench_close_petsc(void)
+{
+}

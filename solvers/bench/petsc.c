@@ -1,0 +1,82 @@
+/* macko-bench: PETSc's own matrix types for one process. */
+#include "bench/cpu.h"
+
+#include <petscmat.h>
+#include <string.h>
+
+static int started;
+
+typedef struct {
+  Mat A;
+  Vec x, y;
+} petsc_method;
+
+static macko_status run(const bench_method *m, const void *x, void *y, macko_error *err)
+{
+  const petsc_method *p = m->own;
+  PetscErrorCode e = VecPlaceArray(p->x, x);
+  if (!e) e = VecPlaceArray(p->y, y);
+  if (!e) e = MatMult(p->A, p->x, p->y);
+  if (!e) e = VecResetArray(p->y);
+  if (!e) e = VecResetArray(p->x);
+  return e ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
+}
+
+static void close_method(bench_method *m)
+{
+  petsc_method *p = m->own;
+  if (p && (MatDestroy(&p->A) || VecDestroy(&p->x) || VecDestroy(&p->y)))
+    fprintf(stderr, "%s: PETSc reports an error\n", m->name);
+  free(p);
+  m->own = NULL;
+}
+
+static PetscErrorCode make(const char *type, const macko_csr *a, bench_method *m, petsc_method *p)
+{
+  Mat csr;
+  MatInfo info;
+  PetscErrorCode e = MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, (PetscInt)a->nrows, (PetscInt)a->ncols, (PetscInt *)a->row_ptr,
+                                               (PetscInt *)a->cols, (PetscScalar *)a->values, &csr);
+  if (e) return e;
+  double start = bench_now();
+  if (!strcmp(type, MATSEQAIJ)) p->A = csr;
+  else {
+    e = MatConvert(csr, type, MAT_INITIAL_MATRIX, &p->A);
+    m->encode = bench_now() - start;
+    if (!e) e = MatDestroy(&csr);
+  }
+  if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->ncols, NULL, &p->x);
+  if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->nrows, NULL, &p->y);
+  if (!e) e = MatGetInfo(p->A, MAT_LOCAL, &info);
+  /* PETSc counts entries, not their padding. */
+  if (!e) m->bytes = 4 * (a->nrows + 1) + 12 * (int64_t)(info.nz_allocated > info.nz_used ? info.nz_allocated : info.nz_used);
+  return e;
+}
+
+macko_status bench_start_petsc(macko_error *err)
+{
+  if (!started && (PetscInitializeNoArguments() || PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
+    return bench_refuse(err, MACKO_UNSUPPORTED, "petsc", "PETSc does not start");
+  started = 1;
+  return MACKO_OK;
+}
+
+macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, macko_error *err)
+{
+  static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM};
+  *m = (bench_method){.run = run, .close = close_method, .peer = 1};
+  snprintf(m->name, sizeof m->name, "petsc-%s", types[number] + 3);
+  if (a->value_type != MACKO_F64 || sizeof(PetscInt) != 4 || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
+    return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and a PETSc of 32-bit indices only");
+  macko_status s = bench_start_petsc(err);
+  if (s) return s;
+  petsc_method *p = m->own = calloc(1, sizeof *p);
+  if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
+  return make(types[number], a, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
+}
+
+void bench_close_petsc(void)
+{
+  if (started && (PetscPopErrorHandler() || PetscFinalize())) fprintf(stderr, "macko-bench: PETSc does not end well\n");
+  started = 0;
+}

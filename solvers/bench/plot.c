@@ -1,0 +1,191 @@
+/* macko-bench: pictures, by writing a script for gnuplot and running it. */
+#include "bench/bench.h"
+
+#include <errno.h>
+#include <math.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { FORMS = 32 };
+
+typedef struct {
+  FILE *f;
+  const char *prefix;
+  const bench_table *table;
+  const char *forms[FORMS + 1]; /* ours in order of appearance, then the peers as one */
+  int drawn[FORMS + 1];         /* those with a point in the picture at hand */
+  int count, matrices;
+} drawing;
+
+static macko_status fail(macko_error *err, macko_status status, const char *what, const char *why)
+{
+  snprintf(err->text, sizeof err->text, "%.300s: %s", what, why);
+  return err->status = status;
+}
+
+static int starts_matrix(const bench_table *table, int i)
+{
+  return !i || strcmp(table->all[i].matrix, table->all[i - 1].matrix);
+}
+
+static void survey(drawing *d)
+{
+  const char *peers = "best peer";
+  for (int i = 0; i < d->table->count; i++) {
+    const bench_result *r = &d->table->all[i];
+    int known = r->peer;
+    if (!strncmp(r->name, "cusparse", strlen("cusparse"))) peers = "best of cuSPARSE";
+    for (int j = 0; j < d->count; j++) known = known || !strcmp(d->forms[j], r->name);
+    if (!known && d->count < FORMS) d->forms[d->count++] = r->name;
+    d->matrices += starts_matrix(d->table, i);
+  }
+  d->forms[d->count] = peers;
+}
+
+/* Text in gnuplot's double quotes. */
+static void quote(FILE *f, const char *text)
+{
+  putc('"', f);
+  for (; *text; text++)
+    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+    else putc((unsigned char)*text < ' ' ? ' ' : *text, f);
+  putc('"', f);
+}
+
+/* ---- data: one block of points a form ---- */
+
+/* Number of the matrix, its name, and size and time of the best sparse peer over this form's. */
+static void write_ratios(drawing *d, int form)
+{
+  int matrix = -1;
+  fprintf(d->f, "$ratios%d << END\n", form);
+  for (int i = 0; i < d->table->count; i++) {
+    const bench_result *r = &d->table->all[i];
+    matrix += starts_matrix(d->table, i);
+    double size = bench_best_peer(d->table, r, bench_bytes, 0) / bench_bytes(r);
+    double time = bench_best_peer(d->table, r, bench_time, 0) / bench_time(r);
+    if (strcmp(r->name, d->forms[form]) || !isfinite(size) || !isfinite(time)) continue;
+    fprintf(d->f, "%d ", matrix);
+    quote(d->f, r->matrix);
+    fprintf(d->f, " %.6g %.6g\n", size, time);
+    d->drawn[form]++;
+  }
+  fprintf(d->f, "END\n");
+}
+
+/* The faster of cuBLAS's ways on r's matrix in microseconds; NAN without them. */
+static double dense_time(const bench_table *table, const bench_result *r)
+{
+  double best = NAN;
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *dense = &table->all[i];
+    if (strcmp(dense->matrix, r->matrix) || strncmp(dense->name, "cublas", strlen("cublas"))) continue;
+    if (!(bench_time(dense) >= best)) best = bench_time(dense);
+  }
+  return best;
+}
+
+/* Percent of zeros of a pruned matrix in f16, and cuBLAS's time over this form's; the form behind ours is the best sparse
+ * peer. */
+static void write_sweep(drawing *d, int form)
+{
+  fprintf(d->f, "$sweep%d << END\n", form);
+  for (int i = 0; i < d->table->count; i++) {
+    const bench_result *r = &d->table->all[i];
+    const int peers = form == d->count;
+    int percent, end = 0;
+    if (peers ? !starts_matrix(d->table, i) : strcmp(r->name, d->forms[form])) continue;
+    if (sscanf(r->matrix, "pruned:%*dx%*d:%d%n", &percent, &end) != 1 || r->matrix[end]) continue;
+    double ratio = dense_time(d->table, r) / (peers ? bench_best_peer(d->table, r, bench_time, 0) : bench_time(r));
+    if (isfinite(ratio)) fprintf(d->f, "%d %.6g\n", percent, ratio), d->drawn[form]++;
+  }
+  fprintf(d->f, "END\n");
+}
+
+/* ---- pictures ---- */
+
+/* One curve a form that has points: block<form>, drawn as `how` says with the form's number for its colour. */
+static void write_curves(const drawing *d, const char *block, const char *how)
+{
+  for (int form = 0; form <= d->count; form++) {
+    if (!d->drawn[form]) continue;
+    fprintf(d->f, "$%s%d ", block, form);
+    fprintf(d->f, how, form + 1);
+    fprintf(d->f, " title ");
+    quote(d->f, d->forms[form]);
+    fprintf(d->f, ", ");
+  }
+  fprintf(d->f, "1 with lines dashtype 2 linecolor rgb \"gray\" notitle\n");
+}
+
+/* The picture as .svg and as .png, once its labels and axes are set. */
+static void write_picture(const drawing *d, const char *name, int width, const char *block, const char *how)
+{
+  char path[1024];
+  for (int png = 0; png < 2; png++) {
+    if (png) fprintf(d->f, "eval \"set terminal \".png.\" noenhanced size %d,640\"\n", width);
+    else fprintf(d->f, "set terminal svg noenhanced size %d,640 background \"white\"\n", width);
+    snprintf(path, sizeof path, "%s-%s.%s", d->prefix, name, png ? "png" : "svg");
+    fprintf(d->f, "set output ");
+    quote(d->f, path);
+    fprintf(d->f, "\nplot ");
+    write_curves(d, block, how);
+    fprintf(d->f, "set output\n");
+  }
+}
+
+static void write_script(drawing *d)
+{
+  const char *peers = d->forms[d->count];
+  fprintf(d->f, "png = strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\"\n"
+                "set key outside top horizontal\nset grid\nset style data points\nset pointsize 0.9\n");
+  for (int form = 0; form < d->count; form++) write_ratios(d, form);
+  fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
+          peers);
+  int width = d->matrices > 40 ? 240 + 18 * d->matrices : 960;
+  write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype 7 linecolor %d");
+  fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form\"\n"
+                "set ylabel \"time, %s / this form\"\n", peers, peers);
+  write_picture(d, "time", 960, "ratios", "using 3:4 pointtype 7 linecolor %d");
+  memset(d->drawn, 0, sizeof d->drawn);
+  int points = 0;
+  for (int form = 0; form <= d->count; form++) write_sweep(d, form), points += d->drawn[form];
+  fprintf(d->f, "unset logscale\nset yrange [0:*]\nset xlabel \"zeros, %%\"\nset ylabel \"time, cuBLAS / this form\"\n");
+  if (points) write_picture(d, "sparsity", 960, "sweep", "using 1:2 smooth unique with linespoints pointtype 7 linecolor %d");
+}
+
+static macko_status run_gnuplot(char *script, macko_error *err)
+{
+  extern char **environ;
+  char *arguments[] = {"gnuplot", script, NULL};
+  pid_t child;
+  int status = 0, refused = posix_spawnp(&child, "gnuplot", NULL, NULL, arguments, environ);
+  if (refused == ENOENT)
+    return fprintf(stderr, "macko-bench: gnuplot is not there; gnuplot %s draws the pictures\n", script), MACKO_OK;
+  if (refused) return fail(err, MACKO_IO, "gnuplot", strerror(refused));
+  if (waitpid(child, &status, 0) < 0) return fail(err, MACKO_IO, "gnuplot", strerror(errno));
+  return status ? fail(err, MACKO_IO, script, "gnuplot fails") : MACKO_OK;
+}
+
+macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err)
+{
+  char script[1024];
+  drawing d = {.prefix = prefix, .table = table};
+  int pairs = 0;
+  if ((size_t)snprintf(script, sizeof script, "%s.gnuplot", prefix) >= sizeof script - 16)
+    return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "too long");
+  survey(&d);
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    pairs += !r->peer && isfinite(bench_best_peer(table, r, bench_time, 0));
+  }
+  if (!pairs) return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "no matrix was multiplied both by a form of ours and by a peer");
+  d.f = fopen(script, "w");
+  if (!d.f) return fail(err, MACKO_IO, script, strerror(errno));
+  write_script(&d);
+  int written = !ferror(d.f);
+  if (fclose(d.f) || !written) return fail(err, MACKO_IO, script, "cannot be written");
+  return run_gnuplot(script, err);
+}

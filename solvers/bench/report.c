@@ -1,0 +1,169 @@
+/* macko-bench: what follows from the results, and the table for people. */
+#include "bench/bench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bench_result *bench_add(bench_table *table)
+{
+  if (table->count == table->room) {
+    int room = 2 * table->room + 64;
+    bench_result *larger = realloc(table->all, (size_t)room * sizeof *larger);
+    if (!larger) return NULL;
+    table->all = larger, table->room = room;
+  }
+  table->all[table->count] = (bench_result){0};
+  return &table->all[table->count++];
+}
+
+double bench_time(const bench_result *r)
+{
+  return r->flushed > 0 ? r->flushed : r->warm;
+}
+
+double bench_bytes(const bench_result *r)
+{
+  return (double)r->bytes;
+}
+
+double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense)
+{
+  double best = NAN;
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *peer = &table->all[i];
+    if (!peer->peer || peer->lossy || strcmp(peer->matrix, r->matrix)) continue;
+    if (!dense && !strncmp(peer->name, "cublas", strlen("cublas"))) continue;
+    if (!(of(peer) >= best)) best = of(peer);
+  }
+  return best;
+}
+
+double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)table, (void)settings;
+  return r->nnz ? (double)r->bytes / (double)r->nnz : NAN;
+}
+
+double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)table, (void)settings;
+  return bench_time(r) > 0 ? (double)r->moved / (bench_time(r) * 1e3) : NAN;
+}
+
+double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  return settings->copy > 0 ? 1e11 * bench_rate(table, settings, r) / settings->copy : NAN;
+}
+
+double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  return settings->triad > 0 ? 1e11 * bench_rate(table, settings, r) / settings->triad : NAN;
+}
+
+double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)settings;
+  return bench_time(r) > 0 ? bench_best_peer(table, r, bench_time, 1) / bench_time(r) : NAN;
+}
+
+/* Seconds in multiplies of plain CSR: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. */
+static double multiplies(const bench_table *table, const bench_result *r, double seconds)
+{
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *plain = &table->all[i];
+    if (strcmp(plain->name, "csr-loop") && strcmp(plain->name, "cusparse-csr1")) continue;
+    if (!strcmp(plain->matrix, r->matrix)) return seconds > 0 ? 1e6 * seconds / bench_time(plain) : NAN;
+  }
+  return NAN;
+}
+
+double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)settings;
+  return multiplies(table, r, r->plan);
+}
+
+double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)settings;
+  return multiplies(table, r, r->encode);
+}
+
+double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)settings;
+  return multiplies(table, r, r->refresh);
+}
+
+/* A number, or a dash where there is none. */
+static const char *number(char text[32], const char *format, double value)
+{
+  if (isfinite(value)) snprintf(text, 32, format, value);
+  else snprintf(text, 32, "-");
+  return text;
+}
+
+static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r)
+{
+  const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
+  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
+          cache);
+  fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
+          "GB/s", "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
+}
+
+void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
+{
+  char t[10][32];
+  if (from == 0) bench_print_heading(f, settings);
+  for (int i = from; i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r);
+    fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", r->name,
+            number(t[0], "%.2f", bench_bytes_per_nonzero(table, settings, r)), (double)r->moved * 1e-6, bench_time(r),
+            number(t[1], "%.1f", r->flushed > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
+            number(t[3], "%.0f", bench_percent_of_copy(table, settings, r)),
+            number(t[4], "%.0f", bench_percent_of_triad(table, settings, r)),
+            number(t[5], "%.2f", bench_x_best_peer(table, settings, r)),
+            number(t[6], "%.1f", bench_plan_multiplies(table, settings, r)),
+            number(t[7], "%.1f", bench_encode_multiplies(table, settings, r)),
+            number(t[8], "%.1f", bench_refresh_multiplies(table, settings, r)), number(t[9], "%.1e", r->difference));
+  }
+  fflush(f);
+}
+
+/* Over the matrices that exceed the last-level cache. */
+static void print_mean(FILE *f, const bench_table *table, const bench_settings *settings, const char *form)
+{
+  const bench_result *least = NULL;
+  double logs = 0, lowest = INFINITY;
+  int count = 0;
+  for (int i = 0; i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    double x = bench_x_best_peer(table, settings, r);
+    if (r->cached || strcmp(r->name, form) || !isfinite(x)) continue;
+    logs += log(x), count++;
+    if (x < lowest) lowest = x, least = r;
+  }
+  if (count > 1)
+    fprintf(f, "  %-18s %.2f over %d matrices, least %.2f (%s)\n", form, exp(logs / count), count, lowest, least->matrix);
+}
+
+void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings)
+{
+  const char *first = NULL;
+  int many = 0;
+  for (int i = 0; i < table->count; i++) {
+    if (table->all[i].cached) continue;
+    many |= first && strcmp(table->all[i].matrix, first);
+    first = table->all[i].matrix;
+  }
+  if (many) fprintf(f, "\nx peer, geometric mean%s\n", settings->cache ? " where the last-level cache is exceeded" : "");
+  for (int i = 0; many && i < table->count; i++) {
+    const bench_result *r = &table->all[i];
+    int seen = r->peer;
+    for (int j = 0; j < i && !seen; j++) seen = !strcmp(table->all[j].name, r->name);
+    if (!seen) print_mean(f, table, settings, r->name);
+  }
+}

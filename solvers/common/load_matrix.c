@@ -1,0 +1,340 @@
+/* Files to distributed matrices. */
+#include "common/load_matrix.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- progress: past a second, on a terminal only ---- */
+
+typedef struct {
+  double start, shown;
+} Clock;
+
+static double Now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void Report(void *context, int64_t done, int64_t total)
+{
+  Clock *c = (Clock *)context;
+  double now = Now();
+  if (!isatty(STDERR_FILENO) || now - c->start < 1 || now - c->shown < 0.2 || total <= 0) return;
+  c->shown = now;
+  fprintf(stderr, "\rreading %3d %%", (int)(100. * (double)done / (double)total));
+}
+
+static void EndReport(const Clock *c)
+{
+  if (c->shown > 0) fprintf(stderr, "\r             \r");
+}
+
+/* ---- from rank 0 to all ---- */
+
+typedef struct {
+  PetscInt *ia, *ja;
+  PetscScalar *values;
+} LocalRows;
+
+enum { PIECE = 1 << 24 };
+
+static int64_t Entry(macko_type type, const void *array, int64_t i)
+{
+  return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+static PetscInt IndexAt(macko_type type, const void *array, int64_t i)
+{
+  return (PetscInt)Entry(type, array, i);
+}
+
+/* Entries [begin, end) to rank `to`, or into rows when that is this rank. */
+static PetscErrorCode SendEntries(MPI_Comm comm, const macko_csr *csr, int64_t begin, int64_t end, int to, LocalRows *rows)
+{
+  PetscInt *cols;
+  int64_t room = PetscMin(end - begin, PIECE);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(room, &cols));
+  for (int64_t p = begin; p < end; p += PIECE) {
+    int64_t count = PetscMin(end - p, PIECE);
+    for (int64_t i = 0; i < count; i++) cols[i] = IndexAt(csr->col_type, csr->cols, p + i);
+    if (to == 0) {
+      PetscCall(PetscArraycpy(rows->ja + (p - begin), cols, count));
+      PetscCall(PetscArraycpy(rows->values + (p - begin), (const PetscScalar *)csr->values + p, count));
+    } else {
+      PetscCallMPI(MPI_Send(cols, (int)count, MPIU_INT, to, 1, comm));
+      PetscCallMPI(MPI_Send((const PetscScalar *)csr->values + p, (int)count, MPIU_SCALAR, to, 2, comm));
+    }
+  }
+  PetscCall(PetscFree(cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReceiveEntries(MPI_Comm comm, PetscInt count, LocalRows *rows)
+{
+  PetscFunctionBegin;
+  for (PetscInt p = 0; p < count; p += PIECE) {
+    int piece = (int)PetscMin(count - p, PIECE);
+    PetscCallMPI(MPI_Recv(rows->ja + p, piece, MPIU_INT, 0, 1, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(MPI_Recv(rows->values + p, piece, MPIU_SCALAR, 0, 2, comm, MPI_STATUS_IGNORE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Row pointers of rank r's rows, counted from their own start, into ia. */
+static void LocalPointers(const macko_csr *csr, PetscInt first, PetscInt last, PetscInt *ia)
+{
+  PetscInt start = IndexAt(csr->row_ptr_type, csr->row_ptr, first);
+  for (PetscInt i = first; i <= last; i++) ia[i - first] = IndexAt(csr->row_ptr_type, csr->row_ptr, i) - start;
+}
+
+static PetscErrorCode Distribute(Mat A, const macko_csr *csr, LocalRows *rows)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscInt first, last, *ia;
+  PetscLayout rmap, cmap;
+  const PetscInt *ranges;
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(MatGetLayouts(A, &rmap, &cmap));
+  PetscCall(PetscLayoutSetUp(rmap));
+  PetscCall(PetscLayoutSetUp(cmap));
+  PetscCall(PetscLayoutGetRanges(rmap, &ranges));
+  first = ranges[rank], last = ranges[rank + 1];
+  PetscCall(PetscMalloc1(last - first + 1, &rows->ia));
+  if (rank == 0) LocalPointers(csr, first, last, rows->ia);
+  for (int to = 1; rank == 0 && to < size; to++) {
+    PetscInt count = ranges[to + 1] - ranges[to] + 1;
+    PetscCall(PetscMalloc1(count, &ia));
+    LocalPointers(csr, ranges[to], ranges[to + 1], ia);
+    PetscCallMPI(MPI_Send(ia, (int)count, MPIU_INT, to, 0, comm));
+    PetscCall(PetscFree(ia));
+    PetscCall(SendEntries(comm, csr, IndexAt(csr->row_ptr_type, csr->row_ptr, ranges[to]),
+                          IndexAt(csr->row_ptr_type, csr->row_ptr, ranges[to + 1]), to, rows));
+  }
+  if (rank) PetscCallMPI(MPI_Recv(rows->ia, (int)(last - first + 1), MPIU_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+  PetscCall(PetscMalloc2(rows->ia[last - first], &rows->ja, rows->ia[last - first], &rows->values));
+  if (rank) PetscCall(ReceiveEntries(comm, rows->ia[last - first], rows));
+  else PetscCall(SendEntries(comm, csr, 0, rows->ia[last - first], 0, rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Everything that rank 0 knows about the file and the others need. */
+typedef struct {
+  int64_t status, nrows, ncols, nnz, symmetric;
+  char kind[96], text[512];
+} FileFacts;
+
+/* Collective; a refused file is an error on every rank. */
+static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr *csr, FileFacts *facts)
+{
+  PetscMPIInt rank;
+  macko_error err;
+  macko_file_info info = {0};
+  Clock clock = {Now(), 0};
+  macko_progress progress = {Report, &clock};
+
+  PetscFunctionBegin;
+  memset(facts, 0, sizeof *facts);
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) {
+    facts->status = macko_read(path, &progress, csr, &info, &err);
+    EndReport(&clock);
+    if (facts->status) memcpy(facts->text, err.text, sizeof facts->text);
+    else {
+      facts->nrows = csr->nrows, facts->ncols = csr->ncols, facts->symmetric = info.symmetric;
+      facts->nnz = Entry(csr->row_ptr_type, csr->row_ptr, csr->nrows);
+      memcpy(facts->kind, info.kind, sizeof facts->kind);
+      if (sizeof(PetscInt) == 4 && (facts->nrows > PETSC_MAX_INT || facts->ncols > PETSC_MAX_INT || facts->nnz > PETSC_MAX_INT)) {
+        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices", path,
+                 (long long)facts->nrows, (long long)facts->ncols, (long long)facts->nnz);
+        macko_free_csr(csr);
+        facts->status = MACKO_LIMIT;
+      }
+    }
+  }
+  PetscCallMPI(MPI_Bcast(facts, sizeof *facts, MPI_BYTE, 0, comm));
+  PetscCheck(!facts->status, comm, PETSC_ERR_FILE_READ, "%s", facts->text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p)
+{
+  macko_csr csr = {0};
+  FileFacts facts;
+  LocalRows rows = {0};
+
+  PetscFunctionBegin;
+  PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
+  PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
+  PetscCall(MatSetType(p->A, MATAIJ));
+  PetscCall(Distribute(p->A, &csr, &rows));
+  macko_free_csr(&csr);
+  PetscCall(MatSeqAIJSetPreallocationCSR(p->A, rows.ia, rows.ja, rows.values));
+  PetscCall(MatMPIAIJSetPreallocationCSR(p->A, rows.ia, rows.ja, rows.values));
+  PetscCall(PetscFree(rows.ia));
+  PetscCall(PetscFree2(rows.ja, rows.values));
+  p->symmetric = (PetscBool)facts.symmetric;
+  PetscCall(PetscStrncpy(p->kind, facts.kind, sizeof p->kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- PETSc's own files ---- */
+
+/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows, columns, nonzeros of a matrix
+   (-1: dense) or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
+   the other size. */
+typedef struct {
+  int64_t class_id, sizes[3], bytes, other_width;
+} BinaryHead;
+
+static int64_t BigEndian(const unsigned char *byte, int count)
+{
+  uint64_t value = byte[0] & 0x80 ? UINT64_MAX : 0;
+  for (int i = 0; i < count; i++) value = value << 8 | byte[i];
+  return (int64_t)value;
+}
+
+static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead *head)
+{
+  const int width = (int)sizeof(PetscInt), other = 12 - width;
+  int64_t id = 0;
+  unsigned char bytes[4 * sizeof(PetscInt)];
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  memset(head, 0, sizeof *head);
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0) {
+    FILE *f = fopen(path, "rb");
+    int read = f ? (int)fread(bytes, 1, sizeof bytes, f) : 0;
+    if (read >= width) head->class_id = BigEndian(bytes, width);
+    if (read >= other) id = BigEndian(bytes, other);
+    head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
+    for (int i = 0; i < 3 && read >= (i + 2) * width; i++) head->sizes[i] = BigEndian(bytes + (i + 1) * width, width);
+    if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
+    if (f) fclose(f);
+  }
+  PetscCallMPI(MPI_Bcast(head, sizeof *head, MPI_BYTE, 0, comm));
+  PetscCheck(!head->other_width, comm, PETSC_ERR_FILE_READ,
+             "%s: written by a PETSc with %d-bit indices, and this one has %d-bit indices", path, 8 * other, 8 * width);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LoadBinary(MPI_Comm comm, const char *path, const BinaryHead *head, Problem *p)
+{
+  const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCheck(nonzeros != -1, comm, PETSC_ERR_FILE_READ, "%s: a dense matrix; only sparse ones can be solved with", path);
+  PetscCheck(rows >= 0 && head->sizes[1] >= 0 && nonzeros >= 0, comm, PETSC_ERR_FILE_READ,
+             "%s: a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be", path, (long long)rows,
+             (long long)head->sizes[1], (long long)nonzeros);
+  PetscCheck(head->bytes / (width + 8) >= nonzeros && head->bytes >= 4 * width + rows * width + nonzeros * (width + 8), comm,
+             PETSC_ERR_FILE_READ, "%s: cut short: %lld bytes, too few for %lld rows with %lld nonzeros", path,
+             (long long)head->bytes, (long long)rows, (long long)nonzeros);
+  PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
+  PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetType(p->A, MATAIJ));
+  PetscCall(MatLoad(p->A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscStrncpy(p->kind, "PETSc binary", sizeof p->kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p)
+{
+  BinaryHead head;
+  MatInfo info;
+  PetscLogDouble start, end;
+
+  PetscFunctionBegin;
+  memset(p, 0, sizeof *p);
+  PetscCall(PetscTime(&start));
+  PetscCall(ReadBinaryHead(comm, path, &head));
+  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, path, &head, p));
+  else PetscCall(LoadText(comm, path, p));
+  PetscCall(MatGetInfo(p->A, MAT_GLOBAL_SUM, &info));
+  p->nnz = (PetscInt64)info.nz_used;
+  PetscCall(PetscTime(&end));
+  p->read_seconds = end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemConvert(Problem *p)
+{
+  char type[64] = MATAIJMACKO;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof type, NULL));
+  if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* sbaij asks for it */
+  PetscCall(MatConvert(p->A, type, MAT_INPLACE_MATRIX, &p->A));
+  PetscCall(MatSetFromOptions(p->A));
+  if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* a conversion forgets it */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemDestroy(Problem *p)
+{
+  PetscFunctionBegin;
+  PetscCall(MatDestroy(&p->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- vectors ---- */
+
+static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
+{
+  PetscFunctionBegin;
+  for (int64_t i = 0; i < csr->nrows; i++)
+    for (PetscInt q = IndexAt(csr->row_ptr_type, csr->row_ptr, i); q < IndexAt(csr->row_ptr_type, csr->row_ptr, i + 1); q++)
+      PetscCall(VecSetValue(b, (PetscInt)i, ((const PetscScalar *)csr->values)[q], INSERT_VALUES));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)p->A);
+  BinaryHead head;
+  macko_csr csr = {0};
+  FileFacts facts = {.ncols = 1};
+  PetscInt n;
+  PetscMPIInt rank;
+  PetscViewer viewer;
+  PetscBool binary;
+
+  PetscFunctionBegin;
+  PetscCall(ReadBinaryHead(comm, path, &head));
+  binary = (PetscBool)(head.class_id == VEC_FILE_CLASSID);
+  if (binary) facts.nrows = head.sizes[0];
+  else PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
+  PetscCall(VecGetSize(b, &n));
+  PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,
+             "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld", path, (long long)n,
+             (long long)facts.nrows, (long long)facts.ncols);
+  if (binary) {
+    PetscCheck(head.bytes >= 2 * (int64_t)sizeof(PetscInt) + 8 * (int64_t)n, comm, PETSC_ERR_FILE_READ,
+               "%s: cut short: %lld bytes, too few for %lld entries", path, (long long)head.bytes, (long long)n);
+    PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
+    PetscCall(VecLoad(b, viewer));
+    PetscCall(PetscViewerDestroy(&viewer));
+  } else {
+    PetscCallMPI(MPI_Comm_rank(comm, &rank));
+    PetscCall(VecZeroEntries(b));
+    if (rank == 0) PetscCall(FillVector(&csr, b));
+    PetscCall(VecAssemblyBegin(b));
+    PetscCall(VecAssemblyEnd(b));
+    macko_free_csr(&csr);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

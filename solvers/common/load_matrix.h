@@ -1,0 +1,29 @@
+/* A matrix file as a distributed PETSc matrix; shared by the programs of this folder. */
+#ifndef PROBLEM_H
+#define PROBLEM_H
+
+#include "common/program.h"
+#include "macko.h"
+#include "petscmacko.h"
+
+typedef struct {
+  Mat            A;
+  char           kind[96];
+  PetscBool      symmetric;
+  PetscInt64     nnz;
+  PetscLogDouble read_seconds;
+} Problem;
+
+/* Reads any file that macko_read takes (rank 0 reads it and sends each rank its rows) or a PETSc binary matrix (no rank holds
+   more than its rows) into a matrix of type aij. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
+PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p);
+
+/* Turns the matrix into type aijmacko, or what -mat_type says, and applies its other -mat_ options. Collective. */
+PetscErrorCode ProblemConvert(Problem *p);
+PetscErrorCode ProblemDestroy(Problem *p);
+
+/* A right-hand side of the row layout of p->A from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors
+   as of ProblemLoad. */
+PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b);
+
+#endif

@@ -1,0 +1,183 @@
+/* Arguments, errors and exit statuses of PETSc programs. */
+#include "common/program.h"
+#include "macko.h"
+#include "petscmacko.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- errors ---- */
+
+typedef struct {
+  const char *name;
+  PetscBool everywhere; /* all ranks met the error together, so all can end in order */
+} Failure;
+
+static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                                    PetscErrorType type, const char *text, void *context)
+{
+  Failure *failure = (Failure *)context;
+  int rank = 0, size = 1, all = 1, world_rank = 0;
+  (void)line, (void)function, (void)file;
+  if (type != PETSC_ERROR_INITIAL) return code;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &size);
+  MPI_Comm_size(PETSC_COMM_WORLD, &all);
+  MPI_Comm_rank(PETSC_COMM_WORLD, &world_rank);
+  failure->everywhere = (PetscBool)(size == all);
+  if (rank) return code;
+  /* PETSc raises some errors of all ranks on each for itself: the first rank's abort comes before the others have spoken. */
+  if (world_rank && size == 1) sleep(1);
+  fprintf(stderr, "%s: ", failure->name);
+  if (!text || !*text) fprintf(stderr, "PETSc error %d", (int)code);
+  for (; text && *text && !(*text == '\n' && !text[1]); text++) fputc(*text == '\n' ? ' ' : *text, stderr);
+  fputc('\n', stderr);
+  return code;
+}
+
+/* After an error PETSc's objects are in an unknown state: only MPI is ended in order, where all ranks can. */
+static int EndAfterError(PetscErrorCode code, const Failure *failure)
+{
+  int status = code == PETSC_ERR_NOT_CONVERGED ? STATUS_NOT_CONVERGED : STATUS_BAD_INPUT;
+  if (failure->everywhere) MPI_Finalize();
+  else MPI_Abort(PETSC_COMM_WORLD, status);
+  return status;
+}
+
+/* Nothing is wrong but standard output, which PETSc would report at length when it ends. */
+static int EndUnprinted(void)
+{
+  int size;
+  MPI_Comm_size(PETSC_COMM_WORLD, &size);
+  if (size > 1) MPI_Abort(PETSC_COMM_WORLD, STATUS_BAD_INPUT);
+  else MPI_Finalize();
+  return STATUS_BAD_INPUT;
+}
+
+/* ---- arguments ---- */
+
+static int IsOption(const char *argument)
+{
+  return argument[0] == '-' && isalpha((unsigned char)argument[1 + (argument[1] == '-')]);
+}
+
+/* The argument that is no option and no option's value; a flag without a value right before it takes it for one. Returns how many
+   there are. */
+static int FindMatrix(int argc, char **argv, const char **matrix)
+{
+  int count = 0;
+  for (int i = 1; i < argc; i++) {
+    if (IsOption(argv[i])) i += i + 1 < argc && !IsOption(argv[i + 1]);
+    else if (++count == 1) *matrix = argv[i];
+  }
+  return count;
+}
+
+static int Asked(int argc, char **argv, const char *const names[])
+{
+  for (int i = 1; i < argc; i++)
+    for (int k = 0; names[k]; k++)
+      if (!strcmp(argv[i], names[k])) return 1;
+  return 0;
+}
+
+/* A misspelt option would otherwise change nothing and say nothing. */
+static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char **argv)
+{
+  static const char *const of_finalize[] = {"log_", "malloc", "objects_", "options_", "mpi", "info", "help", "h"};
+  PetscInt count;
+  char **names, **values;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsLeftGet(NULL, &count, &names, &values));
+  for (PetscInt n = 0; n < count; n++) {
+    int given = 0;
+    for (int i = 1; i < argc; i++) given |= IsOption(argv[i]) && !strcasecmp(argv[i] + 1, names[n]);
+    for (size_t i = 0; i < sizeof of_finalize / sizeof *of_finalize; i++)
+      given &= strncmp(names[n], of_finalize[i], strlen(of_finalize[i])) != 0;
+    if (given) PetscCall(PetscFPrintf(PETSC_COMM_WORLD, stderr, "%s: nothing used the option -%s\n", program->name, names[n]));
+  }
+  PetscCall(PetscOptionsLeftRestore(NULL, &count, &names, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- standard output ---- */
+
+/* What could not be printed is an error, not a success that nobody saw. */
+static int Flushed(const char *name)
+{
+  int before = ferror(stdout);
+  errno = 0;
+  if (!fflush(stdout) && !before) return 1;
+  fprintf(stderr, "%s: standard output: %s\n", name, errno ? strerror(errno) : "cannot be written, as on a full disk");
+  return 0;
+}
+
+static int Print(const char *name, const char *text)
+{
+  fputs(text, stdout);
+  return Flushed(name) ? STATUS_FINE : STATUS_BAD_INPUT;
+}
+
+/* ---- main ---- */
+
+static PetscErrorCode Run(const Program *program, const char *matrix, int argc, char **argv, int *status)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogDefaultBegin());
+  PetscCall(MatMackoInitializePackage());
+  PetscCall(program->run(matrix, status));
+  PetscCall(NameUnusedOptions(program, argc, argv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int ProgramMain(const Program *program, int argc, char **argv)
+{
+  static const char *const help[] = {"-help", "--help", "-h", NULL}, *const version[] = {"-version", "--version", NULL};
+  const char *matrix = NULL;
+  struct sigaction closed_pipe;
+  Failure failure = {program->name, PETSC_FALSE};
+  PetscErrorCode error;
+  int status = STATUS_BAD_INPUT, count = FindMatrix(argc, argv, &matrix);
+
+  if (count != 1) { /* answered without PETSc, whose own help is hundreds of lines */
+    if (Asked(argc, argv, version)) return printf("%s ", program->name), Print(program->name, MACKO_VERSION_STRING "\n");
+    if (Asked(argc, argv, help)) return Print(program->name, program->help);
+    if (count == 0)
+      fprintf(stderr, "%s: no matrix: name the file before the options; %s -help tells more\n", program->name, program->name);
+    else
+      fprintf(stderr, "%s: %d matrices (the first is '%s'): one at a time; %s\n", program->name, count, matrix, program->second);
+    return status;
+  }
+  sigaction(SIGPIPE, NULL, &closed_pipe);
+  if (PetscInitialize(&argc, &argv, NULL, program->help)) return status;
+  sigaction(SIGPIPE, &closed_pipe, NULL); /* PETSc would report the end of `macko-solve ... | head` as a crash */
+  if (PetscPushErrorHandler(PrintSentence, &failure)) return status;
+  error = Run(program, matrix, argc, argv, &status);
+  if (error) return EndAfterError(error, &failure);
+  if (!Flushed(program->name)) return EndUnprinted();
+  if (PetscPopErrorHandler()) return STATUS_BAD_INPUT;
+  return PetscFinalize() ? STATUS_BAD_INPUT : status;
+}
+
+/* ---- JSON ---- */
+
+void JSONString(FILE *f, const char *text)
+{
+  fputc('"', f);
+  for (; *text; text++) {
+    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+    else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
+    else fputc(*text, f);
+  }
+  fputc('"', f);
+}
+
+void JSONNumber(FILE *f, const char *name, double value, const char *end)
+{
+  if (PetscIsInfOrNanReal((PetscReal)value)) fprintf(f, "\"%s\": null%s", name, end);
+  else fprintf(f, "\"%s\": %.17g%s", name, value, end);
+}

@@ -1,0 +1,188 @@
+/* Eigenvalues with SLEPc's EPS. */
+#include "eigs/eigenpairs.h"
+
+#include <slepceps.h>
+#include <stdio.h>
+
+static const char *WhichInWords(EPSWhich which)
+{
+  switch (which) {
+  case EPS_SMALLEST_MAGNITUDE: return "smallest in magnitude";
+  case EPS_LARGEST_REAL: return "with the largest real part";
+  case EPS_SMALLEST_REAL: return "with the smallest real part";
+  case EPS_LARGEST_IMAGINARY: return "with the largest imaginary part";
+  case EPS_SMALLEST_IMAGINARY: return "with the smallest imaginary part";
+  case EPS_TARGET_MAGNITUDE: return "nearest the target";
+  case EPS_TARGET_REAL: return "with the real part nearest the target";
+  case EPS_TARGET_IMAGINARY: return "with the imaginary part nearest the target";
+  case EPS_ALL: return "in the interval or region";
+  default: return "largest in magnitude";
+  }
+}
+
+static PetscErrorCode WatchEPS(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *re, PetscScalar *im, PetscReal *error,
+                               PetscInt n, void *watch)
+{
+  PetscInt nev;
+  (void)re, (void)im, (void)error, (void)n;
+
+  PetscFunctionBegin;
+  PetscCall(EPSGetDimensions(eps, &nev, NULL, NULL));
+  PetscCall(PairsProgress((Watch *)watch, its, nconv, nev));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a, const Problem *b)
+{
+  PetscFunctionBegin;
+  if (b->A) PetscCall(EPSSetProblemType(eps, symmetric ? EPS_GHEP : EPS_GNHEP));
+  else PetscCall(EPSSetProblemType(eps, symmetric ? EPS_HEP : EPS_NHEP));
+  PetscCall(EPSSetOperators(eps, a->A, b->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's own LU does not pivot: too small a pivot is moved, and GMRES makes good what that spoils, in a few steps or not at all.
+   It does not span ranks either, so that each of them factors the whole matrix. */
+static PetscErrorCode FactorWithoutPivoting(KSP ksp, PC pc)
+{
+  PetscMPIInt ranks;
+  KSP whole;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
+  PetscCall(KSPSetType(ksp, KSPGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  if (ranks > 1) {
+    PetscCall(PCSetType(pc, PCREDUNDANT));
+    PetscCall(PCRedundantGetKSP(pc, &whole));
+    PetscCall(KSPGetPC(whole, &pc));
+  }
+  PetscCall(PCSetType(pc, PCLU));
+  PetscCall(PCFactorSetShiftType(pc, MAT_SHIFT_NONZERO));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Shift-and-invert solves with A - target B, which may be as indefinite as can be: a factorization that pivots is wanted. Nothing
+   is changed where the user chose, where the matrix type knows no LU, or where the method's own preconditioner or Cholesky's
+   inertia is needed. */
+static PetscErrorCode ChooseFactorization(Mat A, ST st)
+{
+  static const char *const chosen[] = {"-st_pc_type", "-st_ksp_type", "-st_ksp_rtol", "-st_ksp_max_it",
+                                       "-st_pc_factor_mat_solver_type", "-eps_interval"};
+  static const MatSolverType pivoting[] = {MATSOLVERMUMPS, MATSOLVERSUPERLU, MATSOLVERUMFPACK, MATSOLVERKLU};
+  PetscBool given, solves, aij, available = PETSC_FALSE;
+  size_t i;
+  KSP ksp;
+  PC pc;
+
+  PetscFunctionBegin;
+  for (i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+    PetscCall(PetscOptionsHasName(NULL, NULL, chosen[i], &given));
+    if (given) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)st, &solves, STSINVERT, STCAYLEY, STSHIFT, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!solves || !aij) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(STGetKSP(st, &ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  for (i = 0; i < sizeof pivoting / sizeof *pivoting && !available; i++)
+    PetscCall(MatGetFactorAvailable(A, pivoting[i], MAT_FACTOR_LU, &available));
+  if (!available) PetscCall(FactorWithoutPivoting(ksp, pc));
+  else {
+    PetscCall(KSPSetType(ksp, KSPPREONLY));
+    PetscCall(PCSetType(pc, PCLU));
+    PetscCall(PCFactorSetMatSolverType(pc, pivoting[i - 1]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Inner eigenvalues are out of reach of products alone, so a target brings shift-and-invert. */
+static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watch *watch)
+{
+  PetscBool symmetric = (PetscBool)(a->symmetric && (!b->A || b->symmetric)), target, type, chosen;
+  ST st;
+
+  PetscFunctionBegin;
+  PetscCall(EPSCreate(PETSC_COMM_WORLD, eps));
+  PetscCall(ProblemType(*eps, symmetric, a, b));
+  PetscCall(EPSSetType(*eps, EPSKRYLOVSCHUR)); /* Lanczos with thick restart for symmetric problems */
+  PetscCall(EPSMonitorSet(*eps, WatchEPS, watch, NULL));
+  PetscCall(EPSGetST(*eps, &st));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_target", &target));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-st_type", &type));
+  if (target && !type) PetscCall(STSetType(st, STSINVERT));
+  PetscCall(EPSSetFromOptions(*eps));
+  PetscCall(ChooseFactorization(a->A, st));
+  /* SLEPc's other Lanczos refuses to choose for itself; does nothing to any other type. */
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-eps_lanczos_reorthog", &chosen));
+  if (!chosen) PetscCall(EPSLanczosSetReorthog(*eps, EPS_LANCZOS_REORTHOG_FULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
+{
+  EPSType type;
+  STType transformation;
+  ST st;
+  EPSWhich which;
+  EPSConvergedReason reason;
+  PetscBool symmetric, generalized;
+  PetscScalar target, re, im;
+  size_t length;
+
+  PetscFunctionBegin;
+  PetscCall(EPSGetType(eps, &type));
+  PetscCall(EPSGetST(eps, &st));
+  PetscCall(STGetType(st, &transformation));
+  PetscCall(EPSGetWhichEigenpairs(eps, &which));
+  PetscCall(EPSGetTarget(eps, &target));
+  PetscCall(EPSGetConvergedReason(eps, &reason));
+  PetscCall(EPSIsHermitian(eps, &symmetric));
+  PetscCall(EPSIsGeneralized(eps, &generalized));
+  PetscCall(EPSGetDimensions(eps, &r->asked, NULL, NULL));
+  PetscCall(EPSGetTolerances(eps, &r->tolerance, NULL));
+  PetscCall(EPSGetConverged(eps, &r->count));
+  if (which == EPS_ALL) r->asked = r->count;
+  PetscCall(EPSGetIterationNumber(eps, &r->iterations));
+  PetscCall(PetscSNPrintf(r->problem, sizeof r->problem, "%s%s eigenvalues", generalized ? "generalized " : "",
+                          symmetric ? "symmetric" : "nonsymmetric"));
+  PetscCall(PetscStrncpy(r->which, WhichInWords(which), sizeof r->which));
+  PetscCall(PetscStrlen(r->which, &length));
+  if (which == EPS_TARGET_MAGNITUDE || which == EPS_TARGET_REAL || which == EPS_TARGET_IMAGINARY)
+    snprintf(r->which + length, sizeof r->which - length, " %g", (double)PetscRealPart(target)); /* PETSc writes 2 as "2." */
+  PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
+  PetscCall(PetscStrcmp(type, EPSKRYLOVSCHUR, &r->lanczos));
+  r->lanczos = (PetscBool)(r->lanczos && symmetric);
+  PetscCall(PetscStrncpy(r->transformation, transformation, sizeof r->transformation));
+  PetscCall(PetscStrncpy(r->reason, EPSConvergedReasons[reason], sizeof r->reason));
+  PetscCall(PetscStrncpy(r->reason_words, PairsReasonInWords((int)reason), sizeof r->reason_words));
+  r->converged = (PetscBool)(reason > 0);
+  PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
+  for (PetscInt i = 0; i < r->count; i++) {
+    PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));
+    PetscCall(EPSGetEigenpair(eps, i, &re, &im, r->re[i], r->im[i]));
+    r->pairs[i].re = PetscRealPart(re), r->pairs[i].im = PetscRealPart(im);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
+{
+  EPS eps;
+  Watch watch = {0, 0};
+  PetscLogDouble end, before, after;
+
+  PetscFunctionBegin;
+  PetscCall(MakeEPS(a, b, &eps, &watch));
+  PetscCall(StorageProductSeconds(&before));
+  PetscCall(PetscTime(&watch.start));
+  PetscCall(EPSSolve(eps));
+  PetscCall(PetscTime(&end));
+  PetscCall(StorageProductSeconds(&after));
+  PetscCall(PairsEndProgress(&watch));
+  r->solve = end - watch.start, r->products = after - before;
+  PetscCall(CollectEPS(eps, a, r));
+  PetscCall(EPSDestroy(&eps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+

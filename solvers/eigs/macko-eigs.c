@@ -1,0 +1,150 @@
+/* macko-eigs MATRIX [-b MATRIX] [-singular] [SLEPc options]: eigenvalues or singular values of a matrix stored compressed. */
+#include "common/output.h"
+#include "eigs/eigenpairs.h"
+#include "common/vectors.h"
+
+#include <slepcsys.h>
+#include <string.h>
+
+static const char help[] = "Finds eigenvalues or singular values of a sparse matrix that is stored compressed.\n"
+  "usage: macko-eigs MATRIX [-b MATRIX] [-singular] [-vectors FILE] [-json FILE] [SLEPc options]\n"
+  "       mpiexec -n N macko-eigs MATRIX ...\n"
+  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
+  "  -eps_nev N      how many eigenvalues (default 1), the largest in magnitude unless told otherwise:\n"
+  "  -eps_smallest_magnitude, -eps_largest_real, -eps_smallest_real\n"
+  "  -eps_target T   nearest T, by shift-and-invert unless -st_type says otherwise\n"
+  "  -eps_type TYPE  method (default krylovschur, which is Lanczos with thick restart where the matrix is symmetric)\n"
+  "  -b MATRIX       generalized problem A x = k B x\n"
+  "  -singular       singular values; for a matrix that is not square anyway. -svd_nsv N, -svd_smallest, -svd_type TYPE\n"
+  "  -vectors FILE   writes the vectors (right ones of singular values); -left_vectors FILE the left ones of singular values;\n"
+  "                  Matrix Market where FILE ends in .mtx, else PETSc binary\n"
+  "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
+  "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
+  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
+  "  -mat_macko_format, -mat_macko_prefer, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values,\n"
+  "  -mat_macko_variant, -mat_macko_backend, -mat_macko_halo   of aijmacko; man macko-solve explains them\n"
+  "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
+
+/* Read, its symmetry known, converted and encoded. */
+static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read, PetscLogDouble *encode)
+{
+  PetscInt rows, cols;
+  PetscLogDouble seconds;
+
+  PetscFunctionBegin;
+  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, p));
+  PetscCall(MatGetSize(p->A, &rows, &cols));
+  PetscCheck(rows && cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to find", path,
+             (long long)rows, (long long)cols);
+  if (rows == cols && !p->symmetric) PetscCall(MatIsSymmetric(p->A, 0, &p->symmetric));
+  PetscCall(ProblemConvert(p));
+  PetscCall(StorageEncode(p->A, &seconds));
+  *read += p->read_seconds, *encode += seconds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PrepareSecond(const char *path, const Pairs *r, Problem *b, PetscLogDouble *read, PetscLogDouble *encode)
+{
+  PetscInt rows, cols;
+
+  PetscFunctionBegin;
+  PetscCall(Prepare(path, b, read, encode));
+  PetscCall(MatGetSize(b->A, &rows, &cols));
+  PetscCheck(r->rows == r->cols && rows == r->rows && cols == r->cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
+             "%s: %lld x %lld, and %s: %lld x %lld: both matrices of A x = k B x must be square and of one size", r->path,
+             (long long)r->rows, (long long)r->cols, path, (long long)rows, (long long)cols);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The slowest rank's seconds. */
+static PetscErrorCode CollectSeconds(Pairs *r)
+{
+  PetscLogDouble mine[] = {r->read, r->encode, r->solve, r->products}, slowest[4];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(mine, slowest, 4, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  r->read = slowest[0], r->encode = slowest[1], r->solve = slowest[2], r->products = slowest[3];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Before anything is computed for them. */
+static PetscErrorCode CheckFileOptions(void)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-b", path, &given));
+  PetscCall(OutputCheck("-json"));
+  PetscCall(VectorsCheck("-vectors"));
+  PetscCall(VectorsCheck("-left_vectors"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-json", path, &given));
+  if (given) PetscCall(PairsSave(r, a, path));
+  PetscCall(FileOption("-vectors", path, &given));
+  if (given) PetscCall(PairsSaveVectors(r, r->re, r->singular ? NULL : r->im, path));
+  PetscCall(FileOption("-left_vectors", path, &given));
+  if (given) PetscCall(PairsSaveVectors(r, r->im, NULL, path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Find(const char *path, int *status)
+{
+  Problem a, b;
+  Pairs r;
+  char second[PETSC_MAX_PATH_LEN];
+  PetscBool given, left, machine;
+
+  PetscFunctionBegin;
+  memset(&b, 0, sizeof b);
+  memset(&r, 0, sizeof r);
+  r.path = path;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
+  PetscCall(CheckFileOptions());
+  PetscCall(Prepare(path, &a, &r.read, &r.encode));
+  PetscCall(MatGetSize(a.A, &r.rows, &r.cols));
+  PetscCall(FileOption("-b", second, &given));
+  if (given) PetscCall(PrepareSecond(r.second = second, &r, &b, &r.read, &r.encode));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-singular", &r.singular));
+  PetscCheck(!given || !r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-singular and -b do not go together");
+  r.singular = (PetscBool)(r.singular || r.rows != r.cols);
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-left_vectors", &left));
+  PetscCheck(!left || r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
+  if (r.singular) PetscCall(SolveSVD(&a, &r));
+  else PetscCall(SolveEPS(&a, &b, &r));
+  PetscCall(CollectSeconds(&r));
+  PetscCall(StorageCollect(&a, &r.storage));
+  if (given) PetscCall(StorageCollect(&b, &r.second_storage));
+  PetscCall(PairsCheck(&r, &a.A, &b.A));
+  PetscCall(OutputIsStandard("-json", &machine));
+  if (!machine) PetscCall(PairsPrint(&r, &a));
+  PetscCall(SaveAll(&r, &a));
+  *status = r.converged ? STATUS_FINE : STATUS_NOT_CONVERGED;
+  PetscCall(PairsDestroy(&r));
+  PetscCall(ProblemDestroy(&a));
+  PetscCall(ProblemDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const char *path, int *status)
+{
+  PetscFunctionBegin;
+  PetscCall(SlepcInitialize(NULL, NULL, NULL, NULL));
+  PetscCall(Find(path, status));
+  PetscCall(SlepcFinalize());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", Run};
+  return ProgramMain(&program, argc, argv);
+}

@@ -1,0 +1,68 @@
+/* Singular values with SLEPc's SVD. */
+#include "eigs/eigenpairs.h"
+
+#include <slepcsvd.h>
+
+static PetscErrorCode WatchSVD(SVD svd, PetscInt its, PetscInt nconv, PetscReal *sigma, PetscReal *error, PetscInt n, void *watch)
+{
+  PetscInt nsv;
+  (void)sigma, (void)error, (void)n;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetDimensions(svd, &nsv, NULL, NULL));
+  PetscCall(PairsProgress((Watch *)watch, its, nconv, nsv));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
+{
+  SVDType type;
+  SVDWhich which;
+  SVDConvergedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(SVDGetType(svd, &type));
+  PetscCall(SVDGetWhichSingularTriplets(svd, &which));
+  PetscCall(SVDGetConvergedReason(svd, &reason));
+  PetscCall(SVDGetDimensions(svd, &r->asked, NULL, NULL));
+  PetscCall(SVDGetTolerances(svd, &r->tolerance, NULL));
+  PetscCall(SVDGetConverged(svd, &r->count));
+  PetscCall(SVDGetIterationNumber(svd, &r->iterations));
+  PetscCall(PetscStrncpy(r->problem, "singular values", sizeof r->problem));
+  PetscCall(PetscStrncpy(r->which, which == SVD_LARGEST ? "largest" : "smallest", sizeof r->which));
+  PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
+  PetscCall(PetscStrncpy(r->reason, SVDConvergedReasons[reason], sizeof r->reason));
+  PetscCall(PetscStrncpy(r->reason_words, PairsReasonInWords((int)reason), sizeof r->reason_words));
+  r->converged = (PetscBool)(reason > 0);
+  PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
+  for (PetscInt i = 0; i < r->count; i++) {
+    PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));
+    PetscCall(SVDGetSingularTriplet(svd, i, &r->pairs[i].re, r->im[i], r->re[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
+{
+  SVD svd;
+  Watch watch = {0, 0};
+  PetscLogDouble end, before, after;
+
+  PetscFunctionBegin;
+  PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
+  PetscCall(SVDSetOperators(svd, a->A, NULL));
+  PetscCall(SVDSetType(svd, SVDTRLANCZOS)); /* SLEPc's default works with A'A, which squares the small ones */
+  PetscCall(SVDMonitorSet(svd, WatchSVD, &watch, NULL));
+  PetscCall(SVDSetFromOptions(svd));
+  PetscCall(StorageProductSeconds(&before));
+  PetscCall(PetscTime(&watch.start));
+  PetscCall(SVDSolve(svd));
+  PetscCall(PetscTime(&end));
+  PetscCall(StorageProductSeconds(&after));
+  PetscCall(PairsEndProgress(&watch));
+  r->solve = end - watch.start, r->products = after - before;
+  PetscCall(CollectSVD(svd, a, r));
+  PetscCall(SVDDestroy(&svd));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+

@@ -1,0 +1,230 @@
+/* macko-solve MATRIX [-rhs FILE] [-json FILE] [PETSc options]: solves A x = b with A stored compressed, and says what it did. */
+#include "common/output.h"
+#include "solve/report.h"
+#include "common/vectors.h"
+
+#include <string.h>
+
+static const char help[] = "Solves a sparse linear system A x = b whose matrix is stored compressed.\n"
+  "usage: macko-solve MATRIX [-rhs FILE] [-solution FILE] [-json FILE] [PETSc options]\n"
+  "       mpiexec -n N macko-solve MATRIX ...\n"
+  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
+  "  -rhs FILE       right-hand side: a matrix file of one column or a PETSc binary vector (default: A times ones)\n"
+  "  -solution FILE  writes x; Matrix Market where FILE ends in .mtx, else PETSc binary\n"
+  "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
+  "  -ksp_type TYPE  method (default gmres; lsqr for a matrix that is not square): cg, bcgs, minres, ...\n"
+  "  -pc_type TYPE   preconditioner (default jacobi; none with lsqr): ilu, asm, gamg, lu, none, ...\n"
+  "  -ksp_rtol R     where to stop (default 1e-5)\n"
+  "  -ksp_max_it N, -ksp_monitor, -ksp_view, -log_view and every other option of PETSc work\n"
+  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
+  "  -mat_macko_format, -mat_macko_prefer, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values,\n"
+  "  -mat_macko_variant, -mat_macko_backend, -mat_macko_halo   of aijmacko; man macko-solve explains them\n"
+  "  MATRIX -help    lists every option of PETSc too\n"
+  "exit status: 0 converged, 2 not converged, 1 bad input or another error\n";
+
+/* ---- the right-hand side ---- */
+
+static PetscErrorCode RightHandSide(const Problem *p, Vec b, PetscBool *ones)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+  Vec x;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-rhs", path, &given));
+  *ones = (PetscBool)!given;
+  if (given) PetscCall(ProblemLoadVector(p, path, b));
+  else {
+    PetscCall(MatCreateVecs(p->A, &x, NULL));
+    PetscCall(VecSet(x, 1));
+    PetscCall(MatMult(p->A, x, b));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the solve ---- */
+
+/* GMRES(30) with Jacobi; for a matrix that is not square, or with a method for least squares, no preconditioner: one of A would
+   not fit the normal equations. */
+static PetscErrorCode MakeSolver(const Problem *p, Report *r, KSP *ksp)
+{
+  PC pc;
+  char type[64];
+  PetscBool square = (PetscBool)(r->rows == r->cols), lsqr, cgls;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrncpy(type, square ? KSPGMRES : KSPLSQR, sizeof type));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_type", type, sizeof type, NULL));
+  PetscCall(PetscStrcmp(type, KSPLSQR, &lsqr));
+  PetscCall(PetscStrcmp(type, KSPCGLS, &cgls));
+  r->least_squares = (PetscBool)(lsqr || cgls);
+  PetscCheck(square || r->least_squares, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
+             "%s: %lld x %lld is not square, which -ksp_type %s cannot solve; lsqr and cgls can", r->path, (long long)r->rows,
+             (long long)r->cols, type);
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOperators(*ksp, p->A, p->A));
+  PetscCall(KSPSetType(*ksp, type));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, r->least_squares ? PCNONE : PCJACOBI));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What the solver was and how it ended, kept beyond its life. */
+static PetscErrorCode Collect(KSP ksp, Report *r)
+{
+  KSPType type;
+  PCType pc_type;
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetTolerances(ksp, &r->rtol, NULL, NULL, NULL));
+  PetscCall(KSPGetIterationNumber(ksp, &r->iterations));
+  PetscCall(KSPGetConvergedReason(ksp, &r->reason));
+  ReportReason(r->reason, r->reason_words, sizeof r->reason_words);
+  PetscCall(KSPGetType(ksp, &type));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCGetType(pc, &pc_type));
+  PetscCall(PetscStrncpy(r->ksp, type, sizeof r->ksp));
+  PetscCall(PetscStrncpy(r->pc, pc_type, sizeof r->pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
+{
+  KSP ksp;
+  PetscLogDouble clock[4], encode, before, after;
+
+  PetscFunctionBegin;
+  PetscCall(MakeSolver(p, r, &ksp));
+  PetscCall(StorageEncode(p->A, &encode));
+  PetscCall(PetscTime(&clock[0]));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSetUpOnBlocks(ksp));
+  PetscCall(PetscTime(&clock[1]));
+  PetscCall(StorageProductSeconds(&before));
+  PetscCall(PetscTime(&clock[2]));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(PetscTime(&clock[3]));
+  PetscCall(StorageProductSeconds(&after));
+  PetscLogDouble mine[] = {encode, clock[1] - clock[0], clock[3] - clock[2], after - before}, slowest[4];
+  PetscCallMPI(MPI_Allreduce(mine, slowest, 4, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  r->encode = slowest[0], r->setup = slowest[1], r->solve = slowest[2], r->products = slowest[3];
+  PetscCall(Collect(ksp, r));
+  PetscCall(StorageCollect(p, &r->storage));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the check ---- */
+
+/* ||v|| / ||scale||, or ||v|| where scale is zero. */
+static PetscErrorCode Relative(Vec v, Vec scale, PetscReal *ratio)
+{
+  PetscReal norm, size;
+
+  PetscFunctionBegin;
+  PetscCall(VecNorm(v, NORM_2, &norm));
+  PetscCall(VecNorm(scale, NORM_2, &size));
+  *ratio = size > 0 ? norm / size : norm;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The residual by AIJ's own product, whatever the solver used; the matrix is of type aij afterwards. */
+static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
+{
+  Vec residual, error, right, scale;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(p->A, MATAIJ, MAT_INPLACE_MATRIX, &p->A));
+  PetscCall(VecDuplicate(b, &residual));
+  PetscCall(MatMult(p->A, x, residual));
+  PetscCall(VecAYPX(residual, -1, b));
+  PetscCall(Relative(residual, b, &r->residual));
+  /* A good preconditioner may leave a factor between its residual and the true one, not three orders of magnitude. */
+  r->misled = (PetscBool)(r->reason == KSP_CONVERGED_RTOL && !r->least_squares && r->residual > 1000 * r->rtol);
+  PetscCall(VecDuplicate(x, &right));
+  PetscCall(VecDuplicate(x, &scale));
+  if (r->least_squares) {
+    PetscCall(MatMultTranspose(p->A, residual, right));
+    PetscCall(MatMultTranspose(p->A, b, scale));
+    PetscCall(Relative(right, scale, &r->normal_residual));
+  }
+  PetscCall(VecDuplicate(x, &error));
+  PetscCall(VecSet(scale, 1));
+  PetscCall(VecWAXPY(error, -1, scale, x));
+  PetscCall(Relative(error, scale, &r->error));
+  PetscCall(VecDestroy(&residual));
+  PetscCall(VecDestroy(&error));
+  PetscCall(VecDestroy(&right));
+  PetscCall(VecDestroy(&scale));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- files ---- */
+
+/* Before anything is computed for them. */
+static PetscErrorCode CheckFileOptions(void)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given;
+
+  PetscFunctionBegin;
+  PetscCall(FileOption("-rhs", path, &given));
+  PetscCall(OutputCheck("-json"));
+  PetscCall(VectorsCheck("-solution"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Tell(const Problem *p, Vec x, const Report *r)
+{
+  char path[PETSC_MAX_PATH_LEN];
+  PetscBool given, machine;
+
+  PetscFunctionBegin;
+  PetscCall(OutputIsStandard("-json", &machine));
+  if (!machine) PetscCall(ReportPrint(p, r));
+  PetscCall(FileOption("-json", path, &given));
+  if (given) PetscCall(ReportSave(p, r, path));
+  PetscCall(FileOption("-solution", path, &given));
+  if (given) PetscCall(VectorsSave(1, &x, path));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Run(const char *path, int *status)
+{
+  Problem p;
+  Report r;
+  Vec x, b, plain;
+
+  PetscFunctionBegin;
+  memset(&r, 0, sizeof r);
+  r.path = path;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &r.ranks));
+  PetscCall(CheckFileOptions());
+  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, &p));
+  PetscCall(MatGetSize(p.A, &r.rows, &r.cols));
+  PetscCheck(r.rows && r.cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to solve", path,
+             (long long)r.rows, (long long)r.cols);
+  PetscCall(MatCreateVecs(p.A, NULL, &plain));
+  PetscCall(RightHandSide(&p, plain, &r.ones));
+  PetscCall(ProblemConvert(&p));
+  PetscCall(MatCreateVecs(p.A, &x, &b)); /* on the device, where the type of the matrix lives there */
+  PetscCall(VecCopy(plain, b));
+  PetscCall(VecDestroy(&plain));
+  PetscCall(Solve(&p, b, x, &r));
+  PetscCall(CheckWithPlainCSR(&p, b, x, &r));
+  PetscCall(Tell(&p, x, &r));
+  *status = r.reason > 0 ? STATUS_FINE : STATUS_NOT_CONVERGED;
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(ProblemDestroy(&p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const Program program = {"macko-solve", help, "-rhs FILE names a right-hand side", Run};
+  return ProgramMain(&program, argc, argv);
+}

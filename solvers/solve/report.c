@@ -1,0 +1,102 @@
+/* The summary of macko-solve. */
+#include "solve/report.h"
+#include "common/output.h"
+
+#include <string.h>
+
+static const struct {
+  KSPConvergedReason reason;
+  const char *words;
+} reasons[] = {
+  {KSP_CONVERGED_RTOL, "the residual fell below -ksp_rtol times the first"},
+  {KSP_CONVERGED_ATOL, "the residual fell below -ksp_atol"},
+  {KSP_CONVERGED_ITS, "the asked-for iterations were done, the residual was not looked at"},
+  {KSP_CONVERGED_HAPPY_BREAKDOWN, "the method found the solution in its subspace"},
+  {KSP_DIVERGED_NULL, "the method met a null vector"},
+  {KSP_DIVERGED_ITS, "the limit of iterations, -ksp_max_it, was reached"},
+  {KSP_DIVERGED_DTOL, "the residual grew beyond -ksp_divtol times the first"},
+  {KSP_DIVERGED_BREAKDOWN, "the method broke down"},
+  {KSP_DIVERGED_BREAKDOWN_BICG, "the method broke down: its two residuals became orthogonal"},
+  {KSP_DIVERGED_NONSYMMETRIC, "the matrix or the preconditioner is not symmetric, which this method needs"},
+  {KSP_DIVERGED_INDEFINITE_PC, "the preconditioner is indefinite, which this method does not allow"},
+  {KSP_DIVERGED_INDEFINITE_MAT, "the matrix is indefinite, which this method does not allow"},
+  {KSP_DIVERGED_NANORINF, "a NaN or Inf appeared"},
+  {KSP_DIVERGED_PC_FAILED, "the preconditioner could not be set up (a zero pivot, or NaN or Inf in the matrix)"},
+};
+
+void ReportReason(KSPConvergedReason reason, char *words, size_t size)
+{
+  const char *found = reason > 0 ? "a convergence criterion of the method was met" : "the method gave up";
+  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+    if (reasons[i].reason == reason) found = reasons[i].words;
+  snprintf(words, size, "%s (%s)", found, KSPConvergedReasons[reason]);
+}
+
+static void PrintAll(const Problem *p, const Report *r)
+{
+  printf("matrix    %s: %lld x %lld, %lld nonzeros, %s\n", r->path, (long long)r->rows, (long long)r->cols,
+         (long long)p->nnz, p->kind);
+  StoragePrint(&r->storage);
+  printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
+  printf("result    %s after %lld iterations: %s\n", r->reason > 0 ? "converged" : "NOT CONVERGED", (long long)r->iterations,
+         r->reason_words);
+  printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
+  if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
+  if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
+  if (r->misled)
+    printf("\nWARNING   only the preconditioned residual converged, the true one did not; "
+           "-ksp_pc_side right makes a method watch that");
+  printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
+         r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
+}
+
+PetscErrorCode ReportPrint(const Problem *p, const Report *r)
+{
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0) PrintAll(p, r);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- JSON ---- */
+
+typedef struct {
+  const Problem *p;
+  const Report *r;
+} Summary;
+
+static void WriteAll(FILE *f, const void *summary)
+{
+  const Problem *p = ((const Summary *)summary)->p;
+  const Report *r = ((const Summary *)summary)->r;
+  fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
+  JSONString(f, r->path);
+  fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n", p->kind, (long long)r->rows,
+          (long long)r->cols, (long long)p->nnz);
+  fprintf(f, "  \"storage\": ");
+  StorageWrite(f, &r->storage);
+  fprintf(f, ",\n");
+  fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
+  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 ? "true" : "false",
+          KSPConvergedReasons[r->reason]);
+  JSONString(f, r->reason_words);
+  fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);
+  if (r->ones) JSONNumber(f, "error", (double)r->error, ", ");
+  if (r->least_squares) JSONNumber(f, "normal_residual", (double)r->normal_residual, ", ");
+  fprintf(f, "\"misled\": %s, ", r->misled ? "true" : "false");
+  JSONNumber(f, "residual", (double)r->residual, "},\n");
+  fprintf(f, "  \"seconds\": {");
+  JSONNumber(f, "read", p->read_seconds, ", "), JSONNumber(f, "encode", r->encode, ", "), JSONNumber(f, "setup", r->setup, ", ");
+  JSONNumber(f, "solve", r->solve, ", "), JSONNumber(f, "products", r->products, "}\n}\n");
+}
+
+PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)
+{
+  const Summary summary = {p, r};
+
+  PetscFunctionBegin;
+  PetscCall(OutputSave(path, WriteAll, &summary));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,30 @@
+/* What macko-solve did, for people and for machines. */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "common/stored_matrix.h"
+
+typedef struct {
+  const char *path;
+  char ksp[64], pc[64], reason_words[160];
+  PetscMPIInt ranks;
+  PetscInt rows, cols, iterations;
+  KSPConvergedReason reason;
+  PetscBool ones;          /* the right-hand side is A * ones, and error is known */
+  PetscBool misled;        /* converged, but the residual is far above the tolerance */
+  PetscBool least_squares; /* the method minimizes, and normal_residual is known */
+  Storage storage;
+  PetscReal rtol, residual, normal_residual, error; /* the last three by plain CSR */
+  PetscLogDouble encode, setup, solve, products;    /* seconds of the slowest rank; products are part of solve */
+} Report;
+
+/* Why the method stopped. */
+void ReportReason(KSPConvergedReason reason, char *words, size_t size);
+
+/* On the first rank's stdout. */
+PetscErrorCode ReportPrint(const Problem *p, const Report *r);
+
+/* The same as JSON, under a temporary name and renamed. Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
+PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path);
+
+#endif

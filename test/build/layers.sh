@@ -1,0 +1,48 @@
+#!/bin/sh
+# Folders are layers, and arrows point down only. lib knows neither CUDA, MPI nor PETSc; cuda knows lib; nothing knows petsc but what
+# stands on it; programs know installed headers only. Within lib and cuda a format (csr, macko, dtans, ...) stands on values and core,
+# files stand on core, and no format knows another.
+cd "${srcdir:-.}" || exit 1
+bad=0
+say() { echo "$1"; bad=1; }
+forbid() { # FOLDER PATTERN: includes that a folder must not have
+  if grep -rnE "^[[:space:]]*#[[:space:]]*include[[:space:]]*[\"<]($2)" "$1"; then say "$1 must not include these"; fi
+}
+formats=$(sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' lib/formats.def)
+[ "$(echo "$formats" | wc -l)" -ge 3 ] || say "lib/formats.def names too few formats to be looked at"
+for folder in lib/core lib/values lib/files lib/csr lib/macko lib/dtans cuda/core petsc solvers; do
+  [ -d $folder ] || say "$folder is not there: nothing would be looked at"
+done
+
+gpu='cuda|cub/|cublas|cusparse'
+forbid lib "$gpu|mpi\.h|petsc|slepc"
+forbid cuda 'mpi\.h|petsc|slepc'
+forbid fortran 'mpi\.h|petsc|slepc'
+forbid petsc 'core/|values/|files/|solvers|examples'
+# Arithmetic on 16-bit floats is all that the benchmark takes from inside the library.
+forbid solvers 'core/[^h]|values/|files/'
+
+any=$(echo $formats | tr ' ' '|')
+forbid lib/core "($any|values|files)/"
+forbid lib/values "($any|files)/"
+forbid lib/files "($any|values)/"
+for format in $formats; do
+  others=$(echo "$formats" | grep -vx "$format" | tr '\n' '|')
+  for side in lib cuda; do
+    [ -d "$side/$format" ] || continue
+    forbid "$side/$format" "(${others}files)/"
+  done
+done
+
+# What belongs to a format is in its folder, and nowhere else.
+for format in $formats; do
+  symbol=MACKO_FORMAT_$(echo "$format" | tr a-z A-Z)
+  if grep -rnw "$symbol" lib/core lib/values lib/files petsc; then
+    say "$symbol stands outside the folders $format"
+  fi
+done
+
+# Two headers with one guard hide each other.
+twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | sort | uniq -d)
+[ -z "$twice" ] || say "more than one header has: $twice"
+exit $bad

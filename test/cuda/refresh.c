@@ -1,0 +1,85 @@
+/* New values from device memory give the bytes that the host's refresh gives. */
+#include "both.h"
+#include "common.h"
+
+#include <check.h>
+
+START_TEST(refresh_gives_the_hosts_bytes)
+{
+  macko_options o;
+  test_matrix a = _i < TEST_PATTERNS ? test_make(_i, 4, MACKO_F64) : many_rows(_i - TEST_PATTERNS);
+  macko_options_init(&o);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
+      for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_JOINT; values++) {
+        if (f != MACKO_FORMAT_MACKO && (layout || values)) continue;
+        o.format = (macko_format)f, o.layout = (macko_layout)layout, o.values = (macko_values)values, o.target = MACKO_TARGET_GPU;
+        test_fill(&a, 4);
+        refresh_both(&a, &o);
+      }
+  o.prefer = MACKO_PREFER_MEMORY, o.values = MACKO_VALUES_AUTO; /* joint codes, which go by the pattern as well */
+  for (int f = MACKO_FORMAT_MACKO; f <= MACKO_FORMAT_AUTO; f += MACKO_FORMAT_AUTO - MACKO_FORMAT_MACKO) {
+    o.format = (macko_format)f, o.layout = MACKO_LAYOUT_SLICE;
+    test_fill(&a, 1);
+    refresh_both(&a, &o);
+  }
+  o.layout = MACKO_LAYOUT_AUTO; /* format dtans, where it takes the fewest bytes */
+  test_fill(&a, 0);
+  refresh_both(&a, &o);
+  test_free(&a);
+}
+END_TEST
+
+START_TEST(refresh_refuses_other_rows)
+{
+  macko_error err = {0}, host_err = {0};
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_options o;
+  test_matrix a = test_make(8, _i % TEST_VALUES, MACKO_F64);
+  both b = open_both(&a, 0);
+  macko_options_init(&o);
+  if (_i >= TEST_VALUES) o.format = MACKO_FORMAT_DTANS, o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_device_encode(&b.device, &o, NULL, &d, &err), "%s", err.text);
+  ck_assert(!macko_encode(&b.host, &o, &m, NULL));
+  close_both(&b);
+  a.row_ptr[7]--;
+  b = open_both(&a, 0);
+  ck_assert_int_eq(macko_refresh(m, &b.host, &host_err), MACKO_INVALID_MATRIX);
+  ck_assert_int_eq(macko_device_refresh_csr(d, &b.device, NULL, NULL, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, host_err.text);
+  b.device.nrows--;
+  ck_assert_int_eq(macko_device_refresh_csr(d, &b.device, NULL, NULL, &err), MACKO_INVALID_MATRIX);
+  compare_matrices(m, d, "refused");
+  close_both(&b);
+  macko_device_destroy(&d);
+  macko_destroy(&m);
+  test_free(&a);
+}
+END_TEST
+
+START_TEST(dtans_takes_new_values)
+{
+  static const macko_values values[] = {MACKO_VALUES_RAW, MACKO_VALUES_NARROW, MACKO_VALUES_DICT, MACKO_VALUES_CODED};
+  test_matrix a = _i < TEST_PATTERNS ? test_make(_i, 4, MACKO_F64) : many_rows(_i - TEST_PATTERNS);
+  for (int variant = MACKO_VARIANT_AUTO; variant <= MACKO_VARIANT_PAPER; variant++)
+    refresh_variant(&a, (macko_variant)variant, MACKO_VALUES_AUTO);
+  for (int i = 0; i < 4; i++) refresh_variant(&a, MACKO_VARIANT_SPLIT, values[i]);
+  test_free(&a);
+}
+END_TEST
+
+static Suite *refresh_suite(void)
+{
+  Suite *suite = suite_create("cuda_refresh");
+  TCase *all = add_case(suite, "all", 0);
+  tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
+  tcase_add_loop_test(all, refresh_refuses_other_rows, 0, 2 * TEST_VALUES);
+  tcase_add_loop_test(add_case(suite, "dtans", 0), dtans_takes_new_values, 0, TEST_PATTERNS + 3);
+  return suite;
+}
+
+int main(void)
+{
+  return run_cuda_suite(refresh_suite);
+}

@@ -1,0 +1,338 @@
+/* Format dtans: sizes that must be reached, predictions, refresh beside untouched gaps, damage, the example of the manual. */
+#include "core/format.h"
+#include "matrices.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- matrices ---- */
+
+typedef struct {
+  int64_t rows, *row_ptr, *cols;
+  double *values;
+} plain;
+
+static macko_csr view(const plain *a)
+{
+  return (macko_csr){.nrows = a->rows, .ncols = a->rows, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = MACKO_F64, .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+}
+
+static plain room(int64_t rows, int64_t nnz)
+{
+  return (plain){rows, calloc((size_t)rows + 1, 8), malloc((size_t)nnz * 8), malloc((size_t)nnz * 8)};
+}
+
+static void release(plain *a)
+{
+  free(a->row_ptr), free(a->cols), free(a->values);
+}
+
+/* 5 points on n x n (depth 1) or 27 on n x n x n. */
+static plain stencil(int64_t n, int64_t depth)
+{
+  plain a = room(n * n * depth, n * n * depth * 27);
+  int64_t count = 0, i = 0;
+  for (int64_t z = 0; z < depth; z++)
+    for (int64_t y = 0; y < n; y++)
+      for (int64_t x = 0; x < n; x++) {
+        for (int64_t c = z - 1; c <= z + 1; c++)
+          for (int64_t b = y - 1; b <= y + 1; b++)
+            for (int64_t d = x - 1; d <= x + 1; d++) {
+              if (c < 0 || b < 0 || d < 0 || c >= depth || b >= n || d >= n || (depth == 1 && b != y && d != x)) continue;
+              int64_t j = (c * n + b) * n + d;
+              a.cols[count] = j;
+              a.values[count++] = j == i ? (depth == 1 ? 4 : 26) : -1;
+            }
+        a.row_ptr[++i] = count;
+      }
+  return a;
+}
+
+static double gauss(void)
+{
+  double sum = -6;
+  for (int i = 0; i < 12; i++) sum += (double)test_draw() / 2147483648.0;
+  return sum;
+}
+
+/* About per_row entries within half_width of the diagonal, random values. */
+static plain banded(int64_t n, int64_t half_width, int64_t per_row)
+{
+  plain a = room(n, n * (2 * half_width + 1));
+  int64_t count = 0;
+  test_seed(3);
+  for (int64_t i = 0; i < n; i++) {
+    for (int64_t j = i - half_width; j <= i + half_width; j++)
+      if (j >= 0 && j < n && (j == i || (int64_t)(test_draw() % (uint64_t)(2 * half_width)) < per_row))
+        a.cols[count] = j, a.values[count++] = gauss();
+    a.row_ptr[i + 1] = count;
+  }
+  return a;
+}
+
+/* Barabasi-Albert: each new node joins m nodes, chosen in proportion to their degree. Ones; rows are not sorted. */
+static plain power_law(int64_t n, int64_t m)
+{
+  int64_t *from = malloc((size_t)(n * m) * 8), *to = malloc((size_t)(n * m) * 8), *at = calloc((size_t)n + 1, 8), edges = 0;
+  plain a = room(n, 2 * n * m);
+  test_seed(4);
+  for (int64_t u = m; u < n; u++)
+    for (int64_t k = 0, first = edges; k < m; k++) {
+      int64_t v = k, seen = 0;
+      if (first) v = test_draw() & 1 ? from[test_draw() % (uint64_t)first] : to[test_draw() % (uint64_t)first];
+      for (int64_t e = first; e < edges; e++) seen |= to[e] == v;
+      if (seen) continue;
+      from[edges] = u, to[edges++] = v;
+    }
+  for (int64_t e = 0; e < edges; e++) a.row_ptr[from[e] + 1]++, a.row_ptr[to[e] + 1]++;
+  for (int64_t i = 0; i < n; i++) at[i] = a.row_ptr[i], a.row_ptr[i + 1] += a.row_ptr[i];
+  for (int64_t e = 0; e < edges; e++) a.cols[at[from[e]]++] = to[e], a.cols[at[to[e]]++] = from[e];
+  for (int64_t p = 0; p < 2 * edges; p++) a.values[p] = 1;
+  free(from), free(to), free(at);
+  return a;
+}
+
+static plain kind_of_matrix(int kind)
+{
+  return kind == 0 ? stencil(256, 1) : kind == 1 ? stencil(40, 40) : kind == 2 ? banded(20000, 200, 20) : power_law(50000, 8);
+}
+
+static macko_matrix *encode(const macko_csr *a, macko_variant variant, macko_values values)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS, o.variant = variant, o.values = values;
+  ck_assert_msg(!macko_encode(a, &o, &m, &err), "%s", err.text);
+  return m;
+}
+
+/* ---- tests ---- */
+
+START_TEST(sizes_are_reached_and_predicted)
+{
+  /* CSR bytes to ours, by kind and variant (auto, split, joint, paper); 0: nothing is promised. */
+  static const double least[4][4] = {
+      {7.96, 0, 7.96, 2.55}, {23.1, 0, 23.1, 7.06}, {1.345, 1.345, 0, 1.18}, {4.08, 4.08, 2.5, 3.39}};
+  plain a = kind_of_matrix(_i);
+  macko_csr c = view(&a);
+  for (int v = MACKO_VARIANT_AUTO; v <= MACKO_VARIANT_PAPER; v++) {
+    macko_matrix *m = encode(&c, (macko_variant)v, MACKO_VALUES_AUTO);
+    macko_info info;
+    macko_error err;
+    macko_get_info(m, &info);
+    double ratio = (double)info.csr_bytes / (double)info.bytes;
+    double off = fabs((double)(m->plan.bytes - info.bytes)) / (double)info.bytes;
+    ck_assert_msg(ratio >= least[_i][v], "matrix %d, %s: 1/%.3f of CSR", _i, info.reason, ratio);
+    ck_assert_msg(off <= 0.01, "matrix %d, %s: %ld bytes predicted, %ld written", _i, info.reason, (long)m->plan.bytes,
+                  (long)info.bytes);
+    ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+    macko_destroy(&m);
+  }
+  release(&a);
+}
+END_TEST
+
+/* For a GPU: no row's end inside a lane, and still far smaller than CSR. */
+START_TEST(time_is_bought_with_bytes)
+{
+  static const double least[4] = {6.9, 14, 1.3, 2.4};
+  plain a = kind_of_matrix(_i);
+  macko_csr c = view(&a);
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_info info;
+  macko_error err;
+  macko_options_init(&o);
+  ck_assert(!macko_options_set(&o, "format", "dtans", &err) && !macko_options_set(&o, "target", "gpu", &err));
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  double ratio = (double)info.csr_bytes / (double)info.bytes;
+  ck_assert_msg(ratio >= least[_i], "matrix %d, %s: 1/%.3f of CSR", _i, info.reason, ratio);
+  ck_assert_msg(fabs((double)(m->plan.bytes - info.bytes)) <= 0.01 * (double)info.bytes, "%s", info.reason);
+  ck_assert_msg(strstr(info.reason, " 1 rows a lane") != NULL, "%s", info.reason);
+  ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
+/* A copy of the sections that hold the pattern. */
+static const char *const pattern_sections[] = {"lengths", "stream", "slices", "gap_symbols", "gap_slots"};
+enum { PATTERN_SECTIONS = 5 };
+
+static const macko_section *section(const macko_matrix *m, const char *name)
+{
+  const macko_section *s;
+  for (int64_t i = 0; (s = macko_get_section(m, i)); i++)
+    if (!strcmp(s->name, name)) return s;
+  return NULL;
+}
+
+/* From coded values to raw, to one value and back, with the pattern's arrays in place. */
+START_TEST(refresh_leaves_the_gaps_of_split_alone)
+{
+  plain a = stencil(40, 1);
+  macko_csr c = view(&a);
+  macko_matrix *m = encode(&c, MACKO_VARIANT_SPLIT, MACKO_VALUES_AUTO);
+  int64_t nnz = a.row_ptr[a.rows];
+  double *back = malloc((size_t)nnz * 8);
+  macko_error err = {0};
+  const void *data[PATTERN_SECTIONS];
+  void *copy[PATTERN_SECTIONS];
+  for (int i = 0; i < PATTERN_SECTIONS; i++) {
+    const macko_section *s = section(m, pattern_sections[i]);
+    data[i] = s->data;
+    copy[i] = memcpy(malloc((size_t)s->bytes), s->data, (size_t)s->bytes);
+  }
+  for (int kind = 0; kind < 4; kind++) {
+    for (int64_t p = 0; p < nnz; p++) a.values[p] = kind == 1 ? 7 : kind == 2 ? (double)(p % 3) / 3 : gauss();
+    ck_assert_msg(!macko_refresh(m, &c, &err), "%s", err.text);
+    ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+    ck_assert(!macko_decode(m, NULL, NULL, back, &err));
+    ck_assert(!memcmp(back, a.values, (size_t)nnz * 8));
+    for (int i = 0; i < PATTERN_SECTIONS; i++) {
+      const macko_section *s = section(m, pattern_sections[i]);
+      ck_assert_ptr_eq(s->data, data[i]);
+      ck_assert(!memcmp(s->data, copy[i], (size_t)s->bytes));
+    }
+  }
+  for (int i = 0; i < PATTERN_SECTIONS; i++) free(copy[i]);
+  free(back);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
+/* Automatic choice is for multiplies on a CPU, where decoding costs more than reading CSR. */
+START_TEST(automatic_choice_passes_dtans_over)
+{
+  plain a = stencil(16, 16);
+  macko_csr c = view(&a);
+  macko_matrix *m = NULL;
+  macko_info info;
+  ck_assert(!macko_encode(&c, NULL, &m, NULL));
+  macko_get_info(m, &info);
+  ck_assert_int_ne(info.format, MACKO_FORMAT_DTANS);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
+START_TEST(values_of_joint_and_paper_cannot_be_stored_otherwise)
+{
+  plain a = stencil(4, 1);
+  macko_csr c = view(&a);
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS, o.variant = MACKO_VARIANT_PAPER, o.values = MACKO_VALUES_F32;
+  ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_UNSUPPORTED);
+  ck_assert_str_eq(err.text, "variant paper codes values with the gaps and cannot store them as f32");
+  o.format = MACKO_FORMAT_MACKO, o.values = MACKO_VALUES_CODED;
+  ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_UNSUPPORTED);
+  ck_assert_ptr_null(m);
+  release(&a);
+}
+END_TEST
+
+/* Every byte of every section changed in turn: an error, or a matrix that can be used; and back to good when undone. */
+START_TEST(damage_is_found_or_harmless)
+{
+  plain a = banded(66, 9, 5);
+  macko_csr c = view(&a);
+  macko_matrix *m = encode(&c, (macko_variant)_i, MACKO_VALUES_AUTO);
+  double x[66] = {0}, y[66];
+  macko_error err;
+  int found = 0;
+  for (int64_t i = 0; i < m->nsections; i++)
+    for (int64_t byte = 0; byte < m->sections[i].bytes; byte++) {
+      uint8_t *at = (uint8_t *)m->sections[i].data + byte, old = *at;
+      *at ^= (uint8_t)(1u << byte % 8);
+      macko_status s = macko_validate(m, &err);
+      ck_assert(s == MACKO_OK || s == MACKO_CORRUPT);
+      if (!s) ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, 66, 0, y, 66, &err));
+      found += s == MACKO_CORRUPT;
+      *at = old;
+    }
+  ck_assert(!macko_validate(m, &err));
+  ck_assert_int_gt(found, 100);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
+static FILE *open_manual(const char *block)
+{
+  const char *srcdir = getenv("srcdir");
+  char path[500], line[200];
+  snprintf(path, sizeof path, "%s/doc/formats/dtans.md", srcdir ? srcdir : ".");
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s cannot be opened", path);
+  while (fgets(line, sizeof line, file))
+    if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
+  ck_abort_msg("%s has no block %s", path, block);
+  return NULL;
+}
+
+static macko_csr example(int64_t row_ptr[20], int64_t cols[100], double values[100])
+{
+  FILE *file = open_manual("matrix");
+  long rows, ncols, row, col, n = 0;
+  ck_assert_int_eq(fscanf(file, "%ld %ld", &rows, &ncols), 2);
+  memset(row_ptr, 0, 20 * 8);
+  for (; n < 100 && fscanf(file, "%ld %ld %lf", &row, &col, &values[n]) == 3; n++) cols[n] = col, row_ptr[row + 1] = n + 1;
+  for (long i = 1; i <= rows; i++)
+    if (row_ptr[i] < row_ptr[i - 1]) row_ptr[i] = row_ptr[i - 1];
+  fclose(file);
+  return (macko_csr){.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                     .row_ptr = row_ptr, .cols = cols, .values = values};
+}
+
+START_TEST(the_example_of_the_manual_is_true)
+{
+  int64_t row_ptr[20], cols[100];
+  double values[100];
+  macko_csr a = example(row_ptr, cols, values);
+  macko_matrix *m = encode(&a, MACKO_VARIANT_JOINT, MACKO_VALUES_AUTO);
+  FILE *file = open_manual("sections");
+  char name[40];
+  int sections = 0;
+  for (; fscanf(file, "%39s", name) == 1 && name[0] != '`'; sections++) {
+    const macko_section *s = section(m, name);
+    ck_assert_msg(s != NULL, "no section %s", name);
+    int64_t size = macko_type_bytes(s->type);
+    for (int64_t i = 0; i < s->bytes; i += size) {
+      unsigned long long expected, element = 0;
+      ck_assert_int_eq(fscanf(file, "%llx", &expected), 1);
+      memcpy(&element, (const char *)s->data + i, (size_t)size);
+      ck_assert_msg(element == expected, "%s[%ld] is %llx, the manual says %llx", name, (long)(i / size), element, expected);
+    }
+  }
+  ck_assert_int_eq(sections, m->nsections);
+  fclose(file);
+  macko_destroy(&m);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("dtans");
+  TCase *t = tcase_create("dtans");
+  tcase_set_timeout(t, 120);
+  tcase_add_loop_test(t, sizes_are_reached_and_predicted, 0, 4);
+  tcase_add_loop_test(t, time_is_bought_with_bytes, 0, 4);
+  tcase_add_test(t, refresh_leaves_the_gaps_of_split_alone);
+  tcase_add_test(t, automatic_choice_passes_dtans_over);
+  tcase_add_test(t, values_of_joint_and_paper_cannot_be_stored_otherwise);
+  tcase_add_loop_test(t, damage_is_found_or_harmless, 0, MACKO_VARIANT_PAPER + 1);
+  tcase_add_test(t, the_example_of_the_manual_is_true);
+  suite_add_tcase(suite, t);
+  return test_run(suite);
+}

@@ -1,0 +1,366 @@
+/* Format macko as written down: the golden files of test/golden/macko, made by earlier versions, decode to the matrices they were
+ * made of, and the examples of doc/formats/macko.md are what encode makes. With --write FOLDER it makes the golden files anew. */
+#include "core/format.h"
+#include "core/half.h"
+#include "suite.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  const char *matrix;
+  macko_layout layout;
+  macko_values values;
+  int bits;
+  macko_type type;
+} golden;
+
+#define ROW(matrix, values, bits) {matrix, MACKO_LAYOUT_ROW, MACKO_VALUES_##values, bits, MACKO_F64}
+#define WIDTHS(values) ROW("gaps", values, 1), ROW("gaps", values, 2), ROW("gaps", values, 4), ROW("gaps", values, 8), \
+  ROW("gaps", values, 16)
+#define SLICE(matrix, values, type) {matrix, MACKO_LAYOUT_SLICE, MACKO_VALUES_##values, 0, type}
+#define PAPER(matrix, bits, type) {matrix, MACKO_LAYOUT_PAPER, MACKO_VALUES_RAW, bits, type}
+#define EMPTY(matrix) ROW(matrix, RAW, 0), SLICE(matrix, JOINT, MACKO_F64), PAPER(matrix, 4, MACKO_F64)
+#define NARROW(matrix) ROW(matrix, NARROW, 0), SLICE(matrix, NARROW, MACKO_F64)
+
+static const golden cases[] = {
+    WIDTHS(RAW), WIDTHS(NARROW), WIDTHS(DICT), WIDTHS(F32), WIDTHS(F16), WIDTHS(BF16), NARROW("integers"), NARROW("halves"),
+    NARROW("singles"), NARROW("ranges"), ROW("values", DICT, 0), ROW("values", F32, 0), ROW("values", BF16, 0),
+    ROW("lengths", RAW, 0), SLICE("slices", RAW, MACKO_F64), SLICE("slices", NARROW, MACKO_F64), SLICE("slices", DICT, MACKO_F64),
+    SLICE("slices", F32, MACKO_F64), SLICE("slices", F16, MACKO_F64), SLICE("slices", BF16, MACKO_F64),
+    SLICE("slices", RAW, MACKO_F32), SLICE("slices", RAW, MACKO_F16), SLICE("slices", RAW, MACKO_BF16),
+    SLICE("slices", DICT, MACKO_F32), SLICE("values", DICT, MACKO_F64), SLICE("values", F32, MACKO_F64),
+    SLICE("lengths", RAW, MACKO_F64), SLICE("lengths", NARROW, MACKO_F32), PAPER("lengths", 1, MACKO_F64),
+    PAPER("lengths", 2, MACKO_F64), PAPER("lengths", 4, MACKO_F64), PAPER("lengths", 8, MACKO_F64),
+    PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
+    PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32),
+    SLICE("stencil", RAW, MACKO_F64), SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
+    SLICE("slices", JOINT, MACKO_F64), SLICE("slices", JOINT, MACKO_F32), SLICE("slices", JOINT, MACKO_BF16),
+    SLICE("lengths", JOINT, MACKO_F64), ROW("wide", RAW, 0), SLICE("wide", RAW, MACKO_F64), SLICE("wide", JOINT, MACKO_F64),
+    ROW("before", DICT, 0), SLICE("before", NARROW, MACKO_F64), EMPTY("none"), EMPTY("nothing"), ROW("special", RAW, 8),
+    ROW("special", DICT, 0), SLICE("special", RAW, MACKO_F64), SLICE("special", F32, MACKO_F32), PAPER("special", 8, MACKO_F64),
+    PAPER("special", 8, MACKO_BF16)};
+enum { CASES = sizeof cases / sizeof *cases, PARAMETERS = 8 /* of format macko */ };
+
+static const char *file_name(const golden *g, char name[100])
+{
+  snprintf(name, 100, "%s-%s-%s-%d-%s.txt", g->matrix, macko_layout_name(g->layout), macko_values_name(g->values), g->bits,
+           macko_type_name(g->type));
+  return name;
+}
+
+/* ---- the matrices ---- */
+
+static uint64_t bits_of(macko_type type, double value)
+{
+  uint64_t bits;
+  uint32_t single = macko_bits_from_float((float)value);
+  memcpy(&bits, &value, 8);
+  if (type == MACKO_F32) return single;
+  return type == MACKO_F64 ? bits : type == MACKO_F16 ? macko_f32_to_f16((float)value) : macko_f32_to_bf16((float)value);
+}
+
+/* FOLDER/NAME.mtx with values of that type, in which they are exact. */
+static macko_csr read_matrix(const char *folder, const golden *g)
+{
+  char path[600];
+  macko_csr a;
+  macko_error err;
+  snprintf(path, sizeof path, "%s/%s.mtx", folder, g->matrix);
+  ck_assert_msg(!macko_read(path, NULL, &a, NULL, &err), "%s", err.text);
+  int64_t size = macko_type_bytes(g->type);
+  for (int64_t p = 0; p < macko_csr_nnz(&a); p++) { /* in place: no type is wider */
+    uint64_t bits = bits_of(g->type, ((const double *)a.values)[p]);
+    memcpy((char *)a.values + p * size, &bits, (size_t)size);
+  }
+  a.value_type = g->type;
+  return a;
+}
+
+static macko_matrix *encode(const macko_csr *a, const golden *g)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = g->layout, o.values = g->values, o.delta_bits = g->bits;
+  ck_assert_msg(!macko_encode(a, &o, &m, &err), "%s: %s", g->matrix, err.text);
+  return m;
+}
+
+/* ---- the text form ---- */
+
+static void dump(const macko_matrix *m, FILE *out)
+{
+  const macko_section *s;
+  fprintf(out, "macko %s %" PRId64 " %" PRId64 " %" PRId64, macko_layout_name(m->plan.layout), m->nrows, m->ncols, m->nnz);
+  fprintf(out, " %s %s %s %d\nparameters", macko_type_name(m->value_type), macko_values_name(m->plan.values),
+          macko_type_name(m->plan.stored_type), m->plan.delta_bits);
+  for (int i = 0; i < PARAMETERS; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
+  for (int64_t i = 0; (s = macko_get_section(m, i)); i++) {
+    int64_t size = macko_type_bytes(s->type);
+    fprintf(out, "\n%s %s %" PRId64, s->name, macko_type_name(s->type), s->bytes / size);
+    for (int64_t at = 0; at < s->bytes; at += size) {
+      uint64_t element = 0;
+      memcpy(&element, (const char *)s->data + at, (size_t)size);
+      fprintf(out, " %" PRIx64, element);
+    }
+  }
+  fprintf(out, "\n");
+}
+
+static const char *layout_name(int i) { return macko_layout_name((macko_layout)i); }
+static const char *values_name(int i) { return macko_values_name((macko_values)i); }
+static const char *type_name(int i) { return macko_type_name((macko_type)i); }
+static const char *section_name(int i)
+{
+  static const char *const names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices", "blocks",
+                                      "order", "values", "dict", "pair_gaps", NULL};
+  return names[i];
+}
+
+static int number_of(const char *name, const char *(*list)(int))
+{
+  int i = 0;
+  while (list(i) && strcmp(list(i), name)) i++;
+  ck_assert_msg(list(i) != NULL, "'%s' is in no list", name);
+  return i;
+}
+
+static macko_section load_section(const char *name, FILE *in)
+{
+  char type[10];
+  int64_t count;
+  ck_assert_int_eq(fscanf(in, "%9s %" SCNd64, type, &count), 2);
+  macko_section s = {section_name(number_of(name, section_name)), (macko_type)number_of(type, type_name), 0, NULL};
+  int64_t size = macko_type_bytes(s.type);
+  s.bytes = count * size;
+  s.data = calloc((size_t)count + 1, (size_t)size);
+  for (int64_t i = 0; i < count; i++) {
+    uint64_t element;
+    ck_assert_int_eq(fscanf(in, "%" SCNx64, &element), 1);
+    ck_assert_msg(size == 8 || element >> 8 * size == 0, "%" PRIx64 " in section %s is more than %s", element, name, type);
+    memcpy((char *)s.data + i * size, &element, (size_t)size);
+  }
+  return s;
+}
+
+/* The matrix of a text, in the place of a small one that encode made; nothing of that one is left. */
+static macko_matrix *load(FILE *in)
+{
+  static const int32_t row_ptr[] = {0, 0};
+  const macko_csr tiny = {.nrows = 1, .ncols = 1, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .row_ptr = row_ptr};
+  char layout[20], type[10], codec[10], stored[10], name[20];
+  macko_matrix *m = encode(&tiny, &(golden){.matrix = "a tiny matrix"});
+  macko_plan *plan = &m->plan;
+  while (m->nsections) free(m->sections[--m->nsections].data);
+  memset(plan, 0, sizeof *plan);
+  ck_assert_int_eq(fscanf(in, " macko %19s %" SCNd64 " %" SCNd64 " %" SCNd64 " %9s %9s %9s %d parameters", layout, &m->nrows,
+                          &m->ncols, &m->nnz, type, codec, stored, &plan->delta_bits), 8);
+  plan->layout = (macko_layout)number_of(layout, layout_name);
+  m->value_type = (macko_type)number_of(type, type_name);
+  plan->values = (macko_values)number_of(codec, values_name);
+  plan->stored_type = (macko_type)number_of(stored, type_name);
+  for (int i = 0; i < PARAMETERS; i++) ck_assert_int_eq(fscanf(in, "%" SCNd64, &plan->params[i]), 1);
+  while (fscanf(in, "%19s", name) == 1 && name[0] != '`') {
+    ck_assert_int_lt(m->nsections, MACKO_MAX_SECTIONS);
+    macko_section *s = &m->sections[m->nsections++];
+    *s = load_section(name, in);
+    if (!strcmp(name, "dict")) plan->table = s->bytes / macko_type_bytes(s->type);
+  }
+  return m;
+}
+
+/* ---- the tests ---- */
+
+static double value_of(macko_type type, const void *values, int64_t p)
+{
+  switch (type) {
+  case MACKO_F64: return ((const double *)values)[p];
+  case MACKO_F32: return ((const float *)values)[p];
+  case MACKO_F16: return macko_f16_to_f32(((const uint16_t *)values)[p]);
+  default: return macko_bf16_to_f32(((const uint16_t *)values)[p]);
+  }
+}
+
+/* Every bit, or what half a unit of the stored type's last place allows. */
+static void check_value(const macko_matrix *m, const void *mine, const void *expected, int64_t p, const char *what)
+{
+  int64_t size = macko_type_bytes(m->value_type);
+  double a = value_of(m->value_type, mine, p), b = value_of(m->value_type, expected, p);
+  if (!memcmp((const char *)mine + p * size, (const char *)expected + p * size, (size_t)size)) return;
+  ck_assert_msg(m->plan.values >= MACKO_VALUES_F32, "%s: value %ld is %g, not %g", what, (long)p, a, b);
+  int digits = m->plan.values == MACKO_VALUES_F32 ? 24 : m->plan.values == MACKO_VALUES_F16 ? 11 : 8;
+  ck_assert_msg(fabs(a - b) <= ldexp(fabs(b), -digits), "%s: value %ld is %g, not %g rounded", what, (long)p, a, b);
+}
+
+static void check_matrix(const macko_matrix *m, const macko_csr *a, const char *what)
+{
+  int64_t nnz = macko_csr_nnz(a), *row_ptr = calloc((size_t)a->nrows + 1, 8), *cols = calloc((size_t)nnz + 1, 8);
+  void *values = calloc((size_t)nnz + 1, 8);
+  macko_error err = {0};
+  ck_assert_msg(!macko_validate(m, &err), "%s: %s", what, err.text);
+  ck_assert_msg(m->nrows == a->nrows && m->ncols == a->ncols && m->nnz == nnz, "%s: sizes", what);
+  ck_assert_msg(m->value_type == a->value_type, "%s: type", what);
+  ck_assert(!macko_decode(m, row_ptr, cols, values, &err));
+  for (int64_t i = 0; i <= a->nrows; i++) ck_assert_msg(row_ptr[i] == macko_csr_row(a, i), "%s: row %ld", what, (long)i);
+  for (int64_t p = 0; p < nnz; p++) {
+    ck_assert_msg(cols[p] == macko_csr_col(a, p), "%s: entry %ld is in column %ld", what, (long)p, (long)cols[p]);
+    check_value(m, values, a->values, p, what);
+  }
+  free(row_ptr), free(cols), free(values);
+}
+
+static const char *source_path(const char *path, char room[500])
+{
+  const char *srcdir = getenv("srcdir");
+  snprintf(room, 500, "%s/%s", srcdir ? srcdir : ".", path);
+  return room;
+}
+
+START_TEST(golden_files_decode)
+{
+  char folder[500], name[100], path[700];
+  snprintf(path, sizeof path, "%s/%s", source_path("test/golden/macko", folder), file_name(&cases[_i], name));
+  FILE *in = fopen(path, "r");
+  ck_assert_msg(in != NULL, "%s cannot be opened", path);
+  macko_csr a = read_matrix(folder, &cases[_i]);
+  macko_matrix *m = load(in);
+  check_matrix(m, &a, name);
+  fclose(in);
+  macko_destroy(&m);
+  macko_free_csr(&a);
+}
+END_TEST
+
+/* The block of the page that begins with that line. */
+static FILE *open_page(const char *block)
+{
+  char path[500], line[500];
+  FILE *file = fopen(source_path("doc/formats/macko.md", path), "r");
+  ck_assert_msg(file != NULL, "%s cannot be opened", path);
+  while (fgets(line, sizeof line, file))
+    if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
+  ck_abort_msg("%s has no block %s", path, block);
+  return NULL;
+}
+
+static char *text_of(const macko_matrix *m)
+{
+  char *text = NULL;
+  size_t size;
+  FILE *out = open_memstream(&text, &size);
+  dump(m, out);
+  fclose(out);
+  return text;
+}
+
+START_TEST(the_examples_of_the_page_are_true)
+{
+  static const golden examples[] = {ROW("row", DICT, 2), SLICE("slice", NARROW, MACKO_F64), PAPER("paper", 8, MACKO_F64)};
+  int64_t row_ptr[20] = {0}, cols[50];
+  double values[50];
+  long rows, ncols, row, col, n = 0;
+  FILE *page = open_page("matrix");
+  ck_assert_int_eq(fscanf(page, "%ld %ld", &rows, &ncols), 2);
+  for (; n < 50 && fscanf(page, "%ld %ld %lf", &row, &col, &values[n]) == 3; n++) cols[n] = col, row_ptr[row + 1] = n + 1;
+  for (long i = 1; i <= rows; i++)
+    if (row_ptr[i] < row_ptr[i - 1]) row_ptr[i] = row_ptr[i - 1];
+  fclose(page);
+  macko_csr a = {.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  page = open_page(examples[_i].matrix);
+  macko_matrix *ours = encode(&a, &examples[_i]), *read = load(page);
+  char *mine = text_of(ours), *theirs = text_of(read);
+  ck_assert_msg(!strcmp(mine, theirs), "encode makes\n%sand the page says\n%s", mine, theirs);
+  check_matrix(read, &a, examples[_i].matrix);
+  fclose(page);
+  free(mine), free(theirs);
+  macko_destroy(&ours), macko_destroy(&read);
+}
+END_TEST
+
+/* The page says so, and a multiply relies on it. */
+START_TEST(a_first_code_that_is_not_zero_is_refused)
+{
+  const int32_t row_ptr[] = {0, 2, 4}, cols[] = {0, 3, 1, 2};
+  const double values[] = {1, 2, 3, 4};
+  macko_csr a = {.nrows = 2, .ncols = 4, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = 4;
+  ck_assert_msg(!macko_encode(&a, &o, &m, &err) && !macko_validate(m, &err), "%s", err.text);
+  for (int64_t i = 0; i < m->nsections; i++)
+    if (!strcmp(macko_get_section(m, i)->name, "gaps"))
+      ((uint8_t *)macko_get_section(m, i)->data)[1] |= 5; /* entries 2 and 3 are row 1 */
+  ck_assert_int_eq(macko_validate(m, &err), MACKO_CORRUPT);
+  ck_assert_msg(strstr(err.text, "row 1 has code 5") != NULL, "%s", err.text);
+  macko_destroy(&m);
+}
+END_TEST
+
+/* One row of so many entries side by side, as a stencil: what encode makes of no matrix beyond 128. */
+static macko_matrix *long_stencil(int steps)
+{
+  FILE *text = tmpfile();
+  ck_assert(text != NULL);
+  fprintf(text, "macko slice 1 %d %d f64 raw f64 0\nparameters 0 %d 0 0 0 0 1 0\n", steps, steps, 4 * steps);
+  fprintf(text, "slices u32 4 0 0 %x 0\nblocks u32 %d", steps << 8 | 0x80, 4 * steps);
+  for (int k = 0; k < steps; k++) fprintf(text, " %x 1 0 3ff00000", k); /* distance, lanes, the two halves of 1.0 */
+  fprintf(text, "\nvalues f64 0\n");
+  rewind(text);
+  macko_matrix *m = load(text);
+  fclose(text);
+  return m;
+}
+
+START_TEST(stencils_of_more_than_128_steps_are_refused)
+{
+  macko_error err = {0};
+  macko_matrix *most = long_stencil(128), *more = long_stencil(129);
+  ck_assert_msg(!macko_validate(most, &err), "%s", err.text);
+  ck_assert_int_eq(macko_validate(more, &err), MACKO_CORRUPT);
+  ck_assert_msg(strstr(err.text, "slice 0 is a stencil of 129 steps") != NULL, "%s", err.text);
+  macko_destroy(&most), macko_destroy(&more);
+}
+END_TEST
+
+static const char *folder_to_write;
+
+START_TEST(write_golden_file)
+{
+  char name[100], path[700];
+  macko_csr a = read_matrix(folder_to_write, &cases[_i]);
+  macko_matrix *m = encode(&a, &cases[_i]);
+  snprintf(path, sizeof path, "%s/%s", folder_to_write, file_name(&cases[_i], name));
+  FILE *out = fopen(path, "w");
+  ck_assert_msg(out != NULL, "%s cannot be written", path);
+  dump(m, out);
+  fclose(out);
+  macko_destroy(&m);
+  macko_free_csr(&a);
+}
+END_TEST
+
+int main(int argc, char **argv)
+{
+  Suite *suite = suite_create("macko_golden");
+  TCase *t = tcase_create("format macko");
+  if (argc == 3 && !strcmp(argv[1], "--write")) {
+    folder_to_write = argv[2];
+    tcase_add_loop_test(t, write_golden_file, 0, CASES);
+  } else {
+    tcase_add_loop_test(t, golden_files_decode, 0, CASES);
+    tcase_add_loop_test(t, the_examples_of_the_page_are_true, 0, 3);
+    tcase_add_test(t, a_first_code_that_is_not_zero_is_refused);
+    tcase_add_test(t, stencils_of_more_than_128_steps_are_refused);
+  }
+  suite_add_tcase(suite, t);
+  return test_run(suite);
+}

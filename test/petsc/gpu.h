@@ -1,0 +1,18 @@
+/* Between the files of the suite petsc_gpu. */
+#ifndef PETSC_GPU_H
+#define PETSC_GPU_H
+
+#include "common.h"
+
+int on_gpu(Vec v);
+
+/* Fails unless the vectors that A hands out, and its product with them, are on the GPU (or not). */
+void assert_vectors(Mat A, int gpu, const char *when);
+
+void assert_same_diagonal(Mat A, Mat P, const char *when);
+
+/* What ranks exchange; solvers, and matrices large enough to be encoded on the GPU. */
+void add_halo_tests(TCase *t);
+void add_solve_tests(TCase *t);
+
+#endif

@@ -1,0 +1,151 @@
+/* What ranks exchange of vectors on GPUs. */
+#include "gpu.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if defined(PETSC_HAVE_CUDA)
+
+enum { N = 50 };
+
+typedef enum { EACH_WITH_EACH, FROM_LOWER_RANKS, WITH_NOBODY, EMPTY_RANKS, PATTERNS } pattern;
+
+/* Of N rows a rank; with empty ranks, of none on every second. */
+static PetscErrorCode exchanging_matrix(pattern p, const char *path, Mat *A)
+{
+  PetscMPIInt rank;
+  PetscInt    low, high;
+  PetscScalar value;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_macko_halo", path));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  if (p == EMPTY_RANKS) PetscCall(MatSetSizes(*A, rank % 2 ? 0 : N, rank % 2 ? 0 : N, PETSC_DETERMINE, PETSC_DETERMINE));
+  else PetscCall(MatSetSizes(*A, N, N, PETSC_DETERMINE, PETSC_DETERMINE));
+  PetscCall(MatSetType(*A, our_type(PARALLEL_TYPE)));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+  PetscCall(MatGetOwnershipRange(*A, &low, &high));
+  for (PetscInt i = low; i < high; i++) {
+    PetscCall(MatSetValue(*A, i, i, 2, INSERT_VALUES));
+    for (PetscInt j = p == WITH_NOBODY ? low : 0; j < (p == EACH_WITH_EACH || p == EMPTY_RANKS ? ranks() * N : high); j++)
+      if (j != i && (p != EMPTY_RANKS || j < (ranks() + 1) / 2 * N) && entry(i, j, 5, &value))
+        PetscCall(MatSetValue(*A, i, j, value, INSERT_VALUES));
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(PetscOptionsClearValue(NULL, "-mat_macko_halo"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Products of the matrices in turns, each of the result before, without a word between host and GPU. */
+static void assert_same_powers(Mat matrices[], int count, const char *when)
+{
+  enum { MOST = 3, POWERS = 40 };
+  Vec         x[MOST], y[MOST];
+  PetscRandom random;
+  PetscBool   equal;
+  OK(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  for (int m = 0; m < count; m++) {
+    OK(MatCreateVecs(matrices[m], &x[m], &y[m]));
+    if (m == 0) OK(VecSetRandom(x[0], random));
+    else OK(VecCopy(x[0], x[m]));
+  }
+  for (int power = 0; power < POWERS; power++)
+    for (int m = 0; m < count; m++) {
+      if (power % 3 == 2) {
+        OK(VecCopy(x[m], y[m]));
+        OK(MatMultAdd(matrices[m], x[m], y[m], y[m]));
+      } else OK(MatMult(matrices[m], x[m], y[m]));
+      OK(VecCopy(y[m], x[m]));
+      OK(VecScale(x[m], 1.0 / 64));
+    }
+  for (int m = 1; m < count; m++) {
+    OK(VecEqual(y[0], y[m], &equal));
+    ASSERT_ALL(equal, "%s: products of matrix %d differ", when, m);
+  }
+  for (int m = 0; m < count; m++) {
+    OK(VecDestroy(&x[m]));
+    OK(VecDestroy(&y[m]));
+  }
+  OK(PetscRandomDestroy(&random));
+}
+
+static void assert_view_says(Mat A, const char *wanted)
+{
+  char        path[] = "/tmp/petsc_gpu-XXXXXX", line[400];
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  FILE       *file;
+  int         said = 1;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  if (rank == 0) {
+    int opened = mkstemp(path);
+    ck_assert(opened >= 0);
+    close(opened);
+  }
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, path, &viewer));
+  OK(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  OK(MatView(A, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  if (rank == 0) {
+    said = 0;
+    file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file)) said = said || strstr(line, wanted);
+    if (file) fclose(file);
+    remove(path);
+  }
+  ASSERT_ALL(said, "the view does not say \"%s\"", wanted);
+}
+
+/* From GPU to GPU, where that is possible, and through the host: the same bits, also with other columns later on. */
+START_TEST(ways_of_exchange_agree)
+{
+  static const char *const names[] = {"each with each", "from lower ranks", "with nobody", "empty ranks"};
+  Mat      matrices[3];
+  PetscInt low, high;
+  OK(exchanging_matrix((pattern)_i, "host", &matrices[0]));
+  OK(exchanging_matrix((pattern)_i, "auto", &matrices[1]));
+  OK(MatDuplicate(matrices[1], MAT_COPY_VALUES, &matrices[2]));
+  assert_view_says(matrices[0], "halo through host memory: -mat_macko_halo host\n");
+  assert_view_says(matrices[1], "halo ");
+  assert_same_powers(matrices, 3, names[_i]);
+  for (int m = 0; m < 3; m++) {
+    OK(MatSetOption(matrices[m], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    OK(MatGetOwnershipRange(matrices[m], &low, &high));
+    for (PetscInt j = 0; low < high && j < 7; j++) OK(MatSetValue(matrices[m], high - 1, 6 * j, 0.25, INSERT_VALUES));
+    OK(MatAssemblyBegin(matrices[m], MAT_FINAL_ASSEMBLY));
+    OK(MatAssemblyEnd(matrices[m], MAT_FINAL_ASSEMBLY));
+  }
+  assert_same_powers(matrices, 3, "new columns");
+  for (int m = 0; m < 3; m++) OK(MatScale(matrices[m], -0.5));
+  assert_same_powers(matrices, 3, "new values");
+  for (int m = 0; m < 2; m++) OK(MatDestroy(&matrices[m])); /* not the last that is in use */
+  assert_same_powers(matrices + 2, 1, "the others are gone");
+  OK(MatDestroy(&matrices[2]));
+}
+END_TEST
+
+START_TEST(refuses_an_unknown_way)
+{
+  Mat A;
+  OK(exchanging_matrix(WITH_NOBODY, "auto", &A));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", "bus"));
+  OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  ck_assert_int_eq(MatSetFromOptions(A), PETSC_ERR_USER_INPUT);
+  OK(PetscPopErrorHandler());
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_halo"));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+void add_halo_tests(TCase *t)
+{
+  tcase_add_loop_test(t, ways_of_exchange_agree, 0, PATTERNS);
+  tcase_add_test(t, refuses_an_unknown_way);
+}
+
+#endif

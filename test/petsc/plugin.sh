@@ -1,0 +1,137 @@
+#!/bin/bash
+# The plugin in a program that has never heard of it: loading, options, help, views, log, messages, and how a failure ends.
+# shellcheck disable=SC2086
+plugin=$PWD/.libs/libpetscmacko.so
+[ -x test/petsc/plain ] || { echo "SKIP: not built (no PETSc)"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+src=${srcdir:-.} bad=0 checks=0
+
+run() { # RANKS PROGRAM ARGUMENTS...: what it prints goes to $dir/out; a deadlock ends in status 124
+  local n=$1
+  shift
+  timeout 60 ${MPIEXEC:-mpiexec} -n "$n" "$@" >"$dir/out" 2>&1 </dev/null
+}
+check() { # NAME TEST...
+  local name=$1
+  shift
+  checks=$((checks + 1))
+  "$@" && return
+  echo "FAIL: $name"
+  tail -40 "$dir/out"
+  bad=1
+}
+has() { grep -qE -- "$1" "$dir/out"; }
+lacks() { ! has "$1"; }
+times() { [ "$(grep -cE -- "$2" "$dir/out")" = "$1" ]; }
+choices() { sed -n "s/^$1([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p" "$src/lib/$2"; }
+ours="-dll_append $plugin -mat_type aijmacko"
+
+# ---- loading ----
+for n in 1 3; do
+  run $n test/petsc/plain -mat_type aij -pc_type jacobi
+  plain=$(grep steps "$dir/out")
+  check "plain AIJ on $n ranks" test -n "$plain"
+  run $n test/petsc/plain $ours -pc_type jacobi -ksp_view -malloc_dump
+  check "iteration counts on $n ranks" test "$plain" = "$(grep steps "$dir/out")"
+  check "the matrix is ours on $n ranks" has 'type: (seq|mpi)aijmacko'
+  check "memory is freed on $n ranks" lacks ' bytes .* at '
+done
+run 1 test/petsc/plain $ours -dll_append $plugin
+check "loaded twice" has 'solve 1'
+PETSC_OPTIONS=$ours run 1 test/petsc/plain -ksp_view
+check "through PETSC_OPTIONS" has 'type: seqaijmacko'
+printf -- '-dll_append %s\n-mat_type aijmacko\n' "$plugin" >"$dir/.petscrc"
+HOME=$dir run 1 test/petsc/plain -ksp_view
+check "through .petscrc" has 'type: seqaijmacko'
+(unset LD_LIBRARY_PATH; cd / && timeout 60 "$OLDPWD/test/petsc/plain" $ours -ksp_view >"$dir/out" 2>&1)
+check "from another folder" has 'type: seqaijmacko'
+
+# ---- help: every option with every choice of the lists ----
+run 1 test/petsc/plain $ours -help
+for option in format layout delta_bits values; do check "-help lists $option" has "-mat_macko_$option"; done
+for name in auto $(choices MACKO_FORMAT formats.def); do check "-help offers format $name" has "-mat_macko_format.*[:;] $name \("; done
+for name in $(choices MACKO_LAYOUT choices.def); do check "-help offers layout $name" has "-mat_macko_layout.*; $name \("; done
+for name in $(choices MACKO_VALUES choices.def); do check "-help offers values $name" has "-mat_macko_values.*; $name \("; done
+check "there are choices" test "$(choices MACKO_FORMAT formats.def | wc -l)" -ge 2
+
+# ---- every format, layout and value type by option; a combination that cannot be is refused with a sentence ----
+for format in $(choices MACKO_FORMAT formats.def); do
+  run 3 test/petsc/plain $ours -mat_macko_format $format -final_view ::ascii_info
+  check "format $format" has "diagonal block: *format $format"
+done
+for layout in $(choices MACKO_LAYOUT choices.def); do
+  run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout $layout -final_view ::ascii_info
+  if [ $layout = auto ]; then check "layout auto" has 'format macko, layout'; else check "layout $layout" has "format macko, layout $layout"; fi
+done
+for values in raw narrow dict joint f32 f16 bf16; do
+  run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_values $values -final_view ::ascii_info
+  check "values $values" has "values $values"
+done
+run 3 test/petsc/plain $ours -mat_macko_format csr -mat_macko_values dict
+check "csr with a dictionary is refused" has 'rank [0-2]: .*csr'
+check "csr with a dictionary is refused once" times 1 'PETSC ERROR: .*csr stores'
+
+# ---- views ----
+run 1 test/petsc/plain $ours -final_view ::ascii_info
+check "view: format and parameters" has 'format [a-z]+, layout [a-z]+.*, values [a-z0-9]+ as [a-z0-9]+'
+check "view: reason" has 'because: .+'
+check "view: bytes and ratio" has 'bytes [0-9]+, a nonzero [0-9.]+, CSR/this [0-9.]+'
+check "view: counts" has 'encoded 1 times in .* s, values refreshed 1 times in .* s'
+run 3 test/petsc/plain $ours -final_view ::ascii_info
+check "view: blocks" times 3 '(^| )diagonal block:'
+check "view: off-diagonal blocks" times 3 'off-diagonal block:'
+check "view: smallest and largest over ranks" has 'bytes [0-9]+/[0-9]+'
+check "view: counts under MPI" has 'encoded 1 times'
+run 1 test/petsc/plain -n 30 $ours -mat_macko_values f32 -mat_macko_format macko -final_view ::ascii_info
+check "exact as f32 is not lossy" lacks LOSSY
+
+# ---- log ----
+flops() { awk '/^MatMult +/ {print $6}' "$dir/out"; }
+run 1 test/petsc/plain -mat_type aij -log_view
+plain=$(flops)
+run 1 test/petsc/plain $ours -log_view
+check "log: encode once" has '^MatMackoEncode +1 '
+check "log: refresh once" has '^MatMackoRefresh +1 '
+check "log: multiply" has '^MatMackoMult +[0-9]+ '
+check "log: operations as of AIJ ($plain)" test -n "$plain" -a "$plain" = "$(flops)"
+
+# ---- messages ----
+for n in 1 3; do
+  run $n test/petsc/plain $ours -mat_macko_format mackoo
+  check "unknown format on $n ranks" has '-mat_macko_format: format "mackoo" is unknown; the nearest is "macko"'
+  check "unknown format on $n ranks: once" times 1 'is unknown'
+done
+run 1 test/petsc/other_version -dll_append $plugin -mat_type aijmacko
+check "another PETSc: status" test $? != 0
+check "another PETSc: sentence" has 'libpetscmacko was built for PETSc [0-9]+\.[0-9]+ and cannot work with the running PETSc [0-9]+\.[0-9]+'
+check "another PETSc: nothing is solved" lacks 'solve 0'
+run 1 test/petsc/other_indices -dll_append $plugin -mat_type aijmacko
+check "other indices: status" test $? != 0
+check "other indices: sentence" has 'built for a PETSc with (32-bit indices .* has 64|64-bit indices .* has 32)-bit indices'
+check "other indices: nothing is solved" lacks 'solve 0'
+
+# ---- a failure on the last of 3 ranks ends all of them, in time, with one message ----
+if [ -x test/petsc/failure.mpi ]; then
+  for what in multiply values pattern convert; do
+    run 3 test/petsc/failure.mpi -end $what
+    status=$?
+    check "no memory, $what: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "no memory, $what: one message" times 1 'rank 2: no memory for 4711 bytes'
+    run 3 test/petsc/failure.mpi -end $what refused
+    status=$?
+    check "refused, $what: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "refused, $what: one message" times 1 'rank 2: 4711 columns are too many'
+  done
+fi
+if [ -x test/petsc/memory ]; then
+  for operation in $(test/petsc/memory -list); do
+    case $operation in *in-place) n=0 ;; *) n=25 ;; esac
+    run 3 test/petsc/memory "$operation" $n
+    status=$?
+    check "no memory in $operation: ends the program (status $status)" test $status != 0 -a $status != 124
+    check "no memory in $operation: one message" times 1 'no memory for 4711 bytes'
+  done
+fi
+echo "$checks checks"
+exit $bad
