@@ -24,7 +24,7 @@ struct device_tables {
 struct near_unit;
 struct near_row;
 
-/* Layout row where rows are long: see near_units.cuh. */
+/* Layout row where rows are long: see macko/row_shared_x_units.cuh. */
 struct device_near {
   void *memory;
   int64_t bytes;

@@ -18,14 +18,14 @@ struct rows {
 };
 
 /* y = alpha A x + beta y for layout row, one vector, sums in f32. Answers whether a kernel for that has been started
- * (near_rows.cu). */
+ * (row_shared_x.cu). */
 int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
                           cudaStream_t stream);
 
 /* Warps of a block of that kernel; 0 where it does not take the matrix. */
 int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
 
-/* Makes *near, without units where that kernel does not take the matrix (near_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
+/* Makes *near, without units where that kernel does not take the matrix (row_shared_x_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
                                 device_near *near, cudaStream_t stream, macko_error *err);
 

@@ -1,5 +1,5 @@
 /* Layout row where rows are long and x fits into shared memory, one vector, sums in f32: pruned weights. A block fills a
- * multiprocessor. A warp takes one unit (near_units.cuh), so that it reads one stream and only the chunks in which rows end are
+ * multiprocessor. A warp takes one unit (row_shared_x_units.cuh), so that it reads one stream and only the chunks in which rows end are
  * masked; of a row in several units each leaves a sum, and the last one done adds them up, always in the same order. x is kept as
  * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
 #include "macko/row_shared_x_chunk.cuh"

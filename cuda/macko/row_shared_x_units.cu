@@ -1,4 +1,4 @@
-/* Layout row where rows are long: which part of the entries each warp takes (near_units.cuh). */
+/* Layout row where rows are long: which part of the entries each warp takes (row_shared_x_units.cuh). */
 #include "macko/row_shared_x_units.cuh"
 
 enum { THREADS = 256 };

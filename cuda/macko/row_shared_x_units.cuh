@@ -1,4 +1,4 @@
-/* Layout row where rows are long, between the kernel (near_rows.cu) and what it needs beside the matrix (near_units.cu). A unit
+/* Layout row where rows are long, between the kernel (row_shared_x.cu) and what it needs beside the matrix (row_shared_x_units.cu). A unit
  * is a part of the entries, as long as every other, for one warp; it may begin and end inside a row. What warps would wait for
  * one after the other is gathered here once, so that a warp can ask for all it needs at the same time. */
 #ifndef MACKO_NEAR_UNITS_CUH

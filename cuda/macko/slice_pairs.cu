@@ -1,5 +1,5 @@
 /* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The
- * rest is as in slices.cu. */
+ * rest is as in slice.cu. */
 #include "macko/slice.cuh"
 
 template <typename SUM> struct pair_source {

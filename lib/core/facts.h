@@ -26,7 +26,7 @@ typedef struct {
   int64_t pairs;              /* of gap and value, under MACKO_PAIRS; -1: more than MACKO_PAIR_LIMIT, and nothing else is known */
 } macko_slice_facts;
 
-/* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (macko_layout.h). */
+/* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (lib/macko/layout_bits.h). */
 enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
 /* About layout slice by a sample: nanoseconds for the columns without what their bytes take, and slots of values. */

@@ -62,7 +62,7 @@ const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text);
  * after a failure, which is recorded. */
 const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value);
 
-/* unpack.c: makes the source on top of the others. */
+/* bytes.c: makes the source on top of the others. */
 macko_status macko_push_file(macko_input *in);
 macko_status macko_push_unpackers(macko_input *in);
 

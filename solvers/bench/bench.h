@@ -81,7 +81,7 @@ macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings 
 /* A product that is further off than this is wrong: above what rounding to 8 bits of mantissa explains. */
 #define BENCH_WRONG 0.02
 
-/* ---- bench_report.c: what follows from the results. NAN where something is missing ---- */
+/* ---- report.c: what follows from the results. NAN where something is missing ---- */
 
 double bench_time(const bench_result *r); /* microseconds that ratios are taken of: with caches emptied where that was measured */
 /* The least that `of` gives for the peers that keep all of the values of r's matrix; dense ones only if asked for. */
@@ -105,7 +105,7 @@ void bench_print(FILE *f, const bench_table *table, const bench_settings *settin
 /* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
 void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings);
 
-/* ---- bench_files.c ---- */
+/* ---- files.c ---- */
 
 /* One line, marked as a comment: machine, ceilings, cache, repeats. */
 void bench_print_heading(FILE *f, const bench_settings *settings);
@@ -118,7 +118,7 @@ void bench_print_json(FILE *f, const bench_table *table, const bench_settings *s
  * Errors: IO, PARSE (file and line), OUT_OF_MEMORY. */
 macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings *settings, macko_error *err);
 
-/* ---- bench_plot.c ---- */
+/* ---- plot.c ---- */
 
 /* Draws PREFIX-size, PREFIX-time and, of pruned matrices beside cuBLAS, PREFIX-sparsity, each as .svg and .png, through gnuplot
  * and PREFIX.gnuplot, which is left there. Without gnuplot a sentence on stderr says how to draw later: no error.

@@ -7,7 +7,7 @@
 # mat/tests/ex1; all of src/mat/tests, src/ksp/ksp/tests and src/ksp/ksp/tutorials if there is none. MACKO_SUITE_RANKS (8): tests
 # of more ranks are left out; MACKO_SUITE_CASES (all): so many combinations of a test's loops; MACKO_SUITE_SECONDS (120): time
 # limit of a run; CPATH, LIBS: headers and libraries of other packages that programs use themselves. What came out is in
-# petsc-suite.md.
+# suite.md.
 here=$(cd "$(dirname "$0")" && pwd)
 plugin=$PWD/.libs/libpetscmacko.so
 [ -e "$plugin" ] || { echo "$0: no .libs/libpetscmacko.so here: run it in a build folder with PETSc" >&2; exit 77; }
