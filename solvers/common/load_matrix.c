@@ -1,5 +1,6 @@
 /* Files to distributed matrices. */
 #include "common/load_matrix.h"
+#include "common/spool.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -134,7 +135,7 @@ typedef struct {
 } FileFacts;
 
 /* Collective; a refused file is an error on every rank. */
-static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr *csr, FileFacts *facts)
+static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, macko_csr *csr, FileFacts *facts)
 {
   PetscMPIInt rank;
   macko_error err;
@@ -146,15 +147,17 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr 
   memset(facts, 0, sizeof *facts);
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) {
-    facts->status = macko_read(path, &progress, csr, &info, &err);
+    facts->status = macko_read(file->name, &progress, csr, &info, &err);
     EndReport(&clock);
-    if (facts->status) memcpy(facts->text, err.text, sizeof facts->text);
-    else {
+    if (facts->status) {
+      memcpy(facts->text, err.text, sizeof facts->text);
+      SpoolRename(file, facts->text, sizeof facts->text);
+    } else {
       facts->nrows = csr->nrows, facts->ncols = csr->ncols, facts->symmetric = info.symmetric;
       facts->nnz = Entry(csr->row_ptr_type, csr->row_ptr, csr->nrows);
       memcpy(facts->kind, info.kind, sizeof facts->kind);
       if (sizeof(PetscInt) == 4 && (facts->nrows > PETSC_MAX_INT || facts->ncols > PETSC_MAX_INT || facts->nnz > PETSC_MAX_INT)) {
-        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices", path,
+        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices", file->path,
                  (long long)facts->nrows, (long long)facts->ncols, (long long)facts->nnz);
         macko_free_csr(csr);
         facts->status = MACKO_LIMIT;
@@ -166,14 +169,14 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const char *path, macko_csr 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoadText(MPI_Comm comm, const char *path, Problem *p)
+static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 {
   macko_csr csr = {0};
   FileFacts facts;
   LocalRows rows = {0};
 
   PetscFunctionBegin;
-  PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
+  PetscCall(ReadOnRankZero(comm, file, &csr, &facts));
   PetscCall(MatCreate(comm, &p->A));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
   PetscCall(MatSetType(p->A, MATAIJ));
@@ -204,7 +207,7 @@ static int64_t BigEndian(const unsigned char *byte, int count)
   return (int64_t)value;
 }
 
-static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead *head)
+static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHead *head)
 {
   const int width = (int)sizeof(PetscInt), other = 12 - width;
   int64_t id = 0;
@@ -215,7 +218,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead
   memset(head, 0, sizeof *head);
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   if (rank == 0) {
-    FILE *f = fopen(path, "rb");
+    FILE *f = fopen(file->name, "rb");
     int read = f ? (int)fread(bytes, 1, sizeof bytes, f) : 0;
     if (read >= width) head->class_id = BigEndian(bytes, width);
     if (read >= other) id = BigEndian(bytes, other);
@@ -226,24 +229,24 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const char *path, BinaryHead
   }
   PetscCallMPI(MPI_Bcast(head, sizeof *head, MPI_BYTE, 0, comm));
   PetscCheck(!head->other_width, comm, PETSC_ERR_FILE_READ,
-             "%s: written by a PETSc with %d-bit indices, and this one has %d-bit indices", path, 8 * other, 8 * width);
+             "%s: written by a PETSc with %d-bit indices, and this one has %d-bit indices", file->path, 8 * other, 8 * width);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoadBinary(MPI_Comm comm, const char *path, const BinaryHead *head, Problem *p)
+static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryHead *head, Problem *p)
 {
   const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
   PetscViewer viewer;
 
   PetscFunctionBegin;
-  PetscCheck(nonzeros != -1, comm, PETSC_ERR_FILE_READ, "%s: a dense matrix; only sparse ones can be solved with", path);
+  PetscCheck(nonzeros != -1, comm, PETSC_ERR_FILE_READ, "%s: a dense matrix; only sparse ones can be solved with", file->path);
   PetscCheck(rows >= 0 && head->sizes[1] >= 0 && nonzeros >= 0, comm, PETSC_ERR_FILE_READ,
-             "%s: a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be", path, (long long)rows,
+             "%s: a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be", file->path, (long long)rows,
              (long long)head->sizes[1], (long long)nonzeros);
   PetscCheck(head->bytes / (width + 8) >= nonzeros && head->bytes >= 4 * width + rows * width + nonzeros * (width + 8), comm,
-             PETSC_ERR_FILE_READ, "%s: cut short: %lld bytes, too few for %lld rows with %lld nonzeros", path,
+             PETSC_ERR_FILE_READ, "%s: cut short: %lld bytes, too few for %lld rows with %lld nonzeros", file->path,
              (long long)head->bytes, (long long)rows, (long long)nonzeros);
-  PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
+  PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
   PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(MatLoad(p->A, viewer));
@@ -254,6 +257,7 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const char *path, const BinaryHe
 
 PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p)
 {
+  Spool file;
   BinaryHead head;
   MatInfo info;
   PetscLogDouble start, end;
@@ -261,9 +265,11 @@ PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p)
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
   PetscCall(PetscTime(&start));
-  PetscCall(ReadBinaryHead(comm, path, &head));
-  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, path, &head, p));
-  else PetscCall(LoadText(comm, path, p));
+  PetscCall(SpoolOpen(comm, path, &file));
+  PetscCall(ReadBinaryHead(comm, &file, &head));
+  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, &head, p));
+  else PetscCall(LoadText(comm, &file, p));
+  PetscCall(SpoolClose(&file));
   PetscCall(MatGetInfo(p->A, MAT_GLOBAL_SUM, &info));
   p->nnz = (PetscInt64)info.nz_used;
   PetscCall(PetscTime(&end));
@@ -305,6 +311,7 @@ static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
 PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)p->A);
+  Spool file;
   BinaryHead head;
   macko_csr csr = {0};
   FileFacts facts = {.ncols = 1};
@@ -314,10 +321,11 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
   PetscBool binary;
 
   PetscFunctionBegin;
-  PetscCall(ReadBinaryHead(comm, path, &head));
+  PetscCall(SpoolOpen(comm, path, &file));
+  PetscCall(ReadBinaryHead(comm, &file, &head));
   binary = (PetscBool)(head.class_id == VEC_FILE_CLASSID);
   if (binary) facts.nrows = head.sizes[0];
-  else PetscCall(ReadOnRankZero(comm, path, &csr, &facts));
+  else PetscCall(ReadOnRankZero(comm, &file, &csr, &facts));
   PetscCall(VecGetSize(b, &n));
   PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,
              "%s: a right-hand side of %lld x 1 is needed, the file holds %lld x %lld", path, (long long)n,
@@ -325,7 +333,7 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
   if (binary) {
     PetscCheck(head.bytes >= 2 * (int64_t)sizeof(PetscInt) + 8 * (int64_t)n, comm, PETSC_ERR_FILE_READ,
                "%s: cut short: %lld bytes, too few for %lld entries", path, (long long)head.bytes, (long long)n);
-    PetscCall(PetscViewerBinaryOpen(comm, path, FILE_MODE_READ, &viewer));
+    PetscCall(PetscViewerBinaryOpen(comm, file.name, FILE_MODE_READ, &viewer));
     PetscCall(VecLoad(b, viewer));
     PetscCall(PetscViewerDestroy(&viewer));
   } else {
@@ -336,5 +344,6 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
     PetscCall(VecAssemblyEnd(b));
     macko_free_csr(&csr);
   }
+  PetscCall(SpoolClose(&file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
