@@ -254,7 +254,8 @@ macko_status macko_read(const char *path, const macko_progress *progress, macko_
 void macko_free_csr(macko_csr *csr);
 
 /* Writes *csr as Matrix Market coordinate real general with enough digits to read the same values back; through zlib if path ends
- * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. Rows are written sorted,
+ * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. A link
+ * stays, and the file behind it is replaced; a link to nothing is replaced itself; an old file's permissions stay. Rows are written sorted,
  * with duplicates added; a NaN is written as nan, without sign and payload; inf and -0 come back as they are.
  * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
  * for a csr that is not valid. */

@@ -20,9 +20,10 @@
 #include <zlib.h>
 #endif
 
-/* Where text goes: file, or through zlib. */
+/* Where text goes: file, or through zlib. mode: permissions of the file that is replaced, -1 without one. */
 typedef struct {
   char *path, *temporary;
+  int mode;
   FILE *file;
   void *gzip;
   locale_t c_locale;
@@ -39,11 +40,13 @@ static macko_status fail(macko_error *err, const char *path, const char *what)
   return macko_fail(err, MACKO_IO, "%s: %s: %s", path, what, errno ? strerror(errno) : "unknown reason");
 }
 
-/* What rename will replace: the file behind a link, not the link; and no device. */
+/* What rename will replace: the file behind a link, but of a link to nothing the link; and no device. */
 static macko_status resolve(const char *path, output *o, macko_error *err)
 {
   struct stat facts;
-  if (stat(path, &facts)) o->path = strdup(path);
+  int there = !stat(path, &facts);
+  o->mode = there ? (int)(facts.st_mode & 0777) : -1;
+  if (!there) o->path = strdup(path);
   else if (!S_ISREG(facts.st_mode)) return macko_fail(err, MACKO_IO, "%s: is not a regular file, so it is not replaced", path);
   else o->path = realpath(path, NULL);
   size_t size = o->path ? strlen(o->path) + 40 : 0;
@@ -51,17 +54,22 @@ static macko_status resolve(const char *path, output *o, macko_error *err)
   return o->temporary ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a file name");
 }
 
-/* A new file beside the old one, so that rename stays inside one file system. */
+/* A new file beside the old one, so that rename stays inside one file system, with the old one's permissions before it holds
+ * anything. */
 static int create_temporary(output *o)
 {
   enum { TRIES = 1000 };
   int file = -1;
   for (int i = 0; i < TRIES && file < 0; i++) {
     snprintf(o->temporary, strlen(o->path) + 40, "%s.%ld-%d.part", o->path, (long)getpid(), i);
-    file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, o->mode < 0 ? 0666 : o->mode);
     if (file < 0 && errno != EEXIST) break;
   }
-  return file;
+  if (file < 0 || o->mode < 0 || !fchmod(file, (mode_t)o->mode)) return file;
+  int reason = errno;
+  close(file), unlink(o->temporary);
+  errno = reason;
+  return -1;
 }
 
 static macko_status open_output(const char *path, output *o, macko_error *err)

@@ -1,5 +1,6 @@
 /* macko-bench: results as tab-separated values, which it reads back, and as JSON; both with the same names. */
 #include "bench/bench.h"
+#include "common/json.h"
 
 #include <errno.h>
 #include <math.h>
@@ -169,37 +170,13 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
 
 /* ---- JSON ---- */
 
-/* Bytes of the character of UTF-8 at text, 0 where none is. */
-static int utf8_bytes(const unsigned char *text)
-{
-  int bytes = *text < 0x80 ? 1 : *text < 0xc2 ? 0 : *text < 0xe0 ? 2 : *text < 0xf0 ? 3 : *text < 0xf5 ? 4 : 0;
-  for (int i = 1; i < bytes; i++)
-    if ((text[i] & 0xc0) != 0x80) return 0;
-  return bytes;
-}
-
-/* File names can hold anything, JSON only UTF-8. */
-static void json_text(FILE *f, const char *text)
-{
-  putc('"', f);
-  while (*text) {
-    int bytes = utf8_bytes((const unsigned char *)text);
-    if (!bytes) fputs("\\ufffd", f);
-    else if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
-    else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else fwrite(text, 1, (size_t)bytes, f);
-    text += bytes ? bytes : 1;
-  }
-  putc('"', f);
-}
-
 static void json_result(FILE *f, const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   for (int c = 0; c < FIELDS; c++) {
     const field *d = &fields[c];
     const char *at = (const char *)r + d->at;
     fprintf(f, "%s\"%s\": ", c ? ", " : "{", d->name);
-    if (d->kind == TEXT) json_text(f, at);
+    if (d->kind == TEXT) json_string(f, at);
     else if (d->kind == FLAG) fputs(*(const int *)at ? "true" : "false", f);
     else if (d->kind == REAL) print_number(f, *(const double *)at, "null");
     else print_cell(f, d, r);
@@ -214,7 +191,7 @@ static void json_result(FILE *f, const bench_table *table, const bench_settings 
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings)
 {
   fprintf(f, "{\"machine\": ");
-  json_text(f, settings->machine);
+  json_string(f, settings->machine);
   fprintf(f, ", \"copy_bytes_per_s\": %.6g, \"triad_bytes_per_s\": %.6g, \"cache_bytes\": %lld, \"repeats\": %d, \"results\": [",
           settings->copy, settings->triad, (long long)settings->cache, settings->repeats);
   for (int i = 0; i < table->count; i++) {

@@ -1,6 +1,7 @@
 /* macko-bench: every format against the best peer on one machine, CPU or GPU, over generated matrices and files. */
 #include "bench/bench.h"
 #include "bench/generate.h"
+#include "common/output_file.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -103,12 +104,11 @@ static int unwritten(FILE *f, const char *path)
   return bad;
 }
 
-/* Looks before anything is measured for it; what an old file holds stays until then. */
+/* Looks before anything is measured for it. */
 static void check_output(const char *path)
 {
-  FILE *f = fopen(path, "a");
-  if (!f) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(errno)), exit(2);
-  fclose(f);
+  int bad = output_refusal(path);
+  if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(bad)), exit(2);
 }
 
 /* The device of that name; without a name a GPU where there is one. */
@@ -240,6 +240,16 @@ static int run(request *r, char **arguments, int count)
   return failed;
 }
 
+/* 1, with a sentence, if it was not written. */
+static int save_json(const request *r)
+{
+  int bad;
+  FILE *f = output_open(r->json, &bad);
+  if (f) bench_print_json(f, &r->table, &r->settings), bad = output_close(f);
+  if (bad) fprintf(stderr, "macko-bench: %s: %s\n", r->json, strerror(bad));
+  return bad != 0;
+}
+
 int main(int argc, char **argv)
 {
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
@@ -265,9 +275,7 @@ int main(int argc, char **argv)
     status = tsv && unwritten(tsv, r.tsv);
   } else
     status = run(&r, argv + optind, argc - optind);
-  FILE *json = r.json && status < 2 ? open_output(r.json) : NULL;
-  if (json) bench_print_json(json, &r.table, &r.settings);
-  if (json && unwritten(json, r.json)) status = 1;
+  if (r.json && status < 2 && save_json(&r)) status = 1;
   if (r.plot && status < 2 && bench_plot(r.plot, &r.table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), status = 1;
   free(r.table.all);
   return unwritten(stdout, "standard output") && !status ? 1 : status;

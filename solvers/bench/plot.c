@@ -1,5 +1,6 @@
 /* macko-bench: pictures, by writing a script for gnuplot and running it. */
 #include "bench/bench.h"
+#include "common/output_file.h"
 
 #include <errno.h>
 #include <math.h>
@@ -173,7 +174,7 @@ macko_status bench_plot(const char *prefix, const bench_table *table, macko_erro
 {
   char script[1024];
   drawing d = {.prefix = prefix, .table = table};
-  int pairs = 0;
+  int pairs = 0, bad;
   if ((size_t)snprintf(script, sizeof script, "%s.gnuplot", prefix) >= sizeof script - 16)
     return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "too long");
   survey(&d);
@@ -182,10 +183,8 @@ macko_status bench_plot(const char *prefix, const bench_table *table, macko_erro
     pairs += !r->peer && isfinite(bench_best_peer(table, r, bench_time, 0));
   }
   if (!pairs) return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "no matrix was multiplied both by a form of ours and by a peer");
-  d.f = fopen(script, "w");
-  if (!d.f) return fail(err, MACKO_IO, script, strerror(errno));
-  write_script(&d);
-  int written = !ferror(d.f);
-  if (fclose(d.f) || !written) return fail(err, MACKO_IO, script, "cannot be written");
+  d.f = output_open(script, &bad);
+  if (d.f) write_script(&d), bad = output_close(d.f);
+  if (bad) return fail(err, MACKO_IO, script, strerror(bad));
   return run_gnuplot(script, err);
 }

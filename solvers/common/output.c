@@ -1,70 +1,8 @@
 /* Where the programs write, and what is not replaced there. */
 #include "common/output.h"
+#include "common/output_file.h"
 
-#include <errno.h>
-#include <limits.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-static int IsStandard(const char *path)
-{
-  struct stat file, standard;
-  if (!strcmp(path, "-")) return 1;
-  return !stat(path, &file) && !fstat(STDOUT_FILENO, &standard) && file.st_dev == standard.st_dev &&
-         file.st_ino == standard.st_ino;
-}
-
-/* 0, or the system's error number. */
-static int EndWriting(FILE *f, int close)
-{
-  int bad = ferror(f) ? EIO : 0;
-  errno = 0;
-  if (close ? fclose(f) : fflush(f)) bad = errno ? errno : EIO;
-  return bad;
-}
-
-/* 0, or the system's error number: what a rename will replace is the file behind a link. */
-static int WriteFile(const char *path, void (*write)(FILE *f, const void *context), const void *context)
-{
-  char real[PATH_MAX], part[PATH_MAX + 8];
-  struct stat facts;
-  FILE *f;
-  int bad, there = !stat(path, &facts);
-
-  if (IsStandard(path)) return write(stdout, context), EndWriting(stdout, 0);
-  if (there && !S_ISREG(facts.st_mode)) {
-    f = fopen(path, "w");
-    return f ? (write(f, context), EndWriting(f, 1)) : errno;
-  }
-  if (!there || !realpath(path, real)) snprintf(real, sizeof real, "%s", path);
-  snprintf(part, sizeof part, "%s.part", real);
-  if (!(f = fopen(part, "w"))) return errno;
-  write(f, context);
-  bad = EndWriting(f, 1);
-  if (!bad && rename(part, real)) bad = errno;
-  if (bad) remove(part);
-  return bad;
-}
-
-/* 0, or the error number that WriteFile would end with. */
-static int CannotWrite(const char *path)
-{
-  char folder[PATH_MAX];
-  struct stat facts;
-  char *slash;
-
-  if (IsStandard(path)) return 0;
-  if (!stat(path, &facts)) {
-    if (S_ISDIR(facts.st_mode)) return EISDIR;
-    if (!S_ISREG(facts.st_mode)) return access(path, W_OK) ? errno : 0;
-    if (!realpath(path, folder)) return errno;
-  } else snprintf(folder, sizeof folder, "%s", path);
-  slash = strrchr(folder, '/');
-  if (slash) slash[slash == folder] = 0;
-  return access(slash ? folder : ".", W_OK | X_OK) ? errno : 0;
-}
 
 /* The first rank's error number, raised on all. */
 static PetscErrorCode Agree(const char *path, int bad)
@@ -75,15 +13,34 @@ static PetscErrorCode Agree(const char *path, int bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+PetscErrorCode OutputOpen(const char *path, FILE **f)
 {
   PetscMPIInt rank;
   int bad = 0;
 
   PetscFunctionBegin;
+  *f = NULL;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (rank == 0) bad = WriteFile(path, write, context);
+  if (rank == 0) *f = output_open(path, &bad);
   PetscCall(Agree(path, bad));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OutputClose(const char *path, FILE *f)
+{
+  PetscFunctionBegin;
+  PetscCall(Agree(path, f ? output_close(f) : 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
+{
+  FILE *f;
+
+  PetscFunctionBegin;
+  PetscCall(OutputOpen(path, &f));
+  if (f) write(f, context);
+  PetscCall(OutputClose(path, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +64,7 @@ PetscErrorCode OutputCheck(const char *name)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
   PetscCall(FileOption(name, path, &given));
-  if (given) PetscCall(Agree(path, rank ? 0 : CannotWrite(path)));
+  if (given) PetscCall(Agree(path, rank ? 0 : output_refusal(path)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

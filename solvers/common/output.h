@@ -16,9 +16,14 @@ PetscErrorCode OutputCheck(const char *name);
 /* Whether an option asks for standard output: its file is "-". */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard);
 
-/* Writes a file by write(f, context) on the first rank: under a temporary name and renamed, so that a failure leaves an old
-   file as it was. A link stays, what it points at is replaced; pipes and devices are written to as they are, and so is standard output,
-   by the name "-" too. Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
+/* Opens path on the first rank as output_file.h says, to be closed by OutputClose; *f is NULL on the others. Collective. Errors:
+   PETSC_ERR_FILE_WRITE on every rank. */
+PetscErrorCode OutputOpen(const char *path, FILE **f);
+
+/* Puts what was written in path's place; after an error an old file is as it was. Collective. Errors as of OutputOpen. */
+PetscErrorCode OutputClose(const char *path, FILE *f);
+
+/* Both, and write(f, context) on the first rank between them. */
 PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *context), const void *context);
 
 #endif

@@ -1,6 +1,7 @@
 /* Arguments, errors and exit statuses of PETSc programs. */
 #include "common/program.h"
 #include "macko.h"
+#include "common/output_file.h"
 #include "petscmacko.h"
 
 #include <ctype.h>
@@ -42,6 +43,7 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
 static int EndAfterError(PetscErrorCode code, const Failure *failure)
 {
   int status = code == PETSC_ERR_NOT_CONVERGED ? STATUS_NOT_CONVERGED : STATUS_BAD_INPUT;
+  output_abandon();
   if (failure->everywhere) MPI_Finalize();
   else MPI_Abort(PETSC_COMM_WORLD, status);
   return status;
@@ -161,23 +163,4 @@ int ProgramMain(const Program *program, int argc, char **argv)
   if (!Flushed(program->name)) return EndUnprinted();
   if (PetscPopErrorHandler()) return STATUS_BAD_INPUT;
   return PetscFinalize() ? STATUS_BAD_INPUT : status;
-}
-
-/* ---- JSON ---- */
-
-void JSONString(FILE *f, const char *text)
-{
-  fputc('"', f);
-  for (; *text; text++) {
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
-    else if ((unsigned char)*text < 32) fprintf(f, "\\u%04x", *text);
-    else fputc(*text, f);
-  }
-  fputc('"', f);
-}
-
-void JSONNumber(FILE *f, const char *name, double value, const char *end)
-{
-  if (PetscIsInfOrNanReal((PetscReal)value)) fprintf(f, "\"%s\": null%s", name, end);
-  else fprintf(f, "\"%s\": %.17g%s", name, value, end);
 }

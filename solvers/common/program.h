@@ -20,10 +20,4 @@ typedef struct {
    status. An error is printed as one sentence, by the first rank it concerns. */
 int ProgramMain(const Program *program, int argc, char **argv);
 
-/* Text as a JSON string, quotes included. */
-void JSONString(FILE *f, const char *text);
-
-/* "name": value and what follows; JSON has no NaN and no Inf, they are null. */
-void JSONNumber(FILE *f, const char *name, double value, const char *end);
-
 #endif

@@ -1,5 +1,6 @@
 /* How a matrix is stored, and what its products cost. */
 #include "common/stored_matrix.h"
+#include "common/json.h"
 
 #include <signal.h>
 #include <string.h>
@@ -101,7 +102,7 @@ void StorageWrite(FILE *f, const Storage *s)
     fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"values\": \"%s\", \"lossy\": %s, \"reason\": ",
             (long long)s->info.csr_bytes, s->info.format, s->info.layout, s->info.values,
             s->info.lossy ? "true" : "false");
-    JSONString(f, s->reason);
+    json_string(f, s->reason);
     fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld", (long long)s->info.encodes, (long long)s->info.refreshes);
   }
   fprintf(f, "}");

@@ -2,39 +2,59 @@
 #include "common/vectors.h"
 #include "common/output.h"
 
+#include <stdint.h>
 #include <string.h>
 
-typedef struct {
-  PetscInt rows, columns;
-  PetscScalar *values;
-} Dense;
-
-static void WriteDense(FILE *f, const void *context)
-{
-  const Dense *d = (const Dense *)context;
-  fprintf(f, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)d->rows, (long long)d->columns);
-  for (PetscInt i = 0; i < d->rows * d->columns; i++) fprintf(f, "%.17g\n", (double)PetscRealPart(d->values[i]));
-}
-
-/* v whole on the first rank, appended to d there. */
-static PetscErrorCode GatherColumn(Vec v, Dense *d)
+/* v whole on the first rank: *whole there holds its entries, and none on the others. */
+static PetscErrorCode Gather(Vec v, Vec *whole)
 {
   VecScatter scatter;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterCreateToZero(v, &scatter, whole));
+  PetscCall(VecScatterBegin(scatter, v, *whole, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(scatter, v, *whole, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void WriteText(FILE *f, PetscInt n, const PetscScalar *values)
+{
+  for (PetscInt i = 0; i < n; i++) fprintf(f, "%.17g\n", (double)PetscRealPart(values[i]));
+}
+
+static void WriteBigEndian(FILE *f, uint64_t bits, size_t bytes)
+{
+  for (size_t i = bytes; i-- > 0;) fputc((int)(bits >> 8 * i & 255), f);
+}
+
+/* As VecView does: class and length, then the entries. */
+static void WriteBinary(FILE *f, PetscInt n, const PetscScalar *values)
+{
+  WriteBigEndian(f, VEC_FILE_CLASSID, sizeof n);
+  WriteBigEndian(f, (uint64_t)n, sizeof n);
+  for (PetscInt i = 0; i < n; i++) {
+    double value = (double)PetscRealPart(values[i]);
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    WriteBigEndian(f, bits, sizeof bits);
+  }
+}
+
+static PetscErrorCode WriteVector(FILE *f, PetscBool market, Vec v)
+{
   Vec whole;
   PetscInt n;
   const PetscScalar *values;
 
   PetscFunctionBegin;
-  PetscCall(VecScatterCreateToZero(v, &scatter, &whole));
-  PetscCall(VecScatterBegin(scatter, v, whole, INSERT_VALUES, SCATTER_FORWARD));
-  PetscCall(VecScatterEnd(scatter, v, whole, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(Gather(v, &whole));
   PetscCall(VecGetLocalSize(whole, &n));
   PetscCall(VecGetArrayRead(whole, &values));
-  PetscCall(PetscArraycpy(d->values + d->columns * d->rows, values, n));
+  if (f && market) WriteText(f, n, values);
+  else if (f) WriteBinary(f, n, values);
   PetscCall(VecRestoreArrayRead(whole, &values));
-  d->columns++;
   PetscCall(VecDestroy(&whole));
-  PetscCall(VecScatterDestroy(&scatter));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -42,22 +62,15 @@ PetscErrorCode VectorsSave(PetscInt count, const Vec *v, const char *path)
 {
   const char *end = strrchr(path, '.');
   PetscBool market = (PetscBool)(end && !strcmp(end, ".mtx"));
-  Dense d = {0, 0, NULL};
-  PetscViewer viewer = NULL;
-  PetscMPIInt rank;
+  PetscInt rows = 0;
+  FILE *f;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  if (count) PetscCall(VecGetSize(v[0], &d.rows));
-  if (market) PetscCall(PetscMalloc1(rank ? 0 : count * d.rows, &d.values));
-  else PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
-  for (PetscInt i = 0; i < count; i++) {
-    if (market) PetscCall(GatherColumn(v[i], &d));
-    else PetscCall(VecView(v[i], viewer));
-  }
-  if (market) PetscCall(OutputSave(path, WriteDense, &d));
-  PetscCall(PetscFree(d.values));
-  PetscCall(PetscViewerDestroy(&viewer));
+  if (count) PetscCall(VecGetSize(v[0], &rows));
+  PetscCall(OutputOpen(path, &f));
+  if (f && market) fprintf(f, "%%%%MatrixMarket matrix array real general\n%lld %lld\n", (long long)rows, (long long)count);
+  for (PetscInt i = 0; i < count; i++) PetscCall(WriteVector(f, market, v[i]));
+  PetscCall(OutputClose(path, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,6 @@
 /* Eigenpairs and singular triplets checked, told and written. */
 #include "eigs/eigenpairs.h"
+#include "common/json.h"
 #include "common/output.h"
 #include "common/vectors.h"
 
@@ -9,9 +10,10 @@
 
 /* ---- the check ---- */
 
+/* Not a NaN where b is 0; a NaN where one of them is. */
 static PetscReal Over(PetscReal a, PetscReal b)
 {
-  return b > 0 ? a / b : a > 0 ? PETSC_INFINITY : 0;
+  return a == 0 && b == 0 ? 0 : a / b;
 }
 
 static PetscReal Norm(PetscReal a, PetscReal b)
@@ -80,6 +82,12 @@ static PetscErrorCode CheckTriplet(Mat A, PetscReal norm, Vec v, Vec u, Pair *pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An infinite value divides any residual down to nothing. */
+static int IsMet(const Pair *pair, PetscReal largest)
+{
+  return pair->backward <= largest && !PetscIsInfOrNanReal(pair->re) && !PetscIsInfOrNanReal(pair->im);
+}
+
 PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
 {
   PetscReal norm[2] = {0, 1}, largest;
@@ -99,11 +107,11 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
   /* A method that works with a transformed matrix may be deceived: by a factorization that failed silently, for one. What has
      converged leaves at most the tolerance times |k| + ||A||, in norms that are at most sqrt(n) times those of backward. */
   largest = 2 * PetscSqrtReal((PetscReal)PetscMax(r->rows, r->cols)) * r->tolerance;
-  for (PetscInt i = 0; i < PetscMin(r->count, r->asked); i++) above += !(r->pairs[i].backward <= largest);
+  for (PetscInt i = 0; i < PetscMin(r->count, r->asked); i++) above += !IsMet(&r->pairs[i], largest);
   if (r->converged && above) {
     r->converged = PETSC_FALSE;
     PetscCall(PetscSNPrintf(r->reason_words, sizeof r->reason_words,
-                            "the method thinks so, but residuals by plain CSR are above %.2g (%lld of %lld)", (double)largest,
+                            "the method thinks so, but residuals by plain CSR are above %.2g or no numbers (%lld of %lld)", (double)largest,
                             (long long)above, (long long)PetscMin(r->count, r->asked)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,11 +208,11 @@ typedef struct {
 static void WritePair(FILE *f, const Pairs *r, const Pair *pair)
 {
   fprintf(f, "    {");
-  JSONNumber(f, r->singular ? "value" : "real", (double)pair->re, ", ");
-  if (!r->singular) JSONNumber(f, "imaginary", (double)pair->im, ", ");
-  JSONNumber(f, "residual", (double)pair->residual, ", ");
-  JSONNumber(f, "relative", (double)pair->relative, ", ");
-  JSONNumber(f, "backward", (double)pair->backward, "}");
+  json_number(f, r->singular ? "value" : "real", (double)pair->re, ", ");
+  if (!r->singular) json_number(f, "imaginary", (double)pair->im, ", ");
+  json_number(f, "residual", (double)pair->residual, ", ");
+  json_number(f, "relative", (double)pair->relative, ", ");
+  json_number(f, "backward", (double)pair->backward, "}");
 }
 
 static void WriteAll(FILE *f, const void *summary)
@@ -212,13 +220,13 @@ static void WriteAll(FILE *f, const void *summary)
   const Pairs *r = ((const Summary *)summary)->r;
   const Problem *p = ((const Summary *)summary)->p;
   fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
-  JSONString(f, r->path);
+  json_string(f, r->path);
   fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n  \"storage\": ", p->kind,
           (long long)r->rows, (long long)r->cols, (long long)p->nnz);
   StorageWrite(f, &r->storage);
   if (r->second) {
     fprintf(f, ",\n  \"second\": {\"path\": ");
-    JSONString(f, r->second);
+    json_string(f, r->second);
     fprintf(f, ", \"storage\": ");
     StorageWrite(f, &r->second_storage);
     fprintf(f, "}");
@@ -234,8 +242,8 @@ static void WriteAll(FILE *f, const void *summary)
     fprintf(f, i + 1 < r->count ? ",\n" : "\n");
   }
   fprintf(f, "  ],\n  \"seconds\": {");
-  JSONNumber(f, "read", r->read, ", "), JSONNumber(f, "encode", r->encode, ", ");
-  JSONNumber(f, "solve", r->solve, ", "), JSONNumber(f, "products", r->products, "}\n}\n");
+  json_number(f, "read", r->read, ", "), json_number(f, "encode", r->encode, ", ");
+  json_number(f, "solve", r->solve, ", "), json_number(f, "products", r->products, "}\n}\n");
 }
 
 PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path)

@@ -148,6 +148,14 @@ START_TEST(places_that_cannot_be_written)
   ck_assert(!lstat(link, &facts) && S_ISLNK(facts.st_mode));
   read_whole(test_path("target.mtx"), text, sizeof text);
   ck_assert_str_eq(text, "%%MatrixMarket matrix coordinate real general\n1 3000 1\n1 1 2\n");
+  ck_assert(!chmod(test_path("target.mtx"), 0604));
+  ck_assert(!macko_write_matrix_market(link, &c, &err));
+  ck_assert(!stat(test_path("target.mtx"), &facts));
+  ck_assert_int_eq(facts.st_mode & 0777, 0604);
+  ck_assert(!symlink("nothing.mtx", test_path("dangling.mtx")));
+  ck_assert(!macko_write_matrix_market(test_path("dangling.mtx"), &c, &err));
+  ck_assert(!lstat(test_path("dangling.mtx"), &facts) && S_ISREG(facts.st_mode));
+  ck_assert(stat(test_path("nothing.mtx"), &facts));
   c.cols = beyond;
   ck_assert_int_eq(macko_write_matrix_market(link, &c, &err), MACKO_INVALID_MATRIX);
 }

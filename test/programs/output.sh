@@ -20,6 +20,30 @@ full() { # PROGRAM ARGUMENTS...: standard output is a full disk
   stdout=/dev/full refused 1 "standard output: \(No space left\|cannot be written\)" "$@"
 }
 
+# What is written: under a name that nothing has, in place of the file behind a link, of a link to nothing itself.
+places() { # NAME PROGRAM ARGUMENTS... OPTION: the option's file is NAME
+  local name=$1 new
+  shift
+  mkdir "$dir/p" && (
+    cd "$dir/p" && umask 027 && echo victim >victim && echo part >"$name.part" && echo old >target && chmod 604 target &&
+      ln -s target "link.$name" && ln -s nothing "dangling.$name" && ln -s victim "link.$name.part" && mkdir at &&
+      ln -s ../victim "at/$name.part"
+  ) || fail "no folder to write to"
+  for new in "$name" "at/$name" "link.$name" "dangling.$name"; do
+    (umask 027; "$@" "$dir/p/$new" >"$dir/out" 2>"$dir/err") || fail "cannot write $new: $*"
+  done
+  [ "$(cat "$dir/p/$name.part") $(cat "$dir/p/victim")" = "part victim" ] || fail "another file was written: $*"
+  [ -L "$dir/p/link.$name" ] && [ "$(stat -c %a "$dir/p/target")" = 604 ] || fail "the link or the permissions behind it: $*"
+  ! echo old | cmp -s - "$dir/p/target" || fail "nothing new behind the link: $*"
+  [ ! -e "$dir/p/nothing" ] && [ ! -L "$dir/p/dangling.$name" ] || fail "the link to nothing: $*"
+  for new in "$name" "at/$name" "dangling.$name"; do
+    [ "$(stat -c %a "$dir/p/$new")" = 640 ] && [ -s "$dir/p/$new" ] || fail "no file, or not by the umask: $new: $*"
+  done
+  rm "$dir/p/link.$name.part" "$dir/p/at/$name.part" "$dir/p/$name.part"
+  [ "$(ls "$dir/p" "$dir/p/at" | wc -l)" = 10 ] || fail "more files than were asked for: $(ls "$dir/p" "$dir/p/at"): $*"
+  rm -r "$dir/p"
+}
+
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
 if [ -c /dev/full ]; then
@@ -36,6 +60,31 @@ refused 2 "--repeat wants a positive number, not 3x" $bench --device cpu --repea
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr,nonsense 27-point:4
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr.nonsense 27-point:4
 refused 1 "absent.mtx: no such file, and no generated matrix" $bench --device cpu --json "$dir/old.json" "$dir/absent.mtx"
+# JSON of a file whose name may hold anything.
+odd=$(printf 'a\344\001\t\177\n"\\\\ \300\257 \340\200\257 \360\200\200\257 \355\240\200 \364\220\200\200 \377 \303\244\342\202\254\360\235\204\236 \342\202.mtx')
+cp "$T" "$dir/$odd"
+named() { # JSON: parses, and names the file, a U+FFFD for each byte that is not UTF-8
+  command -v python3 >/dev/null || { echo "skipped: no python3 to read $1"; return 0; }
+  python3 -m json.tool "$1" >"$dir/out" 2>"$dir/err" || fail "$1 is no JSON"
+  python3 - "$1" "$dir/$odd" <<'END' 2>"$dir/err" || fail "$1 does not name the file"
+import codecs, json, os, sys
+codecs.register_error("each", lambda e: ("\ufffd" * (e.end - e.start), e.end))
+made = json.load(open(sys.argv[1], encoding="utf-8"))
+path = os.fsencode(sys.argv[2]).decode("utf-8", "each")
+found = [made[m]["path"] for m in ("matrix", "second") if m in made] or [os.path.dirname(path) + "/" + r["matrix"] for r in made["results"]]
+assert found and all(f == path for f in found), (found, path)
+END
+}
+$bench --device cpu --repeat 1 --encodings csr --json "$dir/odd.json" "$dir/$odd" >"$dir/out" 2>"$dir/err" || fail "an odd name"
+named "$dir/odd.json"
+places a.json $bench --device cpu --repeat 1 --encodings csr 27-point:4 --json
+# A failure leaves the old file and no other; the limit stands for a full disk.
+mkdir "$dir/f" && echo old >"$dir/f/old.json"
+$bench --device cpu --repeat 1 --encodings csr --tsv "$dir/a.tsv" 27-point:4 >"$dir/out" 2>"$dir/err" || fail "no table"
+{ (trap '' XFSZ; ulimit -f 0; exec $bench --from "$dir/a.tsv" --json "$dir/f/old.json") 2>&1 || echo "status $?"; } | cat >"$dir/err"
+grep -q "^status 1" "$dir/err" || fail "a full disk is no error"
+grep -q "old.json: File too large" "$dir/err" || fail "a full disk is not told"
+[ "$(cat "$dir/f/old.json") $(ls "$dir/f")" = "old old.json" ] || fail "a failure changed the old file, or left another"
 
 [ -x $solve ] || { echo "macko-solve is not built (no PETSc)"; exit 0; }
 full $solve "$T" -ksp_gmres_restart 50
@@ -66,6 +115,43 @@ done
 $solve "$T" -ksp_gmres_restart 50 -json /dev/stdout >"$dir/out" 2>"$dir/err" || fail "JSON to /dev/stdout"
 [ "$(head -c 6 "$dir/out")" = matrix ] && [ "$(tail -n 1 "$dir/out")" = "}" ] || fail "summary and JSON one after the other"
 [ -z "$(ls "$dir"/*.part 2>/dev/null)" ] || fail "a temporary file is left"
+$solve "$dir/$odd" -ksp_gmres_restart 50 -json "$dir/odd.json" >"$dir/out" 2>"$dir/err" || fail "an odd name"
+named "$dir/odd.json"
+places a.json $solve "$T" -ksp_gmres_restart 50 -json
+places x.mtx $solve "$T" -ksp_gmres_restart 50 -solution
+places x.bin $solve "$T" -ksp_gmres_restart 50 -solution
+
+# A signal while it solves, or while it writes, leaves nothing and keeps what was there.
+interrupt() { # SIGNAL WHEN ARGUMENTS...: 0 if the signal ended the program, which it gets when WHEN holds
+  local signal=$1 when=$2 got=0
+  shift 2
+  # A shell that is no terminal's has its background programs ignore SIGINT.
+  env --default-signal=HUP,INT,TERM "$@" >"$dir/out" 2>"$dir/err" &
+  local program=$!
+  while kill -0 $program 2>/dev/null && ! eval "$when"; do :; done
+  kill -s "$signal" $program 2>/dev/null
+  wait $program || got=$?
+  [ $got != 0 ]
+}
+awk 'BEGIN { n = 600000; printf "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", n, n, n
+  for (i = 1; i <= n; i++) print i, i, 1 + i % 7 }' >"$dir/diagonal.mtx"
+mkdir "$dir/s"
+for signal in INT TERM HUP; do
+  for name in x.mtx x.bin; do
+    echo old >"$dir/s/$name"
+    interrupt $signal "sleep 2" $solve "$T" -ksp_type richardson -ksp_rtol 0 -ksp_atol 0 -ksp_max_it 2000000000 -json "$dir/s/a.json" \
+      -solution "$dir/s/$name" || fail "a solve was not ended by SIG$signal"
+    [ "$(ls "$dir/s") $(cat "$dir/s/$name")" = "$name old" ] || fail "SIG$signal in a solve left $(ls "$dir/s")"
+    # The program may be done before the signal comes: then again.
+    for try in 1 2 3 4 5 6; do
+      [ $try = 6 ] && fail "SIG$signal never came while $name was written"
+      echo old >"$dir/s/$name"
+      interrupt $signal 'compgen -G "$dir/s/*.part" >/dev/null' $solve "$dir/diagonal.mtx" -solution "$dir/s/$name" && break
+    done
+    [ "$(ls "$dir/s") $(cat "$dir/s/$name")" = "$name old" ] || fail "SIG$signal while writing left $(ls "$dir/s")"
+    rm "$dir/s/$name"
+  done
+done
 
 [ -x $eigs ] || { echo "macko-eigs is not built (no SLEPc)"; exit 0; }
 full $eigs "$T"
@@ -73,6 +159,11 @@ refused 1 "nowhere/v.mtx: No such file" $eigs "$T" -vectors "$dir/nowhere/v.mtx"
 refused 1 "nowhere/v.bin: No such file" $eigs "$T" -vectors "$dir/nowhere/v.bin"
 [ -s "$dir/out" ] && fail "worked before the place of the vectors was looked at"
 refused 1 "-b: the name of a file is missing" $eigs "$T" -b
+$eigs "$dir/$odd" -b "$dir/$odd" -eps_ncv 40 -json "$dir/odd.json" >"$dir/out" 2>"$dir/err" || fail "an odd name"
+named "$dir/odd.json"
+places v.mtx $eigs "$T" -vectors
+places v.bin $eigs "$T" -vectors
+places a.json $eigs "$T" -json
 $eigs "$T" -json - >"$dir/out" 2>"$dir/err" || fail "JSON to standard output"
 [ "$(head -c 1 "$dir/out")" = "{" ] || fail "not JSON alone on standard output"
 # A reader that has enough ends the program as it ends any other: without a word.

@@ -1,0 +1,14 @@
+/* Text and numbers as JSON. */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdio.h>
+
+/* Text as a JSON string, quotes included. Names of files can hold any byte, JSON only UTF-8: \ufffd stands for each byte that is
+ * no part of a character. */
+void json_string(FILE *f, const char *text);
+
+/* "name": value and what follows; JSON has no NaN and no Inf, they are null. */
+void json_number(FILE *f, const char *name, double value, const char *end);
+
+#endif

@@ -1,0 +1,151 @@
+/* Files that programs write whole or not at all. */
+#include "common/output_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The new file and what it replaces; unfinished is NULL where there is none. */
+static char target[PATH_MAX], name[PATH_MAX + 40];
+static char *volatile unfinished;
+
+/* ---- signals that end the program ---- */
+
+static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
+enum { ENDING = sizeof ending / sizeof *ending };
+static struct sigaction before[ENDING];
+static pthread_t writer;
+
+static void restore_signals(void)
+{
+  for (int i = 0; i < ENDING; i++) sigaction(ending[i], &before[i], NULL);
+}
+
+/* The signal itself comes again, and does what it did before, when this returns. Another thread leaves it to the writing one, which
+ * takes it when there is a file to care for. */
+static void remove_new(int signal)
+{
+  if (!pthread_equal(pthread_self(), writer)) {
+    pthread_kill(writer, signal);
+    return;
+  }
+  if (unfinished) unlink(unfinished);
+  restore_signals();
+  raise(signal);
+}
+
+/* What is ignored, as under nohup, stays so. */
+static void catch_signals(void)
+{
+  struct sigaction caught;
+  writer = pthread_self();
+  memset(&caught, 0, sizeof caught);
+  caught.sa_handler = remove_new;
+  for (int i = 0; i < ENDING; i++) {
+    sigaction(ending[i], NULL, &before[i]);
+    if (before[i].sa_handler != SIG_IGN) sigaction(ending[i], &caught, NULL);
+  }
+}
+
+/* ---- the new file ---- */
+
+/* Its descriptor, or -1 with errno. Permissions of an old file are given on before anything is in it. */
+static int create(const struct stat *old)
+{
+  enum { TRIES = 1000 };
+  int file = -1;
+  for (int i = 0; i < TRIES && file < 0; i++) {
+    snprintf(name, sizeof name, "%s.%ld-%d.part", target, (long)getpid(), i);
+    file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
+    if (file < 0 && errno != EEXIST) break;
+  }
+  if (file < 0 || !old || !fchmod(file, old->st_mode & 0777)) return file;
+  int bad = errno;
+  close(file), unlink(name);
+  errno = bad;
+  return -1;
+}
+
+/* No signal comes between the file and the care for it. */
+static FILE *open_new(const struct stat *old, int *bad)
+{
+  sigset_t all, mask;
+  FILE *f = NULL;
+  catch_signals();
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, &mask);
+  int file = create(old);
+  *bad = file < 0 ? errno : 0;
+  if (file >= 0 && !(f = fdopen(file, "w"))) *bad = errno, close(file), unlink(name);
+  if (f) unfinished = name;
+  else restore_signals();
+  sigprocmask(SIG_SETMASK, &mask, NULL);
+  return f;
+}
+
+void output_abandon(void)
+{
+  if (!unfinished) return;
+  unlink(unfinished);
+  unfinished = NULL;
+  restore_signals();
+}
+
+/* ---- what the programs call ---- */
+
+static int is_standard(const char *path)
+{
+  struct stat file, standard;
+  if (!strcmp(path, "-")) return 1;
+  return !stat(path, &file) && !fstat(STDOUT_FILENO, &standard) && file.st_dev == standard.st_dev &&
+         file.st_ino == standard.st_ino;
+}
+
+/* What a rename has to replace, into target: the file behind a link; whether it is there. */
+static int resolve(const char *path, struct stat *facts)
+{
+  int there = !stat(path, facts);
+  if (!there || !realpath(path, target)) snprintf(target, sizeof target, "%s", path);
+  return there;
+}
+
+int output_refusal(const char *path)
+{
+  struct stat facts;
+  int there = resolve(path, &facts);
+  char *slash = strrchr(target, '/');
+  if (is_standard(path)) return 0;
+  if (there && S_ISDIR(facts.st_mode)) return EISDIR;
+  if (there && !S_ISREG(facts.st_mode)) return access(path, W_OK) ? errno : 0;
+  if (slash) slash[slash == target] = 0;
+  return access(slash ? target : ".", W_OK | X_OK) ? errno : 0;
+}
+
+FILE *output_open(const char *path, int *bad)
+{
+  struct stat facts;
+  int there = resolve(path, &facts);
+  *bad = 0;
+  if (is_standard(path)) return stdout;
+  if (!there || S_ISREG(facts.st_mode)) return open_new(there ? &facts : NULL, bad);
+  FILE *f = fopen(path, "w");
+  if (!f) *bad = errno;
+  return f;
+}
+
+int output_close(FILE *f)
+{
+  int bad = ferror(f) ? EIO : 0;
+  errno = 0;
+  if (f == stdout ? fflush(f) : fclose(f)) bad = errno ? errno : EIO;
+  if (!bad && unfinished && rename(unfinished, target)) bad = errno;
+  if (!bad && unfinished) unfinished = NULL, restore_signals();
+  else output_abandon();
+  return bad;
+}
