@@ -22,6 +22,13 @@ PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p);
 PetscErrorCode ProblemConvert(Problem *p);
 PetscErrorCode ProblemDestroy(Problem *p);
 
+/* Whether the matrix, of type aij, equals its transpose in every entry, whatever zeros are stored. Entries are finite. Collective. */
+PetscErrorCode ProblemFindSymmetry(Problem *p);
+
+/* Refuses a matrix of type aij that holds a NaN or an infinite entry, with its place; path names it. Collective. Errors:
+   PETSC_ERR_FP on every rank. */
+PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path);
+
 /* A right-hand side of the row layout of p->A from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors
    as of ProblemLoad. */
 PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b);

@@ -36,7 +36,8 @@ static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read
   PetscCall(MatGetSize(p->A, &rows, &cols));
   PetscCheck(rows && cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to find", path,
              (long long)rows, (long long)cols);
-  if (rows == cols && !p->symmetric) PetscCall(MatIsSymmetric(p->A, 0, &p->symmetric));
+  PetscCall(ProblemCheckFinite(p, path));
+  if (rows == cols && !p->symmetric) PetscCall(ProblemFindSymmetry(p));
   PetscCall(ProblemConvert(p));
   PetscCall(StorageEncode(p->A, &seconds));
   *read += p->read_seconds, *encode += seconds;

@@ -109,7 +109,45 @@ if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/3.json" >/dev/null || fail "the JSON does not parse"
 fi
 
-# Failures.
+# Fewer rows than ranks, or as many; symmetric in its entries, whatever zeros are stored, or not. The values are 3 rows' 1, 2, 3.
+for rows in 1 2 3; do
+  { echo '%%MatrixMarket matrix coordinate real general'; echo $rows $rows $((rows + rows / 2 + rows / 3))
+    for i in $(seq $rows); do echo $i $i $i; done
+    [ $rows -lt 2 ] || echo 2 1 0
+    [ $rows -lt 3 ] || echo 1 3 0; } >"$dir/symmetric.mtx"
+  sed -e 's/^2 1 0/2 1 7/' "$dir/symmetric.mtx" >"$dir/triangle.mtx"
+  for n in 1 2 3 4; do
+    for m in symmetric triangle; do
+      expect 0 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/$m.mtx" -json "$dir/few.json"
+      [ "$(values "$dir/few.json" | awk -v r=$rows 'NR == 1 { print ($1 - r) ^ 2 + $2 ^ 2 < 1e-20 }')" = 1 ] ||
+        fail "$m, $rows rows on $n ranks: another value"
+      problem="symmetric eigenvalues"
+      [ $m = triangle ] && [ $rows -gt 1 ] && problem="nonsymmetric eigenvalues"
+      [ "$(field "$dir/few.json" problem)" = "$problem" ] || fail "$m, $rows rows on $n ranks: not $problem"
+    done
+  done
+done
+
+# Failures. What is no number is told with its place; a value beyond double is none that was found.
+for n in 1 3; do
+  for value in nan -inf; do
+    printf '%%%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 %s\n' $value >"$dir/one.mtx"
+    printf '%%%%MatrixMarket matrix coordinate real general\n3 3 3\n1 1 2\n3 2 %s\n3 3 1\n' $value >"$dir/three.mtx"
+    word=infinite
+    [ $value = nan ] && word=NaN
+    expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/one.mtx"
+    grep -q "^macko-eigs: .*one.mtx: the entry in row 1, column 1 is $word" "$dir/text" || fail "one $value on $n ranks"
+    for option in -eps_nev -svd_nsv; do
+      expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/three.mtx" $([ $option = -svd_nsv ] && echo -singular) $option 1
+      grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2 is $word" "$dir/text" || fail "a $value on $n ranks"
+    done
+    expect 1 ${MPIEXEC:-mpiexec} -n $n $eigs "$dir/symmetric.mtx" -b "$dir/three.mtx"
+    grep -q "^macko-eigs: .*three.mtx: the entry in row 3, column 2 is $word" "$dir/text" || fail "-b with $value on $n ranks"
+  done
+done
+printf '%%%%MatrixMarket matrix coordinate real general\n2 2 4\n1 1 1e308\n1 2 1e308\n2 1 1e308\n2 2 1e308\n' >"$dir/big.mtx"
+expect 2 $eigs "$dir/big.mtx"
+grep -q "^result *NOT CONVERGED" "$dir/text" || fail "a value beyond double"
 expect 2 $eigs "$dir/laplace.mtx" -eps_nev 6 -eps_max_it 1 -eps_ncv 8
 grep -q "NOT CONVERGED.*the limit of iterations was reached" "$dir/text" || fail "the reason in words"
 expect 1 $eigs "$dir/absent.mtx"
