@@ -142,6 +142,10 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
   PetscCall(MatMult(p->A, x, residual));
   PetscCall(VecAYPX(residual, -1, b));
   PetscCall(Relative(residual, b, &r->residual));
+  if (r->reason > 0 && PetscIsInfOrNanReal(r->residual)) { /* a method that looks at no residual does not see it */
+    r->reason = KSP_DIVERGED_NANORINF;
+    ReportReason(r->reason, r->reason_words, sizeof r->reason_words);
+  }
   /* A good preconditioner may leave a factor between its residual and the true one, not three orders of magnitude. */
   r->misled = (PetscBool)(r->reason == KSP_CONVERGED_RTOL && !r->least_squares && r->residual > 1000 * r->rtol);
   PetscCall(VecDuplicate(x, &right));

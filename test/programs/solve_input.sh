@@ -95,6 +95,17 @@ grep -q '"misled": true' "$dir/one.json" || fail "a misleading convergence is no
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 nan\n2 2 1\n' >"$dir/nan.mtx"
 $solve "$dir/nan.mtx" -json "$dir/nan.json" >"$dir/text" 2>&1
 [ $? = 2 ] || fail "NaN in the matrix: exit status"
+# A method that looks at no residual has not converged either; nor has any for a right-hand side that is no number.
+for value in nan inf; do
+  printf '%%%%MatrixMarket matrix array real general\n2 1\n1\n%s\n' $value >"$dir/b.$value.mtx"
+  printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n2 2 2\n' >"$dir/fine.mtx"
+  for type in preonly gmres; do
+    for arguments in "$dir/nan.mtx" "$dir/fine.mtx -rhs $dir/b.$value.mtx"; do
+      $solve $arguments -ksp_type $type >"$dir/text" 2>&1
+      [ $? = 2 ] && grep -q "^result *NOT CONVERGED.*a NaN or Inf appeared" "$dir/text" || fail "$type takes $value for converged"
+    done
+  done
+done
 for file in one nan; do
   python3 -c 'import json, sys; json.load(open(sys.argv[1]), parse_constant=lambda c: sys.exit("no JSON: " + c))' \
     "$dir/$file.json" || fail "$file.json"
