@@ -1138,7 +1138,8 @@ module macko
     ! takes the C view, for 16-bit values.
     generic, public :: encode => encode_csr
     ! call a%refresh(row_ptr, cols, values [, stat, errmsg]): new values for the pattern that was encoded, which costs less than
-    ! encode. The old values stay on failure.
+    ! encode. Row lengths and columns must be those that were encoded, or stat is MACKO_INVALID_MATRIX and errmsg names the first
+    ! that is not. The old values stay on failure.
     generic, public :: refresh => refresh_csr
     ! call a%decode(row_ptr, cols, values [, stat, errmsg]): the matrix as CSR with sorted rows, counting from 1, in arrays that
     ! are allocated here. values is of the matrix's own kind.

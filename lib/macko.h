@@ -156,9 +156,10 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
                                macko_error *err);
 
 /* Takes new values for the same pattern: the column stream stays, the value stream is written anew (re-chosen where the old
- * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded.
- * Errors: INVALID_MATRIX if the row lengths differ, UNSUPPORTED if the value codec that was asked for cannot hold the new values,
- * OUT_OF_MEMORY; the old values stay in all cases. */
+ * choice cannot hold the new values). csr must have the sizes, row lengths and columns that were encoded, which is proved by a
+ * hash of 64 bits that the matrix keeps; one from macko_encode_rows may be decoded for it, once.
+ * Errors: INVALID_MATRIX if they differ (naming the first row of another length, or else the first other column), UNSUPPORTED if
+ * the value codec that was asked for cannot hold the new values, OUT_OF_MEMORY; the old values stay in all cases. */
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err);
 
 /* Writes the matrix back as CSR with sorted rows: row_ptr int64[nrows + 1], cols int64[nnz], values of the matrix's own value

@@ -30,6 +30,7 @@ struct macko_matrix {
   macko_plan plan;
   macko_type value_type;
   int64_t nrows, ncols, nnz;
+  uint64_t pattern; /* pattern.h; 0: not known */
   int nsections;
   macko_section sections[MACKO_MAX_SECTIONS];
 };
@@ -55,7 +56,7 @@ typedef struct macko_format_ops {
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
-  /* New values for the same pattern (row lengths checked by the caller); on failure m is unchanged. */
+  /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
   macko_status (*refresh)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* Bit-identical CSR back; any output may be NULL. */
   macko_status (*decode)(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);

@@ -1,5 +1,6 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
 #include "core/facts.h"
+#include "core/pattern.h"
 #include "core/product.h"
 #include "core/row_source.h"
 
@@ -112,6 +113,7 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
     macko_rows rows = macko_rows_of(&a);
     s = macko_encode_in_pieces(&rows, &checked, asked, matrix, err);
   } else s = plan_and_encode(&a, &checked, matrix, err);
+  if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
   return s;
 }
@@ -136,19 +138,6 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   return MACKO_OK;
 }
 
-static macko_status same_rows(const macko_matrix *m, const macko_csr *a, macko_error *err)
-{
-  int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof *row_ptr);
-  if (!row_ptr) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare %lld row lengths", (long long)m->nrows);
-  macko_status s = m->ops->decode(m, row_ptr, NULL, NULL, err);
-  for (int64_t i = 0; !s && i < m->nrows; i++)
-    if (row_ptr[i + 1] != macko_csr_row(a, i + 1))
-      s = macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + a->index_base,
-                     (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)), (long long)(row_ptr[i + 1] - row_ptr[i]));
-  free(row_ptr);
-  return s;
-}
-
 macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
@@ -160,7 +149,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
-  if (!s) s = same_rows(m, &a, err);
+  if (!s) s = macko_check_pattern(m, &a, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   free(owned);
   return s;

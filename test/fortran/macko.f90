@@ -236,6 +236,8 @@ contains
     errmsg = 'untouched'
     call a%encode([1, 2, 4], [1, 3, 2], [1d0, 2d0, 4d0], ncols=3, stat=stat, errmsg=errmsg)
     call check(stat == macko_ok .and. errmsg == 'untouched', 'success leaves errmsg')
+    call a%refresh([1, 2, 4], [2, 3, 2], [1d0, 2d0, 4d0], stat, errmsg)
+    call refused(stat, macko_invalid_matrix, errmsg, 'row 1 has an entry in column 2 where one in column 1 was encoded')
     call a%encode([1, 2, 4], [1, 3, 5], [1d0, 2d0, 3d0], ncols=3, stat=stat, errmsg=errmsg)
     call refused(stat, macko_invalid_matrix, errmsg, 'column 5 at entry 3 of row 2 is outside 1..3')
     call a%encode([1, 2, 4], [1, 3], [1d0, 2d0, 3d0], ncols=3, stat=stat, errmsg=errmsg)

@@ -65,6 +65,116 @@ START_TEST(refresh_refuses_another_pattern_and_keeps_the_old_values)
 }
 END_TEST
 
+/* Rows of equal lengths, so that only columns tell patterns apart; one free column on either side of those used. */
+enum { SAME_ROWS = 300, SAME_WIDTH = 7, SAME_ENTRIES = SAME_ROWS * SAME_WIDTH, SAME_COLS = 4000 };
+
+static void regular_rows(int32_t *row_ptr, int32_t *cols, double *values)
+{
+  test_seed(3);
+  for (int i = 0; i < SAME_ROWS; i++) {
+    row_ptr[i] = i * SAME_WIDTH;
+    for (int k = 0, col = 0; k < SAME_WIDTH; k++) cols[i * SAME_WIDTH + k] = col += 1 + (int)(test_draw() % 500);
+  }
+  row_ptr[SAME_ROWS] = SAME_ROWS * SAME_WIDTH;
+  for (int p = 0; p < SAME_ENTRIES; p++) values[p] = p % 5 + 1;
+}
+
+/* Other columns of the same number in each row, of the same sum in some of these. */
+static void another_pattern(int which, const int32_t *from, int32_t *to)
+{
+  enum { W = SAME_WIDTH, A = 17 * W, B = 202 * W };
+  memcpy(to, from, SAME_ENTRIES * sizeof *to);
+  switch (which) {
+  case 0: to[A + W - 1]++; break;
+  case 1: memcpy(to + A, from + B, W * sizeof *to), memcpy(to + B, from + A, W * sizeof *to); break;
+  case 2: to[A + W - 1]++, to[B]--; break;
+  case 3: to[A]--, to[A + W - 1]++; break;
+  case 4: to[B] -= 1, to[B + 1] = to[B] + 1; break;
+  default:
+    for (int p = 0; p < SAME_ENTRIES; p++)
+      to[p] = which == 5 ? from[p] + 1 : which == 6 ? from[p] - 1 : which == 7 ? from[(p + W) % SAME_ENTRIES]
+              : which == 8 ? SAME_COLS - 1 - from[p / W * W + W - 1 - p % W] : from[(SAME_ROWS - 1 - p / W) * W + p % W];
+  }
+}
+enum { OTHER_PATTERNS = 10 };
+
+/* All rows are of one length, so that the first row starts serve any piece. */
+static macko_status regular_piece(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  (void)err;
+  *piece = *(const macko_csr *)context;
+  piece->nrows = count;
+  piece->cols = (const int32_t *)piece->cols + first * SAME_WIDTH;
+  piece->values = (const double *)piece->values + first * SAME_WIDTH;
+  return MACKO_OK;
+}
+
+/* By macko_encode, by macko_encode_rows (which does not see the whole), or as a copy. */
+static macko_matrix *encode_somehow(int how, const macko_csr *c, const macko_options *o)
+{
+  macko_matrix *m = NULL, *copy = NULL;
+  macko_error err = {0};
+  const macko_row_source source = {c->nrows, c->ncols, c->value_type, 100, regular_piece, (void *)c};
+  macko_status s = how == 1 ? macko_encode_rows(&source, o, &m, &err) : macko_encode(c, o, &m, &err);
+  if (beyond_limit(s, &err)) return NULL;
+  ck_assert_msg(!s, "%s", err.text);
+  if (how < 2) return m;
+  ck_assert(!macko_copy(m, &copy, NULL));
+  macko_destroy(&m);
+  return copy;
+}
+
+static void check_refused(macko_matrix *m, const macko_csr *c, int which)
+{
+  static int32_t other[SAME_ENTRIES];
+  static int64_t back[SAME_ENTRIES];
+  const int32_t *cols = c->cols;
+  macko_csr a = *c;
+  macko_error err;
+  char expected[200];
+  int p = 0;
+  another_pattern(which, cols, other);
+  while (cols[p] == other[p]) p++;
+  snprintf(expected, sizeof expected, "row %d has an entry in column %d where one in column %d was encoded", p / SAME_WIDTH,
+           other[p], cols[p]);
+  a.cols = other;
+  ck_assert_msg(macko_refresh(m, &a, &err) == MACKO_INVALID_MATRIX, "other pattern %d", which);
+  ck_assert_str_eq(err.text, expected);
+  ck_assert(!macko_decode(m, NULL, back, NULL, NULL));
+  for (p = 0; p < SAME_ENTRIES; p++) ck_assert(back[p] == cols[p]);
+}
+
+static void check_taken(macko_matrix *m, const macko_csr *c, int base)
+{
+  static int64_t row_ptr[SAME_ROWS + 1], cols[SAME_ENTRIES];
+  macko_csr a = *c;
+  macko_error err;
+  for (int i = 0; i <= SAME_ROWS; i++) row_ptr[i] = ((const int32_t *)c->row_ptr)[i] + base;
+  for (int p = 0; p < SAME_ENTRIES; p++) cols[p] = ((const int32_t *)c->cols)[p] + base;
+  a.row_ptr = row_ptr, a.cols = cols, a.row_ptr_type = a.col_type = MACKO_I64, a.index_base = base;
+  ck_assert_msg(!macko_refresh(m, &a, &err), "%s", err.text);
+}
+
+/* Other columns under the same row lengths, taken for new values, would be a wrong product that nothing shows. */
+START_TEST(refresh_refuses_other_columns)
+{
+  static int32_t row_ptr[SAME_ROWS + 1], cols[SAME_ENTRIES];
+  static double values[SAME_ENTRIES];
+  macko_options o;
+  macko_csr c = {.nrows = SAME_ROWS, .ncols = SAME_COLS, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  regular_rows(row_ptr, cols, values);
+  for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+    macko_options_init(&o);
+    o.format = (macko_format)(_i % (MACKO_FORMAT_AUTO + 1)), o.layout = (macko_layout)layout;
+    macko_matrix *m = encode_somehow(_i / (MACKO_FORMAT_AUTO + 1), &c, &o);
+    for (int which = 0; m && which < OTHER_PATTERNS; which++) check_refused(m, &c, which);
+    for (int base = 0; m && base < 2; base++) check_taken(m, &c, base);
+    macko_destroy(&m);
+  }
+}
+END_TEST
+
 static void round_values(test_matrix *a)
 {
   double *values = a->values;
@@ -246,6 +356,7 @@ TCase *new_values_case(void)
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
+  tcase_add_loop_test(t, refresh_refuses_other_columns, 0, 3 * (MACKO_FORMAT_AUTO + 1));
   tcase_add_loop_test(t, rounded_values_multiply_as_themselves, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, sixteen_bits_as_the_other_sixteen, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);

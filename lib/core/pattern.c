@@ -1,0 +1,157 @@
+/* The number of a pattern, and whether a matrix has the pattern that was encoded. */
+#include "core/pattern.h"
+
+#include "core/cpu.h"
+#include "core/threads.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  macko_pattern_pair sets[2][MACKO_PATTERN_PAIRS];
+} key_table;
+
+/* Both sums over pairs from .. to - 1 of the block that begins with pair `block`. */
+static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t from, int64_t to, uint64_t *sums)
+{
+  for (int64_t k = from; k < to; k++) {
+    const macko_pattern_pair p = macko_pattern_pair_at(w, k);
+    for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys->sets[set][k - block]);
+  }
+}
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+
+enum { WIDTH = 4 }; /* pairs a vector */
+
+static inline __attribute__((always_inline)) MACKO_AVX2 __m256i products(__m256i pairs, const macko_pattern_pair *keys)
+{
+  pairs = _mm256_add_epi32(pairs, _mm256_loadu_si256((const __m256i *)keys));
+  return _mm256_mul_epu32(pairs, _mm256_srli_epi64(pairs, 32));
+}
+
+/* The first pairs of a block, up to pair `to`, a multiple of WIDTH of them, each of two 32-bit indices. */
+static MACKO_AVX2 void add_vectors(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t to, uint64_t *sums)
+{
+  const __m256i base = _mm256_set1_epi32(w->base);
+  __m256i first = _mm256_setzero_si256(), second = first;
+  uint64_t lanes[2][WIDTH];
+  for (int64_t k = block; k < to; k += WIDTH) {
+    const __m256i pairs = _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)((const int32_t *)w->indices + 2 * k)), base);
+    first = _mm256_add_epi64(first, products(pairs, keys->sets[0] + (k - block)));
+    second = _mm256_add_epi64(second, products(pairs, keys->sets[1] + (k - block)));
+  }
+  _mm256_storeu_si256((__m256i *)lanes[0], first), _mm256_storeu_si256((__m256i *)lanes[1], second);
+  for (int set = 0; set < 2; set++)
+    for (int lane = 0; lane < WIDTH; lane++) sums[set] += lanes[set][lane];
+}
+#endif
+
+/* The same as add_pairs, by vectors as far as those go. */
+static void add_block(const macko_pattern_words *w, const key_table *keys, int64_t from, int64_t to, uint64_t *sums)
+{
+  int64_t begin = from;
+#if MACKO_HAS_X86_64
+  if (w->type == MACKO_I32 && !w->wide && macko_has_avx2()) {
+    const int64_t whole = w->count / 2 < to ? w->count / 2 : to;
+    begin += (whole - from) / WIDTH * WIDTH;
+    add_vectors(w, keys, from, begin, sums);
+  }
+#endif
+  add_pairs(w, keys, from, begin, to, sums);
+}
+
+typedef struct {
+  const macko_pattern_words *words;
+  uint64_t sums[MACKO_MOST_PARTS];
+} adding;
+
+static void add_blocks(void *context, int part, int64_t from, int64_t to)
+{
+  adding *a = context;
+  const int64_t pairs = macko_pattern_pairs(a->words), most = pairs < MACKO_PATTERN_PAIRS ? pairs : MACKO_PATTERN_PAIRS;
+  key_table keys;
+  uint64_t sum = 0;
+  for (int set = 0; set < 2; set++)
+    for (int place = 0; place < most; place++) keys.sets[set][place] = macko_pattern_keys(set, place);
+  for (int64_t block = from; block < to; block++) {
+    const int64_t first = block * MACKO_PATTERN_PAIRS, past = first + MACKO_PATTERN_PAIRS;
+    uint64_t sums[2] = {0};
+    add_block(a->words, &keys, first, past < pairs ? past : pairs, sums);
+    sum += macko_pattern_block(a->words, block, sums);
+  }
+  a->sums[part] = sum;
+}
+
+static uint64_t sum_of(const macko_pattern_words *words)
+{
+  const macko_cut cut = {.n = macko_pattern_blocks(words)};
+  adding a = {.words = words};
+  int parts = macko_parts(words->count);
+  uint64_t sum = 0;
+  macko_do_parts(&cut, parts, add_blocks, &a);
+  for (int part = 0; part < parts; part++) sum += a.sums[part];
+  return sum;
+}
+
+uint64_t macko_pattern_of_csr(const macko_csr *a)
+{
+  const int64_t nnz = macko_csr_nnz(a);
+  const macko_pattern_words starts = macko_pattern_starts(a, nnz), columns = macko_pattern_columns(a, nnz);
+  return macko_pattern_number(sum_of(&starts) + sum_of(&columns));
+}
+
+/* The pattern of *m as a csr without values; its arrays are new. */
+static macko_status decode_pattern(const macko_matrix *m, int64_t **row_ptr, int64_t **cols, macko_csr *csr, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof **row_ptr), *cols = malloc((size_t)(m->nnz + 1) * sizeof **cols);
+  if (!*row_ptr || !*cols)
+    s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare %lld row lengths and %lld columns", (long long)m->nrows,
+                   (long long)m->nnz);
+  if (!s) s = m->ops->decode(m, *row_ptr, *cols, NULL, err);
+  *csr = (macko_csr){.nrows = m->nrows, .ncols = m->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = m->value_type, .row_ptr = *row_ptr, .cols = *cols};
+  return s;
+}
+
+macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err)
+{
+  int64_t *row_ptr, *cols;
+  macko_csr csr;
+  if ((*number = m->pattern)) return MACKO_OK;
+  macko_status s = decode_pattern(m, &row_ptr, &cols, &csr, err);
+  if (!s) *number = macko_pattern_of_csr(&csr);
+  free(row_ptr), free(cols);
+  return s;
+}
+
+/* Row lengths first: where one differs, columns after it are those of other rows. */
+static macko_status name_difference(const macko_csr *encoded, const macko_csr *a, macko_error *err)
+{
+  int64_t i = 0, p = 0, nnz = macko_csr_nnz(a);
+  while (i < a->nrows && macko_csr_row(encoded, i + 1) == macko_csr_row(a, i + 1)) i++;
+  if (i < a->nrows)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + a->index_base,
+                      (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)),
+                      (long long)(macko_csr_row(encoded, i + 1) - macko_csr_row(encoded, i)));
+  while (p < nnz && macko_csr_col(encoded, p) == macko_csr_col(a, p)) p++;
+  if (p == nnz) return macko_fail(err, MACKO_INVALID_MATRIX, "the sections were changed since the matrix was encoded");
+  for (i = 0; macko_csr_row(a, i + 1) <= p;) i++;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has an entry in column %lld where one in column %lld was encoded",
+                    (long long)i + a->index_base, (long long)macko_csr_col(a, p) + a->index_base,
+                    (long long)macko_csr_col(encoded, p) + a->index_base);
+}
+
+macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, macko_error *err)
+{
+  int64_t *row_ptr, *cols;
+  macko_csr encoded;
+  macko_status s = macko_pattern_of(m, &m->pattern, err);
+  if (s || macko_pattern_of_csr(a) == m->pattern) return s;
+  if (decode_pattern(m, &row_ptr, &cols, &encoded, NULL))
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "the rows have other lengths or columns than those that were encoded");
+  else s = name_difference(&encoded, a, err);
+  free(row_ptr), free(cols);
+  return s;
+}

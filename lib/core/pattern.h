@@ -1,0 +1,107 @@
+/* A number of 64 bits for a pattern, made of its row starts and columns in blocks: whatever the order, the types of the arrays and
+ * the index base, it is the same, and kernels make the same one. Within a block it is the hash NH (Black, Halevi, Krawczyk,
+ * Krovetz, Rogaway: UMAC, 1999) with two sets of keys, so that two different blocks have one number in 2^64 cases: a product of
+ * 32-bit words for two indices, which is as fast as memory. */
+#ifndef MACKO_PATTERN_H
+#define MACKO_PATTERN_H
+
+#include "core/format.h"
+#include "core/inline.h"
+
+enum { MACKO_PATTERN_PAIRS = 256 }; /* in a block */
+
+/* An array of indices as pairs of 32-bit words: of two indices, or of one where they may need 64 bits. */
+typedef struct {
+  const void *indices;
+  int type, base, wide;
+  int64_t count;
+  uint64_t places; /* tells blocks of row starts from those of columns */
+} macko_pattern_words;
+
+typedef struct {
+  uint32_t words[2];
+} macko_pattern_pair;
+
+/* Row starts and columns of a sorted matrix of nnz entries. */
+static inline macko_pattern_words macko_pattern_starts(const macko_csr *a, int64_t nnz)
+{
+  return (macko_pattern_words){a->row_ptr, (int)a->row_ptr_type, a->index_base, nnz > INT32_MAX, a->nrows + 1, ~(uint64_t)0};
+}
+
+static inline macko_pattern_words macko_pattern_columns(const macko_csr *a, int64_t nnz)
+{
+  return (macko_pattern_words){a->cols, (int)a->col_type, a->index_base, a->ncols > INT32_MAX, nnz, 0};
+}
+
+MACKO_INLINE int64_t macko_pattern_pairs(const macko_pattern_words *w)
+{
+  return w->wide ? w->count : w->count / 2 + w->count % 2;
+}
+
+MACKO_INLINE int64_t macko_pattern_blocks(const macko_pattern_words *w)
+{
+  return (macko_pattern_pairs(w) + MACKO_PATTERN_PAIRS - 1) / MACKO_PATTERN_PAIRS;
+}
+
+MACKO_INLINE uint64_t macko_pattern_index(const macko_pattern_words *w, int64_t i)
+{
+  return (uint64_t)((w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i]) - w->base);
+}
+
+/* An index that is left over has a zero beside it. */
+MACKO_INLINE macko_pattern_pair macko_pattern_pair_at(const macko_pattern_words *w, int64_t pair)
+{
+  macko_pattern_pair p;
+  uint64_t index = macko_pattern_index(w, w->wide ? pair : 2 * pair);
+  p.words[0] = (uint32_t)index;
+  if (w->wide) p.words[1] = (uint32_t)(index >> 32);
+  else p.words[1] = 2 * pair + 1 < w->count ? (uint32_t)macko_pattern_index(w, 2 * pair + 1) : 0;
+  return p;
+}
+
+/* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
+MACKO_INLINE uint64_t macko_pattern_mix(uint64_t x)
+{
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* Of set 0 or 1, for pair number `place` of a block. */
+MACKO_INLINE macko_pattern_pair macko_pattern_keys(int set, int place)
+{
+  uint64_t bits = macko_pattern_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
+  macko_pattern_pair keys;
+  keys.words[0] = (uint32_t)bits, keys.words[1] = (uint32_t)(bits >> 32);
+  return keys;
+}
+
+MACKO_INLINE uint64_t macko_pattern_product(macko_pattern_pair p, macko_pattern_pair keys)
+{
+  return (uint64_t)(p.words[0] + keys.words[0]) * (p.words[1] + keys.words[1]);
+}
+
+/* What a block adds to the number: sums of its products with both sets of keys, and its place. */
+MACKO_INLINE uint64_t macko_pattern_block(const macko_pattern_words *w, int64_t block, const uint64_t *sums)
+{
+  return macko_pattern_mix(sums[0] ^ macko_pattern_mix(sums[1] ^ macko_pattern_mix((uint64_t)block ^ w->places)));
+}
+
+/* What a matrix keeps: never 0, which says that the number is not known. */
+static inline uint64_t macko_pattern_number(uint64_t sum_of_blocks)
+{
+  return sum_of_blocks ? sum_of_blocks : 1;
+}
+
+/* The number of a csr that is sorted and right. */
+uint64_t macko_pattern_of_csr(const macko_csr *a);
+
+/* The number of *m, which is decoded where it is not known. Errors: OUT_OF_MEMORY. */
+macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
+
+/* Whether *a, sorted, right and of the sizes of *m, has its pattern; *m keeps the number. Errors: INVALID_MATRIX, naming the first
+ * row of another length or else the first column that differs, as far as there is memory to look for it; OUT_OF_MEMORY. */
+macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, macko_error *err);
+
+#endif
