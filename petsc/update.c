@@ -56,7 +56,10 @@ static PetscErrorCode Encode(Mat_Macko *m, const macko_csr *csr, PetscBool devic
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, PetscBool device, macko_status *status, macko_error *err)
+/* Neither the state of the matrix nor that of its nonzeros tells new values from new columns in rows of the same lengths: the
+   library does, and *fits is PETSC_FALSE then. */
+static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, PetscBool device, PetscBool *fits, macko_status *status,
+                              macko_error *err)
 {
   PetscBool      done = PETSC_FALSE;
   PetscLogDouble start, end;
@@ -71,6 +74,7 @@ static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, PetscBool devi
   }
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
+  *fits = (PetscBool)(*status != MACKO_INVALID_MATRIX);
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
   m->refreshes++;
   if (done) m->device_refreshes = m->refreshes;
@@ -102,7 +106,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
 {
   Mat_Macko         *m;
   PetscObjectState   state, nonzerostate;
-  PetscBool          fresh, done;
+  PetscBool          fresh, done, fits = PETSC_FALSE;
   PetscInt           n;
   const PetscInt    *ia = NULL, *ja = NULL;
   const PetscScalar *values;
@@ -124,8 +128,8 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   m->nonempty_rows = 0;
   for (PetscInt i = 0; i < n; i++) m->nonempty_rows += ia[i + 1] > ia[i];
   if ((m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
-    PetscCall(Refresh(m, &csr, WantsDevice(A, m), status, err));
-  else PetscCall(Encode(m, &csr, WantsDevice(A, m), status, err));
+    PetscCall(Refresh(m, &csr, WantsDevice(A, m), &fits, status, err));
+  if (!fits) PetscCall(Encode(m, &csr, WantsDevice(A, m), status, err));
   PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   if (!*status) PetscCall(UpdateDevice(A, m, status, err));
