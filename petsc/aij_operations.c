@@ -1,6 +1,7 @@
 /* AIJ's own operations, taken from a fresh matrix and given back, and what both types do around them alike. */
 #include "matmacko.h"
 
+#include <petscdevice.h>
 #include <string.h>
 
 MackoBase MackoSeqBase, MackoMPIBase;
@@ -19,6 +20,7 @@ PetscErrorCode MackoSaveBase(Mat A, MackoBase *base)
   base->bindtocpu        = A->ops->bindtocpu;
   base->getdiagonal      = A->ops->getdiagonal;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &base->retrievevalues));
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &base->setvaluescoo));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSeqAIJKron_C", &base->kron));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &base->setpreallocation));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -36,6 +38,7 @@ PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base)
   A->ops->setfromoptions   = base->setfromoptions;
   A->ops->bindtocpu        = base->bindtocpu;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", base->retrievevalues));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", base->setvaluescoo));
   MackoMarkBound(A, PETSC_TRUE);
   PetscCall(MackoPlainVectors(A));
   PetscCall(MackoFree(A));
@@ -53,6 +56,25 @@ static PetscErrorCode MatRetrieveValues_AIJMacko(Mat A)
   PetscFunctionBegin;
   PetscCall((*BaseOf(A)->retrievevalues)(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ's own reads the values on the host. */
+static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], InsertMode mode)
+{
+  PetscFunctionBegin;
+  if (MackoDeviceVectors()) {
+    PetscMemType where;
+    int          device, any;
+    PetscCall(PetscGetMemType(v, &where));
+    device = PetscMemTypeDevice(where);
+    PetscCallMPI(MPI_Allreduce(&device, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+               "MatSetValuesCOO: the values are in GPU memory, and a matrix of type %s takes them from host memory: copy them "
+               "there first, as with cudaMemcpy",
+               ((PetscObject)A)->type_name);
+  }
+  PetscCall((*BaseOf(A)->setvaluescoo)(A, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,6 +124,7 @@ PetscErrorCode MackoTakeOver(Mat A)
   A->ops->view           = MatView_AIJMacko;
   A->ops->setfromoptions = MatSetFromOptions_AIJMacko;
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", MatRetrieveValues_AIJMacko));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJMacko));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadBackend(A, NULL));

@@ -60,6 +60,7 @@ typedef struct {
   PetscErrorCode (*bindtocpu)(Mat, PetscBool);
   PetscErrorCode (*getdiagonal)(Mat, Vec);
   PetscErrorCode (*retrievevalues)(Mat);
+  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
   PetscErrorCode (*kron)(Mat, Mat, MatReuse, Mat *);
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 } MackoBase;
@@ -87,6 +88,7 @@ PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat, MatType, MatReuse, Mat *);
 
 /* The struct of A, made if a header merge took it away. */
 PETSC_INTERN PetscErrorCode MackoGet(Mat A, Mat_Macko **m);

@@ -17,8 +17,8 @@
 PETSC_EXTERN PetscErrorCode MatMackoInitializePackage(void);
 
 /* Brings the compressed form up to date now instead of in the next product, so that its time and errors show here. Collective.
- * Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko; PETSC_ERR_MEM or PETSC_ERR_SUP with the library's sentence, on all
- * ranks. */
+ * Errors: PETSC_ERR_ARG_WRONG if A is not of type aijmacko; PETSC_ERR_ARG_WRONGSTATE if it is not assembled on every rank;
+ * PETSC_ERR_MEM or PETSC_ERR_SUP with the library's sentence; on all ranks. */
 PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
 
 /* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of this rank's diagonal block

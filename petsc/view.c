@@ -146,10 +146,13 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
 PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
-  int count;
+  int count, open = !A->assembled, any; /* a rank that sets values alone knows it alone */
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
+  PetscCallMPI(MPI_Allreduce(&open, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
+             "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd before MatMackoEncode");
   if (count == 2) {
     Mat_Macko *m;
     PetscCall(MackoGet(A, &m));

@@ -153,6 +153,35 @@ START_TEST(vectors_in_host_memory_are_multiplied)
 }
 END_TEST
 
+/* AIJ, which takes them, reads them on the host; on all ranks, also where one alone has them there. */
+START_TEST(coo_values_in_gpu_memory_are_refused)
+{
+  Mat            A;
+  Vec            v;
+  PetscInt       i[1], begin;
+  PetscScalar   *values, host[1] = {3};
+  PetscErrorCode error;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  OK(MatSetType(A, our_type((type_choice)(_i % TYPES))));
+  OK(MatGetOwnershipRange(A, &begin, NULL));
+  i[0] = begin;
+  OK(MatSetPreallocationCOO(A, 1, i, i));
+  OK(MatSetValuesCOO(A, host, INSERT_VALUES));
+  OK(VecCreateSeqCUDA(PETSC_COMM_SELF, 1, &v));
+  OK(VecSet(v, 4));
+  OK(VecCUDAGetArray(v, &values));
+  OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  error = MatSetValuesCOO(A, _i / TYPES && begin ? host : values, INSERT_VALUES);
+  OK(PetscPopErrorHandler());
+  ASSERT_ALL(error == PETSC_ERR_SUP, "error %d", (int)error);
+  OK(VecCUDARestoreArray(v, &values));
+  OK(MatSetValuesCOO(A, host, INSERT_VALUES));
+  OK(VecDestroy(&v));
+  DESTROY(&A);
+}
+END_TEST
+
 static Suite *gpu_suite(void)
 {
   Suite *s = suite_create("the matrix type on a GPU");
@@ -162,6 +191,7 @@ static Suite *gpu_suite(void)
   add_halo_tests(t);
   tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
   tcase_add_test(t, vectors_in_host_memory_are_multiplied);
+  tcase_add_loop_test(t, coo_values_in_gpu_memory_are_refused, 0, 2 * TYPES);
   add_solve_tests(t);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);

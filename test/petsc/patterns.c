@@ -1,8 +1,9 @@
 /* Columns that change under rows of the same lengths, and patterns that change under the same preallocation: nothing that PETSc
- * counts tells them from new values, and products must follow all the same. */
+ * counts tells them from new values, and products must follow all the same. No pattern yet; a parallel matrix on one rank. */
 #include "changes.h"
 
 #include <petsc/private/petscimpl.h> /* PetscObjectStateIncrease */
+#include <stdio.h>
 
 enum { N = 48, WIDTH = 3 };
 
@@ -244,6 +245,56 @@ START_TEST(preallocation_reset)
 }
 END_TEST
 
+/* Of a matrix that is being made there is nothing to encode yet: not preallocated, without values, with values set on one rank. */
+START_TEST(encode_needs_an_assembled_matrix)
+{
+  const char    *text;
+  char           said[300];
+  Mat            A;
+  PetscInt       begin;
+  PetscErrorCode error;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  OK(MatSetType(A, our_type((type_choice)(_i % TYPES))));
+  if (_i / TYPES > 0) OK(MatSetUp(A));
+  OK(MatGetOwnershipRange(A, &begin, NULL));
+  if (_i / TYPES == 2) OK(assemble(A));
+  if (_i / TYPES == 2 && !begin) OK(MatSetValue(A, 0, 0, 1, INSERT_VALUES));
+  OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+  error = MatMackoEncode(A);
+  OK(PetscErrorMessage(error, &text, NULL));
+  snprintf(said, sizeof said, "%s", text);
+  OK(PetscPopErrorHandler());
+  ASSERT_ALL(error == PETSC_ERR_ARG_WRONGSTATE, "error %d: %s", (int)error, said);
+  if (_i / TYPES) OK(assemble(A));
+  if (_i / TYPES) OK(MatMackoEncode(A));
+  DESTROY(&A);
+}
+END_TEST
+
+/* On one rank too, where aijmacko names the sequential type. */
+START_TEST(a_parallel_matrix_stays_parallel)
+{
+  static const MatReuse ways[] = {MAT_INITIAL_MATRIX, MAT_INPLACE_MATRIX};
+  Mat                   A, P, B;
+  PetscBool             parallel;
+  OK(make_matrix(PREALLOCATED, MATMPIAIJ, N, N, 1, &P));
+  OK(MatDuplicate(P, MAT_COPY_VALUES, &A));
+  B = _i ? A : NULL;
+  OK(MatConvert(A, MATAIJMACKO, ways[_i], &B));
+  OK(PetscObjectTypeCompare((PetscObject)B, MATMPIAIJMACKO, &parallel));
+  ASSERT_ALL(parallel, "a parallel matrix became a sequential one");
+  assert_ours(B, "to aijmacko");
+  follow(B, P, "to aijmacko");
+  OK(MatConvert(B, MATAIJ, MAT_INPLACE_MATRIX, &B));
+  OK(PetscObjectTypeCompare((PetscObject)B, MATMPIAIJ, &parallel));
+  ASSERT_ALL(parallel, "and back to a sequential one");
+  follow(B, P, "back to aij");
+  if (B != A) OK(MatDestroy(&B));
+  DESTROY(&A, &P);
+}
+END_TEST
+
 static Suite *patterns_suite(void)
 {
   Suite *s = suite_create("patterns that change unseen");
@@ -253,6 +304,8 @@ static Suite *patterns_suite(void)
   tcase_add_test(t, column_indices_again);
   tcase_add_loop_test(t, columns_written_to, 0, 2);
   tcase_add_test(t, preallocation_reset);
+  tcase_add_loop_test(t, encode_needs_an_assembled_matrix, 0, 3 * TYPES);
+  tcase_add_loop_test(t, a_parallel_matrix_stays_parallel, 0, 2);
   suite_add_tcase(s, t);
   return s;
 }
