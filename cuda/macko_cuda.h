@@ -53,14 +53,14 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on
  * the same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which
  * happens when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as
- * macko_device_upload; the old values stay then. */
+ * macko_device_upload; INVALID_MATRIX where *matrix has another pattern; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
-/* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern: what macko_refresh and
- * macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are read until this returns; a
- * transpose, if there is one, is built anew on the host. Errors: as macko_refresh and macko_device_upload; the old values stay then,
- * unless the device failed. */
+/* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern, which is proved there as
+ * by macko_refresh: what that and macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are
+ * read until this returns; a transpose, if there is one, is built anew on the host. Errors: as macko_refresh and
+ * macko_device_upload; the old values stay then, unless the device failed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
                                       macko_error *err);
 

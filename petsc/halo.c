@@ -9,8 +9,8 @@
 struct MackoHalo {
   Mat              owner; /* as in Mat_Macko */
   MackoHaloPath    asked;
-  PetscObjectState state, off_state; /* of the matrix when it was last looked at, and of the pattern of its off-diagonal block */
-  PetscObjectId    off_id;
+  PetscObjectState state; /* of the matrix when it was last looked at */
+  PetscInt         ncols, *cols; /* of the off-diagonal block, as columns of the matrix */
   MackoHaloHost   *host; /* one of the two, the same on all ranks; neither where a rank has no GPU */
   MackoHaloPeer   *peer;
   MackoHaloReason  why; /* not peer */
@@ -31,18 +31,19 @@ PetscErrorCode MackoHaloFree(Mat_Macko *m)
   PetscCall(MackoHaloHostDestroy(&m->halo->host));
   PetscCall(MackoHaloPeerDestroy(&m->halo->peer));
   PetscCall(MackoHaloRowsDestroy(&m->halo->rows));
+  PetscCall(PetscFree(m->halo->cols));
   PetscCall(PetscFree(m->halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- which way ---- */
 
-/* A new off-diagonal block, or new columns in it, on any rank. */
-static PetscErrorCode IsStale(Mat A, Mat off, const Mat_Macko *m, PetscBool *stale)
+/* Other columns in the off-diagonal block of any rank; no counter of PETSc says so for certain. */
+static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const Mat_Macko *m, PetscBool *stale)
 {
   struct MackoHalo *h = m->halo;
-  PetscObjectId     id;
-  PetscObjectState  state, off_state;
+  PetscObjectState  state;
+  PetscBool         same = PETSC_FALSE;
   PetscMPIInt       mine, any;
 
   PetscFunctionBegin;
@@ -51,9 +52,8 @@ static PetscErrorCode IsStale(Mat A, Mat off, const Mat_Macko *m, PetscBool *sta
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
   if (state == h->state) PetscFunctionReturn(PETSC_SUCCESS);
   h->state = state;
-  PetscCall(PetscObjectGetId((PetscObject)off, &id));
-  PetscCall(MatGetNonzeroState(off, &off_state));
-  mine = id != h->off_id || off_state != h->off_state;
+  if (ncols == h->ncols) PetscCall(PetscArraycmp(cols, h->cols, (size_t)ncols, &same));
+  mine = !same;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   *stale = (PetscBool)any;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,7 +89,7 @@ static PetscErrorCode Update(Mat A, Mat_Macko *m)
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
-  PetscCall(IsStale(A, off, m, &stale));
+  PetscCall(IsStale(A, off->cmap->n, cols, m, &stale));
   if (!stale) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoHaloFree(m));
   PetscCall(PetscNew(&h));
@@ -97,8 +97,9 @@ static PetscErrorCode Update(Mat A, Mat_Macko *m)
   h->owner = A;
   h->asked = m->halo_path;
   PetscCall(PetscObjectStateGet((PetscObject)A, &h->state));
-  PetscCall(PetscObjectGetId((PetscObject)off, &h->off_id));
-  PetscCall(MatGetNonzeroState(off, &h->off_state));
+  h->ncols = off->cmap->n;
+  PetscCall(PetscMalloc1(h->ncols, &h->cols));
+  PetscCall(PetscArraycpy(h->cols, cols, (size_t)h->ncols));
   PetscCallMPI(MPI_Allreduce(&allowed, &all_allowed, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
   if (all_allowed) PetscCall(Choose(A, off->cmap->n, cols, h));
   PetscFunctionReturn(PETSC_SUCCESS);

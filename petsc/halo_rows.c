@@ -8,7 +8,9 @@
 #include "macko_cuda.h"
 
 struct MackoHaloRows {
-  PetscObjectState state, pattern; /* of the block that this was made from */
+  PetscObjectId    id; /* of the block that this was made from */
+  PetscObjectState state;
+  PetscInt         n, *ia, *ja; /* its pattern, which no counter of PETSc proves */
   Mat              compact;
   PetscInt         count; /* 0 where no row has entries, or too many have */
   PetscBool        empty; /* no row has */
@@ -22,6 +24,7 @@ PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
   PetscFunctionBegin;
   if (!*rows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDestroy(&(*rows)->compact));
+  PetscCall(PetscFree2((*rows)->ia, (*rows)->ja));
   PetscCall(VecDestroy(&(*rows)->sums_vec));
   cudaFree((*rows)->rows); /* waits for the GPU */
   cudaFree((*rows)->sums);
@@ -85,13 +88,32 @@ static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **row
 
   PetscFunctionBegin;
   PetscCall(PetscNew(rows));
-  PetscCall(MatGetNonzeroState(off, &(*rows)->pattern));
   PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
+  (*rows)->n = n;
+  PetscCall(PetscMalloc2(n + 1, &(*rows)->ia, ia[n], &(*rows)->ja));
+  PetscCall(PetscArraycpy((*rows)->ia, ia, (size_t)n + 1));
+  PetscCall(PetscArraycpy((*rows)->ja, ja, (size_t)ia[n]));
   for (PetscInt i = 0; i < n; i++) count += ia[i + 1] > ia[i];
   (*rows)->count = count <= n / 2 ? count : 0;
   (*rows)->empty = (PetscBool)!count;
   if ((*rows)->count) PetscCall(Create(off, whole, n, ia, ja, *rows));
+  PetscCall(MatRestoreRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HasPattern(Mat off, const MackoHaloRows *h, PetscBool *same)
+{
+  PetscInt        n;
+  const PetscInt *ia, *ja;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
+  *same = (PetscBool)(n == h->n);
+  if (*same) PetscCall(PetscArraycmp(ia, h->ia, (size_t)n + 1, same));
+  if (*same) PetscCall(PetscArraycmp(ja, h->ja, (size_t)ia[n], same));
   PetscCall(MatRestoreRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,16 +137,20 @@ static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
 
 PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
 {
-  PetscObjectState state, pattern;
+  PetscObjectId    id;
+  PetscObjectState state;
+  PetscBool        changed, same = PETSC_TRUE;
   Mat_Macko       *m;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)off, &id));
   PetscCall(PetscObjectStateGet((PetscObject)off, &state));
-  PetscCall(MatGetNonzeroState(off, &pattern));
-  if (*rows && (*rows)->pattern != pattern) PetscCall(MackoHaloRowsDestroy(rows));
+  changed = (PetscBool)(!*rows || (*rows)->id != id || (*rows)->state != state);
+  if (*rows && changed) PetscCall(HasPattern(off, *rows, &same));
+  if (!same) PetscCall(MackoHaloRowsDestroy(rows));
   if (!*rows) PetscCall(Build(off, whole, rows));
-  else if ((*rows)->count && (*rows)->state != state) PetscCall(CopyValues(off, *rows));
-  (*rows)->state = state;
+  else if (changed && (*rows)->count) PetscCall(CopyValues(off, *rows));
+  (*rows)->id = id, (*rows)->state = state;
   if (!(*rows)->count) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoGet((*rows)->compact, &m));
   MackoSetOptions(m, &whole->options);

@@ -1,6 +1,7 @@
 /* The public functions on a device matrix: argument checks, then the format's own table. */
 #include "macko/row_pieces.h"
 
+#include "core/pattern.h"
 #include "macko/layout_bits.h"
 
 #include <stdlib.h>
@@ -195,6 +196,21 @@ static macko_status replace(macko_device_matrix *d, const macko_matrix *matrix, 
   return MACKO_OK;
 }
 
+/* Numbers that are not known are made first: what is on the device comes to the host for that. */
+static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
+{
+  macko_matrix *host = NULL;
+  uint64_t number;
+  macko_status s = macko_pattern_of(matrix, &number, err);
+  if (!s && !d->m.pattern) {
+    s = macko_device_fetch(d, stream, &host, err);
+    if (!s) s = macko_pattern_of(host, &d->m.pattern, err);
+    macko_destroy(&host);
+  }
+  if (s || number == d->m.pattern) return s;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix has other row lengths or columns than the one on the GPU");
+}
+
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream, int *moved,
                                   macko_error *err)
 {
@@ -206,6 +222,8 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
                       "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
                       (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
+  s = check_pattern(device, matrix, stream, err);
+  if (s) return s;
   /* Coded values are part of streams and tables, which change as a whole. */
   int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
                  matrix->plan.values != MACKO_VALUES_CODED;

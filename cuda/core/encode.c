@@ -178,6 +178,7 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
   if (!s && e.readable && host_plans(options, e.a.nnz)) e.readable = 0;
   if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, NULL, stream, device, err);
   else if (!s && e.readable) s = encode(&e, options, device, err);
+  if (!s && e.readable) (*device)->m.pattern = e.pattern;
   macko_close_encoder(&e);
   /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
   int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable;
@@ -345,7 +346,8 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   else if (!has_encoder(device->m.format) || device->m.plan.layout == MACKO_LAYOUT_PAPER)
     return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && e.a.nnz == device->m.nnz) s = renew(&e, device, &changed, &done, err);
+  if (!s && e.readable && e.pattern == device->m.pattern) s = renew(&e, device, &changed, &done, err);
+  if (!s && done) device->m.pattern = e.pattern; /* also where all was encoded again */
   macko_close_encoder(&e);
   if (!s && !done) return refresh_on_host(device, csr, stream, moved, err);
   if (s) return s;

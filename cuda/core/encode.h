@@ -26,6 +26,9 @@ typedef struct {
 
 cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream);
 
+/* *number, in device memory, becomes the sum for macko_pattern_number of a csr there that is fit to be read. */
+cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream);
+
 /* ---- layout slice ---- */
 
 /* A slice as the host needs it to place its block. */

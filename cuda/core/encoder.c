@@ -1,6 +1,7 @@
 /* What encoding on the device asks of it: memory, checks of the csr, surveys of rows and slices, and slices written; values are in
  * encoder_values.c. */
 #include "core/encoder.h"
+#include "core/pattern.h"
 #include "dtans/dtans_encode.h"
 
 #include <stdlib.h>
@@ -59,6 +60,15 @@ static macko_status count_entries(macko_encoder *e, macko_error *err)
   return s;
 }
 
+static macko_status number_pattern(macko_encoder *e, macko_error *err)
+{
+  unsigned long long sum = 0;
+  macko_status s = macko_cuda_status(macko_sum_pattern(&e->csr, e->a.nnz, e->answer, e->stream), "looking at a pattern", err);
+  if (!s) s = macko_encoder_read_back(e, &sum, e->answer, sizeof sum, err);
+  e->pattern = macko_pattern_number(sum);
+  return s;
+}
+
 macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err)
 {
   macko_device_check check;
@@ -71,7 +81,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
   s = macko_cuda_status(macko_check_device_csr(&e->a, e->answer, stream), "checking a matrix", err);
   if (!s) s = macko_encoder_read_back(e, &check, e->answer, sizeof check, err);
   e->readable = !s && !check.invalid && check.longest < MACKO_SLICE_MAX_STEPS;
-  return s;
+  return e->readable ? number_pattern(e, err) : s;
 }
 
 void macko_close_encoder(macko_encoder *e)

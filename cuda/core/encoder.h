@@ -20,6 +20,7 @@ typedef struct {
   macko_device_csr a;
   cudaStream_t stream;
   int readable; /* the csr is sorted and right, so that kernels can read it */
+  uint64_t pattern; /* its number (pattern.h), where it is readable */
   int mistaken; /* two blocks of equal hash were not equal: the host compares blocks, not hashes */
   void *rooms[MACKO_ENCODER_ROOMS];
   int nrooms;

@@ -25,12 +25,14 @@ typedef struct {
 /* Row starts and columns of a sorted matrix of nnz entries. */
 static inline macko_pattern_words macko_pattern_starts(const macko_csr *a, int64_t nnz)
 {
-  return (macko_pattern_words){a->row_ptr, (int)a->row_ptr_type, a->index_base, nnz > INT32_MAX, a->nrows + 1, ~(uint64_t)0};
+  const macko_pattern_words w = {a->row_ptr, (int)a->row_ptr_type, a->index_base, nnz > INT32_MAX, a->nrows + 1, UINT64_MAX};
+  return w;
 }
 
 static inline macko_pattern_words macko_pattern_columns(const macko_csr *a, int64_t nnz)
 {
-  return (macko_pattern_words){a->cols, (int)a->col_type, a->index_base, a->ncols > INT32_MAX, nnz, 0};
+  const macko_pattern_words w = {a->cols, (int)a->col_type, a->index_base, a->ncols > INT32_MAX, nnz, 0};
+  return w;
 }
 
 MACKO_INLINE int64_t macko_pattern_pairs(const macko_pattern_words *w)

@@ -1,5 +1,7 @@
 #include "both.h"
 
+#include "core/format.h"
+
 #include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,6 +87,7 @@ void compare_matrices(const macko_matrix *want, const macko_device_matrix *d, co
         ck_abort_msg("%s: byte %ld of %ld of section %s differs; %s", what, (long)at, (long)a->bytes, a->name, wanted.reason);
   }
   ck_assert_msg(!macko_validate(got, &err), "%s: %s", what, err.text);
+  ck_assert_msg(got->pattern == want->pattern, "%s: the number of the pattern differs", what);
   macko_destroy(&got);
 }
 

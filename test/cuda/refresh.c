@@ -58,6 +58,66 @@ START_TEST(refresh_refuses_other_rows)
 }
 END_TEST
 
+/* A column of some row that can move on to the next one; -1 where none can. */
+static int64_t free_column(const test_matrix *a)
+{
+  for (int64_t i = a->nrows / 2; i < a->nrows; i++) {
+    int64_t last = a->row_ptr[i + 1] - 1;
+    if (last >= a->row_ptr[i] && a->cols[last] + 1 < a->ncols) return last;
+  }
+  return -1;
+}
+
+/* The same row lengths, one column moved: both ways of refreshing what is on the GPU keep what is there, in the host's words. */
+static void refuse_moved_column(test_matrix *a, const macko_options *o, int64_t moved)
+{
+  macko_error err = {0}, host_err = {0};
+  macko_matrix *m = NULL, *other = NULL, *fetched = NULL;
+  macko_device_matrix *d = NULL;
+  both b = open_both(a, 0);
+  macko_status s = macko_device_encode(&b.device, o, NULL, &d, &err);
+  if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) {
+    close_both(&b);
+    return;
+  }
+  ck_assert_msg(!s && !macko_encode(&b.host, o, &m, &err), "%s: %s", a->name, err.text);
+  close_both(&b);
+  a->cols[moved]++;
+  b = open_both(a, 1);
+  ck_assert_int_eq(macko_refresh(m, &b.host, &host_err), MACKO_INVALID_MATRIX);
+  ck_assert_int_eq(macko_device_refresh_csr(d, &b.device, NULL, NULL, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, host_err.text);
+  compare_matrices(m, d, a->name);
+  ck_assert_msg(!macko_encode(&b.host, o, &other, &err), "%s", err.text);
+  ck_assert_msg(macko_device_refresh(d, other, NULL, NULL, &err) == MACKO_INVALID_MATRIX, "%s", a->name);
+  compare_matrices(m, d, a->name);
+  close_both(&b);
+  a->cols[moved]--;
+  b = open_both(a, 2); /* and what was encoded on the GPU is refreshed on the host, by its number */
+  ck_assert_msg(!macko_device_fetch(d, NULL, &fetched, &err) && !macko_refresh(fetched, &b.host, &err), "%s", err.text);
+  ck_assert_msg(!macko_device_refresh(d, fetched, NULL, NULL, &err), "%s", err.text);
+  close_both(&b);
+  macko_device_destroy(&d);
+  macko_destroy(&m), macko_destroy(&other), macko_destroy(&fetched);
+}
+
+START_TEST(refresh_refuses_other_columns)
+{
+  macko_options o;
+  test_matrix a = _i < TEST_PATTERNS ? test_make(_i, 1, MACKO_F64) : many_rows(_i - TEST_PATTERNS);
+  int64_t moved = free_column(&a);
+  if (_i >= TEST_PATTERNS) test_fill(&a, 1);
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  for (int f = 0; moved >= 0 && f <= MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_AUTO; layout <= (f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : MACKO_LAYOUT_AUTO); layout++) {
+      o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      refuse_moved_column(&a, &o, moved);
+    }
+  test_free(&a);
+}
+END_TEST
+
 START_TEST(dtans_takes_new_values)
 {
   static const macko_values values[] = {MACKO_VALUES_RAW, MACKO_VALUES_NARROW, MACKO_VALUES_DICT, MACKO_VALUES_CODED};
@@ -75,6 +135,7 @@ static Suite *refresh_suite(void)
   TCase *all = add_case(suite, "all", 0);
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, 2 * TEST_VALUES);
+  tcase_add_loop_test(all, refresh_refuses_other_columns, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(add_case(suite, "dtans", 0), dtans_takes_new_values, 0, TEST_PATTERNS + 3);
   return suite;
 }
