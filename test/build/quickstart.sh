@@ -18,7 +18,8 @@ run() { # FOLDER STATUS SENTENCE ARGUMENTS...
   grep -qF -e "$sentence" "$dir/text" || fail "no '$sentence'"
 }
 run plain 0 "usage: ./quickstart" --help
-run plain 1 "takes no arguments" nonsense
+run plain 1 "'nonsense' has no meaning here" nonsense
+run plain 1 "'more' has no meaning here" --with-cuda more
 run "with space" 1 "cannot build in a folder whose name holds spaces"
 [ -e "$dir/apt" ] && fail "something was installed before"
 tool sudo 'echo "sudo: a password is required" >&2; exit 1'
@@ -33,4 +34,60 @@ tool autoreconf "cp '$dir/configure' .; chmod +x configure"
 tool make ':'
 run plain 1 "PETSc 3.15.5 is older than 3.18"
 grep -q "petsc/build-petsc" "$dir/text" || fail "no way out is named"
+
+# Which kernels are compiled, with a configure that builds them where it is not told otherwise, as the real one does where nvcc is.
+cat >"$dir/configure" <<'END'
+#!/bin/bash
+echo "configure $*" >>made
+{ echo '#!/bin/sh'; echo "echo \"$(printf "'%s' " "$@")\""; } >config.status && chmod +x config.status
+case " $*" in *" --with-cuda=no"*) codes= ;; *) codes=" -gencode" ;; esac
+echo "cuda_codes =$codes" >Makefile
+END
+chmod +x "$dir/configure"
+tool make 'echo "make $*" >>made; : >libmacko.la; [ "$1" != clean ] || rm libmacko.la'
+tool nvidia-smi 'exit 1'
+says_left_out="kernels for GPUs are left out; ./quickstart --with-cuda compiles them"
+made() { # FOLDER WHAT...: what quickstart ran there, but for make -jN
+  local folder=$1 want
+  shift
+  want=$(printf '%s\n' "$@" | sed '/^$/d')
+  [ "$(grep -v '^make -j' "$dir/$folder/made" 2>/dev/null)" = "$want" ] || fail "ran $(cat "$dir/$folder/made"), not $want"
+  rm "$dir/$folder/made"
+}
+folder() { mkdir "$dir/$1" && cp "$src/quickstart" "$dir/$1"; }
+no_solver="found no PETSc" # which is where these runs end
+
+folder none
+run none 1 "$no_solver"
+grep -q "$says_left_out" "$dir/text" || fail "does not say that kernels are left out"
+made none "configure --with-cuda=no"
+run none 1 "$says_left_out"
+made none ""
+run none 1 "$no_solver" --with-cuda # other objects
+grep -q "left out" "$dir/text" && fail "says that kernels are left out, which are not"
+made none "configure --with-cuda" "make clean"
+run none 1 "$no_solver"
+grep -q "left out" "$dir/text" && fail "says that kernels are left out, which stay"
+made none ""
+
+folder asked
+run asked 1 "$no_solver" --with-cuda=/opt/cuda-13
+made asked "configure --with-cuda=/opt/cuda-13"
+
+folder hand # options by hand stay
+(cd "$dir/hand" && cp -p "$dir/configure" . && ./configure --prefix="/opt/my macko" --with-cuda=no && rm made) || exit 1
+run hand 1 "$says_left_out"
+made hand ""
+run hand 1 "$no_solver" --with-cuda
+made hand "configure --prefix=/opt/my macko --with-cuda" "make clean"
+
+tool nvidia-smi 'printf "9.0\n8.6\n9.0\n"'
+folder gpu # for those that are here
+run gpu 1 "$no_solver"
+made gpu "configure CUDA_ARCHS=86 90"
+run gpu 1 "$no_solver" --with-cuda
+made gpu ""
+(cd "$dir/hand" && ./configure && rm made) || exit 1
+run hand 1 "$no_solver"
+made hand ""
 exit 0
