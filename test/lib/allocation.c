@@ -173,7 +173,7 @@ static macko_status predict(subject *s, macko_error *err)
   return macko_predict(&s->a, &s->options, &info, err);
 }
 
-enum { MOST = 1 << 16, VECTOR = 5 * 150000 };
+enum { MOST = 1 << 16, VECTOR = 5 * 80000 };
 static int64_t row_ptr[MOST], cols[MOST];
 static double values[MOST], x[VECTOR], y[VECTOR];
 
