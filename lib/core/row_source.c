@@ -1,6 +1,8 @@
 /* Rows in pieces: getting them, and encoding from them. */
 #include "core/row_source.h"
 
+#include "core/pattern_set.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +12,17 @@ macko_rows macko_rows_of(const macko_csr *whole)
   return (macko_rows){.nrows = whole->nrows, .ncols = whole->ncols, .value_type = whole->value_type, .whole = whole};
 }
 
-static void close_rows(macko_rows *r)
+static void drop_piece(macko_rows *r)
 {
   free(r->owned);
   r->owned = NULL;
+}
+
+static macko_status remember_rows(macko_rows *r, macko_error *err)
+{
+  r->seen = calloc((size_t)r->nrows + 1, sizeof *r->seen);
+  if (r->seen) return MACKO_OK;
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare %lld rows", (long long)r->nrows);
 }
 
 int64_t macko_rows_step(const macko_rows *r)
@@ -22,13 +31,39 @@ int64_t macko_rows_step(const macko_rows *r)
 }
 
 /* The sentence of a piece counts rows from its own first one. */
-static macko_status place_error(const macko_rows *r, int64_t first, int64_t count, macko_status s, macko_error *err)
+static macko_status place_error(int64_t first, int64_t count, macko_status s, macko_error *err)
 {
   char text[sizeof err->text];
-  (void)r;
   if (!err) return s;
   snprintf(text, sizeof text, "%s", err->text);
   return macko_fail(err, s, "in the piece of rows %lld to %lld: %.400s", (long long)first, (long long)(first + count - 1), text);
+}
+
+/* Of row i of a piece, its columns and the bits of its values; never 0. */
+static uint32_t hash_row(const macko_csr *piece, int64_t i)
+{
+  const uint64_t factor = 0x9e3779b97f4a7c15u;
+  const macko_hash_key key = {0x243f6a8885a308d3u, factor};
+  int64_t begin = macko_csr_row(piece, i), end = macko_csr_row(piece, i + 1);
+  uint64_t hash = (uint64_t)(end - begin);
+  for (int64_t p = begin; p < end; p++) {
+    uint64_t bits = macko_bits_at(piece->value_type, piece->values, p), col = (uint64_t)macko_csr_col(piece, p);
+    hash = hash * factor + macko_hash(key, bits ^ col * 0xd6e8feb86659fd93u);
+  }
+  return (uint32_t)(hash >> 32) | 1;
+}
+
+/* An encoding puts together what several passes have read: it is of one matrix only where all of them have read the same. */
+static macko_status check_unchanged(macko_rows *r, int64_t first, const macko_csr *piece, macko_error *err)
+{
+  for (int64_t i = 0; i < piece->nrows; i++) {
+    uint32_t hash = hash_row(piece, i), *seen = &r->seen[first + i];
+    if (*seen && *seen != hash)
+      return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld is not what it was when it was asked for before",
+                        (long long)(first + i));
+    *seen = hash;
+  }
+  return MACKO_OK;
 }
 
 macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
@@ -40,7 +75,7 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
     piece->row_ptr = (const char *)r->whole->row_ptr + first * macko_type_bytes(r->whole->row_ptr_type);
     return MACKO_OK;
   }
-  close_rows(r);
+  drop_piece(r);
   if (err) *err = (macko_error){.text = "the source gave no reason"};
   macko_status s = r->source->rows(r->source->context, first, count, &given, err);
   if (s) {
@@ -53,7 +88,8 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
                       (long long)first, (long long)(first + count - 1), (long long)given.nrows, (long long)given.ncols,
                       macko_type_name(given.value_type), (long long)r->ncols, macko_type_name(r->value_type));
   s = macko_sort_csr(&given, piece, &r->owned, err);
-  return s ? place_error(r, first, count, s, err) : MACKO_OK;
+  if (s) return place_error(first, count, s, err);
+  return r->seen ? check_unchanged(r, first, piece, err) : MACKO_OK;
 }
 
 /* ---- formats that need the matrix as a whole ---- */
@@ -94,7 +130,7 @@ static macko_status encode_assembled(macko_rows *r, const macko_options *options
   assembly a = {.row_ptr = calloc((size_t)r->nrows + 1, sizeof *a.row_ptr)};
   macko_status s = MACKO_OK;
   macko_csr piece;
-  if (!a.row_ptr) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld row starts", (long long)r->nrows + 1);
+  if (!a.row_ptr) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)r->nrows);
   for (int64_t first = 0, step = macko_rows_step(r); !s && first < r->nrows; first += step) {
     s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
     if (!s) s = append(&a, r, first, &piece, err);
@@ -151,8 +187,11 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
-  s = ops && ops->encode_rows ? macko_encode_in_pieces(&r, options, ops, matrix, err) : encode_assembled(&r, options, matrix,
-                                                                                                         err);
-  close_rows(&r);
+  if (ops && ops->encode_rows) {
+    s = remember_rows(&r, err);
+    if (!s) s = macko_encode_in_pieces(&r, options, ops, matrix, err);
+  } else s = encode_assembled(&r, options, matrix, err);
+  drop_piece(&r);
+  free(r.seen);
   return s;
 }

@@ -10,6 +10,7 @@ typedef struct macko_rows {
   const macko_csr *whole;         /* sorted and checked, or NULL: */
   const macko_row_source *source; /* where rows come from */
   void *owned;                    /* of the piece at hand, where it had to be sorted */
+  uint32_t *seen;                 /* a hash of every row that has been asked for, 0 before; NULL: each is asked for once */
 } macko_rows;
 
 macko_rows macko_rows_of(const macko_csr *whole);
@@ -18,7 +19,7 @@ macko_rows macko_rows_of(const macko_csr *whole);
 int64_t macko_rows_step(const macko_rows *r);
 
 /* Sets *piece to rows first .. first + count - 1, sorted and checked, until the next call. Its row 0 need not begin at entry 0.
- * Errors: of the source; INVALID_MATRIX, OUT_OF_MEMORY. */
+ * Errors: of the source; INVALID_MATRIX (also for a row that has changed), OUT_OF_MEMORY. */
 macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err);
 
 /* A matrix of a format that has encode_rows, by checked options that name the format. */

@@ -171,6 +171,7 @@ static macko_status add_values_beside(const macko_dtans_input *in, const macko_p
   macko_section *starts = add(list, "value_slices", nnz > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
   if (!s) s = macko_open_writer(&(macko_csr){.value_type = type}, &codec, values->data, dict ? dict->data : NULL, &w, err);
   if (!s) s = write_values(in, rows, starts, &w, err);
+  if (!s) s = macko_check_writer(&w, err);
   macko_close_writer(&w);
   return s;
 }

@@ -47,6 +47,7 @@ static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_
   if (!s && plan->table) s = macko_new_section("dict", m->value_type, plan->table, &v->dict, err);
   if (!s) s = macko_open_writer(a, &codec, v->values.data, v->dict.data, &w, err);
   if (!s) write_values(a, m, &w);
+  if (!s) s = macko_check_writer(&w, err);
   macko_close_writer(&w);
   if (s) free(v->values.data), free(v->dict.data);
   return s;

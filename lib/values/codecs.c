@@ -90,63 +90,39 @@ static macko_status narrowest(const macko_value_facts *f, macko_type *type, mack
 
 /* ---- the dictionary: bit patterns in order of first appearance ---- */
 
-enum { HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
-
-/* Code of a bit pattern, added to the table if new; -1 when the table is full. hash holds code + 1, 0 for free. */
-static inline int64_t code_of(uint64_t bits, macko_type type, void *table, int64_t *used, uint32_t *hash)
-{
-  uint64_t at = (bits * 0x9e3779b97f4a7c15u) >> 46;
-  while (hash[at]) {
-    if (macko_bits_at(type, table, hash[at] - 1) == bits) return hash[at] - 1;
-    at = (at + 1) % HASH_SLOTS;
-  }
-  if (*used == MACKO_DICT_LIMIT) return -1;
-  macko_put_bits(type, table, *used, bits);
-  hash[at] = (uint32_t)++*used;
-  return *used - 1;
-}
-
 /* Distinct values, for each part its own. */
 typedef struct {
-  void *table;
-  int64_t used;
-  uint32_t *hash;
-} value_set;
-
-typedef struct {
   const macko_csr *piece;
-  value_set *sets;
+  macko_pattern_set *sets;
   int full; /* one of them: there are too many */
 } distinct_search;
 
-static macko_status open_sets(int parts, macko_type type, value_set **sets, macko_error *err)
+static macko_status open_sets(int parts, macko_type type, macko_pattern_set **sets, macko_error *err)
 {
   int made = 0;
   *sets = calloc((size_t)parts, sizeof **sets);
   for (; *sets && made < parts; made++) {
-    value_set *set = &(*sets)[made];
-    set->hash = calloc(HASH_SLOTS, sizeof *set->hash);
-    set->table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(type)));
-    if (!set->hash || !set->table) break;
+    void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(type)));
+    if (macko_open_patterns(type, table, MACKO_DICT_LIMIT, &(*sets)[made], NULL) || !table) break;
   }
   if (made == parts) return MACKO_OK;
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
 }
 
-static void close_sets(int parts, value_set *sets)
+static void close_sets(int parts, macko_pattern_set *sets)
 {
-  for (int part = 0; sets && part < parts; part++) free(sets[part].hash), free(sets[part].table);
+  for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_patterns(&sets[part]);
   free(sets);
 }
 
 /* 1 if there is room for values p .. past - 1. */
-static int add_values(value_set *set, const macko_csr *a, int64_t p, int64_t past)
+static int add_values(macko_pattern_set *set, const macko_csr *a, int64_t p, int64_t past)
 {
   uint64_t before = 0;
   for (int64_t first = p; p < past; p++) {
     uint64_t bits = macko_bits_at(a->value_type, a->values, p);
     if (p > first && bits == before) continue;
-    if (code_of(bits, a->value_type, set->table, &set->used, set->hash) < 0) return 0;
+    if (macko_pattern_code(set, bits) < 0) return 0;
     before = bits;
   }
   return 1;
@@ -263,27 +239,36 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, ma
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
                                macko_error *err)
 {
-  *w = (macko_value_writer){*codec, a->value_type, a->values, stream, table, 0, NULL, NULL};
-  if (codec->values != MACKO_VALUES_DICT) return MACKO_OK;
-  w->hash = calloc(HASH_SLOTS, sizeof *w->hash);
-  if (!w->hash) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
-  return MACKO_OK;
+  *w = (macko_value_writer){.codec = *codec, .value_type = a->value_type, .values = a->values, .stream = stream};
+  return codec->values == MACKO_VALUES_DICT ? macko_open_patterns(a->value_type, table, codec->table, &w->codes, err) : MACKO_OK;
 }
 
 void macko_close_writer(macko_value_writer *w)
 {
-  free(w->hash);
-  w->hash = NULL;
+  macko_close_patterns(&w->codes);
+}
+
+macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
+{
+  if (!w->changed) return MACKO_OK;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "values have changed while they were encoded: there were %lld of them",
+                    (long long)w->codec.table);
+}
+
+/* The code of value p; any where there is no room for it, as there was when values were counted. */
+static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
+{
+  int64_t code = macko_pattern_code(&w->codes, macko_bits_at(from, w->values, p));
+  w->changed |= code < 0;
+  return code;
 }
 
 static inline __attribute__((always_inline)) void write_as(macko_value_writer *w, macko_type from, macko_type to, int64_t p,
                                                            int64_t count, int64_t slot, int64_t stride)
 {
   for (int64_t i = 0; i < count; i++, slot += stride) switch (to) {
-    case MACKO_U8: ((uint8_t *)w->stream)[slot] =
-        (uint8_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
-    case MACKO_U16: ((uint16_t *)w->stream)[slot] =
-        (uint16_t)code_of(macko_bits_at(from, w->values, p + i), from, w->table, &w->table_used, w->hash); break;
+    case MACKO_U8: ((uint8_t *)w->stream)[slot] = (uint8_t)code_at(w, from, p + i); break;
+    case MACKO_U16: ((uint16_t *)w->stream)[slot] = (uint16_t)code_at(w, from, p + i); break;
     case MACKO_I8: ((uint8_t *)w->stream)[slot] = (uint8_t)macko_convert(from, to, w->values, p + i); break;
     default:
       if (from == to) macko_put_bits(to, w->stream, slot, macko_bits_at(from, w->values, p + i));
@@ -319,7 +304,7 @@ typedef struct {
 static void write_part(void *context, int part, int64_t from, int64_t to)
 {
   const writing *w = context;
-  macko_value_writer *own = &w->writers[w->writers->hash ? part : 0];
+  macko_value_writer *own = &w->writers[w->writers->codes.slots ? part : 0];
   w->walk(w->context, own, from, to);
 }
 
@@ -331,7 +316,7 @@ static void recode_part(void *context, int part, int64_t from, int64_t to)
 
 static void close_writers(macko_value_writer *writers, int parts)
 {
-  for (int part = 1; writers && part < parts; part++) free(writers[part].hash), free(writers[part].table);
+  for (int part = 1; writers && part < parts; part++) free(writers[part].codes.table), macko_close_writer(&writers[part]);
   free(writers);
 }
 
@@ -342,41 +327,42 @@ static macko_value_writer *open_writers(const macko_value_writer *w, int parts)
   int made = 1;
   if (writers) writers[0] = *w;
   for (; writers && made < parts; made++) {
+    const macko_pattern_set *codes = &w->codes;
+    void *table = malloc((size_t)(codes->limit * macko_type_bytes(codes->type)));
     writers[made] = *w;
-    writers[made].hash = calloc(HASH_SLOTS, sizeof *w->hash);
-    writers[made].table = malloc((size_t)(w->codec.table * macko_type_bytes(w->value_type)));
-    if (!writers[made].hash || !writers[made].table) break;
+    if (macko_open_patterns(codes->type, table, codes->limit, &writers[made].codes, NULL) || !table) break;
   }
   if (writers && made == parts) return writers;
   close_writers(writers, made + 1 < parts ? made + 1 : parts);
   return NULL;
 }
 
-/* The values of a part that the parts before have not had are added to the table; its hash becomes what its codes are there. */
+/* The values of a part that the parts before have not had are added to the table; its slots become what its codes are there. */
 static void number_codes(macko_value_writer *first, macko_value_writer *own)
 {
   int moved = 0;
-  for (int64_t i = 0; i < own->table_used; i++) {
-    int64_t code = code_of(macko_bits_at(own->value_type, own->table, i), own->value_type, first->table, &first->table_used,
-                           first->hash);
-    own->hash[i] = (uint32_t)code;
+  for (int64_t i = 0; i < own->codes.used; i++) {
+    int64_t code = macko_pattern_code(&first->codes, macko_bits_at(own->value_type, own->codes.table, i));
+    first->changed |= code < 0;
+    own->codes.slots[i] = (uint32_t)code;
     moved |= code != i;
   }
-  if (moved) own->recode = own->hash;
+  first->changed |= own->changed;
+  if (moved) own->recode = own->codes.slots;
 }
 
 void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t entries, macko_value_walk walk,
                           const void *context)
 {
-  int parts = w->hash ? macko_large_parts(entries) : macko_parts(entries);
-  macko_value_writer *writers = w->hash && parts > 1 ? open_writers(w, parts) : NULL;
+  int coded = w->codes.slots != NULL, parts = coded ? macko_large_parts(entries) : macko_parts(entries);
+  macko_value_writer *writers = coded && parts > 1 ? open_writers(w, parts) : NULL;
   writing all = {writers ? writers : w, walk, context};
-  if (w->hash && !writers) parts = 1;
+  if (coded && !writers) parts = 1;
   macko_do_parts(cut, parts, write_part, &all);
   if (!writers) return;
   for (int part = 1; part < parts; part++) number_codes(&writers[0], &writers[part]);
   macko_do_parts(cut, parts, recode_part, &all);
-  w->table_used = writers[0].table_used;
+  *w = writers[0];
   close_writers(writers, parts);
 }
 

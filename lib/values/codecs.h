@@ -4,6 +4,7 @@
 
 #include "core/convert.h"
 #include "core/facts.h"
+#include "core/pattern_set.h"
 #include "core/row_source.h"
 
 struct macko_cut; /* threads.h, which device code cannot include */
@@ -32,16 +33,15 @@ macko_value_facts macko_facts_of_csr(const macko_csr *a);
 /* The same of rows that come in pieces. Errors: also those of macko_get_rows. */
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
 
-/* Writes values into slots. For dict the writer owns a hash of the table while it lives. */
+/* Writes values into slots. */
 typedef struct {
   macko_codec codec;
   macko_type value_type;
   const void *values; /* of the csr, or of the piece at hand */
   void *stream;
-  void *table; /* section dict, filled as distinct patterns appear */
-  int64_t table_used;
-  uint32_t *hash;
-  const uint32_t *recode; /* not NULL: codes in the stream are replaced by those, and nothing else is written */
+  macko_pattern_set codes; /* for dict: its table is section dict, filled as distinct patterns appear */
+  int changed;             /* there were more of them than the codec has room for */
+  const uint32_t *recode;  /* not NULL: codes in the stream are replaced by those, and nothing else is written */
 } macko_value_writer;
 
 /* stream and table are the data of zeroed sections of the codec's types; of *a only types and values are read, and w->values may
@@ -49,6 +49,9 @@ typedef struct {
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
                                macko_error *err);
 void macko_close_writer(macko_value_writer *w);
+
+/* Once all is written. Errors: INVALID_MATRIX where values are no longer those that the codec was chosen for. */
+macko_status macko_check_writer(const macko_value_writer *w, macko_error *err);
 
 /* Entries p, p + 1, ... of the csr into slots slot, slot + stride, ...: count of them. */
 void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride);

@@ -1,0 +1,53 @@
+/* Bit patterns numbered in the order in which they first appear, and the hash that all sets of the library find patterns by. A
+ * set draws a key of its own, so that nobody can choose values that meet in one place; codes do not depend on it. */
+#ifndef MACKO_PATTERN_SET_H
+#define MACKO_PATTERN_SET_H
+
+#include "core/convert.h"
+
+typedef struct {
+  uint64_t mask, factor;
+} macko_hash_key;
+
+/* All 64 bits of the answer depend on all of bits: the two halves of a product of 128 bits, folded. */
+MACKO_INLINE uint64_t macko_hash(macko_hash_key key, uint64_t bits)
+{
+  uint64_t a = bits ^ key.mask;
+#ifdef __CUDA_ARCH__
+  return a * key.factor ^ __umul64hi(a, key.factor);
+#else
+  __extension__ unsigned __int128 product = (unsigned __int128)a * key.factor;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+#endif
+}
+
+/* A key that nobody can foresee. */
+macko_hash_key macko_new_hash_key(void);
+
+typedef struct {
+  macko_type type;     /* of the patterns: a float type */
+  void *table;         /* the patterns by their codes: the caller's, with room for `limit` */
+  int64_t limit, used;
+  uint64_t last;       /* slots - 1 */
+  uint32_t *slots;     /* code + 1, 0 where free */
+  macko_hash_key key;
+  int64_t steps;       /* slots that were looked at in vain: a test's business */
+} macko_pattern_set;
+
+/* An empty set. Errors: OUT_OF_MEMORY. */
+macko_status macko_open_patterns(macko_type type, void *table, int64_t limit, macko_pattern_set *set, macko_error *err);
+void macko_close_patterns(macko_pattern_set *set);
+
+/* The code of a pattern, which is added where it is new; -1 where there is no room for it. */
+static inline int64_t macko_pattern_code(macko_pattern_set *set, uint64_t bits)
+{
+  uint64_t at = macko_hash(set->key, bits) & set->last;
+  for (; set->slots[at]; at = (at + 1) & set->last, set->steps++)
+    if (macko_bits_at(set->type, set->table, set->slots[at] - 1) == bits) return set->slots[at] - 1;
+  if (set->used == set->limit) return -1;
+  macko_put_bits(set->type, set->table, set->used, bits);
+  set->slots[at] = (uint32_t)++set->used;
+  return set->used - 1;
+}
+
+#endif
