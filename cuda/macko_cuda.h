@@ -46,7 +46,8 @@ void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
 
 /* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix
  * is the matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
- * Errors: as macko_device_upload and macko_encode. */
+ * Errors: INVALID_ARGUMENT (a matrix of another format, type or size, or on another GPU than the current one); as macko_device_upload
+ * and macko_encode. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
                                         macko_error *err);
 

@@ -20,6 +20,7 @@ module macko_c
   integer(c_int), parameter :: macko_io = 7
   integer(c_int), parameter :: macko_parse = 8
   integer(c_int), parameter :: macko_device = 9
+  integer(c_int), parameter :: macko_status_count = 10
 
   ! macko_type
   integer(c_int), parameter :: macko_f64 = 0
@@ -32,6 +33,7 @@ module macko_c
   integer(c_int), parameter :: macko_u8 = 7
   integer(c_int), parameter :: macko_u16 = 8
   integer(c_int), parameter :: macko_u32 = 9
+  integer(c_int), parameter :: macko_type_count = 10
 
   ! macko_format
   integer(c_int), parameter :: macko_format_csr = 0
@@ -44,6 +46,7 @@ module macko_c
   integer(c_int), parameter :: macko_layout_row = 1
   integer(c_int), parameter :: macko_layout_slice = 2
   integer(c_int), parameter :: macko_layout_paper = 3
+  integer(c_int), parameter :: macko_layout_count = 4
 
   ! macko_values
   integer(c_int), parameter :: macko_values_auto = 0
@@ -55,20 +58,24 @@ module macko_c
   integer(c_int), parameter :: macko_values_f16 = 6
   integer(c_int), parameter :: macko_values_bf16 = 7
   integer(c_int), parameter :: macko_values_coded = 8
+  integer(c_int), parameter :: macko_values_count = 9
 
   ! macko_variant
   integer(c_int), parameter :: macko_variant_auto = 0
   integer(c_int), parameter :: macko_variant_split = 1
   integer(c_int), parameter :: macko_variant_joint = 2
   integer(c_int), parameter :: macko_variant_paper = 3
+  integer(c_int), parameter :: macko_variant_count = 4
 
   ! macko_prefer
   integer(c_int), parameter :: macko_prefer_time = 0
   integer(c_int), parameter :: macko_prefer_memory = 1
+  integer(c_int), parameter :: macko_prefer_count = 2
 
   ! macko_target
   integer(c_int), parameter :: macko_target_cpu = 0
   integer(c_int), parameter :: macko_target_gpu = 1
+  integer(c_int), parameter :: macko_target_count = 2
 
   ! macko_op
   integer(c_int), parameter :: macko_op_n = 0
@@ -1087,12 +1094,13 @@ module macko
   implicit none
   private
   public :: macko_ok, macko_invalid_argument, macko_invalid_matrix, macko_out_of_memory, macko_unsupported, macko_limit, &
-    macko_corrupt, macko_io, macko_parse, macko_device, macko_f64, macko_f32, macko_f16, macko_bf16, macko_i8, macko_i32, &
-    macko_i64, macko_u8, macko_u16, macko_u32, macko_format_csr, macko_format_macko, macko_format_dtans, macko_format_auto, &
-    macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, macko_values_auto, macko_values_raw, &
-    macko_values_narrow, macko_values_dict, macko_values_joint, macko_values_f32, macko_values_f16, macko_values_bf16, &
-    macko_values_coded, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_prefer_time, &
-    macko_prefer_memory, macko_target_cpu, macko_target_gpu, macko_op_n, macko_op_t
+    macko_corrupt, macko_io, macko_parse, macko_device, macko_status_count, macko_f64, macko_f32, macko_f16, macko_bf16, &
+    macko_i8, macko_i32, macko_i64, macko_u8, macko_u16, macko_u32, macko_type_count, macko_format_csr, macko_format_macko, &
+    macko_format_dtans, macko_format_auto, macko_layout_auto, macko_layout_row, macko_layout_slice, macko_layout_paper, &
+    macko_layout_count, macko_values_auto, macko_values_raw, macko_values_narrow, macko_values_dict, macko_values_joint, &
+    macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, macko_values_count, macko_variant_auto, &
+    macko_variant_split, macko_variant_joint, macko_variant_paper, macko_variant_count, macko_prefer_time, &
+    macko_prefer_memory, macko_prefer_count, macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name

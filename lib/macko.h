@@ -23,12 +23,14 @@ typedef enum { /* MACKO_OK, MACKO_INVALID_ARGUMENT, ... */
 #define MACKO_STATUS_CODE(symbol, text) MACKO_##symbol,
 #include "status.def"
 #undef MACKO_STATUS_CODE
+  MACKO_STATUS_COUNT /* how many there are */
 } macko_status;
 
 typedef enum { /* MACKO_F64, MACKO_F32, ... */
 #define MACKO_ELEMENT_TYPE(symbol, name, bytes) MACKO_##symbol,
 #include "types.def"
 #undef MACKO_ELEMENT_TYPE
+  MACKO_TYPE_COUNT /* how many there are */
 } macko_type;
 
 typedef enum { /* MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ... */
@@ -42,30 +44,35 @@ typedef enum { /* MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ... */
 #define MACKO_LAYOUT(symbol, name, text) MACKO_LAYOUT_##symbol,
 #include "choices.def"
 #undef MACKO_LAYOUT
+  MACKO_LAYOUT_COUNT /* how many there are */
 } macko_layout;
 
 typedef enum { /* MACKO_VALUES_AUTO, MACKO_VALUES_RAW, ... */
 #define MACKO_VALUES(symbol, name, text) MACKO_VALUES_##symbol,
 #include "choices.def"
 #undef MACKO_VALUES
+  MACKO_VALUES_COUNT /* how many there are */
 } macko_values;
 
 typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
 #define MACKO_VARIANT(symbol, name, text) MACKO_VARIANT_##symbol,
 #include "choices.def"
 #undef MACKO_VARIANT
+  MACKO_VARIANT_COUNT /* how many there are */
 } macko_variant;
 
 typedef enum { /* MACKO_PREFER_TIME, MACKO_PREFER_MEMORY */
 #define MACKO_PREFER(symbol, name, text) MACKO_PREFER_##symbol,
 #include "choices.def"
 #undef MACKO_PREFER
+  MACKO_PREFER_COUNT /* how many there are */
 } macko_prefer;
 
 typedef enum { /* MACKO_TARGET_CPU, MACKO_TARGET_GPU */
 #define MACKO_TARGET(symbol, name, text) MACKO_TARGET_##symbol,
 #include "choices.def"
 #undef MACKO_TARGET
+  MACKO_TARGET_COUNT /* how many there are */
 } macko_target;
 
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
@@ -165,16 +172,18 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
 macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_error *err);
 
 /* Writes the matrix back as CSR with sorted rows: row_ptr int64[nrows + 1], cols int64[nnz], values of the matrix's own value
- * type, bit for bit what was encoded (explicit zeros, -0.0 and NaN payloads included) unless a lossy store was asked for.
+ * type, bit for bit what was encoded (explicit zeros, -0.0 and NaN payloads included) unless a lossy store was asked for. Of an
+ * f16 matrix stored as bf16, which rounds 65408 and more to 65536, those come back as 65504, the largest of f16.
  * Any array may be NULL, and is skipped then; they are the caller's.
  * Errors: INVALID_ARGUMENT (matrix is NULL), OUT_OF_MEMORY. */
 macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
  * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
- * overlap. Same matrix and vectors give the same bits on every run.
+ * overlap. Same matrix and vectors give the same bits on every run. Op N takes alpha (A x), op T, which adds to Y row by row of A,
+ * A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not.
  * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i, where gamma(n) is
- * n u / (1 - n u) and u the unit roundoff of vector_type.
+ * n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum leaves the range of normal numbers.
  * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL); Y is unchanged then. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);

@@ -143,13 +143,39 @@ int64_t macko_device_bytes(const macko_device_matrix *device)
   return !device ? 0 : own_bytes(device) + (device->transpose ? own_bytes(device->transpose) : 0);
 }
 
+static macko_status check_device(const macko_device_matrix *d, macko_error *err)
+{
+  int current = 0;
+  macko_status s = macko_cuda_status(cudaGetDevice(&current), "asking for the current GPU", err);
+  if (!s && current != d->device)
+    s = macko_fail(err, MACKO_INVALID_ARGUMENT, "the matrix is on GPU %d, the current one is GPU %d", d->device, current);
+  return s;
+}
+
+/* Whether *matrix can be the one that was uploaded, as far as sizes and types tell. */
+static macko_status check_uploaded(const macko_device_matrix *d, const macko_matrix *matrix, macko_error *err)
+{
+  const macko_matrix *m = &d->m;
+  if (matrix->format == m->format && matrix->value_type == m->value_type && matrix->nrows == m->nrows &&
+      matrix->ncols == m->ncols && matrix->nnz == m->nnz)
+    return MACKO_OK;
+  return macko_fail(err, MACKO_INVALID_ARGUMENT,
+                    "a matrix of format %s, %lld x %lld with %lld nonzeros of %s, is not the one on the GPU: %s, %lld x %lld with "
+                    "%lld of %s",
+                    macko_format_name(matrix->format), (long long)matrix->nrows, (long long)matrix->ncols,
+                    (long long)matrix->nnz, macko_type_name(matrix->value_type), macko_format_name(m->format),
+                    (long long)m->nrows, (long long)m->ncols, (long long)m->nnz, macko_type_name(m->value_type));
+}
+
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream,
                                         macko_error *err)
 {
   macko_matrix *t = NULL;
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
-  if (device->transpose) return MACKO_OK;
-  macko_status s = macko_transpose(matrix, &t, err);
+  macko_status s = check_uploaded(device, matrix, err);
+  if (!s) s = check_device(device, err);
+  if (s || device->transpose) return s;
+  s = macko_transpose(matrix, &t, err);
   if (!s) s = macko_device_upload(t, stream, &device->transpose, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "uploading the transpose", err);
   macko_destroy(&t);
@@ -253,15 +279,6 @@ static macko_status check_product(const macko_matrix *m, const macko_product *p,
                       (long long)p->ldy, (long long)nx, (long long)ny);
   if (p->k && ny && (!p->y || (nx && !p->x))) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   return MACKO_OK;
-}
-
-static macko_status check_device(const macko_device_matrix *d, macko_error *err)
-{
-  int current = 0;
-  macko_status s = macko_cuda_status(cudaGetDevice(&current), "asking for the current GPU", err);
-  if (!s && current != d->device)
-    s = macko_fail(err, MACKO_INVALID_ARGUMENT, "the matrix is on GPU %d, the current one is GPU %d", d->device, current);
-  return s;
 }
 
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,

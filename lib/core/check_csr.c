@@ -35,29 +35,34 @@ static int64_t first_bad(const checking *k, int parts)
   return k->bad[part];
 }
 
+/* As the caller has it: where the first is what rows count from and none falls, all can be counted from 0. */
+static int64_t given_row(const macko_csr *c, int64_t i)
+{
+  return macko_index(c->row_ptr_type, c->row_ptr, i);
+}
+
 static void check_rows(void *context, int part, int64_t from, int64_t past)
 {
   checking *k = context;
-  int64_t i = from, start = macko_csr_row(k->c, from), end;
+  int64_t i = from, start = given_row(k->c, from), end;
   for (; i < past; i++, start = end)
-    if ((end = macko_csr_row(k->c, i + 1)) < start) break;
+    if ((end = given_row(k->c, i + 1)) < start) break;
   k->bad[part] = i < past ? i : -1;
 }
 
 static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
 {
-  int64_t start = macko_csr_row(c, 0);
+  int64_t start = given_row(c, 0);
   const macko_cut rows = {.n = c->nrows};
   checking k = {.c = c};
   int base = c->index_base, parts = macko_parts(c->nrows);
-  if (start)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[%d] is %lld and must be %d", base, (long long)start + base, base);
+  if (start != base)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr[%d] is %lld and must be %d", base, (long long)start, base);
   macko_do_parts(&rows, parts, check_rows, &k);
   int64_t row = first_bad(&k, parts), nnz = macko_csr_nnz(c);
   if (row >= 0)
     return macko_fail(err, MACKO_INVALID_MATRIX, "row_ptr falls from %lld to %lld at row %lld",
-                      (long long)macko_csr_row(c, row) + base, (long long)macko_csr_row(c, row + 1) + base,
-                      (long long)row + base);
+                      (long long)given_row(c, row), (long long)given_row(c, row + 1), (long long)row + base);
   if (nnz && (!c->cols || !c->values))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "cols and values must not be NULL with %lld nonzeros", (long long)nnz);
   return MACKO_OK;
@@ -124,7 +129,7 @@ static int64_t row_after(const macko_csr *c, int64_t p)
 static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int64_t *falls, int64_t *expected)
 {
   enum { BLOCK = 4096 };
-  int64_t row = row_after(c, first), low = c->index_base, high = low + c->ncols - 1;
+  int64_t row = row_after(c, first), low = c->index_base, high = low + (c->ncols - 1);
   int narrow = c->row_ptr_type == MACKO_I32 && c->col_type == MACKO_I32;
   *falls = *expected = 0;
   for (int64_t from = first; from < last; from += BLOCK) {
@@ -161,7 +166,7 @@ static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *
   if (bad < 0) return MACKO_OK;
   while (macko_csr_row(c, row + 1) <= bad) row++;
   return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside %d..%lld",
-                    (long long)macko_csr_col(c, bad) + base, (long long)bad + base, (long long)row + base, base,
+                    (long long)macko_index(c->col_type, c->cols, bad), (long long)bad + base, (long long)row + base, base,
                     (long long)c->ncols - 1 + base);
 }
 

@@ -98,10 +98,16 @@ MACKO_INLINE uint32_t macko_convert(macko_type from, macko_type to, const void *
   return macko_narrow_single(to, to == MACKO_F32 ? macko_f64_to_f32(v) : macko_round_to_odd(v));
 }
 
-/* The bits, in type `to`, of a value stored as type `from`, which is not f64. */
+/* The bits, in type `to`, of a value stored as type `from`, which is not f64. A finite value stays finite: bf16 rounds the largest
+ * of f16 up to 65536, which is given back as 65504, the nearest there is. */
 MACKO_INLINE uint64_t macko_widen(macko_type from, macko_type to, const void *array, int64_t i)
 {
   uint64_t bits;
+  if (to == MACKO_F16 && from == MACKO_BF16) {
+    float f = macko_single_at(from, array, i);
+    uint16_t half = macko_f32_to_f16(f);
+    return (half & 0x7fff) == 0x7c00 && f - f == 0 ? (uint16_t)(half - 1) : half;
+  }
   if (to != MACKO_F64) return macko_narrow_single(to, macko_single_at(from, array, i));
   double v = macko_float_at(from, array, i);
   memcpy(&bits, &v, 8);
@@ -117,6 +123,7 @@ MACKO_INLINE int macko_fits(macko_type from, macko_type to, const void *array, i
   uint64_t bits = macko_bits_at(from, array, i);
   if (to == MACKO_F32) return macko_widen(to, from, &single, 0) == bits;
   if (to == MACKO_I8) return macko_widen(to, from, &byte, 0) == bits;
+  if (from == MACKO_F16) return macko_narrow_single(from, macko_single_at(to, &half, 0)) == bits; /* 65536 is not 65504 */
   return macko_widen(to, from, &half, 0) == bits;
 }
 

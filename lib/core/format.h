@@ -114,15 +114,16 @@ static inline int64_t macko_index(macko_type type, const void *array, int64_t i)
   return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
 }
 
-/* Where row i begins and the column of entry p, counted from 0 whatever the caller's arrays count from. */
+/* Where row i begins and the column of entry p, counted from 0 whatever the caller's arrays count from. Unsigned, because the
+ * arrays are looked at before they are checked: the smallest number becomes the largest, which no check lets pass. */
 static inline int64_t macko_csr_row(const macko_csr *a, int64_t i)
 {
-  return macko_index(a->row_ptr_type, a->row_ptr, i) - a->index_base;
+  return (int64_t)((uint64_t)macko_index(a->row_ptr_type, a->row_ptr, i) - (uint64_t)a->index_base);
 }
 
 static inline int64_t macko_csr_col(const macko_csr *a, int64_t p)
 {
-  return macko_index(a->col_type, a->cols, p) - a->index_base;
+  return (int64_t)((uint64_t)macko_index(a->col_type, a->cols, p) - (uint64_t)a->index_base);
 }
 
 /* Indices take 4 bytes unless the matrix is too big for them. */

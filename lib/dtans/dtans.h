@@ -39,6 +39,8 @@ typedef struct {
   int64_t total, used, room; /* occurrences; symbols held; slots of the hash table, a power of two */
   int64_t forgotten;         /* less than total / (distinct / 2); symbols up to this count may be missing or too low until they
                               * are counted again */
+  macko_hash_key key;
+  int64_t steps;             /* slots that were looked at in vain: a test's business */
   macko_dtans_count *slots, *spare; /* count 0: free; spare: room to rehash into; both NULL once all are counted */
   macko_dtans_count *sorted;        /* then: by falling count, all or more than a table can hold */
   int kept;                         /* of them */

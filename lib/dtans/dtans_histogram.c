@@ -6,10 +6,15 @@
 
 enum { FIRST_ROOM = 1 << 10, BATCH = 64 };
 
-static macko_dtans_count *find(const macko_dtans_histogram *h, macko_dtans_symbol s)
+static inline int64_t home(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
-  int64_t i = macko_dtans_hash(s) & (h->room - 1);
-  while (h->slots[i].count && !macko_dtans_same(h->slots[i].symbol, s)) i = (i + 1) & (h->room - 1);
+  return (int64_t)macko_hash(h->key, s.value ^ macko_hash(h->key, s.gap)) & (h->room - 1);
+}
+
+static macko_dtans_count *find(macko_dtans_histogram *h, macko_dtans_symbol s)
+{
+  int64_t i = home(h, s);
+  while (h->slots[i].count && !macko_dtans_same(h->slots[i].symbol, s)) i = (i + 1) & (h->room - 1), h->steps++;
   return &h->slots[i];
 }
 
@@ -57,7 +62,7 @@ typedef struct {
 static macko_status count_batch(batch *b, int again, macko_dtans_histogram *h, macko_error *err)
 {
   macko_status s = MACKO_OK;
-  for (int i = 0; i < b->used; i++) __builtin_prefetch(&h->slots[macko_dtans_hash(b->symbols[i]) & (h->room - 1)]);
+  for (int i = 0; i < b->used; i++) __builtin_prefetch(&h->slots[home(h, b->symbols[i])]);
   for (int i = 0; i < b->used && !s; i++) {
     macko_dtans_count *slot = find(h, b->symbols[i]);
     if (!slot->count && again) continue;
@@ -136,7 +141,7 @@ macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part p
   macko_dtans_histogram *h = &in->histograms[part];
   macko_status s = MACKO_OK;
   if (!h->part) {
-    *h = (macko_dtans_histogram){.part = part, .total = in->nnz};
+    *h = (macko_dtans_histogram){.part = part, .total = in->nnz, .key = macko_new_hash_key()};
     s = in->counter ? in->counter->count(in->counter->context, in->relative, h, err) : count_all(in, h, err);
     if (!s) s = macko_dtans_sort_counts(h, err);
   }

@@ -86,7 +86,8 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
   for (int l = 0; o->ordered && l < o->lanes; l++) o->rows[l] = macko_slice_row(r, o->first_row + l);
   o->shortest = o->s.steps;
   if (o->uniform) return;
-  for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->cols[l] = o->s.base + l;
+  /* Without signs, because lanes without entries may lie beyond the last column. */
+  for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->cols[l] = (int32_t)((uint32_t)o->s.base + (uint32_t)l);
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->lengths[l] = o->s.length_bytes || l >= o->lanes ? 0 : (int32_t)o->s.steps;
   if (o->s.offset_bytes) load_numbers(macko_slice_offsets(&o->s, r->blocks), o->s.offset_bytes, (uint32_t *)o->cols);
   if (o->s.length_bytes) load_numbers(macko_slice_lengths(&o->s, r->blocks), o->s.length_bytes, (uint32_t *)o->lengths);

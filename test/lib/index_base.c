@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 /* a's indices plus 1, in arrays of the type asked for; freed by the caller. */
 static void *shifted(const int64_t *from, int64_t count, macko_type type)
@@ -115,6 +116,44 @@ START_TEST(sentences_count_as_the_caller_does)
 }
 END_TEST
 
+START_TEST(the_ends_of_the_index_types_are_refused)
+{
+  int64_t row_ptr[] = {1, 2, 3}, cols[] = {1, INT64_MIN};
+  double values[] = {1, 2};
+  macko_csr c = {.nrows = 2, .ncols = INT64_MAX, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values, .index_base = 1};
+  refused(&c, MACKO_INVALID_MATRIX, "column -9223372036854775808 at entry 2 of row 2 is outside 1..9223372036854775807");
+  row_ptr[2] = INT64_MIN;
+  refused(&c, MACKO_INVALID_MATRIX, "row_ptr falls from 2 to -9223372036854775808 at row 2");
+  row_ptr[0] = INT64_MIN;
+  refused(&c, MACKO_INVALID_MATRIX, "row_ptr[1] is -9223372036854775808 and must be 1");
+  row_ptr[0] = INT64_MAX;
+  refused(&c, MACKO_INVALID_MATRIX, "row_ptr[1] is 9223372036854775807 and must be 1");
+}
+END_TEST
+
+/* One row of one entry in the last column that format macko has. */
+START_TEST(the_last_column_of_a_slice)
+{
+  int64_t row_ptr[] = {0, 1}, cols[] = {INT32_MAX - 1};
+  double value = 2;
+  float y = 1, *x = mmap(NULL, (size_t)INT32_MAX * 4, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0); /* zeros */
+  macko_csr c = {.nrows = 1, .ncols = INT32_MAX, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = &value};
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
+  o.values = MACKO_VALUES_F16; /* no stencil */
+  ck_assert(!macko_encode(&c, &o, &m, NULL) && !macko_validate(m, NULL));
+  ck_assert(x != MAP_FAILED);
+  ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F32, 1, 1, x, 0, 0, &y, 0, NULL));
+  ck_assert(y == 0);
+  macko_destroy(&m);
+  munmap(x, (size_t)INT32_MAX * 4);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("index base");
@@ -123,6 +162,8 @@ int main(void)
   tcase_add_loop_test(t, one_based_input_encodes_alike, 0, TEST_PATTERNS);
   tcase_add_test(t, unsorted_one_based_rows_are_sorted);
   tcase_add_test(t, sentences_count_as_the_caller_does);
+  tcase_add_test(t, the_ends_of_the_index_types_are_refused);
+  tcase_add_test(t, the_last_column_of_a_slice);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
