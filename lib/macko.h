@@ -33,47 +33,16 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
   MACKO_TYPE_COUNT /* how many there are */
 } macko_type;
 
-typedef enum { /* MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ... */
-#define MACKO_FORMAT(symbol, name, text) MACKO_FORMAT_##symbol,
-#include "formats.def"
-#undef MACKO_FORMAT
-  MACKO_FORMAT_AUTO /* also the number of formats */
-} macko_format;
-
-typedef enum { /* MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ... */
-#define MACKO_LAYOUT(symbol, name, text) MACKO_LAYOUT_##symbol,
-#include "choices.def"
-#undef MACKO_LAYOUT
-  MACKO_LAYOUT_COUNT /* how many there are */
-} macko_layout;
-
-typedef enum { /* MACKO_VALUES_AUTO, MACKO_VALUES_RAW, ... */
-#define MACKO_VALUES(symbol, name, text) MACKO_VALUES_##symbol,
-#include "choices.def"
-#undef MACKO_VALUES
-  MACKO_VALUES_COUNT /* how many there are */
-} macko_values;
-
-typedef enum { /* MACKO_VARIANT_AUTO, MACKO_VARIANT_SPLIT, ... */
-#define MACKO_VARIANT(symbol, name, text) MACKO_VARIANT_##symbol,
-#include "choices.def"
-#undef MACKO_VARIANT
-  MACKO_VARIANT_COUNT /* how many there are */
-} macko_variant;
-
-typedef enum { /* MACKO_PREFER_TIME, MACKO_PREFER_MEMORY */
-#define MACKO_PREFER(symbol, name, text) MACKO_PREFER_##symbol,
-#include "choices.def"
-#undef MACKO_PREFER
-  MACKO_PREFER_COUNT /* how many there are */
-} macko_prefer;
-
-typedef enum { /* MACKO_TARGET_CPU, MACKO_TARGET_GPU */
-#define MACKO_TARGET(symbol, name, text) MACKO_TARGET_##symbol,
-#include "choices.def"
-#undef MACKO_TARGET
-  MACKO_TARGET_COUNT /* how many there are */
-} macko_target;
+/* macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the number of formats),
+ * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_target. Each ends with how many
+ * there are, MACKO_LAYOUT_COUNT and so on. */
+#define MACKO_OPTION(field, LIST, usual, reader, help) typedef enum {
+#define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
+#define MACKO_OPTION_END(field, LIST) MACKO_##LIST##_COUNT } macko_##field;
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help)
+#define MACKO_NUMBER(LIST, number, name, text)
+#define MACKO_NUMBER_OPTION_END(field, LIST)
+#include "options.def"
 
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
@@ -104,15 +73,24 @@ typedef struct {
 
 /* ---- options ---- */
 
-/* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set. */
+/* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set.
+ *   macko_format format    default MACKO_FORMAT_AUTO: by prefer, of the formats that have what the other options ask for; by time
+ *                          on a CPU format dtans is chosen only where nothing else has it
+ *   macko_layout layout    of format macko; default MACKO_LAYOUT_AUTO
+ *   int delta_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
+ *                          or, in layout row, 16
+ *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
+ *                          layouts row and slice all but coded, joint only slice; layout paper raw; format dtans all but joint,
+ *                          in its variants joint and paper coded only
+ *   macko_variant variant  of format dtans; default MACKO_VARIANT_AUTO
+ *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME
+ *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
+ * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
+ * has together. narrow stays raw where nothing narrower is exact, and so do f32, f16 and bf16 where they are no narrower. */
 typedef struct {
-  macko_format format; /* default MACKO_FORMAT_AUTO: chosen by prefer; by time on a CPU format dtans is left out */
-  macko_layout layout; /* default MACKO_LAYOUT_AUTO */
-  int delta_bits;      /* bits a column gap: 0 = chosen by exact counts (default), else 1, 2, 4, 8 or 16; layouts row and paper */
-  macko_values values; /* default MACKO_VALUES_AUTO; lossy only on request */
-  macko_variant variant; /* of format dtans; default MACKO_VARIANT_AUTO */
-  macko_prefer prefer; /* what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME */
-  macko_target target; /* what the time is predicted for; default MACKO_TARGET_CPU */
+#define MACKO_OPTION(field, LIST, usual, reader, help) macko_##field field;
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) int field;
+#include "options.def"
 } macko_options;
 
 /* Sets every field to its default. */
@@ -122,13 +100,15 @@ void macko_options_init(macko_options *options);
  * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
-/* Names from the lists, NULL for a number outside them; the name of MACKO_FORMAT_AUTO is "auto". */
-const char *macko_format_name(macko_format format);
-const char *macko_layout_name(macko_layout layout);
-const char *macko_values_name(macko_values values);
-const char *macko_variant_name(macko_variant variant);
-const char *macko_prefer_name(macko_prefer prefer);
-const char *macko_target_name(macko_target target);
+/* Whether some format has all that the options ask for, apart from what a matrix may add. Errors: INVALID_ARGUMENT for a field
+ * outside its list; UNSUPPORTED, with the choices that cannot go together and the formats that have them. */
+macko_status macko_options_check(const macko_options *options, macko_error *err);
+
+/* macko_format_name, macko_layout_name, ...: names from the lists, NULL for a number outside them; the name of MACKO_FORMAT_AUTO
+ * is "auto". */
+#define MACKO_OPTION(field, LIST, usual, reader, help) const char *macko_##field##_name(macko_##field field);
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help)
+#include "options.def"
 const char *macko_type_name(macko_type type);
 
 /* Bytes of an element; 0 for a number outside the list. */
@@ -140,8 +120,9 @@ typedef struct macko_matrix macko_matrix;
 
 /* Encodes *csr, whose arrays are read and not kept. Rows may be unsorted; duplicate entries of a row are added in their order.
  * options may be NULL (defaults). *matrix is new and freed with macko_destroy.
- * Errors: INVALID_MATRIX (row and value named), INVALID_ARGUMENT, UNSUPPORTED or LIMIT (the asked-for format cannot hold this
- * matrix; automatic choice falls back to csr instead), OUT_OF_MEMORY. */
+ * Errors: INVALID_MATRIX (row and value named); INVALID_ARGUMENT; UNSUPPORTED (the options cannot go together, or not with this
+ * matrix) or LIMIT (the format cannot hold it), where automatic choice takes another format that has what the options ask for;
+ * OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
 /* Rows of a matrix on demand, for one that is not in memory as a whole. */
@@ -208,6 +189,7 @@ typedef struct {
   macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict, U8 under joint */
   macko_values values;    /* the codec in use: RAW, NARROW, DICT, JOINT, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
+  macko_variant variant;  /* AUTO for a format without variants */
   int delta_bits;         /* 0 where the width varies or the format has none */
   int lossy;              /* 1 if decode does not return every value bit for bit */
   int64_t nrows, ncols, nnz;

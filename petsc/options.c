@@ -1,45 +1,45 @@
 /* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
 #include "matmacko.h"
 
-#define MACKO_CHOICE(symbol, name, text) "; " #name " (" text ")"
-
+/* The library's options but the target, which is where the vectors are. */
 static const struct {
-  const char *option, *name, *usual, *help;
+  const char *option, *name, *help;
 } known[] = {
-  {"-mat_macko_format", "format", "auto", "Format: auto (what -mat_macko_prefer asks for)"
-#define MACKO_FORMAT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
-#include "formats.def"
-#undef MACKO_FORMAT
-  },
-  {"-mat_macko_layout", "layout", "auto", "Layout of format macko"
-#define MACKO_LAYOUT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
-#include "choices.def"
-#undef MACKO_LAYOUT
-  },
-  {"-mat_macko_delta_bits", "delta_bits", "auto", "Bits of a column gap, layouts row and paper: auto, 1, 2, 4, 8 or 16"},
-  {"-mat_macko_values", "values", "auto", "How values are stored"
-#define MACKO_VALUES(symbol, name, text) MACKO_CHOICE(symbol, name, text)
-#include "choices.def"
-#undef MACKO_VALUES
-  },
-  {"-mat_macko_variant", "variant", "auto", "Variant of format dtans"
-#define MACKO_VARIANT(symbol, name, text) MACKO_CHOICE(symbol, name, text)
-#include "choices.def"
-#undef MACKO_VARIANT
-  },
-  {"-mat_macko_prefer", "prefer", "time", "What automatic choices go by"
-#define MACKO_PREFER(symbol, name, text) MACKO_CHOICE(symbol, name, text)
-#include "choices.def"
-#undef MACKO_PREFER
-  },
+#define MACKO_OPTION(field, LIST, usual, reader, help) {"-mat_macko_" #field, #field, help
+#define MACKO_CHOICE(LIST, symbol, name, text) "; " #name " (" text ")"
+#define MACKO_OPTION_END(field, LIST) },
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
 };
 
+enum { /* Option_format, ... */
+#define MACKO_OPTION(field, LIST, usual, reader, help) Option_##field,
+#include "options.def"
+};
+
+/* The name of what an option is now. */
+static const char *Chosen(const macko_options *options, size_t option)
+{
+  switch (option) {
+#define MACKO_OPTION(field, LIST, usual, reader, help) case Option_##field: switch ((int)options->field) {
+#define MACKO_CHOICE(LIST, symbol, name, text) case MACKO_##LIST##_##symbol: return #name;
+#define MACKO_NUMBER(LIST, number, name, text) case number: return #name;
+#define MACKO_OPTION_END(field, LIST) default: return ""; }
+#include "options.def"
+  default: return "";
+  }
+}
+
+/* A target alone makes nothing stale: each block has its own. */
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
-  const macko_options *old = &m->options;
-  if (old->format != options->format || old->layout != options->layout || old->delta_bits != options->delta_bits ||
-      old->values != options->values || old->variant != options->variant || old->prefer != options->prefer)
-    m->owner = NULL;
+  macko_options old = m->options;
+  PetscBool     same = PETSC_TRUE;
+
+  old.target = options->target;
+#define MACKO_OPTION(field, LIST, usual, reader, help) if (old.field != options->field) same = PETSC_FALSE;
+#include "options.def"
+  if (!same) m->owner = NULL;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
 }
@@ -90,6 +90,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
   Mat_Macko    *m;
   macko_options options;
+  macko_error   err;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
@@ -98,8 +99,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char        text[64];
     PetscBool   given    = PETSC_FALSE;
-    macko_error err;
-    PetscCall(PetscStrncpy(text, known[i].usual, sizeof text));
+    PetscCall(PetscStrncpy(text, Chosen(&options, i), sizeof text));
     if (items) {
       MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
@@ -111,6 +111,9 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);
   }
+  if (macko_options_check(&options, &err))
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%smat_macko_...: %s",
+            ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", err.text);
   MackoSetOptions(m, &options);
   PetscCall(MackoReadBackend(A, items));
   PetscCall(MackoChooseVectors(A));

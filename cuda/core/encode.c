@@ -181,7 +181,8 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
   if (!s && e.readable) (*device)->m.pattern = e.pattern;
   macko_close_encoder(&e);
   /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
-  int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || (dtans && s != MACKO_DEVICE) : !e.readable;
+  int refused = s == MACKO_UNSUPPORTED || s == MACKO_LIMIT || (dtans && s != MACKO_DEVICE);
+  int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || refused : !e.readable;
   return left_to_host ? encode_on_host(csr, options, stream, device, err) : s;
 }
 

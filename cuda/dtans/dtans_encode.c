@@ -240,7 +240,7 @@ macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const ma
   macko_matrix m = {.ops = &macko_dtans_ops, .format = MACKO_FORMAT_DTANS, .options = *options, .value_type = a->value_type,
                     .nrows = a->nrows, .ncols = a->ncols, .nnz = nnz};
   macko_status s = open_encoder(a, nnz, stream, &e, err);
-  if (!s) s = macko_check_options(options, err);
+  if (!s) s = macko_options_check(options, err);
   if (!s) s = add_lengths(&e, err);
   if (!s && plan) m.plan = *plan, e.in->relative = (int)plan->params[MACKO_DTANS_RELATIVE];
   else if (!s) s = macko_dtans_plan(e.in, options, &m.plan, err);

@@ -4,6 +4,34 @@
 
 #include "macko.h"
 
+/* The options by number: MACKO_OPTION_format, MACKO_OPTION_layout, ... */
+enum {
+#define MACKO_OPTION(field, LIST, usual, reader, help) MACKO_OPTION_##field,
+#include "options.def"
+  MACKO_OPTIONS
+};
+
+/* Where a number is in its list: MACKO_DELTA_BITS_1 and so on; a choice with a name is where its value says. */
+enum {
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) MACKO_##LIST##_BEFORE = -1,
+#define MACKO_NUMBER(LIST, number, name, text) MACKO_##LIST##_##number,
+#define MACKO_OPTION_END(field, LIST)
+#include "options.def"
+};
+
+/* One way in which a format stores a matrix: of each option that formats read the choices that it has, MACKO_HAS(LAYOUT_SLICE)
+ * or several of them; the first in an option's list is always among them. */
+typedef struct {
+#define MACKO_FORM_choice(field)
+#define MACKO_FORM_formats(field) uint32_t field;
+#define MACKO_OPTION(field, LIST, usual, reader, help) MACKO_FORM_##reader(field)
+#include "options.def"
+#undef MACKO_FORM_choice
+#undef MACKO_FORM_formats
+} macko_form;
+#define MACKO_HAS(choice) ((uint32_t)1 << MACKO_##choice)
+#define MACKO_HAS_ALL (~(uint32_t)0)
+
 enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 512 };
 
 struct macko_rows;
@@ -13,6 +41,7 @@ typedef struct macko_facts macko_facts;
 typedef struct {
   int64_t bytes;                   /* size of the encoding, all sections: exact, but for dtans predicted within 1 % */
   macko_layout layout;             /* AUTO where the format has none */
+  macko_variant variant;           /* the same */
   int delta_bits;                  /* 0 where the format has none or the width varies */
   macko_values values;             /* codec of the value stream */
   macko_type stored_type;          /* its element type */
@@ -51,8 +80,8 @@ typedef struct {
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {
   /* Allocates nothing big; fills *plan, whose time may say what it has to beat (0: nothing). UNSUPPORTED or LIMIT where the
-   * matrix does not fit; values auto, raw, f32, f16 and bf16 are expected of every format. A format that is chosen automatically
-   * asks for facts only, as the arrays may be out of reach. */
+   * matrix does not fit; one of the forms has what the options ask for. A format that is chosen automatically asks for facts
+   * only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
@@ -68,11 +97,17 @@ typedef struct macko_format_ops {
   /* Whether automatic choice need plan the format, given the plans of those before it, zero where there is none, and the best of
    * them (NULL: none); NULL: always. For a format that takes long to plan. */
   int (*may_win)(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
+  /* All that the format can be asked for. */
+  const macko_form *forms;
+  int nforms;
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;
 #include "formats.def"
 #undef MACKO_FORMAT
+
+/* Those tables, by macko_format. */
+extern const macko_format_ops *const macko_formats[MACKO_FORMAT_AUTO];
 
 /* Fills *err with the sentence and returns status. */
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
@@ -84,8 +119,27 @@ static inline int macko_better(const macko_options *options, const macko_plan *a
   return options->prefer == MACKO_PREFER_MEMORY ? a->bytes < b->bytes : a->time < b->time;
 }
 
+/* ---- options ---- */
+
+/* Name of an option; of a choice of it by its place in the list, NULL beyond its end. */
+const char *macko_option_name(int option);
+const char *macko_option_choice(int option, int choice);
+
+/* The field of that option; its place in the list, -1 if it is not in it. */
+int macko_option_value(const macko_options *options, int option);
+int macko_option_chosen(const macko_options *options, int option);
+
 /* Every field inside its list; INVALID_ARGUMENT otherwise. */
-macko_status macko_check_options(const macko_options *options, macko_error *err);
+macko_status macko_check_fields(const macko_options *options, macko_error *err);
+
+/* 1 if the form, or one of the format's, has what the options, which have been checked, ask for besides a format. */
+int macko_form_has(const macko_form *form, const macko_options *options);
+int macko_format_has(macko_format format, const macko_options *options);
+
+/* *options becomes *asked (NULL: the defaults). Errors: those of macko_options_check. */
+macko_status macko_settle_options(const macko_options *asked, macko_options *options, macko_error *err);
+
+/* ---- sections ---- */
 
 /* A zeroed array of count elements, not yet part of a matrix; free(section->data) gives it back. */
 macko_status macko_new_section(const char *name, macko_type type, int64_t count, macko_section *section, macko_error *err);

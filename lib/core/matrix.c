@@ -8,12 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const macko_format_ops *const format_ops[] = {
-#define MACKO_FORMAT(symbol, name, text) &macko_##name##_ops,
-#include "formats.def"
-#undef MACKO_FORMAT
-};
-
 /* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
 static void compare_formats(const macko_options *options, const macko_plan plans[], const int planned[], macko_format winner,
                             macko_plan *plan)
@@ -31,7 +25,8 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
-/* Automatic choice passes over a format that cannot hold this matrix; the last refusal is reported when none can. */
+/* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
+ * last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
@@ -40,14 +35,15 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const macko_plan *best = m->ops ? &m->plan : NULL;
     if (!automatic && options->format != (macko_format)i) continue;
-    if (automatic && format_ops[i]->may_win && !format_ops[i]->may_win(f, options, plans, best)) continue;
+    if (automatic && !macko_format_has((macko_format)i, options)) continue;
+    if (automatic && macko_formats[i]->may_win && !macko_formats[i]->may_win(f, options, plans, best)) continue;
     plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? best->time : 0;
-    macko_status s = format_ops[i]->plan(f, options, &plans[i], err);
+    macko_status s = macko_formats[i]->plan(f, options, &plans[i], err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
     else planned[i] = 1;
     if (planned[i] && (!best || macko_better(options, &plans[i], best)))
-      m->format = (macko_format)i, m->ops = format_ops[i], m->plan = plans[i];
+      m->format = (macko_format)i, m->ops = macko_formats[i], m->plan = plans[i];
   }
   if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : refused;
@@ -73,19 +69,15 @@ static macko_status new_matrix(const macko_facts *f, const macko_options *option
 
 macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_options checked;
-  macko_options_init(&checked);
-  if (options) checked = *options;
-  macko_status s = macko_check_options(&checked, err);
-  return s ? s : new_matrix(f, &checked, matrix, err);
+  macko_options settled;
+  macko_status s = macko_settle_options(options, &settled, err);
+  return s ? s : new_matrix(f, &settled, matrix, err);
 }
 
-static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *checked, macko_csr *a,
+static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *settled, macko_csr *a,
                                 void **owned, macko_error *err)
 {
-  macko_options_init(checked);
-  if (options) *checked = *options;
-  macko_status s = macko_check_options(checked, err);
+  macko_status s = macko_settle_options(options, settled, err);
   return s ? s : macko_sort_csr(csr, a, owned, err);
 }
 
@@ -102,17 +94,17 @@ static macko_status plan_and_encode(const macko_csr *a, const macko_options *opt
 
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_options checked;
+  macko_options settled;
   macko_csr a;
   void *owned = NULL;
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
-  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
+  macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (s) return s;
-  const macko_format_ops *asked = checked.format == MACKO_FORMAT_AUTO ? NULL : format_ops[checked.format];
+  const macko_format_ops *asked = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
   if (asked && asked->encode_rows) { /* plans and encodes in one go, so that what plan has counted is not counted again */
     macko_rows rows = macko_rows_of(&a);
-    s = macko_encode_in_pieces(&rows, &checked, asked, matrix, err);
-  } else s = plan_and_encode(&a, &checked, matrix, err);
+    s = macko_encode_in_pieces(&rows, &settled, asked, matrix, err);
+  } else s = plan_and_encode(&a, &settled, matrix, err);
   if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
   return s;
@@ -120,15 +112,15 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
 
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err)
 {
-  macko_options checked;
+  macko_options settled;
   macko_csr a;
   macko_matrix m;
   void *owned = NULL;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
-  macko_status s = check_input(csr, options, &checked, &a, &owned, err);
+  macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (!s) {
     macko_facts facts = macko_host_facts(&a);
-    s = open_matrix(&facts, &checked, &m, err);
+    s = open_matrix(&facts, &settled, &m, err);
   }
   free(owned);
   if (s) return s;
@@ -219,7 +211,7 @@ void macko_get_info(const macko_matrix *m, macko_info *info)
 {
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
-                       .values = m->plan.values, .layout = m->plan.layout, .delta_bits = m->plan.delta_bits,
+                       .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .delta_bits = m->plan.delta_bits,
                        .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
                        .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;

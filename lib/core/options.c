@@ -1,46 +1,30 @@
 /* Names from the lists, and options set by name. */
 #include "core/format.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-static const char *const format_names[] = {
-#define MACKO_FORMAT(symbol, name, text) #name,
-#include "formats.def"
-#undef MACKO_FORMAT
-    "auto"};
+#define MACKO_OPTION(field, LIST, usual, reader, help) static const char *const field##_names[] = {
+#define MACKO_CHOICE(LIST, symbol, name, text) #name,
+#define MACKO_OPTION_END(field, LIST) };
+#include "options.def"
 
-static const char *const layout_names[] = {
-#define MACKO_LAYOUT(symbol, name, text) #name,
-#include "choices.def"
-#undef MACKO_LAYOUT
+#define MACKO_OPTION(field, LIST, usual, reader, help) static const int field##_choices[] = {
+#define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
+#define MACKO_NUMBER(LIST, number, name, text) number,
+#define MACKO_OPTION_END(field, LIST) };
+#include "options.def"
+
+static const struct {
+  const char *name, *const *names;
+  const int *choices;
+  int count;
+} known[MACKO_OPTIONS] = {
+#define MACKO_OPTION(field, LIST, usual, reader, help) \
+  {#field, field##_names, field##_choices, sizeof field##_choices / sizeof *field##_choices},
+#include "options.def"
 };
-
-static const char *const values_names[] = {
-#define MACKO_VALUES(symbol, name, text) #name,
-#include "choices.def"
-#undef MACKO_VALUES
-};
-
-static const char *const variant_names[] = {
-#define MACKO_VARIANT(symbol, name, text) #name,
-#include "choices.def"
-#undef MACKO_VARIANT
-};
-
-static const char *const prefer_names[] = {
-#define MACKO_PREFER(symbol, name, text) #name,
-#include "choices.def"
-#undef MACKO_PREFER
-};
-
-static const char *const target_names[] = {
-#define MACKO_TARGET(symbol, name, text) #name,
-#include "choices.def"
-#undef MACKO_TARGET
-};
-
-static const char *const delta_names[] = {"auto", "1", "2", "4", "8", "16"};
-static const int delta_widths[] = {0, 1, 2, 4, 8, 16};
 
 static const struct {
   const char *name;
@@ -51,46 +35,15 @@ static const struct {
 #undef MACKO_ELEMENT_TYPE
 };
 
-enum {
-  FORMATS = sizeof format_names / sizeof *format_names,
-  LAYOUTS = sizeof layout_names / sizeof *layout_names,
-  VALUES = sizeof values_names / sizeof *values_names,
-  VARIANTS = sizeof variant_names / sizeof *variant_names,
-  PREFERS = sizeof prefer_names / sizeof *prefer_names,
-  TARGETS = sizeof target_names / sizeof *target_names,
-  DELTAS = sizeof delta_names / sizeof *delta_names,
-  TYPES = sizeof types / sizeof *types
-};
+enum { TYPES = sizeof types / sizeof *types };
 
-const char *macko_format_name(macko_format format)
-{
-  return (unsigned)format < FORMATS ? format_names[format] : NULL;
-}
-
-const char *macko_layout_name(macko_layout layout)
-{
-  return (unsigned)layout < LAYOUTS ? layout_names[layout] : NULL;
-}
-
-const char *macko_values_name(macko_values values)
-{
-  return (unsigned)values < VALUES ? values_names[values] : NULL;
-}
-
-const char *macko_variant_name(macko_variant variant)
-{
-  return (unsigned)variant < VARIANTS ? variant_names[variant] : NULL;
-}
-
-const char *macko_prefer_name(macko_prefer prefer)
-{
-  return (unsigned)prefer < PREFERS ? prefer_names[prefer] : NULL;
-}
-
-const char *macko_target_name(macko_target target)
-{
-  return (unsigned)target < TARGETS ? target_names[target] : NULL;
-}
+#define MACKO_OPTION(field, LIST, usual, reader, help) \
+  const char *macko_##field##_name(macko_##field field) \
+  { \
+    return (unsigned)field < sizeof field##_names / sizeof *field##_names ? field##_names[field] : NULL; \
+  }
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help)
+#include "options.def"
 
 const char *macko_type_name(macko_type type)
 {
@@ -104,7 +57,47 @@ int64_t macko_type_bytes(macko_type type)
 
 void macko_options_init(macko_options *options)
 {
-  *options = (macko_options){.format = MACKO_FORMAT_AUTO};
+  *options = (macko_options){
+#define MACKO_OPTION(field, LIST, usual, reader, help) .field = MACKO_##LIST##_##usual,
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) .field = usual,
+#include "options.def"
+  };
+}
+
+int macko_option_value(const macko_options *options, int option)
+{
+  switch (option) {
+#define MACKO_OPTION(field, LIST, usual, reader, help) case MACKO_OPTION_##field: return (int)options->field;
+#include "options.def"
+  default: return 0;
+  }
+}
+
+static void put_value(macko_options *options, int option, int value)
+{
+  switch (option) {
+#define MACKO_OPTION(field, LIST, usual, reader, help) case MACKO_OPTION_##field: options->field = (macko_##field)value; break;
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) case MACKO_OPTION_##field: options->field = value; break;
+#include "options.def"
+  default: break;
+  }
+}
+
+const char *macko_option_name(int option)
+{
+  return known[option].name;
+}
+
+const char *macko_option_choice(int option, int choice)
+{
+  return choice < known[option].count ? known[option].names[choice] : NULL;
+}
+
+int macko_option_chosen(const macko_options *options, int option)
+{
+  int value = macko_option_value(options, option), choice = 0;
+  while (choice < known[option].count && known[option].choices[choice] != value) choice++;
+  return choice < known[option].count ? choice : -1;
 }
 
 /* Levenshtein distance, of names short enough for one row of 32 counts. */
@@ -138,55 +131,35 @@ static macko_status look_up(const char *option, const char *text, const char *co
 
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err)
 {
-  static const char *const option_names[] = {"format", "layout", "delta_bits", "values", "variant", "prefer", "target"};
-  int option = 0, i = 0;
+  const char *names[MACKO_OPTIONS];
+  int option = 0, choice = 0;
   if (!options || !name || !text) return macko_fail(err, MACKO_INVALID_ARGUMENT, "options, name and text must not be NULL");
-  macko_status s = look_up("option", name, option_names, sizeof option_names / sizeof *option_names, &option, err);
-  if (s) return s;
-  switch (option) {
-  case 0:
-    s = look_up(name, text, format_names, FORMATS, &i, err);
-    if (!s) options->format = (macko_format)i;
-    break;
-  case 1:
-    s = look_up(name, text, layout_names, LAYOUTS, &i, err);
-    if (!s) options->layout = (macko_layout)i;
-    break;
-  case 2:
-    s = look_up(name, text, delta_names, DELTAS, &i, err);
-    if (!s) options->delta_bits = delta_widths[i];
-    break;
-  case 3:
-    s = look_up(name, text, values_names, VALUES, &i, err);
-    if (!s) options->values = (macko_values)i;
-    break;
-  case 4:
-    s = look_up(name, text, variant_names, VARIANTS, &i, err);
-    if (!s) options->variant = (macko_variant)i;
-    break;
-  case 5:
-    s = look_up(name, text, prefer_names, PREFERS, &i, err);
-    if (!s) options->prefer = (macko_prefer)i;
-    break;
-  default:
-    s = look_up(name, text, target_names, TARGETS, &i, err);
-    if (!s) options->target = (macko_target)i;
-  }
+  for (int i = 0; i < MACKO_OPTIONS; i++) names[i] = known[i].name;
+  macko_status s = look_up("option", name, names, MACKO_OPTIONS, &option, err);
+  if (!s) s = look_up(name, text, known[option].names, known[option].count, &choice, err);
+  if (!s) put_value(options, option, known[option].choices[choice]);
   return s;
 }
 
-macko_status macko_check_options(const macko_options *o, macko_error *err)
+/* "0 (auto), 1, 2, 4, 8 and 16" */
+static void list_choices(int option, char *text, size_t room)
 {
-  int known = 0;
-  if ((unsigned)o->format >= FORMATS)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "format %d is not one of the %d formats", (int)o->format, MACKO_FORMAT_AUTO);
-  if ((unsigned)o->layout >= LAYOUTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "layout %d is unknown", (int)o->layout);
-  if ((unsigned)o->values >= VALUES) return macko_fail(err, MACKO_INVALID_ARGUMENT, "values %d is unknown", (int)o->values);
-  if ((unsigned)o->variant >= VARIANTS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "variant %d is unknown", (int)o->variant);
-  if ((unsigned)o->prefer >= PREFERS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "prefer %d is unknown", (int)o->prefer);
-  if ((unsigned)o->target >= TARGETS) return macko_fail(err, MACKO_INVALID_ARGUMENT, "target %d is unknown", (int)o->target);
-  for (int i = 0; i < DELTAS; i++) known |= o->delta_bits == delta_widths[i];
-  if (!known)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "delta_bits %d is none of 0 (chosen), 1, 2, 4, 8 and 16", o->delta_bits);
+  size_t used = 0;
+  int count = known[option].count;
+  for (int i = 0; i < count && used < room; i++) {
+    const char *name = known[option].names[i], *before = i == 0 ? "" : i + 1 < count ? ", " : " and ";
+    int choice = known[option].choices[i], named = atoi(name) != choice || !choice;
+    used += (size_t)snprintf(text + used, room - used, named ? "%s%d (%s)" : "%s%d", before, choice, name);
+  }
+}
+
+macko_status macko_check_fields(const macko_options *options, macko_error *err)
+{
+  char all[256];
+  for (int i = 0; i < MACKO_OPTIONS; i++) {
+    if (macko_option_chosen(options, i) >= 0) continue;
+    list_choices(i, all, sizeof all);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s %d is none of %s", known[i].name, macko_option_value(options, i), all);
+  }
   return MACKO_OK;
 }

@@ -173,24 +173,17 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
                                macko_error *err)
 {
-  static const macko_format_ops *const format_ops[] = {
-#define MACKO_FORMAT(symbol, name, text) &macko_##name##_ops,
-#include "formats.def"
-#undef MACKO_FORMAT
-  };
-  macko_options defaults;
-  macko_options_init(&defaults);
+  macko_options settled;
   if (!source || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "source and matrix must not be NULL");
-  if (!options) options = &defaults;
-  macko_status s = macko_check_options(options, err);
+  macko_status s = macko_settle_options(options, &settled, err);
   if (!s) s = check_source(source, err);
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
-  const macko_format_ops *ops = options->format == MACKO_FORMAT_AUTO ? NULL : format_ops[options->format];
+  const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
   if (ops && ops->encode_rows) {
     s = remember_rows(&r, err);
-    if (!s) s = macko_encode_in_pieces(&r, options, ops, matrix, err);
-  } else s = encode_assembled(&r, options, matrix, err);
+    if (!s) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
+  } else s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);
   free(r.seen);
   return s;

@@ -12,6 +12,11 @@
 
 enum { ROW_PTR, COLS, VALUES };
 
+/* Kernels read values as they are. */
+static const macko_form forms[] = {
+  {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16)},
+  {.values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS(TARGET_GPU)}};
+
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -20,12 +25,6 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
   macko_codec codecs[3];
   int count;
-  if (wanted != MACKO_VALUES_RAW && wanted < MACKO_VALUES_F32)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values as floats, not as %s",
-                      macko_values_name(options->values));
-  if (wanted != MACKO_VALUES_RAW && options->target == MACKO_TARGET_GPU)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format csr stores values for a GPU as they are, not as %s",
-                      macko_values_name(options->values));
   macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
   if (s) return s;
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
@@ -254,4 +253,5 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL};
+const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL, forms,
+                                        sizeof forms / sizeof *forms};

@@ -70,6 +70,12 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return s;
 }
 
+/* Values that are coded with the gaps cannot be anything else. */
+static const macko_form forms[] = {
+  {.variant = MACKO_HAS(VARIANT_SPLIT), .values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_JOINT), .target = MACKO_HAS_ALL},
+  {.variant = MACKO_HAS(VARIANT_JOINT), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL},
+  {.variant = MACKO_HAS(VARIANT_PAPER), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL}};
+
 const macko_format_ops macko_dtans_ops = {plan,
                                           encode,
                                           refresh,
@@ -77,4 +83,6 @@ const macko_format_ops macko_dtans_ops = {plan,
                                           macko_dtans_validate,
                                           macko_dtans_multiply,
                                           encode_rows,
-                                          macko_dtans_may_win};
+                                          macko_dtans_may_win,
+                                          forms,
+                                          sizeof forms / sizeof *forms};

@@ -207,6 +207,7 @@ static macko_status value_choices(const macko_dtans_input *in, macko_values want
 static void describe(macko_plan *plan)
 {
   const int64_t *q = plan->params;
+  plan->variant = (macko_variant)q[MACKO_DTANS_VARIANT];
   snprintf(plan->reason, sizeof plan->reason, "dtans %s, multiplicity %lld%s, %lld rows a lane, first gap %s, values %s%s",
            macko_variant_name((macko_variant)q[MACKO_DTANS_VARIANT]), (long long)q[MACKO_DTANS_MULTIPLICITY],
            q[MACKO_DTANS_LEAST] ? " in powers of two" : "",
@@ -339,14 +340,11 @@ static macko_status predict_choice(planner *p, const choice *c, macko_plan *plan
   return plan_variant(p, w, c, plan, err);
 }
 
-static macko_status check(const macko_rows *a, const macko_options *options, macko_error *err)
+static macko_status check(const macko_rows *a, macko_error *err)
 {
   if (a->ncols > UINT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format dtans holds at most %lld columns, not %lld", (long long)UINT32_MAX,
                       (long long)a->ncols);
-  if (options->variant > MACKO_VARIANT_SPLIT && options->values != MACKO_VALUES_AUTO && options->values != MACKO_VALUES_CODED)
-    return macko_fail(err, MACKO_UNSUPPORTED, "variant %s codes values with the gaps and cannot store them as %s",
-                      macko_variant_name(options->variant), macko_values_name(options->values));
   return MACKO_OK;
 }
 
@@ -360,7 +358,7 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   int64_t wide = 1LL << 31;
   macko_codec codecs[3];
   int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
-  macko_status s = check(in->rows, options, err);
+  macko_status s = check(in->rows, err);
   double least = plan->time > 0 ? macko_dtans_least_time(in, options) : 0;
   if (!s && least > 0 && least >= plan->time) return plan->time = least, MACKO_OK;
   in->relative = !paper && in->rows->nrows <= wide && in->rows->ncols <= wide;

@@ -77,7 +77,6 @@ int macko_dtans_may_win(const macko_facts *f, const macko_options *options, cons
 {
   const macko_cost *cost = macko_cost_of(options);
   const macko_plan *slices = &plans[MACKO_FORMAT_MACKO];
-  if (options->layout != MACKO_LAYOUT_AUTO || options->delta_bits || options->values == MACKO_VALUES_JOINT) return 0;
   if (!best || options->prefer == MACKO_PREFER_MEMORY) return 1;
   if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > MACKO_DTANS_DEVICE_ENTRIES) return 0;
   int64_t value = slices->layout && slices->values == MACKO_VALUES_RAW ? macko_type_bytes(slices->stored_type) : 0;

@@ -38,6 +38,10 @@ static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
   return layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
+/* What format macko can be asked for: one form a layout, in the order in which they are planned. */
+enum { MACKO_MACKO_FORMS = 3 };
+extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
+
 /* plan of format macko. */
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 

@@ -189,4 +189,5 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-const macko_format_ops macko_macko_ops = {macko_choose_parts, encode, refresh, decode, validate, multiply, NULL, NULL};
+const macko_format_ops macko_macko_ops = {macko_choose_parts, encode, refresh, decode, validate, multiply, NULL, NULL,
+                                          macko_macko_forms, MACKO_MACKO_FORMS};

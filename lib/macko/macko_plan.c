@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+#define ALL_BUT_CODED (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED))
+#define PAPER_BITS (MACKO_HAS(DELTA_BITS_1) | MACKO_HAS(DELTA_BITS_2) | MACKO_HAS(DELTA_BITS_4) | MACKO_HAS(DELTA_BITS_8))
+
+const macko_form macko_macko_forms[MACKO_MACKO_FORMS] = {
+  {.layout = MACKO_HAS(LAYOUT_SLICE), .values = ALL_BUT_CODED, .target = MACKO_HAS_ALL},
+  {.layout = MACKO_HAS(LAYOUT_ROW), .delta_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_JOINT),
+   .target = MACKO_HAS_ALL},
+  {.layout = MACKO_HAS(LAYOUT_PAPER), .delta_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
+
 /* An entry of the table, which has a gap beside its value under joint. */
 static int64_t entry_bytes(macko_values values, macko_type value_type)
 {
@@ -103,9 +112,8 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   macko_plan csr = {0};
   macko_slice_estimate estimates[2];
   *hopeless = 0;
-  if (options->format != MACKO_FORMAT_AUTO || options->layout != MACKO_LAYOUT_AUTO || options->prefer != MACKO_PREFER_TIME ||
-      options->target != MACKO_TARGET_CPU || options->delta_bits || macko_csr_ops.plan(f, options, &csr, NULL) ||
-      !row_is_slower(f, options, &csr) || !f->sample || !f->sample(f->context, options, estimates))
+  if (options->format != MACKO_FORMAT_AUTO || !macko_format_has(MACKO_FORMAT_CSR, options) ||
+      options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || macko_csr_ops.plan(f, options, &csr, NULL) || !row_is_slower(f, options, &csr) || !f->sample || !f->sample(f->context, options, estimates))
     return MACKO_OK;
   double bound = 1.1 * csr.time, slot = 0; /* a tenth for what the sample missed */
   if (estimated_time(estimates, 0) <= bound) {
@@ -164,33 +172,32 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
 
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  static const macko_layout automatic[] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW};
+  static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
   macko_codec codecs[3];
   macko_status refused = MACKO_OK;
   int count = 0, found = 0;
-  macko_plan both[2] = {{0}};
+  macko_plan plans[MACKO_MACKO_FORMS] = {{0}};
   if (f->csr->ncols > INT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)f->csr->ncols);
   int hopeless;
   macko_status s = foresee(f, options, codecs, &count, plan, &hopeless, err);
   if (s || hopeless) return s;
-  for (int i = 0; !s && i < 2; i++) {
-    macko_layout layout = options->layout == MACKO_LAYOUT_AUTO ? automatic[i] : options->layout;
+  for (int i = 0; !s && i < MACKO_MACKO_FORMS; i++) {
     macko_plan candidate = {0};
-    int only = options->layout != MACKO_LAYOUT_AUTO || options->values == MACKO_VALUES_JOINT;
-    if (i == 1 && (only || (found && row_is_slower(f, options, plan)))) break;
-    s = macko_layout_of(layout)->plan_pattern(f, options, &candidate, err);
+    if (!macko_form_has(&macko_macko_forms[i], options) || (found && row_is_slower(f, options, plan))) continue;
+    if (layouts[i] == MACKO_LAYOUT_PAPER && options->layout != MACKO_LAYOUT_PAPER) continue; /* only where it is asked for */
+    s = macko_layout_of(layouts[i])->plan_pattern(f, options, &candidate, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
     else if (!s) {
-      candidate.layout = layout;
+      candidate.layout = layouts[i];
       s = plan_stream(f, options, codecs, &count, &candidate, err);
-      both[i] = candidate;
+      plans[i] = candidate;
       if (!found || macko_better(options, &candidate, plan)) *plan = candidate;
       found = 1;
     }
   }
   if (s || !found) return s ? s : refused;
-  if (both[0].layout && both[1].layout) compare_layouts(options, &both[0], &both[1], plan);
+  if (plans[0].layout && plans[1].layout) compare_layouts(options, &plans[0], &plans[1], plan);
   describe_values(plan);
   return MACKO_OK;
 }

@@ -280,10 +280,6 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   const macko_csr *a = f->csr;
   const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts best, sorted;
-  if (options->delta_bits)
-    return macko_fail(err, MACKO_UNSUPPORTED,
-                      "layout slice chooses the bits of a gap per slice; delta_bits %d is for row and paper",
-                      options->delta_bits);
   int order = order_by_sample(f, options);
   macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);

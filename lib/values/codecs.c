@@ -209,10 +209,6 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, ma
   int64_t distinct = -1;
   macko_status s = MACKO_OK;
   *count = 1;
-  if (wanted == MACKO_VALUES_JOINT)
-    return macko_fail(err, MACKO_UNSUPPORTED,
-                      "values joint: only layout slice of format macko has codes for gaps and values together");
-  if (wanted == MACKO_VALUES_CODED) return macko_fail(err, MACKO_UNSUPPORTED, "values coded: only format dtans codes values");
   if (wanted >= MACKO_VALUES_F32) return float_codec(f, wanted, &codecs[0], err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;

@@ -21,8 +21,14 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
-  "  -mat_macko_format, -mat_macko_prefer, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values,\n"
-  "  -mat_macko_variant, -mat_macko_backend, -mat_macko_halo   of aijmacko; man macko-solve explains them\n"
+  "of aijmacko, which man macko-solve explains:\n"
+#define MACKO_OPTION(field, LIST, usual, reader, help) "  -mat_macko_" #field "  " help ":"
+#define MACKO_CHOICE(LIST, symbol, name, text) " " #name
+#define MACKO_OPTION_END(field, LIST) "\n"
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+  "  -mat_macko_backend  where products run: auto cpu cuda\n"
+  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer\n"
   "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
 
 /* Read, its symmetry known, converted and encoded. */

@@ -17,8 +17,14 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "  -ksp_rtol R     where to stop (default 1e-5)\n"
   "  -ksp_max_it N, -ksp_monitor, -ksp_view, -log_view and every other option of PETSc work\n"
   "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
-  "  -mat_macko_format, -mat_macko_prefer, -mat_macko_layout, -mat_macko_delta_bits, -mat_macko_values,\n"
-  "  -mat_macko_variant, -mat_macko_backend, -mat_macko_halo   of aijmacko; man macko-solve explains them\n"
+  "of aijmacko, which man macko-solve explains:\n"
+#define MACKO_OPTION(field, LIST, usual, reader, help) "  -mat_macko_" #field "  " help ":"
+#define MACKO_CHOICE(LIST, symbol, name, text) " " #name
+#define MACKO_OPTION_END(field, LIST) "\n"
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+  "  -mat_macko_backend  where products run: auto cpu cuda\n"
+  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer\n"
   "  MATRIX -help    lists every option of PETSc too\n"
   "exit status: 0 converged, 2 not converged, 1 bad input or another error\n";
 

@@ -9,7 +9,13 @@
 
 enum { HEAD = 10, MOST = 1 << 12 };
 
-static const int widths[] = {0, 1, 2, 4, 8, 16, 3, -1};
+/* What each option can be, with one number that is in no list. */
+#define MACKO_OPTION(field, LIST, usual, reader, help) static const int field##_choices[] = {
+#define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
+#define MACKO_NUMBER(LIST, number, name, text) number,
+#define MACKO_OPTION_END(field, LIST) 77};
+#include "options.def"
+
 static const double few[] = {1, -2.5, 0, 3, -0.0, 0.5, 100, -7};
 /* 1, -2.5 ... as bits of f16 and of bf16 */
 static const uint16_t few_halves[2][8] = {{0x3c00, 0xc100, 0, 0x4200, 0x8000, 0x3800, 0x5640, 0xc700},
@@ -56,15 +62,23 @@ static void read_entries(input *in, const uint8_t *data, size_t size, int scale)
   while (row < nrows) in->row_ptr[++row] = in->count + in->csr.index_base;
 }
 
+/* Those options whose bit is set are no defaults; most of what all of them can be together is refused. */
+static void read_options(macko_options *o, unsigned given, uint32_t which)
+{
+  macko_options_init(o);
+#define PICK(field, type) \
+  if (given & 1) o->field = (type)field##_choices[which % (sizeof field##_choices / sizeof *field##_choices)]; \
+  given >>= 1, which /= sizeof field##_choices / sizeof *field##_choices;
+#define MACKO_OPTION(field, LIST, usual, reader, help) PICK(field, macko_##field)
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) PICK(field, int)
+#include "options.def"
+#undef PICK
+}
+
 static void read_input(input *in, const uint8_t *data, size_t size)
 {
-  macko_options *o = &in->options;
   macko_csr *a = &in->csr;
-  macko_options_init(o);
-  o->format = (macko_format)(data[0] % (MACKO_FORMAT_AUTO + 2)), o->layout = (macko_layout)(data[0] / 5 % 5);
-  o->delta_bits = widths[data[1] % 8], o->values = (macko_values)(data[1] / 8 % 10);
-  o->variant = (macko_variant)(data[2] % 5);
-  o->prefer = (macko_prefer)(data[2] / 5 % 2), o->target = (macko_target)(data[2] / 10 % 2);
+  read_options(&in->options, data[1], (uint32_t)data[0] << 9 | (uint32_t)data[2] << 1 | (data[3] >> 4 & 1));
   *a = (macko_csr){.nrows = data[4], .ncols = (int64_t)data[5] << (data[6] % 33), .value_type = (macko_type)(data[3] % 4),
                    .index_base = data[3] / 4 % 2, .values = in->values};
   in->piece_rows = 1 + data[7] % 64;
@@ -196,8 +210,8 @@ int main(int argc, char **argv)
       state = state * 6364136223846793005u + 1442695040888963407u;
       data[i] = (uint8_t)(state >> 33);
     }
-    data[1] &= (uint8_t)(runs % 5 ? 0xf8 : 0xff), data[8] &= (uint8_t)(runs % 8 ? 0xfc : 0xff); /* mostly sound */
-    data[5] |= 0x80, data[2] = (uint8_t)(data[2] % 20 / (runs % 3 ? 5 : 1) * (runs % 3 ? 5 : 1));
+    data[1] &= (uint8_t)(runs % 5 ? state >> 50 : 0xff), data[8] &= (uint8_t)(runs % 8 ? 0xfc : 0xff); /* mostly sound */
+    data[5] |= 0x80;
     LLVMFuzzerTestOneInput(data, size);
   }
   return 0;

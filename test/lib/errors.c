@@ -34,7 +34,10 @@ START_TEST(options_name_the_nearest)
   macko_csr c = identity();
   macko_matrix *m = NULL;
   ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_str_eq(err.text, "delta_bits 3 is none of 0 (chosen), 1, 2, 4, 8 and 16");
+  ck_assert_str_eq(err.text, "delta_bits 3 is none of 0 (auto), 1, 2, 4, 8 and 16");
+  o.delta_bits = 0, o.format = (macko_format)7;
+  ck_assert_int_eq(macko_options_check(&o, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "format 7 is none of 0 (csr), 1 (macko), 2 (dtans) and 3 (auto)");
   ck_assert_ptr_null(m);
 }
 END_TEST

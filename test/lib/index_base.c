@@ -65,6 +65,7 @@ START_TEST(one_based_input_encodes_alike)
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
     for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
       o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      if (macko_options_check(&o, NULL)) continue;
       both_bases(&a, &o, MACKO_I32);
       both_bases(&a, &o, MACKO_I64);
     }

@@ -12,6 +12,25 @@ const test_kind test_kinds[TEST_COMBINATIONS] = {
 
 const int test_widths[TEST_WIDTHS] = {0, 1, 2, 4, 8, 16};
 
+#define MACKO_OPTION(field, LIST, usual, reader, help) static const int field##_choices[] = {
+#define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
+#define MACKO_NUMBER(LIST, number, name, text) number,
+#define MACKO_OPTION_END(field, LIST) };
+#include "options.def"
+
+int test_options(int64_t n, macko_options *options)
+{
+  macko_options_init(options);
+#define PICK(field, type) \
+  options->field = (type)field##_choices[n % (int64_t)(sizeof field##_choices / sizeof *field##_choices)], \
+  n /= (int64_t)(sizeof field##_choices / sizeof *field##_choices);
+#define MACKO_OPTION(field, LIST, usual, reader, help) PICK(field, macko_##field)
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) PICK(field, int)
+#include "options.def"
+#undef PICK
+  return n == 0;
+}
+
 static uint64_t state;
 
 void test_seed(uint64_t seed)

@@ -32,6 +32,9 @@ extern const test_kind test_kinds[TEST_COMBINATIONS];
 enum { TEST_WIDTHS = 6 };
 extern const int test_widths[TEST_WIDTHS];
 
+/* Options number n of all combinations of the choices in lib/options.def; 0 where there are not so many. */
+int test_options(int64_t n, macko_options *options);
+
 /* Fresh values of a kind on the same pattern. */
 void test_fill(test_matrix *a, int values);
 
