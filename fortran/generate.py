@@ -28,8 +28,37 @@ def read(path):
         return file.read()
 
 
-def read_code(path):
+def without_comments(path):
     return re.sub(r"/\*.*?\*/", "", read(path), flags=re.S)
+
+
+KINDS["OPTION"] = {name: "" for name in re.findall(r"^MACKO_OPTION\((\w+)", read("lib/options.def"), flags=re.M)}
+
+
+def expand_lists(text, macros):
+    """What the preprocessor makes of the lists that a header includes: macros of one line, the lists' own only where the header
+    has none of that name."""
+    out = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if define := re.match(r"\s*#define (\w+)\(([^)]*)\) ?(.*)", line):
+            macros.setdefault(define[1], (define[2].split(", "), define[3]))
+        elif undef := re.match(r"\s*#undef (\w+)", line):
+            macros.pop(undef[1], None)
+        elif include := re.match(r'\s*#include "(\w+\.def)"', line):
+            out.append(expand_lists(without_comments(f"lib/{include[1]}"), macros))
+        elif (call := re.match(r"\s*(\w+)\((.*)\)$", line)) and call[1] in macros:
+            names, body = macros[call[1]]
+            given = dict(zip(names, re.findall(r'"[^"]*"|[^,\s]+', call[2])))
+            body = re.sub(r"(?<!#)#(\w+)", lambda m: f'"{given[m[1]]}"' if m[1] in given else m[0], body)
+            body = re.sub(r"\w+", lambda m: given.get(m[0], m[0]), body).replace("##", "")
+            out.append(expand_lists(body, macros))
+        elif not re.match(r"\s*#(if|endif)", line):
+            out.append(line)
+    return "\n".join(out)
+
+
+def read_code(path):
+    return expand_lists(without_comments(path), {})
 
 
 def wrap(line, indent="    "):
@@ -45,20 +74,9 @@ def wrap(line, indent="    "):
 
 
 def enum_names(body):
-    """The enumerators: those written out, and those that an X-macro makes from each line of an included list."""
-    names, macros = [], {}
-    for line in body.splitlines():
-        if define := re.match(r"\s*#define (\w+)\((\w+)[^)]*\) (\w+)##\w+,", line):
-            macros[define[1]] = define[3]
-        elif include := re.match(r'\s*#include "(.+)"', line):
-            for macro, symbol in re.findall(r"^(\w+)\((\w+)", read_code(f"lib/{include[1]}"), flags=re.M):
-                if macro in macros:
-                    names.append(macros[macro] + symbol)
-        elif "=" in line:
-            sys.exit(f"an enumerator with a value of its own is not understood: {line.strip()}")
-        elif not line.lstrip().startswith("#"):
-            names += re.findall(r"\w+", line)
-    return names
+    if "=" in body:
+        sys.exit(f"an enumerator with a value of its own is not understood: {body.strip()}")
+    return re.findall(r"\w+", body)
 
 
 class Header:

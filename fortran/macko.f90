@@ -119,6 +119,7 @@ module macko_c
     integer(c_int) :: stored_type
     integer(c_int) :: values
     integer(c_int) :: layout
+    integer(c_int) :: variant
     integer(c_int) :: delta_bits
     integer(c_int) :: lossy
     integer(c_int64_t) :: nrows, ncols, nnz
@@ -163,6 +164,12 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_options_set_c
     end function macko_options_set_c
+    function macko_options_check_c(options, err) bind(c, name="macko_options_check")
+      import
+      type(macko_options), intent(in) :: options
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_options_check_c
+    end function macko_options_check_c
     function macko_format_name_c(format) bind(c, name="macko_format_name")
       import
       integer(c_int), value :: format
@@ -415,6 +422,18 @@ contains
     name = from_pointer(macko_variant_name_c(variant))
   end function macko_variant_name
 
+  recursive function macko_prefer_name(prefer) result(name)
+    integer(c_int), intent(in) :: prefer
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_prefer_name_c(prefer))
+  end function macko_prefer_name
+
+  recursive function macko_target_name(target) result(name)
+    integer(c_int), intent(in) :: target
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_target_name_c(target))
+  end function macko_target_name
+
   recursive function macko_type_name(type) result(name)
     integer(c_int), intent(in) :: type
     character(len=:), allocatable :: name
@@ -429,8 +448,7 @@ contains
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! Sets the option of that name ('format', 'layout', 'delta_bits', 'values', 'variant') from text ('macko', 'slice', '4', 'f32',
-  ! 'joint').
+  ! Sets the option of that name, that of a component of macko_options, from text ('macko', 'slice', '4', 'f32', 'joint').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
@@ -439,6 +457,15 @@ contains
     type(macko_error) :: err
     call report(macko_options_set_c(options, trim(name) // c_null_char, trim(text) // c_null_char, err), err, stat, errmsg)
   end subroutine macko_options_set
+
+  ! Whether some format has all that the options ask for.
+  recursive subroutine macko_options_check(options, stat, errmsg)
+    type(macko_options), intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_error) :: err
+    call report(macko_options_check_c(options, err), err, stat, errmsg)
+  end subroutine macko_options_check
 
   recursive function chosen(options)
     type(macko_options), optional, intent(in) :: options
@@ -1102,8 +1129,14 @@ module macko
     macko_variant_split, macko_variant_joint, macko_variant_paper, macko_variant_count, macko_prefer_time, &
     macko_prefer_memory, macko_prefer_count, macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
-  public :: macko_options_init, macko_options_set, macko_read, macko_write_matrix_market
-  public :: macko_status_text, macko_format_name, macko_layout_name, macko_values_name, macko_variant_name, macko_type_name
+  public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
+  public :: macko_status_text, macko_type_name
+  public :: macko_format_name
+  public :: macko_layout_name
+  public :: macko_values_name
+  public :: macko_variant_name
+  public :: macko_prefer_name
+  public :: macko_target_name
 
   type :: macko_matrix
     private

@@ -34,8 +34,8 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
 } macko_type;
 
 /* macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the number of formats),
- * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_target. Each ends with how many
- * there are, MACKO_LAYOUT_COUNT and so on. */
+ * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_target. Each ends with
+ * how many there are, MACKO_LAYOUT_COUNT and so on. */
 #define MACKO_OPTION(field, LIST, usual, reader, help) typedef enum {
 #define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
 #define MACKO_OPTION_END(field, LIST) MACKO_##LIST##_COUNT } macko_##field;

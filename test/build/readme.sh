@@ -72,6 +72,18 @@ build_command() { # LINE: are its script and its options there?
   done
 }
 
+# Every -mat_macko_NAME CHOICE of a text must show in what -ksp_view_mat ::ascii_info printed.
+kept() { # TEXT
+  local name choice
+  while read -r name choice; do
+    case $name in
+      prefer|backend|halo) ;;
+      delta_bits) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
+      *) grep -qE "(^|[ ,])$name $choice([ ,]|\$)" "$dir/text" || { cat "$dir/text"; fail "$1: $name $choice is not stored"; } ;;
+    esac
+  done < <(grep -oE -- '-mat_macko_[a-z_]+ [a-z0-9]+' <<<"$1" | sed 's/-mat_macko_//')
+}
+
 possible() { # LINE: is what it needs built here?
   case $1 in
     macko-eigs*) [ -x solvers/macko-eigs ] ;;
@@ -91,10 +103,30 @@ while IFS= read -r line; do
       possible "$line" || { echo "skipped, not built here: $line"; continue; }
       (cd "$dir/work" && bash -c "${line//\/usr\/local/$root}") >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$line"; }
       case $line in
-        *./program*) grep -qE 'type (seq|mpi)aijmacko' "$dir/text" || { cat "$dir/text"; fail "$line: not of type aijmacko"; } ;;
+        *./program*)
+          grep -qE 'type (seq|mpi)aijmacko' "$dir/text" || { cat "$dir/text"; fail "$line: not of type aijmacko"; }
+          (cd "$dir/work" && bash -c "${line//\/usr\/local/$root} -ksp_view_mat ::ascii_info") >"$dir/text" 2>&1 </dev/null
+          grep -q ' format [a-z]*, layout ' "$dir/text" || { cat "$dir/text"; fail "$line: nothing tells what is stored"; }
+          kept "$line" ;;
       esac
       ran=$((ran + 1)) ;;
   esac
 done < <(awk '/^```sh$/ { inside = 1; next } /^```/ { inside = 0 } inside' "$readme")
+
+# What its text says of an option is so.
+said=0
+while read -r words; do
+  (cd "$dir/work" && ./program -dll_append "$root/lib/libpetscmacko.so" -mat_type aijmacko $words -ksp_view_mat ::ascii_info) \
+    >"$dir/text" 2>&1 </dev/null || { cat "$dir/text"; fail "$words"; }
+  kept "$words"
+  said=$((said + 1))
+done < <(grep -oE -- '`-mat_macko_[a-z_]+ [a-z0-9]+`' "$readme" | tr -d '`' | grep -v _halo | sort -u)
+[ "$said" -ge 3 ] || fail "README.md has lost its options"
+
+# Its tables have every format and every choice of values.
+for choice in $(sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/formats.def") \
+  $(sed -n 's/^MACKO_CHOICE(VALUES, [A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/options.def"); do
+  grep -q "^|.*\`$choice\`.*|.*|" "$readme" || fail "no table of README.md has $choice"
+done
 echo "$ran commands of README.md run, $built that build it checked"
 [ "$ran" -ge 10 ] && [ "$built" -ge 4 ] || fail "README.md has lost its commands"

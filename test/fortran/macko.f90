@@ -211,6 +211,13 @@ contains
       call macko_options_set(options, 'variant', macko_variant_name(f))
       call check(options%variant == f, 'variant by name')
     end do
+    call check(macko_prefer_name(macko_prefer_memory) == 'memory' .and. macko_target_name(macko_target_gpu) == 'gpu', 'more names')
+    call macko_options_init(options)
+    call macko_options_set(options, 'format', 'csr')
+    call macko_options_check(options)
+    call macko_options_set(options, 'layout', 'slice')
+    call macko_options_check(options, stat, errmsg)
+    call check(stat == macko_unsupported .and. errmsg == 'format csr has no layout slice; format macko has', errmsg)
     call check(macko_status_text(macko_ok) == 'success', 'status text')
   end subroutine options_by_name
 

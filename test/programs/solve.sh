@@ -75,7 +75,7 @@ expect 0 $solve "$dir/tall.mtx" -json "$dir/tall.json"
 # Lossy only when asked for, and named.
 expect 0 $solve "$T" -mat_macko_values f16 -ksp_gmres_restart 50
 expect 0 $solve "$dir/two.rua" -mat_macko_layout paper
-grep -q "layout paper" "$dir/text" || fail "the layout is not told"
+grep -q "format macko" "$dir/text" && grep -q "layout paper" "$dir/text" || fail "the layout is not told"
 
 # Failures: one sentence and status 1; not converged: status 2 and the reason in words.
 expect 1 $solve "$dir/absent.mtx"
@@ -93,11 +93,43 @@ expect 0 $solve -help
 grep -q "usage: macko-solve MATRIX" "$dir/text" || fail "-help"
 # Every option of the matrix type, and every choice of it, is in -help and on the manual page.
 expect 0 $solve -help
+options() { sed -n 's/^MACKO_[A-Z_]*OPTION(\([a-z_]*\),.*/\1/p' "$src/lib/options.def" | grep -v '^target$'; }
+choices() { # OPTION
+  local list
+  list=$(sed -n "s/^MACKO_[A-Z_]*OPTION($1, \([A-Z_]*\),.*/\1/p" "$src/lib/options.def")
+  [ "$1" != format ] || sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/formats.def"
+  sed -n "s/^MACKO_[CN][A-Z]*($list, [A-Z0-9]*, \([a-z0-9]*\),.*/\1/p" "$src/lib/options.def"
+}
+[ "$(options | wc -l)" -ge 6 ] || fail "the options are not found in options.def"
+for option in $(options); do
+  [ "$(choices "$option" | wc -l)" -ge 2 ] || fail "the choices of $option are not found in options.def"
+  grep -qE -e "-mat_macko_$option  .*:( [a-z0-9]+)+$" "$dir/text" || fail "-help lacks $option"
+  [ "$(sed -n "s/.*-mat_macko_$option  .*: //p" "$dir/text" | tr ' ' '\n')" = "$(choices "$option")" ] ||
+    fail "-help has other choices of $option"
+  [ "$(sed -n "s/^\.BI .-mat_macko_$option \" \(.*\)\"/\1/p" "$src/doc/macko-solve.1" | tr '|' '\n' | sort)" = \
+    "$(choices "$option" | sort)" ] || fail "the manual page has other choices of $option"
+done
 for option in $(grep -oh '"-mat_macko_[a-z_]*"' "$src/petsc/options.c" | tr -d '"'); do
   grep -q -e "$option" "$dir/text" || fail "-help lacks $option"
   grep -q -e "$option" "$src/doc/macko-solve.1" || fail "the manual page lacks $option"
 done
-for choice in $(sed -n 's/^MACKO_[FLVP][A-Z]*([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/choices.def" "$src/lib/formats.def"); do
-  grep -q -e "\b$choice\b" "$src/doc/macko-solve.1" || fail "the manual page lacks the choice $choice"
+
+# Every choice is what the summary shows; format csr has it or refuses it.
+for option in $(options); do
+  for choice in $(choices "$option"); do
+    expect 0 $solve "$T" -ksp_gmres_restart 50 -mat_macko_$option "$choice" -json "$dir/choice.json"
+    case $option,$choice in
+      prefer,*|*,auto) ;;
+      *) [ "$(json "$dir/choice.json" "$option")" = "$choice" ] || fail "$option $choice gave $(json "$dir/choice.json" "$option")" ;;
+    esac
+    got=0
+    [ $option != format ] || continue
+    $solve "$T" -ksp_gmres_restart 50 -mat_macko_format csr -mat_macko_$option "$choice" -json "$dir/choice.json" >"$dir/text" 2>&1 || got=$?
+    case $got in
+      0) [ "$(json "$dir/choice.json" format)" = csr ] || fail "format csr with $option $choice gave another format" ;;
+      1) grep -qE "mat_macko_.*: format csr has no $option $choice; formats? [a-z, ]*(has|have)" "$dir/text" || fail "csr, $option $choice" ;;
+      *) fail "format csr with $option $choice ended with $got" ;;
+    esac
+  done
 done
 exit 0

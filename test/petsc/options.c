@@ -1,0 +1,142 @@
+/* Every -mat_macko_ option with every choice and every format: what MatMackoGetInfo shows, or the library's sentence. All of it from
+ * lib/options.def, for matrices whose off-diagonal blocks are small or empty. */
+#include "common.h"
+#include "macko.h"
+
+#include <string.h>
+
+enum { N = 40 };
+
+enum { /* OPTION_format, ... */
+#define MACKO_OPTION(field, LIST, usual, reader, help) OPTION_##field,
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+  OPTIONS
+};
+
+#define MACKO_OPTION(field, LIST, usual, reader, help) static const char *const field##_choices[] = {
+#define MACKO_CHOICE(LIST, symbol, name, text) #name,
+#define MACKO_OPTION_END(field, LIST) NULL};
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+
+static const struct {
+  const char *option, *name, *const *choices;
+} known[OPTIONS] = {
+#define MACKO_OPTION(field, LIST, usual, reader, help) {"-mat_macko_" #field, #field, field##_choices},
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+};
+
+/* Tridiagonal, or diagonal: then no rank needs another's entries. */
+static PetscErrorCode make(PetscInt beside, Mat *A)
+{
+  PetscInt first, past;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  PetscCall(MatSetType(*A, MATAIJMACKO));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatGetOwnershipRange(*A, &first, &past));
+  for (PetscInt i = first; i < past; i++)
+    for (PetscInt j = PetscMax(i - beside, 0); j <= PetscMin(i + beside, N - 1); j++)
+      PetscCall(MatSetValue(*A, i, j, i == j ? 2 + (double)(i % 2) : -1, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The option that is not what was asked for, NULL where all are. */
+static const char *ignored(const macko_options *o, const MatMackoInfo *info)
+{
+  if (o->format != MACKO_FORMAT_AUTO && strcmp(info->format, macko_format_name(o->format))) return "format";
+#define SEEN_choice(field)
+#define SEEN_formats(field) if (o->field && strcmp(info->field, macko_##field##_name(o->field))) return #field;
+#define COUNTED_formats(field) if (o->field && info->field != o->field) return #field;
+#define MACKO_OPTION(field, LIST, usual, reader, help) SEEN_##reader(field)
+#define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) COUNTED_##reader(field)
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+  return NULL;
+}
+
+static char message[1024];
+
+static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                                   PetscErrorType type, const char *text, void *context)
+{
+  (void)comm, (void)line, (void)function, (void)file, (void)context;
+  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
+  return code;
+}
+
+static void try_options(const macko_options *o, PetscInt beside, const char *what)
+{
+  Mat          A;
+  MatMackoInfo info;
+  Vec          x, y;
+  PetscReal    norm;
+  macko_error  err = {0};
+  macko_status expected = macko_options_check(o, &err);
+  message[0] = 0;
+  OK(make(beside, &A));
+  OK(PetscPushErrorHandler(keep_message, NULL));
+  PetscErrorCode code = MatMackoEncode(A);
+  OK(PetscPopErrorHandler());
+  ASSERT_ALL(!code == !expected, "%s: error %d: %s", what, (int)code, message);
+  if (code) {
+    ASSERT_ALL(code == PETSC_ERR_USER_INPUT && strstr(message, err.text), "%s: error %d: %s", what, (int)code, message);
+  } else {
+    OK(MatMackoGetInfo(A, &info));
+    const char *option = ignored(o, &info);
+    ASSERT_ALL(!option, "%s: %s is not honoured: %s", what, option ? option : "on another rank", info.reason);
+    OK(MatCreateVecs(A, &x, &y));
+    OK(VecSet(x, 1));
+    OK(MatMult(A, x, y));
+    OK(VecNorm(y, NORM_1, &norm));
+    ASSERT_ALL(norm == (beside ? 22 : 100), "%s: the sum of |A x| is %g", what, (double)norm);
+    OK(VecDestroy(&x));
+    OK(VecDestroy(&y));
+  }
+  OK(MatDestroy(&A));
+}
+
+static void try_choice(int option, const char *choice, PetscInt beside)
+{
+  char what[128];
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
+    macko_options o;
+    macko_options_init(&o);
+    o.format = (macko_format)f;
+    ASSERT_ALL(!macko_options_set(&o, known[option].name, choice, NULL), "%s is unknown", choice);
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_format", macko_format_name((macko_format)f)));
+    OK(PetscOptionsSetValue(NULL, known[option].option, choice));
+    snprintf(what, sizeof what, "format %s, %s %s, %d beside", macko_format_name((macko_format)f), known[option].name, choice,
+             (int)beside);
+    try_options(&o, beside, what);
+    OK(PetscOptionsClearValue(NULL, known[option].option));
+    OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
+  }
+}
+
+START_TEST(every_choice_is_honoured_or_refused)
+{
+  for (PetscInt beside = 0; beside < 2; beside++)
+    for (int c = 0; known[_i].choices[c]; c++) try_choice(_i, known[_i].choices[c], beside);
+}
+END_TEST
+
+static Suite *options_suite(void)
+{
+  Suite *s = suite_create("the options of the PETSc matrix type");
+  TCase *t = tcase_create("options");
+  tcase_add_loop_test(t, every_choice_is_honoured_or_refused, 0, OPTIONS);
+  suite_add_tcase(s, t);
+  return s;
+}
+
+int main(int argc, char **argv)
+{
+  return run_suite(argc, argv, options_suite, 2);
+}
