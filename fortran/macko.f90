@@ -98,7 +98,7 @@ module macko_c
   type, bind(c) :: macko_options
     integer(c_int) :: format
     integer(c_int) :: layout
-    integer(c_int) :: delta_bits
+    integer(c_int) :: gap_bits
     integer(c_int) :: values
     integer(c_int) :: variant
     integer(c_int) :: prefer
@@ -120,7 +120,7 @@ module macko_c
     integer(c_int) :: values
     integer(c_int) :: layout
     integer(c_int) :: variant
-    integer(c_int) :: delta_bits
+    integer(c_int) :: gap_bits
     integer(c_int) :: lossy
     integer(c_int64_t) :: nrows, ncols, nnz
     integer(c_int64_t) :: bytes, csr_bytes

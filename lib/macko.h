@@ -77,7 +77,7 @@ typedef struct {
  *   macko_format format    default MACKO_FORMAT_AUTO: by prefer, of the formats that have what the other options ask for; by time
  *                          on a CPU format dtans is chosen only where nothing else has it
  *   macko_layout layout    of format macko; default MACKO_LAYOUT_AUTO
- *   int delta_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
+ *   int gap_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
  *                          or, in layout row, 16
  *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
  *                          layouts row and slice all but coded, joint only slice; layout paper raw; format dtans all but joint,
@@ -96,7 +96,7 @@ typedef struct {
 /* Sets every field to its default. */
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "delta_bits", "values", "variant", "prefer", "target") from text ("macko",
+/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "target") from text ("macko",
  * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -190,7 +190,7 @@ typedef struct {
   macko_values values;    /* the codec in use: RAW, NARROW, DICT, JOINT, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
   macko_variant variant;  /* AUTO for a format without variants */
-  int delta_bits;         /* 0 where the width varies or the format has none */
+  int gap_bits;         /* 0 where the width varies or the format has none */
   int lossy;              /* 1 if decode does not return every value bit for bit */
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;

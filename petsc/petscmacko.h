@@ -26,7 +26,7 @@ PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
 typedef struct {
   PetscBool      encoded; /* PETSC_FALSE before the first product: then the rest is zero */
   const char    *format, *layout, *variant, *values, *reason; /* layout and variant are auto where the format has none */
-  int            delta_bits;                                  /* 0 where the width varies or the format has none */
+  int            gap_bits;                                  /* 0 where the width varies or the format has none */
   PetscBool      lossy; /* PETSC_TRUE if any block of any rank is */
   PetscInt64     nnz, bytes, csr_bytes; /* csr_bytes: the same as CSR with 32-bit indices where they suffice */
   PetscInt64     encodes, refreshes;    /* of the rank with most */

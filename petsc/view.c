@@ -62,7 +62,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   if (any[0]) PetscFunctionReturn(PETSC_SUCCESS);
   info->encoded = PETSC_TRUE;
   info->format = macko_format_name(first.format), info->layout = macko_layout_name(first.layout);
-  info->variant = macko_variant_name(first.variant), info->delta_bits = first.delta_bits;
+  info->variant = macko_variant_name(first.variant), info->gap_bits = first.gap_bits;
   info->values = macko_values_name(first.values), info->reason = first.reason;
   info->lossy = (PetscBool)any[1];
   info->nnz = total_sums[0], info->bytes = total_sums[1], info->csr_bytes = total_sums[2];
@@ -101,7 +101,7 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   PetscCall(Range(comm, (double)info.bytes, "%.0f", bytes, sizeof bytes));
   PetscCall(Range(comm, info.nnz ? (double)info.bytes / (double)info.nnz : 0, "%.2f", each, sizeof each));
   PetscCall(Range(comm, info.bytes ? (double)info.csr_bytes / (double)info.bytes : 0, "%.2f", ratio, sizeof ratio));
-  if (info.delta_bits) snprintf(gaps, sizeof gaps, ", %d bits a gap", info.delta_bits);
+  if (info.gap_bits) snprintf(gaps, sizeof gaps, ", %d bits a gap", info.gap_bits);
   if (info.variant) snprintf(variant, sizeof variant, ", variant %s", macko_variant_name(info.variant));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s%s%s, values %s as %s%s\n", name, macko_format_name(info.format),
                                    info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout), gaps, variant,

@@ -200,7 +200,7 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest;
   a.npieces = r->cut.npieces, a.pieces = r->pieces, a.partials = r->partials;
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
-  a.bits = d->m.plan.delta_bits;
+  a.bits = d->m.plan.gap_bits;
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
     a.paper = 1, a.marker = params[MACKO_PARAM_MARKER];
     return a;

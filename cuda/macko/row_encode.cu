@@ -199,7 +199,7 @@ static row_writer writer_of(const macko_device_matrix *d)
   row_writer w = {};
   w.row_ptr = macko_device_data(d, "row_ptr"), w.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   w.base = macko_device_data(d, "base"), w.block_base = (int32_t *)macko_device_data(d, "block_base");
-  w.gaps = (unsigned *)macko_device_data(d, "gaps"), w.b = d->m.plan.delta_bits;
+  w.gaps = (unsigned *)macko_device_data(d, "gaps"), w.b = d->m.plan.gap_bits;
   w.long_ptr = (uint32_t *)macko_device_data(d, "long_ptr"), w.long_gaps = (uint32_t *)macko_device_data(d, "long_gaps");
   w.base_mode = (int)params[MACKO_PARAM_BASE_MODE], w.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
   w.bias = params[MACKO_PARAM_BASE_BIAS];

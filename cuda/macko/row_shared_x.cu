@@ -329,7 +329,7 @@ int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncol
 {
   int type = plan->stored_type, coded = type == MACKO_U8 || type == MACKO_U16;
   /* Sums of codes take 16 bits. */
-  if (plan->layout != MACKO_LAYOUT_ROW || (plan->delta_bits != 4 && plan->delta_bits != 8) || type == MACKO_F64 ||
+  if (plan->layout != MACKO_LAYOUT_ROW || (plan->gap_bits != 4 && plan->gap_bits != 8) || type == MACKO_F64 ||
       (coded && value_type == MACKO_F64) || ncols > UINT16_MAX || bytes_of(ncols) > shared_bytes)
     return 0;
   return WARPS;

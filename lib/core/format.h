@@ -11,7 +11,7 @@ enum {
   MACKO_OPTIONS
 };
 
-/* Where a number is in its list: MACKO_DELTA_BITS_1 and so on; a choice with a name is where its value says. */
+/* Where a number is in its list: MACKO_GAP_BITS_1 and so on; a choice with a name is where its value says. */
 enum {
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) MACKO_##LIST##_BEFORE = -1,
 #define MACKO_NUMBER(LIST, number, name, text) MACKO_##LIST##_##number,
@@ -42,7 +42,7 @@ typedef struct {
   int64_t bytes;                   /* size of the encoding, all sections: exact, but for dtans predicted within 1 % */
   macko_layout layout;             /* AUTO where the format has none */
   macko_variant variant;           /* the same */
-  int delta_bits;                  /* 0 where the format has none or the width varies */
+  int gap_bits;                  /* 0 where the format has none or the width varies */
   macko_values values;             /* codec of the value stream */
   macko_type stored_type;          /* its element type */
   int lossy;

@@ -8,8 +8,8 @@
 #include "values/codecs.h"
 
 typedef struct {
-  /* Pattern only: fills layout, delta_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT
-   * where the layout or options->delta_bits cannot hold the matrix. */
+  /* Pattern only: fills layout, gap_bits and params of *plan, and bytes and time without the value stream. UNSUPPORTED or LIMIT
+   * where the layout or options->gap_bits cannot hold the matrix. */
   macko_status (*plan_pattern)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */
   int64_t (*value_slots)(int64_t nnz, const macko_plan *plan, int64_t element_bytes);

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #define ALL_BUT_CODED (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED))
-#define PAPER_BITS (MACKO_HAS(DELTA_BITS_1) | MACKO_HAS(DELTA_BITS_2) | MACKO_HAS(DELTA_BITS_4) | MACKO_HAS(DELTA_BITS_8))
+#define PAPER_BITS (MACKO_HAS(GAP_BITS_1) | MACKO_HAS(GAP_BITS_2) | MACKO_HAS(GAP_BITS_4) | MACKO_HAS(GAP_BITS_8))
 
 const macko_form macko_macko_forms[MACKO_MACKO_FORMS] = {
   {.layout = MACKO_HAS(LAYOUT_SLICE), .values = ALL_BUT_CODED, .target = MACKO_HAS_ALL},
-  {.layout = MACKO_HAS(LAYOUT_ROW), .delta_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_JOINT),
+  {.layout = MACKO_HAS(LAYOUT_ROW), .gap_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_JOINT),
    .target = MACKO_HAS_ALL},
-  {.layout = MACKO_HAS(LAYOUT_PAPER), .delta_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
+  {.layout = MACKO_HAS(LAYOUT_PAPER), .gap_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
 
 /* An entry of the table, which has a gap beside its value under joint. */
 static int64_t entry_bytes(macko_values values, macko_type value_type)

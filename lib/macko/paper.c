@@ -43,17 +43,17 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type);
   (void)err;
   for (int w = 0; w < WIDTHS; w++) {
-    if (options->delta_bits && options->delta_bits != widths[w]) continue;
+    if (options->gap_bits && options->gap_bits != widths[w]) continue;
     int64_t stored = count_stored(a, widths[w]), fixed = (a->nrows + 1) * macko_type_bytes(row_ptr_type(stored));
     int64_t bytes = fixed + gap_bytes(stored, widths[w]);
     if (bytes + stored * size >= best) continue;
     best = bytes + stored * size;
     plan->bytes = bytes;
-    plan->delta_bits = widths[w];
+    plan->gap_bits = widths[w];
     plan->params[MACKO_PARAM_STORED] = stored;
   }
   snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries",
-           plan->delta_bits, options->delta_bits ? "as asked for" : "cost least",
+           plan->gap_bits, options->gap_bits ? "as asked for" : "cost least",
            (long long)(plan->params[MACKO_PARAM_STORED] - macko_csr_nnz(a)));
   return MACKO_OK;
 }
@@ -118,7 +118,7 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   int64_t stored = m->plan.params[MACKO_PARAM_STORED], q = 0;
-  int b = m->plan.delta_bits;
+  int b = m->plan.gap_bits;
   macko_status s = macko_add_section(m, "row_ptr", row_ptr_type(stored), m->nrows + 1, err);
   if (!s) s = macko_add_section(m, "gaps", MACKO_U8, gap_bytes(stored, b), err);
   if (s) return s;
@@ -145,7 +145,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
   for (int64_t i = from; i < to; i++) {
     int64_t before = -1;
     for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
-      int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.delta_bits;
+      int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.gap_bits;
       for (; padding; padding--, q++) memcpy((char *)w->stream + q * size, &marker, (size_t)size);
       macko_write_values(w, p, 1, q, 1);
       before = macko_csr_col(a, p);
@@ -166,7 +166,7 @@ typedef struct {
 static paper_reader open_paper(const macko_matrix *m)
 {
   return (paper_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "gaps"), macko_section_data(m, "values"),
-                        (uint64_t)m->plan.params[MACKO_PARAM_MARKER], m->plan.delta_bits};
+                        (uint64_t)m->plan.params[MACKO_PARAM_MARKER], m->plan.gap_bits};
 }
 
 static inline int64_t row_start(const paper_reader *r, int64_t i)
@@ -197,7 +197,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   int64_t stored = m->plan.params[MACKO_PARAM_STORED], entries = 0;
-  int b = m->plan.delta_bits;
+  int b = m->plan.gap_bits;
   if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || m->plan.stored_type != m->value_type)
     return macko_fail(err, MACKO_CORRUPT, "layout paper: gaps of %d bits, %lld stored entries for %lld", b, (long long)stored,
                       (long long)m->nnz);
@@ -252,8 +252,8 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
 
 static void multiply(const macko_matrix *m, const macko_product *p)
 {
-#define F64(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, MACKO_F64, vector, op, group)
-#define ANY(vector, op, group) multiply_as(m, &q, m->plan.delta_bits, m->value_type, vector, op, group)
+#define F64(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, MACKO_F64, vector, op, group)
+#define ANY(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, m->value_type, vector, op, group)
   if (m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
   else MACKO_FOR_GROUPS(p, ANY)
 }

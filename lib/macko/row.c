@@ -163,15 +163,15 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   if (s) return s;
   count_escapes(&facts, escapes);
   for (int w = 0; w < WIDTHS; w++) {
-    if ((options->delta_bits && options->delta_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
+    if ((options->gap_bits && options->gap_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
     double cost = width_cost(f, options, widths[w], escapes[w]);
     if (best < 0 || cost < least) best = w, least = cost;
   }
   if (best < 0)
     return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
-                      options->delta_bits ? options->delta_bits : 16);
+                      options->gap_bits ? options->gap_bits : 16);
   base_choice base = choose_base(a->nrows, &facts);
-  plan->delta_bits = widths[best];
+  plan->gap_bits = widths[best];
   plan->params[MACKO_PARAM_BASE_MODE] = base.mode;
   plan->params[MACKO_PARAM_BASE_BIAS] = base.bias;
   plan->params[MACKO_PARAM_BASE_BYTES] = base.bytes;
@@ -182,7 +182,7 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
                gap_time(f, cost, widths[best], escapes[best]) + (double)nnz * macko_row_cost(options, a->value_type);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
-           options->delta_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
+           options->gap_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
   return MACKO_OK;
 }
 
@@ -294,7 +294,7 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
   if (s) return s;
   row_encoding e = {.a = a, .m = m, .row_ptr = macko_find_section(m, "row_ptr"), .gaps = macko_section_data(m, "gaps"),
                     .long_ptr = macko_section_data(m, "long_ptr"), .long_gaps = macko_section_data(m, "long_gaps"),
-                    .b = m->plan.delta_bits};
+                    .b = m->plan.gap_bits};
   if (e.long_ptr && parts > 1) macko_do_parts(&cut, parts, count_long_gaps, &e);
   for (int part = 1; part < parts; part++) e.long_before[part] += e.long_before[part - 1];
   macko_do_parts(&cut, parts, encode_part, &e);
@@ -333,7 +333,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 static macko_status validate_sections(const macko_matrix *m, macko_error *err)
 {
   const int64_t *params = m->plan.params;
-  int b = m->plan.delta_bits;
+  int b = m->plan.gap_bits;
   int64_t bytes = params[MACKO_PARAM_BASE_BYTES], mode = params[MACKO_PARAM_BASE_MODE], longs = params[MACKO_PARAM_LONG_GAPS];
   if ((b != 1 && b != 2 && b != 4 && b != 8 && b != 16) || (bytes != 0 && bytes != 1 && bytes != 2 && bytes != 4) ||
       mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)

@@ -27,7 +27,7 @@ static inline macko_row_reader macko_open_rows(const macko_matrix *m)
                             .gap_bytes = gaps ? gaps->bytes : 0,
                             .mode = (int)m->plan.params[MACKO_PARAM_BASE_MODE],
                             .base_bytes = (int)m->plan.params[MACKO_PARAM_BASE_BYTES],
-                            .b = m->plan.delta_bits};
+                            .b = m->plan.gap_bits};
 }
 
 static inline int64_t macko_row_start(const macko_row_reader *r, int64_t i)

@@ -97,7 +97,7 @@ static int list_row(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
     list_section(list, &n, "base", macko_unsigned_type(params[MACKO_PARAM_BASE_BYTES]), m->nrows);
   if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
     list_section(list, &n, "block_base", MACKO_I32, macko_base_blocks(m->nrows));
-  list_section(list, &n, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.delta_bits));
+  list_section(list, &n, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.gap_bits));
   if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_ptr", MACKO_U32, m->nrows + 1);
   if (params[MACKO_PARAM_LONG_GAPS]) list_section(list, &n, "long_gaps", MACKO_U32, params[MACKO_PARAM_LONG_GAPS]);
   return n;

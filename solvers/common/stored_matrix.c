@@ -99,8 +99,8 @@ void StorageWrite(FILE *f, const Storage *s)
   fprintf(f, "{\"type\": \"%s\"", s->type);
   if (s->bytes) fprintf(f, ", \"bytes\": %lld", (long long)s->bytes);
   if (s->info.encoded) {
-    fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"variant\": \"%s\", \"delta_bits\": %d, ",
-            (long long)s->info.csr_bytes, s->info.format, s->info.layout, s->info.variant, s->info.delta_bits);
+    fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"variant\": \"%s\", \"gap_bits\": %d, ",
+            (long long)s->info.csr_bytes, s->info.format, s->info.layout, s->info.variant, s->info.gap_bits);
     fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
     json_string(f, s->reason);
     fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld", (long long)s->info.encodes, (long long)s->info.refreshes);

@@ -78,7 +78,7 @@ kept() { # TEXT
   while read -r name choice; do
     case $name:$choice in
       prefer:*|backend:*|halo:*|*:auto) ;;
-      delta_bits:*) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
+      gap_bits:*) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
       *) grep -qE "(^|[ ,])$name $choice([ ,]|\$)" "$dir/text" || { cat "$dir/text"; fail "$1: $name $choice is not stored"; } ;;
     esac
   done < <(grep -oE -- '-mat_macko_[a-z_]+ [a-z0-9]+' <<<"$1" | sed 's/-mat_macko_//')

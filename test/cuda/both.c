@@ -58,7 +58,7 @@ static void compare_info(const macko_info *want, const macko_info *got, const ch
 {
   ck_assert_msg(want->format == got->format && want->layout == got->layout && want->values == got->values &&
                     want->stored_type == got->stored_type && want->value_type == got->value_type &&
-                    want->delta_bits == got->delta_bits && want->lossy == got->lossy && want->nrows == got->nrows &&
+                    want->gap_bits == got->gap_bits && want->lossy == got->lossy && want->nrows == got->nrows &&
                     want->ncols == got->ncols && want->nnz == got->nnz && want->bytes == got->bytes &&
                     want->csr_bytes == got->csr_bytes && want->nsections == got->nsections,
                 "%s: %s %s %s (%ld bytes), the host has %s %s %s (%ld bytes)", what, macko_format_name(got->format),
@@ -125,7 +125,7 @@ static void compare_products(const macko_matrix *m, const macko_device_matrix *d
 static void describe(const test_matrix *a, const macko_options *o, char *what, size_t room)
 {
   snprintf(what, room, "%s, %s values, format %s, layout %s, %d bits, values %s, %s, prefer %s", a->name,
-           macko_type_name(a->type), macko_format_name(o->format), macko_layout_name(o->layout), o->delta_bits,
+           macko_type_name(a->type), macko_format_name(o->format), macko_layout_name(o->layout), o->gap_bits,
            macko_values_name(o->values), macko_target_name(o->target), macko_prefer_name(o->prefer));
 }
 

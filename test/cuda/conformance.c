@@ -106,7 +106,7 @@ void with_options(const test_matrix *a, const test_products *p, const macko_opti
   macko_info info;
   macko_get_info(m, &info);
   snprintf(what, sizeof what, "%s %s, %d bits, values %s as %s, %s: %s", macko_format_name(info.format),
-           macko_layout_name(info.layout), info.delta_bits, macko_values_name(info.values), macko_type_name(info.stored_type),
+           macko_layout_name(info.layout), info.gap_bits, macko_values_name(info.values), macko_type_name(info.stored_type),
            macko_type_name(a->type), info.reason);
   macko_status s = macko_device_upload(m, NULL, &d, &err);
   ck_assert_msg(s == MACKO_OK || s == MACKO_UNSUPPORTED, "%s, %s: %s", a->name, what, err.text);
@@ -136,7 +136,7 @@ static void check_matrix(int pattern, int kind, int all_widths)
         for (int w = 0; w < (all_widths ? TEST_WIDTHS : 1); w++) {
           if (f != MACKO_FORMAT_MACKO && (layout || w)) continue;
           o.format = (macko_format)f, o.values = (macko_values)values, o.layout = (macko_layout)layout;
-          o.delta_bits = test_widths[w];
+          o.gap_bits = test_widths[w];
           with_options(&a, p, &o);
         }
   test_products_free(p);

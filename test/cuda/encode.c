@@ -28,7 +28,7 @@ static void asked_for(const test_matrix *a, const both *b)
         for (int w = 0; w < (layout == MACKO_LAYOUT_ROW ? 4 : 1); w++) {
           if (f != MACKO_FORMAT_MACKO && layout) continue;
           if (f == MACKO_FORMAT_DTANS && values) continue;
-          o.format = (macko_format)f, o.values = (macko_values)values, o.layout = (macko_layout)layout, o.delta_bits = widths[w];
+          o.format = (macko_format)f, o.values = (macko_values)values, o.layout = (macko_layout)layout, o.gap_bits = widths[w];
           encode_both(a, b, &o);
         }
 }

@@ -24,7 +24,7 @@ START_TEST(wide_rows)
   o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
   for (int w = 0; w < TEST_WIDTHS; w++)
     for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++) {
-      o.delta_bits = test_widths[w], o.values = (macko_values)values;
+      o.gap_bits = test_widths[w], o.values = (macko_values)values;
       with_options(&a, p, &o);
     }
   test_products_free(p), test_free(&a);
@@ -75,7 +75,7 @@ START_TEST(streams_of_rows)
       test_fill(&a, kind);
       macko_csr c = test_view(&a);
       macko_options_init(&o);
-      o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = bits[b];
+      o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.gap_bits = bits[b];
       ck_assert_msg(!macko_encode(&c, &o, &m, &err) && !macko_device_upload(m, NULL, &d, &err), "%s", err.text);
       check_f32(&a, d, 0, bits[b] == 4 ? "4 bits" : "8 bits"), check_f32(&a, d, 0.5, bits[b] == 4 ? "4 bits" : "8 bits");
       check_16_bits(&a, d, MACKO_F16, 0, "f16 vectors");
@@ -96,7 +96,7 @@ static void check_long_rows(const test_matrix *a)
     macko_error err = {0};
     macko_csr c = test_view(a);
     macko_options_init(&o);
-    o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = bits[b];
+    o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.gap_bits = bits[b];
     ck_assert_msg(!macko_encode(&c, &o, &m, &err) && !macko_device_upload(m, NULL, &d, &err), "%s", err.text);
     for (int again = 0; again < 3; again++) check_f32(a, d, 0, "sums left by several warps"), check_f32(a, d, 0.5, "beta");
     macko_device_destroy(&d), macko_destroy(&m);

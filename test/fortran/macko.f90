@@ -197,11 +197,11 @@ contains
     end do
     call macko_options_set(options, 'format', 'macko')
     call macko_options_set(options, 'layout', 'row')
-    call macko_options_set(options, 'delta_bits', '4')
+    call macko_options_set(options, 'gap_bits', '4')
     call macko_options_set(options, 'values', 'f16')
     call a%encode(row_ptr, cols, values, int(ncols, c_int64_t), options)
     call a%get_info(info)
-    call check(info%layout == macko_layout_row .and. info%delta_bits == 4 .and. info%values == macko_values_f16, 'options are used')
+    call check(info%layout == macko_layout_row .and. info%gap_bits == 4 .and. info%values == macko_values_f16, 'options are used')
     call check(info%stored_type == macko_f16, 'stored type')
     call macko_options_set(options, 'layout', 'slyce', stat, errmsg)
     call check(stat == macko_invalid_argument .and. errmsg == 'layout "slyce" is unknown; the nearest is "slice"', errmsg)

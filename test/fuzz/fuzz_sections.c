@@ -19,7 +19,7 @@ enum { NEAR, FAR, DIAGONALS, BLOCKS };
 typedef struct {
   macko_format format;
   macko_layout layout;
-  int delta_bits;
+  int gap_bits;
   macko_variant variant;
   macko_values values;
   macko_type type;
@@ -105,7 +105,7 @@ static macko_matrix *make(const fuzz_case *c)
                  .values = values};
   if (c->format == MACKO_FORMAT_CSR && c->columns == FAR) a.ncols = (int64_t)INT32_MAX + 2;
   macko_options_init(&o);
-  o.format = c->format, o.layout = c->layout, o.delta_bits = c->delta_bits, o.variant = c->variant, o.values = c->values;
+  o.format = c->format, o.layout = c->layout, o.gap_bits = c->gap_bits, o.variant = c->variant, o.values = c->values;
   if (macko_encode(&a, &o, &m, NULL)) abort();
   return m;
 }

@@ -74,7 +74,7 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
   macko_error err = {0};
   char what[200];
   snprintf(what, sizeof what, "%s %s %s, %d bits, values %s, %s", macko_format_name(o->format), macko_layout_name(o->layout),
-           macko_variant_name(o->variant), o->delta_bits, macko_values_name(o->values), macko_type_name(a->type));
+           macko_variant_name(o->variant), o->gap_bits, macko_values_name(o->values), macko_type_name(a->type));
   macko_status s = macko_encode(&c, o, &m, &err);
   if (beyond_limit(s, &err)) return;
   ck_assert_msg(s == expected(a, o, s), "%s, %s: status %d, %s", a->name, what, (int)s, err.text);
@@ -96,7 +96,7 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
 static int is_tried(const macko_options *o)
 {
   int rounded = o->values == MACKO_VALUES_F32 || o->values == MACKO_VALUES_F16 || o->values == MACKO_VALUES_BF16;
-  int automatic = o->format == MACKO_FORMAT_AUTO, narrowed = o->layout || o->delta_bits || o->variant;
+  int automatic = o->format == MACKO_FORMAT_AUTO, narrowed = o->layout || o->gap_bits || o->variant;
   return !rounded && !o->target && !(automatic ? narrowed : o->prefer != MACKO_PREFER_TIME) && !macko_options_check(o, NULL);
 }
 

@@ -23,19 +23,19 @@ START_TEST(options_name_the_nearest)
   ck_assert_str_eq(err.text, "layout \"slcie\" is unknown; the nearest is \"slice\"");
   ck_assert_int_eq(macko_options_set(&o, "value", "raw", &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "option \"value\" is unknown; the nearest is \"values\"");
-  ck_assert_int_eq(macko_options_set(&o, "delta_bits", "3", &err), MACKO_INVALID_ARGUMENT);
-  ck_assert(o.layout == MACKO_LAYOUT_AUTO && o.values == MACKO_VALUES_AUTO && o.delta_bits == 0);
+  ck_assert_int_eq(macko_options_set(&o, "gap_bits", "3", &err), MACKO_INVALID_ARGUMENT);
+  ck_assert(o.layout == MACKO_LAYOUT_AUTO && o.values == MACKO_VALUES_AUTO && o.gap_bits == 0);
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
     ck_assert_int_eq(macko_options_set(&o, "format", macko_format_name((macko_format)f), &err), MACKO_OK);
     ck_assert_int_eq(o.format, f);
   }
   ck_assert_ptr_null(macko_format_name((macko_format)(MACKO_FORMAT_AUTO + 1)));
-  o.delta_bits = 3;
+  o.gap_bits = 3;
   macko_csr c = identity();
   macko_matrix *m = NULL;
   ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_str_eq(err.text, "delta_bits 3 is none of 0 (auto), 1, 2, 4, 8 and 16");
-  o.delta_bits = 0, o.format = (macko_format)7;
+  ck_assert_str_eq(err.text, "gap_bits 3 is none of 0 (auto), 1, 2, 4, 8 and 16");
+  o.gap_bits = 0, o.format = (macko_format)7;
   ck_assert_int_eq(macko_options_check(&o, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "format 7 is none of 0 (csr), 1 (macko), 2 (dtans) and 3 (auto)");
   ck_assert_ptr_null(m);

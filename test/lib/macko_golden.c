@@ -86,7 +86,7 @@ static macko_matrix *encode(const macko_csr *a, const golden *g)
   macko_matrix *m = NULL;
   macko_error err = {0};
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = g->layout, o.values = g->values, o.delta_bits = g->bits;
+  o.format = MACKO_FORMAT_MACKO, o.layout = g->layout, o.values = g->values, o.gap_bits = g->bits;
   ck_assert_msg(!macko_encode(a, &o, &m, &err), "%s: %s", g->matrix, err.text);
   return m;
 }
@@ -98,7 +98,7 @@ static void dump(const macko_matrix *m, FILE *out)
   const macko_section *s;
   fprintf(out, "macko %s %" PRId64 " %" PRId64 " %" PRId64, macko_layout_name(m->plan.layout), m->nrows, m->ncols, m->nnz);
   fprintf(out, " %s %s %s %d\nparameters", macko_type_name(m->value_type), macko_values_name(m->plan.values),
-          macko_type_name(m->plan.stored_type), m->plan.delta_bits);
+          macko_type_name(m->plan.stored_type), m->plan.gap_bits);
   for (int i = 0; i < PARAMETERS; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
   for (int64_t i = 0; (s = macko_get_section(m, i)); i++) {
     int64_t size = macko_type_bytes(s->type);
@@ -159,7 +159,7 @@ static macko_matrix *load(FILE *in)
   while (m->nsections) free(m->sections[--m->nsections].data);
   memset(plan, 0, sizeof *plan);
   ck_assert_int_eq(fscanf(in, " macko %19s %" SCNd64 " %" SCNd64 " %" SCNd64 " %9s %9s %9s %d parameters", layout, &m->nrows,
-                          &m->ncols, &m->nnz, type, codec, stored, &plan->delta_bits), 8);
+                          &m->ncols, &m->nnz, type, codec, stored, &plan->gap_bits), 8);
   plan->layout = (macko_layout)number_of(layout, layout_name);
   m->value_type = (macko_type)number_of(type, type_name);
   plan->values = (macko_values)number_of(codec, values_name);
@@ -294,7 +294,7 @@ START_TEST(a_first_code_that_is_not_zero_is_refused)
   macko_options o;
   macko_error err = {0};
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.delta_bits = 4;
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.gap_bits = 4;
   ck_assert_msg(!macko_encode(&a, &o, &m, &err) && !macko_validate(m, &err), "%s", err.text);
   for (int64_t i = 0; i < m->nsections; i++)
     if (!strcmp(macko_get_section(m, i)->name, "gaps"))

@@ -54,8 +54,8 @@ static int honoured(const macko_options *o, const macko_info *info, const char *
 static const char *say(const macko_options *o)
 {
   static char text[256];
-  snprintf(text, sizeof text, "format %s, layout %s, delta_bits %d, values %s, variant %s, prefer %s, target %s",
-           macko_format_name(o->format), macko_layout_name(o->layout), o->delta_bits, macko_values_name(o->values),
+  snprintf(text, sizeof text, "format %s, layout %s, gap_bits %d, values %s, variant %s, prefer %s, target %s",
+           macko_format_name(o->format), macko_layout_name(o->layout), o->gap_bits, macko_values_name(o->values),
            macko_variant_name(o->variant), macko_prefer_name(o->prefer), macko_target_name(o->target));
   return text;
 }
@@ -199,12 +199,12 @@ START_TEST(sentences)
     {{"format", "layout"}, {"csr", "slice"}, "format csr has no layout slice; format macko has"},
     {{"format", "variant"}, {"macko", "split"}, "format macko has no variant split; format dtans has"},
     {{"format", "values"}, {"csr", "dict"}, "format csr has no values dict; formats macko and dtans have"},
-    {{"delta_bits", "layout"}, {"4", "slice"},
-     "layout slice and delta_bits 4 cannot go together: delta_bits 4 goes with layout row or paper"},
+    {{"gap_bits", "layout"}, {"4", "slice"},
+     "layout slice and gap_bits 4 cannot go together: gap_bits 4 goes with layout row or paper"},
     {{"layout", "values"}, {"row", "joint"},
      "layout row and values joint cannot go together: values joint goes with layout slice"},
-    {{"delta_bits", "values"}, {"1", "joint"},
-     "delta_bits 1 and values joint cannot go together: delta_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
+    {{"gap_bits", "values"}, {"1", "joint"},
+     "gap_bits 1 and values joint cannot go together: gap_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
     {{"layout", "variant"}, {"slice", "paper"},
      "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for format dtans"},
     {{"format", "values", "target"}, {"csr", "f32", "gpu"},

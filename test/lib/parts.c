@@ -102,7 +102,7 @@ static void check_parts(const macko_csr *c, const void *new_values, const macko_
   for (int i = 0; i < (int)(sizeof several / sizeof *several); i++) {
     outcome more = run(c, new_values, o, several[i]);
     snprintf(what, sizeof what, "%s, %s %s %s %d bits, %d parts", name, macko_format_name(o->format),
-             macko_layout_name(o->layout), macko_values_name(o->values), o->delta_bits, several[i]);
+             macko_layout_name(o->layout), macko_values_name(o->values), o->gap_bits, several[i]);
     ck_assert_msg(one.status == more.status && !strcmp(one.err.text, more.err.text), "%s: \"%s\", not \"%s\"", what,
                   more.err.text, one.err.text);
     ck_assert_msg(one.refresh_status == more.refresh_status && !strcmp(one.refresh_err.text, more.refresh_err.text),
@@ -142,10 +142,10 @@ static void with_all_options(const test_matrix *a, const macko_csr *c, const voi
       o.layout = (macko_layout)layout;
       check_parts(c, new_values, &o, a->name);
       for (int b = 1; b <= 16 && layout == MACKO_LAYOUT_ROW && values == MACKO_VALUES_AUTO; b *= 2) {
-        o.delta_bits = b;
+        o.gap_bits = b;
         check_parts(c, new_values, &o, a->name);
       }
-      o.delta_bits = 0;
+      o.gap_bits = 0;
     }
   }
   o.format = MACKO_FORMAT_AUTO, o.layout = MACKO_LAYOUT_AUTO, o.values = MACKO_VALUES_AUTO;

@@ -71,7 +71,7 @@ static macko_info encode_info(const plain *a, const char *layout, const char *bi
   macko_csr c = view(a);
   macko_options_init(&o);
   ck_assert(!macko_options_set(&o, "format", "macko", &err) && !macko_options_set(&o, "layout", layout, &err));
-  ck_assert(!macko_options_set(&o, "delta_bits", bits, &err) && !macko_options_set(&o, "values", values, &err));
+  ck_assert(!macko_options_set(&o, "gap_bits", bits, &err) && !macko_options_set(&o, "values", values, &err));
   o.prefer = MACKO_PREFER_MEMORY;
   ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &info);
@@ -109,7 +109,7 @@ START_TEST(a_long_gap_has_a_bounded_cost)
   }
   macko_info info = encode_info(&a, "row", "1", "raw");
   ck_assert_int_eq(info.bytes, 101 * 4 + 5000 * 8 + (5000 + 7) / 8 + 101 * 4 + 100 * 4);
-  ck_assert_int_eq(info.delta_bits, 1);
+  ck_assert_int_eq(info.gap_bits, 1);
   release(&a);
 }
 END_TEST
@@ -122,7 +122,7 @@ static int row_width(const plain *a, macko_prefer prefer, macko_target target)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.prefer = prefer, o.target = target;
   ck_assert(!macko_predict(&c, &o, &info, NULL));
-  return info.delta_bits;
+  return info.gap_bits;
 }
 
 /* Of entries at density 0.2 one in 28 has a gap beyond 4 bits. The bytes of a list of these are the fewest, but a GPU's lanes wait

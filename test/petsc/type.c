@@ -332,7 +332,7 @@ static const struct {
   const char *nearest;
 } wrong[] = {{{"-mat_macko_format", "mako"}, "macko"},
              {{"-mat_macko_layout", "slices"}, "slice"},
-             {{"-mat_macko_delta_bits", "5"}, "4"},
+             {{"-mat_macko_gap_bits", "5"}, "4"},
              {{"-mat_macko_values", "f34"}, "f32"}};
 
 START_TEST(unknown_names_are_answered_with_the_nearest)
