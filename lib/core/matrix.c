@@ -141,7 +141,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
-  if (!s) s = macko_check_pattern(m, &a, err);
+  if (!s) s = macko_check_pattern(m, &a, csr->index_base, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   free(owned);
   return s;

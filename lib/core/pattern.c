@@ -127,23 +127,23 @@ macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_err
 }
 
 /* Row lengths first: where one differs, columns after it are those of other rows. */
-static macko_status name_difference(const macko_csr *encoded, const macko_csr *a, macko_error *err)
+static macko_status name_difference(const macko_csr *encoded, const macko_csr *a, int index_base, macko_error *err)
 {
   int64_t i = 0, p = 0, nnz = macko_csr_nnz(a);
   while (i < a->nrows && macko_csr_row(encoded, i + 1) == macko_csr_row(a, i + 1)) i++;
   if (i < a->nrows)
-    return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + a->index_base,
+    return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has %lld entries; %lld were encoded", (long long)i + index_base,
                       (long long)(macko_csr_row(a, i + 1) - macko_csr_row(a, i)),
                       (long long)(macko_csr_row(encoded, i + 1) - macko_csr_row(encoded, i)));
   while (p < nnz && macko_csr_col(encoded, p) == macko_csr_col(a, p)) p++;
   if (p == nnz) return macko_fail(err, MACKO_INVALID_MATRIX, "the sections were changed since the matrix was encoded");
   for (i = 0; macko_csr_row(a, i + 1) <= p;) i++;
   return macko_fail(err, MACKO_INVALID_MATRIX, "row %lld has an entry in column %lld where one in column %lld was encoded",
-                    (long long)i + a->index_base, (long long)macko_csr_col(a, p) + a->index_base,
-                    (long long)macko_csr_col(encoded, p) + a->index_base);
+                    (long long)i + index_base, (long long)macko_csr_col(a, p) + index_base,
+                    (long long)macko_csr_col(encoded, p) + index_base);
 }
 
-macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, macko_error *err)
+macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, int index_base, macko_error *err)
 {
   int64_t *row_ptr, *cols;
   macko_csr encoded;
@@ -151,7 +151,7 @@ macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, macko_erro
   if (s || macko_pattern_of_csr(a) == m->pattern) return s;
   if (decode_pattern(m, &row_ptr, &cols, &encoded, NULL))
     s = macko_fail(err, MACKO_INVALID_MATRIX, "the rows have other lengths or columns than those that were encoded");
-  else s = name_difference(&encoded, a, err);
+  else s = name_difference(&encoded, a, index_base, err);
   free(row_ptr), free(cols);
   return s;
 }

@@ -103,7 +103,8 @@ uint64_t macko_pattern_of_csr(const macko_csr *a);
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
 
 /* Whether *a, sorted, right and of the sizes of *m, has its pattern; *m keeps the number. Errors: INVALID_MATRIX, naming the first
- * row of another length or else the first column that differs, as far as there is memory to look for it; OUT_OF_MEMORY. */
-macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, macko_error *err);
+ * row of another length or else the first column that differs, counted from index_base as the caller counts, as far as there is
+ * memory to look for it; OUT_OF_MEMORY. */
+macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, int index_base, macko_error *err);
 
 #endif
