@@ -111,6 +111,7 @@ static void check_parts(const macko_csr *c, const void *new_values, const macko_
       ck_assert_msg(one.predicted.bytes == more.predicted.bytes, "%s: predicted", what);
       compare(one.encoded, more.encoded, what);
       compare(one.refreshed, more.refreshed, what);
+      ck_assert_msg(one.encoded->pattern == more.encoded->pattern, "%s: the number of the pattern", what);
     }
     drop(&more);
   }
