@@ -8,6 +8,5 @@
 
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_run_length_encode.cuh>
-#include <cub/device/device_scan.cuh>
 
 #endif

@@ -4,7 +4,7 @@
 #include "dtans/dtans_source.cuh"
 
 #include "core/convert.h"
-#include "core/cub.cuh"
+#include "core/sums.cuh"
 #include "core/warp.cuh"
 
 enum { THREADS = 128, NUMBER_BITS = 12, NUMBER_MASK = (1 << NUMBER_BITS) - 1,
@@ -138,7 +138,7 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, m
       }
   }
   int64_t words = sum_of_lanes((int64_t)f.words, WARP);
-  if (threadIdx.x % WARP == 0) job.starts[slice] = words;
+  if (threadIdx.x % WARP == 0) job.starts[slice + 1] = words;
 }
 
 /* ---- backward ---- */
@@ -335,17 +335,15 @@ static __global__ void value_starts_kernel(device_csr a, macko_dtans_job job)
 
 /* ---- what the encoder calls ---- */
 
-static macko_status scan_starts(const macko_dtans_job *job, cudaStream_t stream, macko_error *err)
+/* From words of each slice to where it starts. */
+static macko_status sum_starts(const macko_dtans_job *job, cudaStream_t stream, macko_error *err)
 {
-  void *work = NULL;
-  size_t bytes = 0;
-  cudaError_t error = cub::DeviceScan::ExclusiveSum(NULL, bytes, job->starts, job->starts, job->slices + 1, stream);
-  macko_status s = error ? macko_cuda_status(error, "adding up slices", err) : macko_device_alloc((int64_t)bytes + 1,
-                                                                                                  "adding up slices", &work, err);
+  void *room = NULL;
+  macko_status s = macko_device_alloc(sum_room(job->slices) * (int64_t)sizeof *job->starts, "adding up slices", &room, err);
   if (s) return s;
-  error = cub::DeviceScan::ExclusiveSum(work, bytes, job->starts, job->starts, job->slices + 1, stream);
+  cudaError_t error = sum_up(job->starts + 1, job->slices, (int64_t *)room, stream);
   if (!error) error = cudaStreamSynchronize(stream);
-  cudaFree(work);
+  cudaFree(room);
   return macko_cuda_status(error, "adding up slices", err);
 }
 
@@ -355,7 +353,7 @@ extern "C" macko_status macko_dtans_measure_device(const macko_csr *a, const mac
   cudaError_t error = cudaMemsetAsync(job->starts, 0, (size_t)(job->slices + 1) * sizeof *job->starts, stream);
   forward_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(source_of(a, job->relative), *job);
   if (!error) error = cudaGetLastError();
-  macko_status s = error ? macko_cuda_status(error, "measuring a stream", err) : scan_starts(job, stream, err);
+  macko_status s = error ? macko_cuda_status(error, "measuring a stream", err) : sum_starts(job, stream, err);
   if (s) return s;
   return macko_cuda_status(cudaMemcpy(words, job->starts + job->slices, sizeof *words, cudaMemcpyDeviceToHost),
                            "measuring a stream", err);

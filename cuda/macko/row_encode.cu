@@ -1,6 +1,7 @@
 /* Layout row and format csr from a csr in device memory, a warp a row; and the check that a csr is fit to be read. The rules are
  * those of lib/macko/row.c, lib/csr/csr_format.c and lib/core/check_csr.c. */
 #include "core/device_csr.cuh"
+#include "core/sums.cuh"
 
 /* ---- the check ---- */
 
@@ -204,45 +205,6 @@ static row_writer writer_of(const macko_device_matrix *d)
   w.base_mode = (int)params[MACKO_PARAM_BASE_MODE], w.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
   w.bias = params[MACKO_PARAM_BASE_BIAS];
   return w;
-}
-
-/* ---- sums of counts: within blocks, then of blocks ---- */
-
-enum { SUM_THREADS = 1024 };
-
-/* Replaces counts by sums up to and including each, within each block; sums gets the block's whole. */
-static __global__ void sum_kernel(uint32_t *counts, int64_t n, uint32_t *sums)
-{
-  __shared__ uint32_t warps[WARP];
-  int64_t i = thread_number();
-  int lane = lane_number(), warp = (int)threadIdx.x / WARP;
-  uint32_t sum = i < n ? counts[i] : 0;
-  for (int far = 1; far < WARP; far *= 2) {
-    uint32_t other = __shfl_up_sync(EVERY, sum, far);
-    if (lane >= far) sum += other;
-  }
-  if (lane == WARP - 1) warps[warp] = sum;
-  __syncthreads();
-  for (int before = 0; before < warp; before++) sum += warps[before];
-  if (i < n) counts[i] = sum;
-  if (sums && threadIdx.x == SUM_THREADS - 1) sums[blockIdx.x] = sum;
-}
-
-static __global__ void add_kernel(uint32_t *counts, int64_t n, const uint32_t *sums)
-{
-  int64_t i = thread_number();
-  if (i < n && blockIdx.x) counts[i] += sums[blockIdx.x - 1];
-}
-
-static cudaError_t sum_up(uint32_t *counts, int64_t n, uint32_t *room, cudaStream_t stream)
-{
-  int64_t blocks = (n + SUM_THREADS - 1) / SUM_THREADS;
-  sum_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, blocks > 1 ? room : NULL);
-  if (blocks <= 1) return cudaGetLastError();
-  cudaError_t error = sum_up(room, blocks, room + blocks, stream);
-  if (error) return error;
-  add_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, room);
-  return cudaGetLastError();
 }
 
 extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room,

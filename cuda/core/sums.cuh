@@ -1,0 +1,56 @@
+/* Sums of counts up to and including each: within blocks, then of blocks. */
+#ifndef MACKO_SUMS_CUH
+#define MACKO_SUMS_CUH
+
+#include "core/warp.cuh"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+enum { SUM_THREADS = 1024 };
+
+/* Replaces counts by sums within each block; sums gets the block's whole. */
+template <typename COUNT>
+static __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(COUNT *counts, int64_t n, COUNT *sums)
+{
+  __shared__ COUNT warps[WARP];
+  int64_t i = (int64_t)blockIdx.x * SUM_THREADS + threadIdx.x;
+  int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+  COUNT sum = i < n ? counts[i] : 0;
+  for (int far = 1; far < WARP; far *= 2) {
+    COUNT other = __shfl_up_sync(EVERY, sum, far);
+    if (lane >= far) sum += other;
+  }
+  if (lane == WARP - 1) warps[warp] = sum;
+  __syncthreads();
+  for (int before = 0; before < warp; before++) sum += warps[before];
+  if (i < n) counts[i] = sum;
+  if (sums && threadIdx.x == SUM_THREADS - 1) sums[blockIdx.x] = sum;
+}
+
+template <typename COUNT>
+static __global__ void __launch_bounds__(SUM_THREADS) add_kernel(COUNT *counts, int64_t n, const COUNT *sums)
+{
+  int64_t i = (int64_t)blockIdx.x * SUM_THREADS + threadIdx.x;
+  if (i < n && blockIdx.x) counts[i] += sums[blockIdx.x - 1];
+}
+
+/* Counts of the room that n counts need beside them. */
+static inline int64_t sum_room(int64_t n)
+{
+  return n / (SUM_THREADS / 2) + 64;
+}
+
+template <typename COUNT> static cudaError_t sum_up(COUNT *counts, int64_t n, COUNT *room, cudaStream_t stream)
+{
+  int64_t blocks = (n + SUM_THREADS - 1) / SUM_THREADS;
+  if (n <= 0) return cudaSuccess;
+  sum_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, blocks > 1 ? room : (COUNT *)NULL);
+  if (blocks <= 1) return cudaGetLastError();
+  cudaError_t error = sum_up(room, blocks, room + blocks, stream);
+  if (error) return error;
+  add_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, (const COUNT *)room);
+  return cudaGetLastError();
+}
+
+#endif
