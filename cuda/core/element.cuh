@@ -7,8 +7,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* A kernel's type that is known only when it runs: for the combinations that are too rare for a kernel of their own. */
-enum { MACKO_ANY = 100 };
+/* A kernel's type that is known only when it runs: for the combinations that are too rare for a kernel of their own. NARROW: it
+ * is not f64. */
+enum { MACKO_ANY = 100, MACKO_NARROW };
+
+template <int TYPE> constexpr bool is_known = TYPE != MACKO_ANY && TYPE != MACKO_NARROW;
 
 template <int TYPE> struct element;
 template <> struct element<MACKO_F64> { typedef double type; };
@@ -19,6 +22,42 @@ template <> struct element<MACKO_I8> { typedef int8_t type; };
 template <> struct element<MACKO_U8> { typedef uint8_t type; };
 template <> struct element<MACKO_U16> { typedef uint16_t type; };
 template <> struct element<MACKO_ANY> { typedef char type; };
+template <> struct element<MACKO_NARROW> { typedef char type; };
+
+template <int TYPE> struct type_of { static constexpr int value = TYPE; };
+
+/* Calls f(type_of<T>()) for the type T of vectors, which a kernel knows or is told: asked once for all that f loads. */
+template <int VECTOR, typename F> __device__ __forceinline__ void with_vector(int type, const F &f)
+{
+  if constexpr (is_known<VECTOR>) return f(type_of<VECTOR>());
+  switch (type) {
+  case MACKO_F64: return f(type_of<MACKO_F64>());
+  case MACKO_F32: return f(type_of<MACKO_F32>());
+  case MACKO_F16: return f(type_of<MACKO_F16>());
+  default: return f(type_of<MACKO_BF16>());
+  }
+}
+
+/* The same for what is stored. */
+template <int STORED, typename F> __device__ __forceinline__ void with_stored(int type, const F &f)
+{
+  if constexpr (is_known<STORED>) return f(type_of<STORED>());
+  switch (type) {
+  case MACKO_F64: if constexpr (STORED != MACKO_NARROW) f(type_of<MACKO_F64>()); return;
+  case MACKO_F32: return f(type_of<MACKO_F32>());
+  case MACKO_F16: return f(type_of<MACKO_F16>());
+  case MACKO_BF16: return f(type_of<MACKO_BF16>());
+  case MACKO_I8: return f(type_of<MACKO_I8>());
+  case MACKO_U8: return f(type_of<MACKO_U8>());
+  default: return f(type_of<MACKO_U16>());
+  }
+}
+
+/* Bytes of a stored element. */
+__device__ __forceinline__ int bytes_of_type(int type)
+{
+  return type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
+}
 
 /* An element of 8, 16 or 32 bits as a number; not for codes. */
 template <int TYPE> __device__ __forceinline__ float number_of(uint32_t bits)
@@ -87,7 +126,7 @@ struct device_vectors {
 };
 
 struct device_values {
-  const void *stream, *table; /* table of a dictionary: in the accumulator's type, or as stored for MACKO_ANY */
+  const void *stream, *table; /* table of a dictionary: in the accumulator's type, as stored for load_value<MACKO_ANY> */
   int stored_type, value_type; /* of the stream, of the matrix that was encoded */
   int table_entries;
 };

@@ -73,25 +73,44 @@ static __device__ __forceinline__ unsigned count_release(unsigned *count)
   return before;
 }
 
-/* Runs launch.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p. */
+/* Combinations that have kernels of their own, for a group of vectors or for one: kernels are long to compile. Those without share
+ * one that learns the types when it runs and gives the same bits. */
+template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
+{
+  if (STORED == MACKO_BF16 || VECTOR == MACKO_BF16) return false;
+  if (VECTOR == MACKO_F16) return STORED == MACKO_F16;
+  if (group == 1 || STORED == VECTOR || STORED == MACKO_U8) return true;
+  return VECTOR == MACKO_F64 ? STORED == MACKO_F32 : STORED == MACKO_F16;
+}
+
+template <int STORED, int VECTOR, typename SUM, int GROUP, typename LAUNCH>
+static void run_group(const LAUNCH &launch, const device_values &values, const device_vectors &v)
+{
+  constexpr bool IS_RARE = is_known<STORED> && !has_kernel<STORED, VECTOR>(GROUP);
+  if constexpr (!IS_RARE) launch.template run<STORED, VECTOR, SUM, GROUP>(values, v);
+  else launch.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
+}
+
+/* Runs launch.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p, or that of types LAUNCH::RARE. */
 template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
 static void run_groups(const LAUNCH &launch, const device_values &values, const macko_product *p)
 {
   for (int64_t j = 0; j < p->k;) {
     device_vectors v = vectors_from(p, j);
-    if (p->k - j >= MACKO_DEVICE_GROUP) launch.template run<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(values,
-                                                                                                     v), j += MACKO_DEVICE_GROUP;
-    else launch.template run<STORED, VECTOR, SUM, 1>(values, v), j++;
+    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
+    if (group > 1) run_group<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(launch, values, v);
+    else run_group<STORED, VECTOR, SUM, 1>(launch, values, v);
+    j += group;
   }
 }
 
 template <typename LAUNCH>
 static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {
-  device_values values = values_of(d), as_f32 = values, as_stored = values;
+  device_values values = values_of(d), as_f32 = values;
   const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
   int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
-  if (t) as_f32.table = t->as_f32, as_stored.table = macko_device_data(d, "dict");
+  if (t) as_f32.table = t->as_f32;
 #define MACKO_CASE(stored, vector, sum, table) \
   if (values.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector && (sizeof(sum) == 8 || !f64_table)) \
     run_groups<MACKO_##stored, MACKO_##vector, sum>(launch, table, p); \
@@ -113,7 +132,7 @@ static macko_status run_product(const LAUNCH &launch, const macko_device_matrix 
   MACKO_CASE(U8, F16, float, as_f32)
   MACKO_CASE(BF16, BF16, float, values)
   MACKO_CASE(U8, BF16, float, as_f32)
-  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, as_stored, p);
+  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values, p);
 #undef MACKO_CASE
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
 }

@@ -116,30 +116,35 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
   __shared__ SUM products[MACKO_CSR_ENTRIES + MACKO_CSR_ENTRIES / (128 / sizeof(SUM))];
   __shared__ int16_t starts[MACKO_CSR_ENTRIES + 1];
   __shared__ double scratch[THREADS / WARP];
-  constexpr int VALUE_BYTES = STORED == MACKO_ANY ? 0 : sizeof(typename element<STORED>::type); /* 0: known at run time */
+  constexpr int KNOWN = is_known<STORED>, UNROLL = KNOWN ? 4 : 1;
   macko_csr_block b = load_block(a.blocks);
   int64_t start = b.begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN;
   int from = (int)(b.begin - start), to = from + b.entries;
   const COL *cols = (const COL *)a.cols + start;
   SUM value[ITEMS];
   COL col[ITEMS];
-  values.stream = (const char *)values.stream + start * VALUE_BYTES;
+  values.stream = (const char *)values.stream + start * (KNOWN ? sizeof(typename element<STORED>::type)
+                                                                : bytes_of_type(values.stored_type));
   /* What is before the first or after the last entry takes that one again, which costs nothing and keeps loads together. Without
    * entries that is the next block's first or, at the end, a zero of the section's padding. */
+  with_vector<STORED>(values.stored_type, [&](auto type) {
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
-    col[i] = __ldcs(cols + e);
-    value[i] = load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start));
-  }
+    for (int i = 0; i < ITEMS; i++) {
+      int e = max(min(i * THREADS + (int)threadIdx.x, to - 1), from);
+      col[i] = __ldcs(cols + e);
+      value[i] = load_value<type.value, SUM>(values, e);
+    }
+  });
   /* Most blocks have no more rows than these. */
   int one = row_start(a, b, start, threadIdx.x), two = row_start(a, b, start, threadIdx.x + THREADS);
   SUM piece[GROUP];
 #pragma unroll
   for (int g = 0; g < GROUP; g++) {
     SUM x[ITEMS];
+    with_vector<VECTOR>(v.type, [&](auto type) {
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col[i], v.type);
+      for (int i = 0; i < ITEMS; i++) x[i] = (SUM)load_vector<type.value>(v.x, g * v.ldx + col[i], v.type);
+    });
     if (g) __syncthreads(); /* products of the vector before are read */
     else {
       starts[threadIdx.x] = (int16_t)one, starts[threadIdx.x + THREADS] = (int16_t)two;
@@ -155,10 +160,9 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
     }
     SUM sum = 0;
     for (int e = from + threadIdx.x; e < min(to, MACKO_CSR_ENTRIES); e += THREADS) sum += products[slot<SUM>(e)];
-#pragma unroll 4
+#pragma unroll UNROLL
     for (int e = MACKO_CSR_ENTRIES + threadIdx.x; e < to; e += THREADS)
-      sum += load_value<STORED, SUM>(values, e + (VALUE_BYTES ? 0 : start)) *
-             (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
+      sum += load_value<STORED, SUM>(values, e) * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + __ldcs(cols + e), v.type);
     piece[g] = sum_of_block(sum, (SUM *)scratch);
   }
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
@@ -169,10 +173,11 @@ struct csr_launch {
   int64_t nblocks;
   int wide; /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
+  static constexpr int RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
     unsigned blocks = (unsigned)nblocks;
-    if constexpr (STORED == MACKO_ANY) {
+    if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
       if (wide) {
         csr_kernel<STORED, VECTOR, SUM, GROUP, long long><<<blocks, THREADS, 0, stream>>>(a, values, v);
         return;

@@ -60,17 +60,18 @@ static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int
 template <typename SHARE>
 static __device__ __forceinline__ void load(const rows &a, const device_values &values, int64_t p, int left, SHARE *s)
 {
-  if (left > 0) s->load((const char *)values.stream + p * SHARE::SIZE, a.gaps + (p * a.bits >> 3), a.bits, p);
+  int size = SHARE::size(values);
+  if (left > 0) s->load((const char *)values.stream + p * size, size, a.gaps + (p * a.bits >> 3), a.bits, p);
   else s->clear();
 }
 
 /* Adds a lane's products of its entries from .. to - 1. Entry e multiplies element at[e] + e of x. */
-template <int VECTOR, typename SUM, int GROUP, int MASKED, int PAPER, typename SHARE>
+template <int VECTOR, typename SUM, int GROUP, int MASKED, int PAPER, int STORED, int WIDTH>
 static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v,
-                                                    const SHARE &s, int64_t p, int from, int to, const uint32_t at[SHARE::E],
+                                                    const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
                                                     SUM sum[GROUP])
 {
-  constexpr int E = SHARE::E;
+  constexpr int E = share<STORED, WIDTH>::E;
 #pragma unroll
   for (int g = 0; g < GROUP; g++) {
     SUM x[E];
@@ -79,20 +80,49 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
       if (!MASKED || (e >= from && e < to)) x[e] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int)at[e] + e, v.type);
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.padding(a.marker, values, p, e)))
-        sum[g] += s.template value<SUM>(values, p, e) * x[e];
+      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.template padding<STORED>(a.marker, e)))
+        sum[g] += s.template value<STORED, SUM>(values, e) * x[e];
   }
 }
 
-/* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
-template <int VECTOR, typename SUM, int GROUP, int STORED, int WIDE>
-static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v,
-                                                 const share<STORED, WIDE> &now, unit *u, int q, int inside, int lanes,
-                                                 SUM sum[GROUP])
+/* The same for types known at run time. */
+template <typename SUM, int GROUP, int STORED, int WIDTH>
+static __device__ __forceinline__ void add_any_products(const rows &a, const device_values &values, const device_vectors &v,
+                                                        const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
+                                                        SUM sum[GROUP])
 {
-  constexpr int E = share<STORED, WIDE>::E;
-  uint32_t at[E], escape = (1u << a.bits) - 1;
-  row_codes<WIDE, E> codes;
+  constexpr int E = share<STORED, WIDTH>::E;
+  SUM value[E];
+  bool there[E];
+  with_stored<STORED>(values.stored_type, [&](auto type) {
+#pragma unroll
+    for (int e = 0; e < E; e++) {
+      there[e] = e >= from && e < to && !(a.paper && s.template padding<type.value>(a.marker, e));
+      value[e] = there[e] ? s.template value<type.value, SUM>(values, e) : 0;
+    }
+  });
+#pragma unroll 1
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[E];
+    with_vector<MACKO_ANY>(v.type, [&](auto type) {
+#pragma unroll
+      for (int e = 0; e < E; e++)
+        if (there[e]) x[e] = (SUM)load_vector<type.value>(v.x, g * v.ldx + (int)at[e] + e, v.type);
+    });
+#pragma unroll
+    for (int e = 0; e < E; e++)
+      if (there[e]) sum[g] += value[e] * x[e];
+  }
+}
+
+/* Where the entries of a chunk are in x, the first of which for this lane is q of the unit, and moves the unit's column on. */
+template <int IS_WIDE, int STORED, int WIDTH>
+static __device__ __forceinline__ void place_entries(const rows &a, const share<STORED, WIDTH> &now, unit *u, int q, int inside,
+                                                     int lanes, uint32_t *at)
+{
+  constexpr int E = share<STORED, WIDTH>::E;
+  uint32_t escape = (1u << a.bits) - 1;
+  row_codes<IS_WIDE, E> codes;
   codes.spread(now.codes, a.bits);
   /* The code of a row's first entry does not count in layout row. */
   if (!inside) codes.clear(u->from + !a.paper - q);
@@ -101,36 +131,47 @@ static __device__ __forceinline__ void add_chunk(const rows &a, const device_val
   u->col += __shfl_sync(EVERY, up_to, lanes - 1, lanes);
   if (a.long_gaps && __any_sync(EVERY, codes.any_escape(escape)))
     u->col += add_long_gaps<E>(a.long_gaps, codes.escapes(escape), escape + 1, lanes, &u->next_long, at);
+}
+
+/* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
+template <int VECTOR, typename SUM, int GROUP, int STORED, int WIDTH>
+static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v,
+                                                 const share<STORED, WIDTH> &now, unit *u, int q, int inside, int lanes,
+                                                 SUM sum[GROUP])
+{
+  uint32_t at[share<STORED, WIDTH>::E];
+  if (WIDTH == WIDE || (WIDTH == ANY_WIDTH && a.bits == 16)) place_entries<1>(a, now, u, q, inside, lanes, at);
+  else place_entries<0>(a, now, u, q, inside, lanes, at);
   /* Layout paper stores values as they are. */
-  constexpr int MAY_PAD = !WIDE && STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16;
-  int64_t p = u->start + q;
+  constexpr int MAY_PAD = !WIDTH && STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16;
   int from = u->from - q, to = u->to - q;
-  if (MAY_PAD && a.paper) add_products<VECTOR, SUM, GROUP, 1, 1>(a, values, v, now, p, from, to, at, sum);
-  else if (inside) add_products<VECTOR, SUM, GROUP, 0, 0>(a, values, v, now, p, from, to, at, sum);
-  else add_products<VECTOR, SUM, GROUP, 1, 0>(a, values, v, now, p, from, to, at, sum);
+  if constexpr (!is_known<STORED>) add_any_products<SUM, GROUP>(a, values, v, now, from, to, at, sum);
+  else if (MAY_PAD && a.paper) add_products<VECTOR, SUM, GROUP, 1, 1>(a, values, v, now, from, to, at, sum);
+  else if (inside) add_products<VECTOR, SUM, GROUP, 0, 0>(a, values, v, now, from, to, at, sum);
+  else add_products<VECTOR, SUM, GROUP, 1, 0>(a, values, v, now, from, to, at, sum);
 }
 
 /* ---- kernels ---- */
 
 /* Units i, i + stride ... of a group of lanes. The groups of a warp go on to their next ones together. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDE>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDTH>
 static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, const span &s,
                                             int64_t i, int lane, int lanes)
 {
-  constexpr int E = share<STORED, WIDE>::E;
+  constexpr int E = share<STORED, WIDTH>::E;
   int q0 = lane * E, size = lanes * E;
   unit u = unit_at(a, s, i, E);
-  share<STORED, WIDE> next = {};
+  share<STORED, WIDTH> next = {};
   load(a, values, u.start + q0, u.to - q0, &next);
   while (__any_sync(EVERY, u.target != END)) {
     unit after = unit_at(a, s, i += s.stride, E);
     SUM sum[GROUP] = {};
     for (int first = 0, more = 1; more; first += size) {
-      share<STORED, WIDE> now = next;
+      share<STORED, WIDTH> now = next;
       int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
       more = __any_sync(EVERY, left > 0);
       load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, &next);
-      add_chunk<VECTOR, SUM, GROUP, STORED, WIDE>(a, values, v, now, &u, first + q0, inside, lanes, sum);
+      add_chunk<VECTOR, SUM, GROUP, STORED, WIDTH>(a, values, v, now, &u, first + q0, inside, lanes, sum);
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
@@ -144,7 +185,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
 }
 
 /* The first piece_blocks blocks take pieces, a warp each: they take longest. */
-template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDE>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDTH>
 static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_values values, device_vectors v)
 {
   int for_piece = (int)blockIdx.x < a.piece_blocks, lanes = for_piece ? WARP : a.lanes;
@@ -152,7 +193,7 @@ static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_val
   int blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
   span s = {(int64_t)blocks * (THREADS / lanes), for_piece ? a.npieces : 0, for_piece ? a.npieces : a.nrows};
   int64_t i = (int64_t)block * (THREADS / lanes) + threadIdx.x / lanes;
-  walk<STORED, VECTOR, SUM, GROUP, WIDE>(a, values, v, s, i, threadIdx.x & (lanes - 1), lanes);
+  walk<STORED, VECTOR, SUM, GROUP, WIDTH>(a, values, v, s, i, threadIdx.x & (lanes - 1), lanes);
 }
 
 /* A warp a cut row: always in the same order. */
@@ -177,14 +218,17 @@ struct rows_launch {
   rows a;
   const device_rows *r;
   cudaStream_t stream;
+  static constexpr int RARE = MACKO_NARROW; /* lanes take eight entries, as of every type but f64 */
 
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
     if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, values, v, stream)) return;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
     unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
-    if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, 0><<<blocks, THREADS, 0, stream>>>(a, values, v);
-    else rows_kernel<STORED, VECTOR, SUM, GROUP, 1><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    if constexpr (!is_known<STORED>)
+      rows_kernel<STORED, VECTOR, SUM, GROUP, ANY_WIDTH><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    else if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, NOT_WIDE><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    else rows_kernel<STORED, VECTOR, SUM, GROUP, WIDE><<<blocks, THREADS, 0, stream>>>(a, values, v);
     const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
     blocks = (unsigned)((r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP));
     if (blocks) sum_kernel<<<blocks, THREADS, 0, stream>>>(cut, r->cut.nrows, a.partials, v, GROUP);

@@ -54,21 +54,41 @@ template <int WORDS> static __device__ __forceinline__ void load_words(const voi
     words[0] = __ldcs((const uint32_t *)from);
 }
 
-/* As loaded. Codes of 16 bits are WIDE; how many bits others have is known when the kernel runs. */
-template <int STORED, int WIDE> struct share {
+/* Codes of 16 bits are WIDE; how many bits others have is known when the kernel runs, and of ANY_WIDTH whether they are. */
+enum { NOT_WIDE, WIDE, ANY_WIDTH };
+
+/* As loaded. */
+template <int STORED, int WIDTH> struct share {
   static constexpr int E = lane_entries<STORED>(), SIZE = sizeof(typename element<STORED>::type);
-  static constexpr int CODE_WORDS = WIDE ? E / 2 : E / 4, VALUE_WORDS = STORED == MACKO_ANY ? 1 : E * SIZE / 4;
+  static constexpr int CODE_WORDS = WIDTH ? E / 2 : E / 4, VALUE_WORDS = is_known<STORED> ? E * SIZE / 4 : 8;
   uint32_t codes[CODE_WORDS], values[VALUE_WORDS];
 
-  /* of entry p, a multiple of E, are at value and code. */
-  __device__ __forceinline__ void load(const char *value, const uint8_t *code, int bits, int64_t p)
+  /* Bytes of an entry's value. */
+  static __device__ __forceinline__ int size(const device_values &v)
   {
-    if constexpr (STORED != MACKO_ANY) load_words<VALUE_WORDS>(value, values);
-    if (WIDE || bits == 8) load_words<CODE_WORDS>(code, codes);
+    if constexpr (is_known<STORED>) return SIZE;
+    else return bytes_of_type(v.stored_type);
+  }
+
+  /* of entry p, a multiple of E, are at value and code. */
+  __device__ __forceinline__ void load(const char *value, int size, const uint8_t *code, int bits, int64_t p)
+  {
+    if constexpr (is_known<STORED>) load_words<VALUE_WORDS>(value, values);
+    else load_any(value, size);
+    if (WIDTH == WIDE || (WIDTH == ANY_WIDTH && bits == 16)) load_words<CODE_WORDS>(code, codes);
+    else if (bits == 8) load_words<E / 4>(code, codes);
     else if (E * bits == 32) codes[0] = __ldcs((const uint32_t *)code);
     else if (E * bits == 16) codes[0] = __ldcs((const unsigned short *)code);
     else if (E * bits == 8) codes[0] = __ldcs(code);
     else codes[0] = __ldcs(code) >> p % 8;
+  }
+
+  __device__ __forceinline__ void load_any(const char *from, int size)
+  {
+    if (STORED == MACKO_ANY && size == 8) load_words<8>(from, values);
+    else if (size == 4) load_words<E>(from, values);
+    else if (size == 2) load_words<E / 2>(from, values);
+    else load_words<E / 4>(from, values);
   }
 
   __device__ __forceinline__ void clear()
@@ -77,34 +97,33 @@ template <int STORED, int WIDE> struct share {
     for (int i = 0; i < CODE_WORDS; i++) codes[i] = 0;
   }
 
-  __device__ __forceinline__ uint32_t bits(int e) const
+  /* Of an element that is not f64. */
+  template <int TYPE> __device__ __forceinline__ uint32_t bits(int e) const
   {
-    return values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE));
+    constexpr int BYTES = sizeof(typename element<TYPE>::type);
+    return values[e * BYTES / 4] >> (e * BYTES % 4 * 8) & (0xffffffffu >> (32 - 8 * BYTES));
   }
 
-  template <typename SUM> __device__ __forceinline__ SUM value(const device_values &v, int64_t p, int e) const
+  /* TYPE: STORED, or what that turned out to be. */
+  template <int TYPE, typename SUM> __device__ __forceinline__ SUM value(const device_values &v, int e) const
   {
-    if constexpr (STORED == MACKO_ANY) return load_value<STORED, SUM>(v, p + e);
-    else if constexpr (STORED == MACKO_F64) return (SUM)__hiloint2double((int)values[2 * e + 1], (int)values[2 * e]);
-    else return value_of<STORED, SUM>(bits(e), (const SUM *)v.table);
+    if constexpr (TYPE == MACKO_F64) return (SUM)__hiloint2double((int)values[2 * e + 1], (int)values[2 * e]);
+    else return value_of<TYPE, SUM>(bits<TYPE>(e), (const SUM *)v.table);
   }
 
   /* Padding of layout paper carries a bit pattern that no entry has. */
-  __device__ __forceinline__ int padding(int64_t marker, const device_values &v, int64_t p, int e) const
+  template <int TYPE> __device__ __forceinline__ int padding(int64_t marker, int e) const
   {
-    if constexpr (STORED == MACKO_F64) return values[2 * e] == (uint32_t)marker && values[2 * e + 1] == (uint32_t)(marker >> 32);
-    else if constexpr (STORED != MACKO_ANY) return bits(e) == (uint32_t)marker;
-    else if (v.stored_type == MACKO_F64) return ((const int64_t *)v.stream)[p + e] == marker;
-    else if (v.stored_type == MACKO_F32) return ((const uint32_t *)v.stream)[p + e] == (uint32_t)marker;
-    else return ((const uint16_t *)v.stream)[p + e] == (uint16_t)marker;
+    if constexpr (TYPE == MACKO_F64) return values[2 * e] == (uint32_t)marker && values[2 * e + 1] == (uint32_t)(marker >> 32);
+    else return bits<TYPE>(e) == (uint32_t)marker;
   }
 };
 
-/* Codes of E entries in their order, one in each byte (WIDE: in each half) of a few words: a dot product with ones adds up four
+/* Codes of E entries in their order, one in each byte (IS_WIDE: in each half) of a few words: a dot product with ones adds up four
  * (two) of them in one instruction. */
-template <int WIDE, int E> struct row_codes {
-  static constexpr int SLOT = WIDE ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
-  static constexpr uint32_t EACH = WIDE ? 0x00010001u : 0x01010101u;
+template <int IS_WIDE, int E> struct row_codes {
+  static constexpr int SLOT = IS_WIDE ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
+  static constexpr uint32_t EACH = IS_WIDE ? 0x00010001u : 0x01010101u;
   uint32_t words[WORDS];
 
   __device__ __forceinline__ void spread(const uint32_t *loaded, int bits)
@@ -112,7 +131,7 @@ template <int WIDE, int E> struct row_codes {
     uint32_t w = loaded[0];
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
-      if (WIDE || bits == 8) words[i] = loaded[i];
+      if (IS_WIDE || bits == 8) words[i] = loaded[i];
       else if (bits == 4) words[i] = __byte_perm(w & 0x0f0f0f0f, w >> 4 & 0x0f0f0f0f, i ? 0x7362 : 0x5140);
       else if (bits == 2) {
         uint32_t t = w >> 8 * i & 0xff;
@@ -134,7 +153,7 @@ template <int WIDE, int E> struct row_codes {
   /* start + the first n codes of word i. */
   static __device__ __forceinline__ uint32_t add(uint32_t word, int n, uint32_t start)
   {
-    if constexpr (WIDE) return __dp2a_lo(word, n == 2 ? 0x0101u : 0x0001u, start);
+    if constexpr (IS_WIDE) return __dp2a_lo(word, n == 2 ? 0x0101u : 0x0001u, start);
     else return __dp4a(word, 0x01010101u >> 8 * (4 - n), start);
   }
 
@@ -156,7 +175,7 @@ template <int WIDE, int E> struct row_codes {
   /* The highest bit of each code that is an escape, all of its bits set. */
   __device__ __forceinline__ uint32_t marks(int i, uint32_t escape) const
   {
-    uint32_t w = words[i] ^ escape * EACH, low = EACH * (WIDE ? 0x7fffu : 0x7fu);
+    uint32_t w = words[i] ^ escape * EACH, low = EACH * (IS_WIDE ? 0x7fffu : 0x7fu);
     return ~((w & low) + low | w | low);
   }
 
@@ -175,7 +194,7 @@ template <int WIDE, int E> struct row_codes {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) {
       uint32_t w = marks(i, escape) >> (SLOT - 1);
-      mask |= (WIDE ? (w | w >> 15) & 3 : w * 0x01020408u >> 24 & 15) << i * PER;
+      mask |= (IS_WIDE ? (w | w >> 15) & 3 : w * 0x01020408u >> 24 & 15) << i * PER;
     }
     return mask;
   }

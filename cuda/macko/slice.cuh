@@ -100,6 +100,10 @@ static inline unsigned blocks_for(int64_t warps)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
+/* The slices that are no stencils, by a.split warps each, for fewer vectors than make a group. */
+macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                  macko_error *err);
+
 /* The slices that are no stencils, where the codec is joint. */
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);

@@ -1,0 +1,199 @@
+/* Layout slice: the steps of a slice, by one warp, one lane a row. Everything about a slice but its rows' own numbers is the same
+ * for the warp, so no branch diverges. Steps are taken several at a time, so that as many loads are in flight. */
+#ifndef MACKO_SLICE_STEPS_CUH
+#define MACKO_SLICE_STEPS_CUH
+
+#include "macko/slice.cuh"
+
+/* Values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads in flight at once. */
+template <int STORED, typename SUM, int FULL>
+static __device__ __forceinline__ void load_steps(const char *start, const SUM *table, int lane, int n, SUM v[STEPS])
+{
+  typedef typename element<STORED>::type type;
+  constexpr int per = sizeof(type) < 4 ? 4 / sizeof(type) : 1, bits = 8 * sizeof(type);
+  if constexpr (STORED == MACKO_F64) {
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (FULL || j < n) v[j] = (SUM)__ldcs((const double *)start + j * MACKO_SLICE_ROWS + lane);
+  } else {
+    uint32_t words[STEPS / per];
+#pragma unroll
+    for (int w = 0; w < STEPS / per; w++)
+      words[w] = FULL || w * per < n ? __ldcs((const uint32_t *)start + w * MACKO_SLICE_ROWS + lane) : 0;
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      uint32_t word = words[j / per];
+      v[j] = value_of<STORED, SUM>(per == 1 ? word : word >> (j % per * bits) & ((1u << bits % 32) - 1), table);
+    }
+  }
+}
+
+/* Columns of steps 0 .. n - 1 from step k on; col is the column of step k before and of step k + STEPS after. */
+template <int BITS, int FULL>
+static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k, int steps, int lane, int base, int *col,
+                                                    int cols[STEPS])
+{
+  if constexpr (BITS == 0) {
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (FULL || k + j < steps) cols[j] = base + (k + j ? (int)__ldg(gaps + k + j - 1) : 0);
+  } else {
+    constexpr int per = 32 / BITS, words = (STEPS + per - 1) / per;
+    uint32_t word[words];
+#pragma unroll
+    for (int w = 0; w < words; w++) word[w] = k + w * per + 1 < steps ? __ldg(gaps + (k / per + w) * MACKO_SLICE_ROWS + lane) : 0;
+    if (per > STEPS) word[0] >>= k % per * BITS; /* a word holds the codes of several rounds */
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      cols[j] = *col;
+      *col += (int)(word[j / per] >> (j % per * BITS % 32) & (0xffffffffu >> (32 - BITS))) + 1;
+    }
+  }
+}
+
+/* Steps k .. k + n - 1. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
+static __device__ __forceinline__ void add_round(const SUM *table, const device_vectors &v, const char *start,
+                                                 const uint32_t *gaps, int lane, int base, int length, int k, int n, int end,
+                                                 int *col, SUM sum[GROUP])
+{
+  constexpr int bytes = sizeof(typename element<STORED>::type);
+  int cols[STEPS];
+  SUM value[STEPS];
+  load_steps<STORED, SUM, FULL>(start + (size_t)k * (MACKO_SLICE_ROWS * bytes), table, lane, n, value);
+  load_columns<BITS, FULL>(gaps, k, end, lane, base, col, cols);
+#pragma unroll
+  for (int j = 0; j < STEPS; j++)
+    if ((FULL || j < n) && (!MASKED || k + j < length))
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
+}
+
+/* Sum of the first n gaps of a lane; n is a multiple of STEPS. */
+template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32_t *gaps, int n, int lane)
+{
+  constexpr int per = 32 / BITS;
+  unsigned sum = (unsigned)n;
+#pragma unroll 4
+  for (int k = 0; k < n; k += per) {
+    uint32_t word = __ldg(gaps + k / per * MACKO_SLICE_ROWS + lane);
+    if (BITS == 4) {
+      if (k + STEPS == n) word &= 0xffffu;
+      sum = __dp4a(word & 0x0f0f0f0fu, 0x01010101u, __dp4a(word >> 4 & 0x0f0f0f0fu, 0x01010101u, sum));
+    } else if (BITS == 8) sum = __dp4a(word, 0x01010101u, sum);
+    else sum += BITS == 16 ? (word & 0xffffu) + (word >> 16) : word;
+  }
+  return (int)sum;
+}
+
+/* Steps from .. to - 1; from is a multiple of STEPS. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
+static __device__ __forceinline__ void walk(const device_values &values, const SUM *table, const device_vectors &v,
+                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
+                                            int from, int to, SUM sum[GROUP])
+{
+  const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
+  int col = base, k = from;
+  if constexpr (BITS != 0) col += skip_gaps<BITS>(gaps, from, lane); /* uniform slices list distances, not gaps */
+  /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What
+   * is narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
+  if constexpr (STORED != MACKO_F64)
+    for (; k + STEPS <= to; k += STEPS)
+      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(table, v, start, gaps, lane, base, length, k, STEPS, to,
+                                                             &col, sum);
+  for (; k < to; k += STEPS)
+    add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(table, v, start, gaps, lane, base, length, k,
+                                                           min(STEPS, to - k), to, &col, sum);
+}
+
+template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
+static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
+                                                  const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
+                                                  int whole, int from, int to, SUM sum[GROUP])
+{
+  if (whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(values, table, v, s, gaps, lane, base, length, from, to, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
+}
+
+/* Adds n products of steps of a lane, of vectors whose type is known at run time. */
+template <typename SUM, int GROUP>
+static __device__ __forceinline__ void add_any(const device_vectors &v, const SUM value[STEPS], const int cols[STEPS], int n,
+                                               SUM sum[GROUP])
+{
+#pragma unroll 1
+  for (int g = 0; g < GROUP; g++) {
+    SUM x[STEPS];
+    with_vector<MACKO_ANY>(v.type, [&](auto type) {
+#pragma unroll
+      for (int j = 0; j < STEPS; j++)
+        if (j < n) x[j] = (SUM)load_vector<type.value>(v.x, g * v.ldx + cols[j], v.type);
+    });
+#pragma unroll
+    for (int j = 0; j < STEPS; j++)
+      if (j < n) sum[g] += value[j] * x[j];
+  }
+}
+
+/* Steps from .. to - 1 of types known at run time, whatever the gaps: one loop instead of twenty. */
+template <typename SUM, int GROUP>
+static __device__ __forceinline__ void walk_any(const device_values &values, const device_vectors &v, const macko_slice &s,
+                                                const uint32_t *gaps, int lane, int base, int length, int from, int to,
+                                                SUM sum[GROUP])
+{
+  int col = base;
+  for (int k = 0; s.gap_bits && k < from; k++) col += (int)macko_slice_gap(gaps, s.gap_bits, k, lane);
+#pragma unroll 1
+  for (int k = from; k < to; k += STEPS) {
+    int n = min(to, length) - k, cols[STEPS];
+    SUM value[STEPS];
+    with_stored<MACKO_ANY>(values.stored_type, [&](auto type) {
+      constexpr int bytes = sizeof(typename element<type.value>::type);
+#pragma unroll
+      for (int j = 0; j < STEPS; j++)
+        if (j < n) value[j] = load_value<type.value, SUM>(values, macko_slice_slot(s.values, bytes, k + j, lane));
+    });
+#pragma unroll
+    for (int j = 0; j < STEPS; j++) {
+      cols[j] = col;
+      if (s.gap_bits && j + 1 < to - k) col += (int)macko_slice_gap(gaps, s.gap_bits, k + j, lane);
+      if (!s.gap_bits && j < n && k + j) cols[j] = base + (int)__ldg(gaps + k + j - 1);
+    }
+    add_any<SUM, GROUP>(v, value, cols, n, sum);
+  }
+}
+
+/* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
+                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from,
+                                                    int to, SUM sum[GROUP])
+{
+  int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
+  slice_lane row = open_lane(a, s, slice, lane);
+  int base = row.base, length = row.length, whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
+  if constexpr (!is_known<STORED>) walk_any<SUM, GROUP>(values, v, s, gaps, lane, base, length, from, to, sum);
+  else switch (s.gap_bits) {
+  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
+  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum);
+  }
+  return row.row;
+}
+
+/* The table of an 8-bit code in shared memory. */
+template <int STORED, typename SUM>
+static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
+{
+  const SUM *table = (const SUM *)values.table;
+  if constexpr (STORED == MACKO_U8) {
+    for (int i = threadIdx.x; i < values.table_entries; i += THREADS) shared_table[i] = table[i];
+    __syncthreads();
+    table = shared_table;
+  }
+  return table;
+}
+
+#endif
