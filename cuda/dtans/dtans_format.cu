@@ -18,7 +18,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   a.lengths = lengths->data, a.length_bytes = (int)macko_type_bytes(lengths->type);
   a.value_type = d->m.value_type, a.rows = own->rows;
   a.longest = own->longest < INT32_MAX ? (int)own->longest : INT32_MAX;
-  a.relative = own->relative ? ~0u : 0, a.value = own->value;
+  a.relative = own->relative ? ~0u : 0, a.groups = own->groups, a.value = own->value;
   a.nrows = d->m.nrows, a.count = (d->m.nrows + rows - 1) / rows;
   for (int i = 0; i < own->tables; i++)
     a.table[i] = {(const uint4 *)((const char *)own->memory + own->table[i].ids),

@@ -3,6 +3,6 @@
 
 void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own)
 {
-  MACKO_DTANS_CODING(MACKO_DTANS_JOINT, 2, MACKO_DTANS_EQUAL)
+  MACKO_DTANS_CODING(MACKO_DTANS_JOINT, 2, MACKO_DTANS_EQUAL, 1)
   MACKO_DTANS_CODINGS(MACKO_DTANS_JOINT)
 }

@@ -60,10 +60,12 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
   }
 
   /* To the next segment, of which the lane has `left` nonzeros. */
-  __device__ __forceinline__ void go_on(int left)
+  __device__ __forceinline__ void go_on(int groups, int left)
   {
 #pragma unroll
-    for (int i = 0; i < STREAMS; i++) advance<POWERS, DOMAINS, GROUPS>(&r[i].stream, r[i].slots, r[i].codes, left);
+    for (int i = 0; i < STREAMS; i++)
+      if (GROUPS == 2 || (!GROUPS && groups == 2)) advance<POWERS, DOMAINS, 2>(&r[i].stream, r[i].slots, r[i].codes, left);
+      else advance<POWERS, DOMAINS, 3>(&r[i].stream, r[i].slots, r[i].codes, left);
   }
 };
 
@@ -85,7 +87,7 @@ MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM
   for (; __any_sync(MACKO_EVERY_LANE, left > N); left -= N) {
     s.read(a, t, values, left, N, gap, value);
     if (begins) gap[0] = unzigzag(gap[0]), begins = false;
-    s.go_on(left - N);
+    s.go_on(a.groups, left - N);
     if (__all_sync(MACKO_EVERY_LANE, left >= N)) multiply_inside<VECTOR, SUM, GROUP, N, 1>(v, gap, value, N, N, &col, sum);
     else multiply_inside<VECTOR, SUM, GROUP, N, 0>(v, gap, value, left, N, &col, sum);
   }
@@ -183,12 +185,13 @@ MACKO_DEVICE void multiply_lanes(const dtans_matrix &a, const tables_of<KIND, SU
     uint32_t gap[N];
     SUM value[N];
     s.read(a, t, values, left, N, gap, value);
-    s.go_on(left - N);
+    s.go_on(a.groups, left - N);
     if (w.begins) gap[0] = unzigzag(gap[0]), w.begins = false;
     /* What is true of the whole warp saves a test at every entry. */
     if (__all_sync(MACKO_EVERY_LANE, left >= N && w.left > N))
       multiply_inside<VECTOR, SUM, GROUP, N, 1>(v, gap, value, N, N, &w.col, sum), w.left -= N;
-    else if (__all_sync(MACKO_EVERY_LANE, left >= N)) multiply_across<VECTOR, SUM, GROUP, N, 1>(a, v, gap, value, left, &w, sum);
+    else if (is_known<VECTOR> && __all_sync(MACKO_EVERY_LANE, left >= N))
+      multiply_across<VECTOR, SUM, GROUP, N, 1>(a, v, gap, value, left, &w, sum);
     else multiply_across<VECTOR, SUM, GROUP, N, 0>(a, v, gap, value, left, &w, sum);
   }
 }

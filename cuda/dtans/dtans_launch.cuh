@@ -84,39 +84,44 @@ struct dtans_launch {
     kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, stream>>>(a, values, v);
   }
 
-  template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP> void run(const device_vectors &v) const
+  template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
+  void run(const device_vectors &v) const
   {
-    if constexpr (POWERS == MACKO_DTANS_EQUAL) {
-      if (a.longest <= MACKO_DTANS_SEGMENT) run_equal<KIND, 1, VECTOR, SUM, GROUP>(v);
-      else run_equal<KIND, 0, VECTOR, SUM, GROUP>(v);
-    } else if (a.rows == 1) run_rows<KIND, GROUPS, POWERS, 1, VECTOR, SUM, GROUP>(v);
-    else run_rows<KIND, GROUPS, POWERS, 0, VECTOR, SUM, GROUP>(v);
+    if constexpr (POWERS != MACKO_DTANS_EQUAL) run_rows<KIND, GROUPS, POWERS, ONE_ROW, VECTOR, SUM, GROUP>(v);
+    else if constexpr (VECTOR == MACKO_ANY) run_equal<KIND, 0, VECTOR, SUM, GROUP>(v);
+    else if (a.longest <= MACKO_DTANS_SEGMENT) run_equal<KIND, 1, VECTOR, SUM, GROUP>(v);
+    else run_equal<KIND, 0, VECTOR, SUM, GROUP>(v);
   }
 
-  template <int KIND, int GROUPS, int POWERS> void run_groups() const
+  /* Lanes of one row, which are made for speed, have kernels for groups of vectors and for a known number of groups of digits;
+   * other codings and vectors share one that takes vectors one by one. */
+  template <int KIND, int GROUPS, int POWERS, int ONE_ROW> void run_vectors() const
   {
+    constexpr int OTHER = ONE_ROW && POWERS != MACKO_DTANS_EQUAL ? 0 : GROUPS, OTHER_ROW = POWERS == MACKO_DTANS_EQUAL;
     int f32 = product->vector_type == MACKO_F32 && a.value_type != MACKO_F64;
     for (int64_t j = 0; j < product->k;) {
       device_vectors v = vectors_from(product, j);
-      if (product->vector_type == MACKO_F64 && product->k - j >= MACKO_DEVICE_GROUP) {
-        run<KIND, GROUPS, POWERS, MACKO_F64, double, MACKO_DEVICE_GROUP>(v);
-        j += MACKO_DEVICE_GROUP;
-        continue;
-      }
-      if (product->vector_type == MACKO_F64) run<KIND, GROUPS, POWERS, MACKO_F64, double, 1>(v);
-      else if (f32) run<KIND, GROUPS, POWERS, MACKO_F32, float, 1>(v);
-      else run<KIND, GROUPS, POWERS, MACKO_ANY, double, 1>(v);
+      if constexpr (ONE_ROW)
+        if (product->vector_type == MACKO_F64 && product->k - j >= MACKO_DEVICE_GROUP) {
+          run<KIND, GROUPS, POWERS, ONE_ROW, MACKO_F64, double, MACKO_DEVICE_GROUP>(v);
+          j += MACKO_DEVICE_GROUP;
+          continue;
+        }
+      if (product->vector_type == MACKO_F64) run<KIND, GROUPS, POWERS, ONE_ROW, MACKO_F64, double, 1>(v);
+      else if (f32) run<KIND, GROUPS, POWERS, ONE_ROW, MACKO_F32, float, 1>(v);
+      else run<KIND, OTHER, POWERS, OTHER_ROW, MACKO_ANY, double, 1>(v);
       j++;
     }
   }
 };
 
-/* Runs the product if streams are coded as the arguments say. */
-#define MACKO_DTANS_CODING(kind_, groups_, digits_) \
-  if (own->kind == kind_ && own->groups == groups_ && own->digits == digits_) return l.run_groups<kind_, groups_, digits_>();
+/* Runs the product if streams are coded as the arguments say; groups_ 0: as that is known at run time. */
+#define MACKO_DTANS_CODING(kind_, groups_, digits_, one_row) \
+  if (own->kind == kind_ && (!groups_ || own->groups == groups_) && own->digits == digits_ && (!one_row || own->rows == 1)) \
+    return l.run_vectors<kind_, groups_, digits_, one_row>();
 #define MACKO_DTANS_CODINGS(kind) \
-  MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_ANY) MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_POWERS) \
-  MACKO_DTANS_CODING(kind, 3, MACKO_DTANS_ANY) MACKO_DTANS_CODING(kind, 3, MACKO_DTANS_POWERS)
+  MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_ANY, 1) MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_POWERS, 1) \
+  MACKO_DTANS_CODING(kind, 0, MACKO_DTANS_ANY, 0) MACKO_DTANS_CODING(kind, 0, MACKO_DTANS_POWERS, 0)
 
 void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own);
 void macko_dtans_run_beside(const dtans_launch &l, const macko_dtans_device *own);

@@ -14,6 +14,7 @@ struct dtans_matrix {
   const void *slices[2], *lengths;
   int slices_type[2], length_bytes, value_type, rows, longest; /* longest: row, in entries */
   uint32_t relative; /* every bit, or none */
+  int groups;
   int64_t nrows, count;
   device_table table[MACKO_DTANS_DOMAINS];
   double value;
@@ -71,11 +72,13 @@ MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N]
 #pragma unroll
   for (int g = 0; g < GROUP; g++) {
     SUM x[N];
+    with_vector<VECTOR>(v.type, [&](auto type) {
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      if (!WHOLE && i % 2 == 0 && i >= most) break;
-      if (WHOLE || i < count) x[i] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int64_t)cols[i], v.type);
-    }
+      for (int i = 0; i < N; i++) {
+        if (!WHOLE && i % 2 == 0 && i >= most) break;
+        if (WHOLE || i < count) x[i] = (SUM)load_vector<type.value>(v.x, g * v.ldx + (int64_t)cols[i], v.type);
+      }
+    });
 #pragma unroll
     for (int i = 0; i < N; i++) {
       if (!WHOLE && i % 2 == 0 && i >= most) break;
@@ -106,13 +109,39 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
   }
 }
 
+/* The same for values of 8 or 16 bits, whose type is known at run time: all loads are under way together. */
+template <typename SUM> MACKO_DEVICE void load_eight_narrow(const device_values &values, int left, int64_t *slot, SUM value[8])
+{
+  uint32_t bits[8];
+  int type = values.stored_type, is_byte = bytes_of_type(type) == 1;
+#pragma unroll
+  for (int k = 0; k < 8; k++) {
+    unsigned mask = __ballot_sync(MACKO_EVERY_LANE, k < left);
+    int64_t at = *slot + __popc(mask & lanes_before());
+    bits[k] = 0;
+    if (k < left && is_byte) bits[k] = __ldg((const unsigned char *)values.stream + at);
+    else if (k < left) bits[k] = __ldg((const unsigned short *)values.stream + at);
+    *slot += __popc(mask);
+  }
+  if (type == MACKO_U8 || type == MACKO_U16)
+    with_vector<MACKO_ANY>(values.value_type, [&](auto of) {
+#pragma unroll
+      for (int k = 0; k < 8; k++) value[k] = k < left ? (SUM)load_vector<of.value>(values.table, bits[k], 0) : 0;
+    });
+  else
+#pragma unroll
+    for (int k = 0; k < 8; k++)
+      value[k] = type == MACKO_F16    ? number_of<MACKO_F16>(bits[k])
+                 : type == MACKO_BF16 ? number_of<MACKO_BF16>(bits[k]) : number_of<MACKO_I8>(bits[k]);
+}
+
 /* Asks for the values of a lane's row, `length` from slot on, and of the other lanes' rows, to be brought into the second-level
  * cache: no more of them than leave room there for what all warps ask for. */
 MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int length)
 {
 #if __CUDA_ARCH__ >= 900
   int type = values.stored_type;
-  int size = type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
+  int size = bytes_of_type(type);
   uint64_t begin = ((uint64_t)values.stream + (uint64_t)(slot * size)) & ~(uint64_t)15;
   unsigned bytes = min(__reduce_add_sync(MACKO_EVERY_LANE, (unsigned)length) * size, 8192u) & ~15u;
   if (values.stream && bytes && threadIdx.x % WARP == 0)
@@ -132,7 +161,7 @@ MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values
   switch (values.stored_type) {
   case MACKO_F64: load_eight<MACKO_F64>(values, left, whole, slot, value); break;
   case MACKO_F32: load_eight<MACKO_F32>(values, left, whole, slot, value); break;
-  default: load_eight<MACKO_ANY>(values, left, whole, slot, value);
+  default: load_eight_narrow(values, left, slot, value);
   }
 }
 
