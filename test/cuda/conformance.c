@@ -58,34 +58,40 @@ static uint16_t draw_16_bits(macko_type type)
   return (uint16_t)((type == MACKO_F16 ? 0x3c00 | (r & 0x3ff) : 0x3f80 | (r & 0x7f)) | (r & 0x1000 ? 0x8000 : 0));
 }
 
-void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, double beta, const char *what)
+void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, int64_t k, double beta, const char *what)
 {
-  uint16_t *x = malloc((size_t)a->ncols * 2 + 2), *y = malloc((size_t)a->nrows * 2 + 2), *y0 = malloc((size_t)a->nrows * 2 + 2);
+  int64_t nx = a->ncols * k, ny = a->nrows * k;
+  uint16_t *x = malloc((size_t)nx * 2 + 2), *y = malloc((size_t)ny * 2 + 2), *y0 = malloc((size_t)ny * 2 + 2);
   long double largest = type == MACKO_F16 ? 65504 : FLT_MAX, unit = type == MACKO_F16 ? 0x1p-11L : 0x1p-8L;
   long double tiny = type == MACKO_F16 ? 0x1p-24L : 0x1p-133L;
   macko_error err = {0};
-  for (int64_t j = 0; j < a->ncols; j++) x[j] = draw_16_bits(type);
-  for (int64_t i = 0; i < a->nrows; i++) y[i] = y0[i] = beta == 0 ? 0x7fff : draw_16_bits(type);
-  test_product q = {MACKO_OP_N, type, 1, 0.75, beta, x, a->ncols, y, a->nrows};
+  for (int64_t j = 0; j < nx; j++) x[j] = draw_16_bits(type);
+  for (int64_t i = 0; i < ny; i++) y[i] = y0[i] = beta == 0 ? 0x7fff : draw_16_bits(type);
+  test_product q = {MACKO_OP_N, type, k, 0.75, beta, x, a->ncols, y, a->nrows};
   on_device on = {d, a->nrows, a->ncols};
   ck_assert_msg(!multiply_on_device(&on, &q, &err), "%s, %s: %s", a->name, what, err.text);
-  for (int64_t i = 0; i < a->nrows; i++) {
-    long double ref = beta == 0 ? 0 : beta * from_16_bits(type, y0[i]), size = fabsl(ref);
+  for (int64_t n = 0; n < ny; n++) {
+    int64_t i = n % a->nrows, vector = n / a->nrows;
+    long double ref = beta == 0 ? 0 : beta * from_16_bits(type, y0[n]), size = fabsl(ref);
     for (int64_t p = a->row_ptr[i]; p < a->row_ptr[i + 1]; p++) {
-      long double t = 0.75L * a->exact[p] * from_16_bits(type, x[a->cols[p]]);
+      long double t = 0.75L * a->exact[p] * from_16_bits(type, x[vector * a->ncols + a->cols[p]]);
       ref += t, size += fabsl(t);
     }
     long double nu = (long double)(a->row_ptr[i + 1] - a->row_ptr[i] + 3) * (FLT_EPSILON / 2);
     long double bound = nu / (1 - nu) * size * (1 + unit) + unit * fabsl(ref) + tiny;
-    double got = from_16_bits(type, y[i]);
+    double got = from_16_bits(type, y[n]);
     /* Beyond the type's range the result is Inf. */
     if (fabsl(ref) + bound > largest ? isnan(got) : !(fabsl(got - ref) <= bound))
-      ck_abort_msg("%s, %s, %s vectors: element %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type), (long)i, got, ref);
+      ck_abort_msg("%s, %s, %s vectors: element %ld of vector %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type), (long)i,
+                   (long)vector, got, ref);
   }
   free(x), free(y), free(y0);
 }
 
 /* ---- all of them ---- */
+
+/* Vectors that kernels take together, and one that is left. */
+enum { GROUP_AND_ONE = 5 };
 
 void check_device(const test_matrix *a, const test_products *p, const macko_matrix *m, macko_device_matrix *d, const char *what)
 {
@@ -114,7 +120,7 @@ void with_options(const test_matrix *a, const test_products *p, const macko_opti
   if (!s) check_device(a, p, m, d, what);
   if (!s)
     for (int type = MACKO_F16; type <= MACKO_BF16; type++)
-      check_16_bits(a, d, (macko_type)type, 0, what), check_16_bits(a, d, (macko_type)type, 0.5, what);
+      check_16_bits(a, d, (macko_type)type, 1, 0, what), check_16_bits(a, d, (macko_type)type, GROUP_AND_ONE, 0.5, what);
   macko_device_destroy(&d);
   macko_destroy(&m);
 }

@@ -15,9 +15,10 @@ typedef struct {
 macko_status multiply_on_device(const void *matrix, const test_product *q, macko_error *err);
 
 /* Fail the running test unless products on the device are within the bound: those of *p, transposed ones included; one with
- * 16-bit vectors. */
+ * k 16-bit vectors. */
 void check_device(const test_matrix *a, const test_products *p, const macko_matrix *m, macko_device_matrix *d, const char *what);
-void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, double beta, const char *what);
+void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_type type, int64_t k, double beta,
+                   const char *what);
 
 /* Both for *a under these options, if the host can encode it and there is a kernel. */
 void with_options(const test_matrix *a, const test_products *p, const macko_options *o);
