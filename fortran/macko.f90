@@ -134,6 +134,7 @@ module macko_c
     integer(c_int) :: type
     integer(c_int64_t) :: bytes
     type(c_ptr) :: data
+    integer(c_int) :: pattern, values
   end type macko_section
 
   type, bind(c) :: macko_file_info

@@ -211,6 +211,7 @@ typedef struct {
   macko_type type;
   int64_t bytes;
   void *data;
+  int pattern, values; /* 1 if it tells of row lengths and columns; of values, so that refresh may write it anew; or of both */
 } macko_section;
 
 /* Section i of 0 .. nsections - 1, valid until refresh or destroy; NULL beyond. Those of format csr are row_ptr, cols and values;

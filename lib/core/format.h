@@ -83,6 +83,8 @@ typedef struct macko_format_ops {
    * matrix does not fit; one of the forms has what the options ask for. A format that is chosen automatically asks for facts
    * only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
+  /* The sections that m->plan asks for, in their order and without data: how many. NULL where only encoding tells their lengths. */
+  int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
@@ -141,20 +143,45 @@ macko_status macko_settle_options(const macko_options *asked, macko_options *opt
 
 /* ---- sections ---- */
 
-/* A zeroed array of count elements, not yet part of a matrix; free(section->data) gives it back. */
-macko_status macko_new_section(const char *name, macko_type type, int64_t count, macko_section *section, macko_error *err);
+/* Sections to be, of so many elements. */
+static inline macko_section macko_pattern_section(const char *name, macko_type type, int64_t count)
+{
+  macko_section s = {name, type, count * macko_type_bytes(type), NULL, 1, 0};
+  return s;
+}
+
+static inline macko_section macko_value_section(const char *name, macko_type type, int64_t count)
+{
+  macko_section s = {name, type, count * macko_type_bytes(type), NULL, 0, 1};
+  return s;
+}
+
+/* A section like that one with a zeroed array of its own, not yet part of a matrix; free(section->data) gives it back. */
+macko_status macko_new_section(macko_section like, macko_section *section, macko_error *err);
 
 /* The same, appended to m, which owns it. */
-macko_status macko_add_section(macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err);
+macko_status macko_add_section(macko_matrix *m, macko_section like, macko_error *err);
 
-/* The section of that name, NULL if there is none. */
+/* Those that m->plan asks for, or of them only what tells of the pattern. */
+macko_status macko_add_sections(macko_matrix *m, int pattern_only, macko_error *err);
+
+/* validate: CORRUPT unless m has exactly the sections that its plan asks for. */
+macko_status macko_check_sections(const macko_matrix *m, macko_error *err);
+
+/* The section of that name, NULL if there is none; and its data. */
 const macko_section *macko_find_section(const macko_matrix *m, const char *name);
+
+static inline void *macko_section_data(const macko_matrix *m, const char *name)
+{
+  const macko_section *s = macko_find_section(m, name);
+  return s ? s->data : NULL;
+}
 
 /* refresh: puts a fresh section in place of the one of the same name, or at the end; cannot fail. */
 void macko_put_section(macko_matrix *m, const macko_section *fresh);
 
-/* Frees and removes the section of that name, if there is one. */
-void macko_drop_section(macko_matrix *m, const char *name);
+/* Frees and removes the sections that tell of values only. */
+void macko_drop_values(macko_matrix *m);
 
 /* Sizes, types and the index base of a csr. Errors: INVALID_MATRIX, INVALID_ARGUMENT. */
 macko_status macko_check_types(const macko_csr *csr, macko_error *err);
@@ -166,6 +193,18 @@ macko_status macko_sort_csr(const macko_csr *csr, macko_csr *sorted, void **owne
 static inline int64_t macko_index(macko_type type, const void *array, int64_t i)
 {
   return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
+}
+
+/* Number i of section s, which has such a type. */
+static inline int64_t macko_index_at(const macko_section *s, int64_t i)
+{
+  return macko_index(s->type, s->data, i);
+}
+
+static inline void macko_put_index(const macko_section *s, int64_t i, int64_t value)
+{
+  if (s->type == MACKO_I64) ((int64_t *)s->data)[i] = value;
+  else ((int32_t *)s->data)[i] = (int32_t)value;
 }
 
 /* Where row i begins and the column of entry p, counted from 0 whatever the caller's arrays count from. Unsigned, because the

@@ -227,7 +227,7 @@ macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_e
   m->nsections = 0;
   for (int i = 0; i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
-    macko_status s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    macko_status s = macko_add_section(m, *from, err);
     if (s) return macko_destroy(&m), s;
     memcpy(m->sections[i].data, from->data, (size_t)from->bytes);
   }

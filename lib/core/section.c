@@ -20,23 +20,49 @@ static void ask_for_large_pages(void *zeros, size_t bytes)
 #endif
 }
 
-macko_status macko_new_section(const char *name, macko_type type, int64_t count, macko_section *section, macko_error *err)
+macko_status macko_new_section(macko_section like, macko_section *section, macko_error *err)
 {
-  int64_t bytes = count * macko_type_bytes(type);
-  void *data = calloc(bytes > 0 ? (size_t)bytes : 1, 1);
-  if (!data) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld bytes of section %s", (long long)bytes, name);
-  ask_for_large_pages(data, bytes > 0 ? (size_t)bytes : 0);
-  *section = (macko_section){name, type, bytes, data};
+  like.data = calloc(like.bytes > 0 ? (size_t)like.bytes : 1, 1);
+  if (!like.data)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld bytes of section %s", (long long)like.bytes, like.name);
+  ask_for_large_pages(like.data, like.bytes > 0 ? (size_t)like.bytes : 0);
+  *section = like;
   return MACKO_OK;
 }
 
-macko_status macko_add_section(macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err)
+macko_status macko_add_section(macko_matrix *m, macko_section like, macko_error *err)
 {
   if (m->nsections == MACKO_MAX_SECTIONS)
-    return macko_fail(err, MACKO_LIMIT, "section %s is one more than the %d a matrix has room for", name, MACKO_MAX_SECTIONS);
-  macko_status s = macko_new_section(name, type, count, &m->sections[m->nsections], err);
+    return macko_fail(err, MACKO_LIMIT, "section %s is one more than the %d a matrix has room for", like.name,
+                      MACKO_MAX_SECTIONS);
+  macko_status s = macko_new_section(like, &m->sections[m->nsections], err);
   if (!s) m->nsections++;
   return s;
+}
+
+macko_status macko_add_sections(macko_matrix *m, int pattern_only, macko_error *err)
+{
+  macko_section list[MACKO_MAX_SECTIONS];
+  int n = m->ops->sections(m, list);
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < n; i++)
+    if (list[i].pattern || !pattern_only) s = macko_add_section(m, list[i], err);
+  return s;
+}
+
+macko_status macko_check_sections(const macko_matrix *m, macko_error *err)
+{
+  macko_section list[MACKO_MAX_SECTIONS];
+  int n = m->ops->sections(m, list);
+  for (int i = 0; i < n; i++) {
+    const macko_section *s = i < m->nsections ? &m->sections[i] : NULL, *like = &list[i];
+    if (s && !strcmp(s->name, like->name) && s->type == like->type && s->bytes == like->bytes) continue;
+    return macko_fail(err, MACKO_CORRUPT, "section %d should be %s of %lld bytes of type %s; it is %s of %lld, %s", i, like->name,
+                      (long long)like->bytes, macko_type_name(like->type), s ? s->name : "missing",
+                      s ? (long long)s->bytes : 0LL, s && macko_type_name(s->type) ? macko_type_name(s->type) : "no type");
+  }
+  if (m->nsections == n) return MACKO_OK;
+  return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
 }
 
 const macko_section *macko_find_section(const macko_matrix *m, const char *name)
@@ -57,15 +83,13 @@ void macko_put_section(macko_matrix *m, const macko_section *fresh)
   m->sections[m->nsections++] = *fresh;
 }
 
-void macko_drop_section(macko_matrix *m, const char *name)
+void macko_drop_values(macko_matrix *m)
 {
+  int kept = 0;
   for (int i = 0; i < m->nsections; i++)
-    if (!strcmp(m->sections[i].name, name)) {
-      free(m->sections[i].data);
-      memmove(&m->sections[i], &m->sections[i + 1], (size_t)(m->nsections - i - 1) * sizeof m->sections[0]);
-      m->nsections--;
-      return;
-    }
+    if (m->sections[i].pattern) m->sections[kept++] = m->sections[i];
+    else free(m->sections[i].data);
+  m->nsections = kept;
 }
 
 const macko_section *macko_get_section(const macko_matrix *m, int64_t i)

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { ROW_PTR, COLS, VALUES };
+enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
 /* Kernels read values as they are. */
 static const macko_form forms[] = {
@@ -37,6 +37,14 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));
   return MACKO_OK;
+}
+
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  list[ROW_PTR] = macko_pattern_section("row_ptr", macko_index_type(m->nnz), m->nrows + 1);
+  list[COLS] = macko_pattern_section("cols", macko_index_type(m->ncols), m->nnz);
+  list[VALUES] = macko_value_section("values", m->plan.stored_type, m->nnz);
+  return SECTIONS;
 }
 
 static macko_codec codec_of(const macko_matrix *m)
@@ -99,9 +107,7 @@ static void copy_entries(void *context, int part, int64_t from, int64_t past)
 
 static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_status s = macko_add_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
-  if (!s) s = macko_add_section(m, "cols", macko_index_type(m->ncols), m->nnz, err);
-  if (!s) s = macko_add_section(m, "values", m->plan.stored_type, m->nnz, err);
+  macko_status s = macko_add_sections(m, 0, err);
   if (s) return s;
   const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
   copying c = {a, m};
@@ -123,16 +129,12 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return MACKO_OK;
 }
 
-static inline int64_t index_at(const macko_section *s, int64_t i)
-{
-  return macko_index(s->type, s->data, i);
-}
 
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   (void)err;
-  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = index_at(&m->sections[ROW_PTR], i);
-  for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = index_at(&m->sections[COLS], p);
+  for (int64_t i = 0; row_ptr && i <= m->nrows; i++) row_ptr[i] = macko_index_at(&m->sections[ROW_PTR], i);
+  for (int64_t p = 0; cols && p < m->nnz; p++) cols[p] = macko_index_at(&m->sections[COLS], p);
   macko_value_stream stream = {m->sections[VALUES].data, NULL};
   if (values && m->plan.stored_type != m->value_type)
     macko_read_values(&m->plan, m->value_type, &stream, 0, 1, m->nnz, values, 0);
@@ -146,22 +148,17 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   if (stored != m->value_type && ((unsigned)stored > MACKO_BF16 || macko_type_bytes(stored) > macko_type_bytes(m->value_type)))
     return macko_fail(err, MACKO_CORRUPT, "values of type %s are stored as type %d, no float that is as narrow",
                       macko_type_name(m->value_type), (int)stored);
-  if (m->nsections != 3 || m->sections[ROW_PTR].type != macko_index_type(m->nnz) ||
-      m->sections[COLS].type != macko_index_type(m->ncols) ||
-      m->sections[ROW_PTR].bytes != (m->nrows + 1) * macko_type_bytes(macko_index_type(m->nnz)) ||
-      m->sections[COLS].bytes != m->nnz * macko_type_bytes(macko_index_type(m->ncols)) || m->sections[VALUES].type != stored ||
-      m->sections[VALUES].bytes != m->nnz * macko_type_bytes(stored))
-    return macko_fail(err, MACKO_CORRUPT, "the sections do not fit %lld rows and %lld nonzeros", (long long)m->nrows,
-                      (long long)m->nnz);
-  if (index_at(&m->sections[ROW_PTR], 0) != 0 || index_at(&m->sections[ROW_PTR], m->nrows) != m->nnz)
+  macko_status s = macko_check_sections(m, err);
+  if (s) return s;
+  if (macko_index_at(&m->sections[ROW_PTR], 0) != 0 || macko_index_at(&m->sections[ROW_PTR], m->nrows) != m->nnz)
     return macko_fail(err, MACKO_CORRUPT, "row_ptr does not run from 0 to %lld", (long long)m->nnz);
   for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t begin = index_at(&m->sections[ROW_PTR], i), end = index_at(&m->sections[ROW_PTR], i + 1);
+    int64_t begin = macko_index_at(&m->sections[ROW_PTR], i), end = macko_index_at(&m->sections[ROW_PTR], i + 1);
     if (end < begin || end > m->nnz)
       return macko_fail(err, MACKO_CORRUPT, "row_ptr goes from %lld to %lld at row %lld", (long long)begin, (long long)end,
                         (long long)i);
     for (int64_t p = begin, before = -1; p < end; p++) {
-      int64_t col = index_at(&m->sections[COLS], p);
+      int64_t col = macko_index_at(&m->sections[COLS], p);
       if (col <= before || col >= m->ncols)
         return macko_fail(err, MACKO_CORRUPT,
                           "column %lld at entry %lld of row %lld is outside 0..%lld or not after the one before",
@@ -180,11 +177,11 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   const macko_section *row_ptr = &m->sections[ROW_PTR];
   const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
   for (int64_t i = from; i < to; i++) {
-    int64_t end = index_at(row_ptr, i + 1);
+    int64_t end = macko_index_at(row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
-    for (int64_t p = index_at(row_ptr, i); p < end; p++) {
+    for (int64_t p = macko_index_at(row_ptr, i); p < end; p++) {
       int64_t col = macko_index(col_type, cols, p);
       double value = macko_float_at(values, v, p);
       for (int j = 0; j < group; j++)
@@ -253,5 +250,15 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-const macko_format_ops macko_csr_ops = {plan, encode, refresh, decode, validate, multiply, NULL, NULL, forms,
-                                        sizeof forms / sizeof *forms};
+const macko_format_ops macko_csr_ops = {
+  .plan = plan,
+  .sections = sections,
+  .encode = encode,
+  .refresh = refresh,
+  .decode = decode,
+  .validate = validate,
+  .multiply = multiply,
+  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .may_win = NULL,     /* planned at once */
+  .forms = forms,
+  .nforms = sizeof forms / sizeof *forms};

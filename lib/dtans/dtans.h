@@ -29,6 +29,14 @@ static inline macko_dtans_symbol macko_dtans_take(macko_dtans_symbol s, macko_dt
   return (macko_dtans_symbol){part & MACKO_DTANS_VALUES ? s.value : 0, part & MACKO_DTANS_GAPS ? s.gap : 0};
 }
 
+/* A section to be, of what that part tells. */
+static inline macko_section macko_dtans_section(macko_dtans_part part, const char *name, macko_type type, int64_t count)
+{
+  macko_section s = {name, type, count * macko_type_bytes(type), NULL, (part & MACKO_DTANS_GAPS) != 0,
+                     (part & MACKO_DTANS_VALUES) != 0};
+  return s;
+}
+
 /* ---- histogram ---- */
 
 /* Symbols of one domain by how often they occur. Memory is bounded: when macko_dtans_distinct different symbols have been seen
@@ -180,6 +188,12 @@ void macko_dtans_close_coder(macko_dtans_coder *c);
 /* How that stream is coded, and what the symbols of its domains are made of. */
 macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type type, int stream,
                                              macko_dtans_part part[MACKO_DTANS_DOMAINS]);
+
+/* All that the symbols of a stream tell. */
+static inline macko_dtans_part macko_dtans_coded_part(const macko_dtans_coder *c)
+{
+  return c->coding.domains == 2 ? MACKO_DTANS_PAIRS : c->part[0];
+}
 
 /* ---- plan ---- */
 

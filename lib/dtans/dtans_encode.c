@@ -10,10 +10,10 @@ typedef struct {
   macko_section sections[MACKO_MAX_SECTIONS];
 } section_list;
 
-static macko_section *add(section_list *list, const char *name, macko_type type, int64_t count, macko_status *s, macko_error *err)
+static macko_section *add(section_list *list, macko_section like, macko_status *s, macko_error *err)
 {
   if (*s) return NULL;
-  *s = macko_new_section(name, type, count, &list->sections[list->count], err);
+  *s = macko_new_section(like, &list->sections[list->count], err);
   return *s ? NULL : &list->sections[list->count++];
 }
 
@@ -27,18 +27,13 @@ static void put_list(macko_matrix *m, const section_list *list)
   for (int i = 0; i < list->count; i++) macko_put_section(m, &list->sections[i]);
 }
 
-static void put_index(macko_section *s, int64_t i, int64_t value)
-{
-  if (s->type == MACKO_I64) ((int64_t *)s->data)[i] = value;
-  else ((int32_t *)s->data)[i] = (int32_t)value;
-}
-
 /* Starts of slices as 32-bit numbers where they fit. */
-static macko_status add_starts(section_list *list, const char *name, const int64_t *starts, int64_t slices, macko_error *err)
+static macko_status add_starts(section_list *list, macko_dtans_part part, const char *name, const int64_t *starts, int64_t slices,
+                               macko_error *err)
 {
   macko_status s = MACKO_OK;
-  macko_section *to = add(list, name, starts[slices] > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
-  for (int64_t i = 0; to && i <= slices; i++) put_index(to, i, starts[i]);
+  macko_section *to = add(list, macko_dtans_section(part, name, macko_index_type(starts[slices]), slices + 1), &s, err);
+  for (int64_t i = 0; to && i <= slices; i++) macko_put_index(to, i, starts[i]);
   return s;
 }
 
@@ -85,10 +80,11 @@ static macko_status add_table(section_list *list, const macko_dtans_table *t, ma
                               macko_error *err)
 {
   macko_status s = MACKO_OK;
-  macko_section *gaps = part & MACKO_DTANS_GAPS ? add(list, "gap_symbols", MACKO_U32, t->symbols, &s, err) : NULL;
-  macko_section *values = part & MACKO_DTANS_VALUES ? add(list, "value_symbols", type, t->symbols, &s, err) : NULL;
-  macko_section *slots =
-      add(list, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots", MACKO_U16, t->symbols + 1, &s, err);
+  const char *slots_name = part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots";
+  macko_section *gaps = NULL, *values = NULL;
+  if (part & MACKO_DTANS_GAPS) gaps = add(list, macko_dtans_section(part, "gap_symbols", MACKO_U32, t->symbols), &s, err);
+  if (part & MACKO_DTANS_VALUES) values = add(list, macko_dtans_section(part, "value_symbols", type, t->symbols), &s, err);
+  macko_section *slots = add(list, macko_dtans_section(part, slots_name, MACKO_U16, t->symbols + 1), &s, err);
   if (s) return s;
   for (int i = 0; i < t->symbols && gaps; i++) ((uint32_t *)gaps->data)[i] = t->symbol[i].gap;
   for (int i = 0; i < t->symbols && values; i++) macko_put_bits(type, values->data, i, t->symbol[i].value);
@@ -102,19 +98,22 @@ static macko_status add_stream(macko_dtans_input *in, int64_t *params, int strea
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
   int64_t slices = macko_dtans_slices(in->rows->nrows, params[MACKO_DTANS_ROWS]);
   macko_dtans_coder c;
+  macko_dtans_part part;
   word_list w = {.starts = calloc((size_t)slices + 1, sizeof *w.starts)};
   macko_status s = macko_dtans_open_coder(in, params, stream, &c, err);
   if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
+  part = macko_dtans_coded_part(&c);
   if (!s) s = write_slices(in, params, &c, &w, err);
   for (int k = 0; k < c.coding.domains && !s; k++) {
     params[c.part[k] & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE] = c.table[k]->escape >= 0;
     s = add_table(list, c.table[k], c.part[k], in->rows->value_type, err);
   }
-  if (!s) s = add_starts(list, names[stream][1], w.starts, slices, err);
+  if (!s) s = add_starts(list, part, names[stream][1], w.starts, slices, err);
   if (!s && !w.words) s = grow(&w, 1, err); /* no words, but an array of them */
   if (!s && list->count < MACKO_MAX_SECTIONS) {
     uint32_t *words = realloc(w.words, (size_t)(w.count ? w.count : 1) * 4); /* smaller; the larger one does as well */
-    list->sections[list->count++] = (macko_section){names[stream][0], MACKO_U32, w.count * 4, words ? words : w.words};
+    list->sections[list->count] = macko_dtans_section(part, names[stream][0], MACKO_U32, w.count);
+    list->sections[list->count++].data = words ? words : w.words;
     w.words = NULL;
   }
   free(w.words), free(w.starts);
@@ -153,7 +152,7 @@ static macko_status write_values(const macko_dtans_input *in, int64_t rows, mack
     w->values = values;
     macko_write_values(w, 0, slice.nonzeros, slot, 1);
     slot += slice.nonzeros;
-    put_index(starts, i + 1, slot);
+    macko_put_index(starts, i + 1, slot);
   }
   free(values), free(slice.symbols);
   return s;
@@ -166,9 +165,9 @@ static macko_status add_values_beside(const macko_dtans_input *in, const macko_p
   macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
   macko_value_writer w = {0};
   macko_status s = MACKO_OK;
-  macko_section *values = add(list, "values", plan->stored_type, nnz, &s, err);
-  macko_section *dict = plan->table ? add(list, "dict", type, plan->table, &s, err) : NULL;
-  macko_section *starts = add(list, "value_slices", nnz > INT32_MAX ? MACKO_I64 : MACKO_I32, slices + 1, &s, err);
+  macko_section *values = add(list, macko_value_section("values", plan->stored_type, nnz), &s, err);
+  macko_section *dict = plan->table ? add(list, macko_value_section("dict", type, plan->table), &s, err) : NULL;
+  macko_section *starts = add(list, macko_value_section("value_slices", macko_index_type(nnz), slices + 1), &s, err);
   if (!s) s = macko_open_writer(&(macko_csr){.value_type = type}, &codec, values->data, dict ? dict->data : NULL, &w, err);
   if (!s) s = write_values(in, rows, starts, &w, err);
   if (!s) s = macko_check_writer(&w, err);
@@ -182,7 +181,7 @@ static macko_status add_one_value(const macko_dtans_input *in, section_list *lis
 {
   macko_status s = MACKO_OK;
   macko_csr piece = {0};
-  macko_section *value = add(list, "value_symbols", in->rows->value_type, 1, &s, err);
+  macko_section *value = add(list, macko_value_section("value_symbols", in->rows->value_type, 1), &s, err);
   int64_t row = 0;
   while (!s && row + 1 < in->rows->nrows && !macko_dtans_length(&in->lengths, row)) row++;
   if (!s) s = macko_dtans_next_piece(in, row, row + 1, &piece, err);
@@ -218,14 +217,13 @@ macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_er
 
 macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
-  static const char *const old[] = {"values", "dict", "value_slices", "value_stream", "value_symbols", "value_slots"};
   section_list list = {0};
   macko_status s = add_values(in, &m->plan, &list, err);
   if (s) {
     drop_list(&list);
     return s;
   }
-  for (int i = 0; i < 6; i++) macko_drop_section(m, old[i]);
+  macko_drop_values(m);
   put_list(m, &list);
   return MACKO_OK;
 }

@@ -76,13 +76,15 @@ static const macko_form forms[] = {
   {.variant = MACKO_HAS(VARIANT_JOINT), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_PAPER), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL}};
 
-const macko_format_ops macko_dtans_ops = {plan,
-                                          encode,
-                                          refresh,
-                                          macko_dtans_decode,
-                                          macko_dtans_validate,
-                                          macko_dtans_multiply,
-                                          encode_rows,
-                                          macko_dtans_may_win,
-                                          forms,
-                                          sizeof forms / sizeof *forms};
+const macko_format_ops macko_dtans_ops = {
+  .plan = plan,
+  .sections = NULL, /* how long streams and tables are is known once they are written */
+  .encode = encode,
+  .refresh = refresh,
+  .decode = macko_dtans_decode,
+  .validate = macko_dtans_validate,
+  .multiply = macko_dtans_multiply,
+  .encode_rows = encode_rows,
+  .may_win = macko_dtans_may_win,
+  .forms = forms,
+  .nforms = sizeof forms / sizeof *forms};

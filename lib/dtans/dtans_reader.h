@@ -64,8 +64,8 @@ MACKO_DTANS_LOOP uint32_t macko_dtans_load(macko_dtans_cursor *c)
 MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t slice,
                                         const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
 {
-  c->next = s->words + macko_index(s->slices->type, s->slices->data, slice);
-  c->end = s->words + macko_index(s->slices->type, s->slices->data, slice + 1);
+  c->next = s->words + macko_index_at(s->slices, slice);
+  c->end = s->words + macko_index_at(s->slices, slice + 1);
   c->overrun = c->bad_slots = 0;
   for (int l = 0; l < MACKO_DTANS_LANES; l++) c->lane[l] = (macko_dtans_lane){.d = 0, .r = 1};
   for (int q = 0; q < MACKO_DTANS_WORDS; q++)
@@ -176,7 +176,7 @@ MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64
     w->row[l] = first + l;
     macko_dtans_next_row(r, w, l, sink, context);
   }
-  if (r->value_slices) w->next_value = macko_index(r->value_slices->type, r->value_slices->data, slice);
+  if (r->value_slices) w->next_value = macko_index_at(r->value_slices, slice);
 }
 
 /* Values that have no stream: the one value, or slots of section values. */

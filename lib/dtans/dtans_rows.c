@@ -22,7 +22,8 @@ static void put_length(macko_section *lengths, int64_t row, int64_t length)
 static macko_status widen(macko_section *lengths, int64_t rows, int64_t longest, macko_error *err)
 {
   macko_section wide;
-  macko_status s = macko_new_section("lengths", longest <= UINT16_MAX ? MACKO_U16 : MACKO_U32, rows, &wide, err);
+  macko_type type = longest <= UINT16_MAX ? MACKO_U16 : MACKO_U32;
+  macko_status s = macko_new_section(macko_pattern_section("lengths", type, rows), &wide, err);
   if (s) return s;
   for (int64_t i = 0; i < rows; i++) put_length(&wide, i, macko_dtans_length(lengths, i));
   free(lengths->data);
@@ -37,7 +38,7 @@ macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, mac
   if (rows->ncols > UINT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "format dtans holds at most %lld columns, not %lld", (long long)UINT32_MAX,
                       (long long)rows->ncols);
-  macko_status s = macko_new_section("lengths", MACKO_U8, rows->nrows, &in->lengths, err);
+  macko_status s = macko_new_section(macko_pattern_section("lengths", MACKO_U8, rows->nrows), &in->lengths, err);
   for (int64_t first = 0; first < rows->nrows && !s; first += piece.nrows) {
     s = macko_dtans_next_piece(in, first, rows->nrows, &piece, err);
     for (int64_t i = 0; i < piece.nrows && !s; i++) {

@@ -72,7 +72,7 @@ static macko_status check_starts(const macko_matrix *m, const char *name, int64_
   if (!is_index(s, slices + 1))
     return macko_fail(err, MACKO_CORRUPT, "section %s does not hold %lld starts", name, (long long)slices + 1);
   for (int64_t i = 0; i <= slices; i++) {
-    int64_t start = macko_index(s->type, s->data, i);
+    int64_t start = macko_index_at(s, i);
     if (start < before || start > last || (i == 0 && start) || (i == slices && start != last))
       return macko_fail(err, MACKO_CORRUPT, "section %s goes from %lld to %lld at slice %lld; it ends at %lld", name,
                         (long long)before, (long long)start, (long long)i, (long long)last);
@@ -187,7 +187,7 @@ macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err)
     if (c.bad_row >= 0)
       return macko_fail(err, MACKO_CORRUPT, "column %lld in row %lld is outside 0..%lld or not after the one before",
                         (long long)c.bad_col, (long long)c.bad_row, (long long)m->ncols - 1);
-    if (r.value_slices && w.next_value != macko_index(r.value_slices->type, r.value_slices->data, slice + 1))
+    if (r.value_slices && w.next_value != macko_index_at(r.value_slices, slice + 1))
       return macko_fail(err, MACKO_CORRUPT, "section value_slices does not fit the row lengths of slice %lld", (long long)slice);
   }
   return MACKO_OK;

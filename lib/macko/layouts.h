@@ -13,6 +13,8 @@ typedef struct {
   macko_status (*plan_pattern)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
   /* Elements of the value stream, padding included, for elements of that size. */
   int64_t (*value_slots)(int64_t nnz, const macko_plan *plan, int64_t element_bytes);
+  /* As in format.h, those of the pattern only. */
+  int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
   /* What depends on the values besides their codec; NULL where nothing does. */
   macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
   macko_status (*encode_pattern)(const macko_csr *a, macko_matrix *m, macko_error *err);
@@ -60,24 +62,17 @@ typedef struct {
   macko_section values, dict, pair_gaps;
 } macko_value_sections;
 
+/* As m->plan asks for them, without data; bytes 0: none of that name. */
+macko_value_sections macko_values_of(const macko_matrix *m);
+
 /* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
  * more than 256 pairs, OUT_OF_MEMORY. */
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
-
-/* Data of a section that may be absent. */
-static inline void *macko_section_data(const macko_matrix *m, const char *name)
-{
-  const macko_section *s = macko_find_section(m, name);
-  return s ? s->data : NULL;
-}
 
 static inline macko_value_stream macko_stream_of(const macko_matrix *m)
 {
   return (macko_value_stream){macko_section_data(m, "values"), macko_section_data(m, "dict")};
 }
-
-/* CORRUPT unless the section is there with exactly that type and count (absent and count 0 is right as well). */
-macko_status macko_expect_section(const macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err);
 
 static inline macko_type macko_unsigned_type(int64_t bytes)
 {
@@ -105,11 +100,5 @@ static inline int64_t macko_slice_value_slots(const macko_plan *plan, int64_t el
   int e = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
   return plan->params[MACKO_PARAM_VALUE_UNITS + e] * (MACKO_VALUE_UNIT / element_bytes);
 }
-
-/* What the pattern of layouts slice and row is stored in, without data: the number of sections. */
-int macko_pattern_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
-
-/* Those sections, zeroed, as the first of m. Errors: OUT_OF_MEMORY. */
-macko_status macko_add_pattern(macko_matrix *m, macko_error *err);
 
 #endif

@@ -12,16 +12,6 @@
 enum { WIDTHS = 4 };
 static const int widths[WIDTHS] = {1, 2, 4, 8};
 
-static macko_type row_ptr_type(int64_t stored)
-{
-  return stored > INT32_MAX ? MACKO_I64 : MACKO_I32;
-}
-
-static int64_t gap_bytes(int64_t stored, int b)
-{
-  return (stored * b + 7) / 8;
-}
-
 /* Entries with padding for gaps of b bits. */
 static int64_t count_stored(const macko_csr *a, int b)
 {
@@ -44,8 +34,8 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   (void)err;
   for (int w = 0; w < WIDTHS; w++) {
     if (options->gap_bits && options->gap_bits != widths[w]) continue;
-    int64_t stored = count_stored(a, widths[w]), fixed = (a->nrows + 1) * macko_type_bytes(row_ptr_type(stored));
-    int64_t bytes = fixed + gap_bytes(stored, widths[w]);
+    int64_t stored = count_stored(a, widths[w]), fixed = (a->nrows + 1) * macko_type_bytes(macko_index_type(stored));
+    int64_t bytes = fixed + macko_gap_bytes(stored, widths[w]);
     if (bytes + stored * size >= best) continue;
     best = bytes + stored * size;
     plan->bytes = bytes;
@@ -62,6 +52,14 @@ static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_
 {
   (void)nnz, (void)element_bytes;
   return plan->params[MACKO_PARAM_STORED];
+}
+
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  int64_t stored = m->plan.params[MACKO_PARAM_STORED];
+  list[0] = macko_pattern_section("row_ptr", macko_index_type(stored), m->nrows + 1);
+  list[1] = macko_pattern_section("gaps", MACKO_U8, macko_gap_bytes(stored, m->plan.gap_bits));
+  return 2;
 }
 
 /* ---- the marker of padding ---- */
@@ -117,10 +115,9 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  int64_t stored = m->plan.params[MACKO_PARAM_STORED], q = 0;
+  int64_t q = 0;
   int b = m->plan.gap_bits;
-  macko_status s = macko_add_section(m, "row_ptr", row_ptr_type(stored), m->nrows + 1, err);
-  if (!s) s = macko_add_section(m, "gaps", MACKO_U8, gap_bytes(stored, b), err);
+  macko_status s = macko_add_sections(m, 1, err);
   if (s) return s;
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
   uint8_t *gaps = macko_section_data(m, "gaps");
@@ -132,8 +129,7 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
       put_code(gaps, b, q++, (uint32_t)rest);
       before = macko_csr_col(a, p);
     }
-    if (row_ptr->type == MACKO_I64) ((int64_t *)row_ptr->data)[i + 1] = q;
-    else ((int32_t *)row_ptr->data)[i + 1] = (int32_t)q;
+    macko_put_index(row_ptr, i + 1, q);
   }
   return MACKO_OK;
 }
@@ -171,7 +167,7 @@ static paper_reader open_paper(const macko_matrix *m)
 
 static inline int64_t row_start(const paper_reader *r, int64_t i)
 {
-  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
+  return macko_index_at(r->row_ptr, i);
 }
 
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
@@ -201,9 +197,7 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || m->plan.stored_type != m->value_type)
     return macko_fail(err, MACKO_CORRUPT, "layout paper: gaps of %d bits, %lld stored entries for %lld", b, (long long)stored,
                       (long long)m->nnz);
-  macko_status s = macko_expect_section(m, "row_ptr", row_ptr_type(stored), m->nrows + 1, err);
-  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, gap_bytes(stored, b), err);
-  if (!s) s = macko_expect_section(m, "values", m->value_type, stored, err);
+  macko_status s = macko_check_sections(m, err);
   if (s) return s;
   paper_reader r = open_paper(m);
   if (row_start(&r, 0) != 0 || row_start(&r, m->nrows) != stored)
@@ -261,6 +255,7 @@ static void multiply(const macko_matrix *m, const macko_product *p)
 const macko_layout_ops macko_paper_layout = {
   .plan_pattern = plan_pattern,
   .value_slots = value_slots,
+  .sections = sections,
   .plan_values = plan_values,
   .encode_pattern = encode_pattern,
   .write_values = write_values,

@@ -192,6 +192,20 @@ static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_
   return nnz;
 }
 
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  const int64_t *params = m->plan.params, bytes = params[MACKO_PARAM_BASE_BYTES], longs = params[MACKO_PARAM_LONG_GAPS];
+  int n = 0;
+  list[n++] = macko_pattern_section("row_ptr", macko_index_type(m->nnz), m->nrows + 1);
+  if (bytes) list[n++] = macko_pattern_section("base", macko_unsigned_type(bytes), m->nrows);
+  if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
+    list[n++] = macko_pattern_section("block_base", MACKO_I32, macko_base_blocks(m->nrows));
+  list[n++] = macko_pattern_section("gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.gap_bits));
+  if (longs) list[n++] = macko_pattern_section("long_ptr", MACKO_U32, m->nrows + 1);
+  if (longs) list[n++] = macko_pattern_section("long_gaps", MACKO_U32, longs);
+  return n;
+}
+
 /* ---- encode ---- */
 
 /* Of rows from .. to - 1; from begins a block. */
@@ -263,8 +277,7 @@ static void encode_part(void *context, int part, int64_t from, int64_t to)
   encode_bases(a, e->m, from, to);
   for (int64_t i = from; i < to; i++) {
     int64_t p = macko_csr_row(a, i), end = macko_csr_row(a, i + 1);
-    if (e->row_ptr->type == MACKO_I64) ((int64_t *)e->row_ptr->data)[i + 1] = end;
-    else ((int32_t *)e->row_ptr->data)[i + 1] = (int32_t)end;
+    macko_put_index(e->row_ptr, i + 1, end);
     for (int64_t q = p + 1; q < end; q++) {
       uint32_t code = code_before(a, q);
       if (code >= escape) e->long_gaps[count++] = code + 1, code = escape;
@@ -290,7 +303,7 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
 {
   const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
   int parts = macko_parts(m->nnz);
-  macko_status s = macko_add_pattern(m, err);
+  macko_status s = macko_add_sections(m, 1, err);
   if (s) return s;
   row_encoding e = {.a = a, .m = m, .row_ptr = macko_find_section(m, "row_ptr"), .gaps = macko_section_data(m, "gaps"),
                     .long_ptr = macko_section_data(m, "long_ptr"), .long_gaps = macko_section_data(m, "long_gaps"),
@@ -330,7 +343,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 
 /* ---- validate ---- */
 
-static macko_status validate_sections(const macko_matrix *m, macko_error *err)
+static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   const int64_t *params = m->plan.params;
   int b = m->plan.gap_bits;
@@ -339,14 +352,7 @@ static macko_status validate_sections(const macko_matrix *m, macko_error *err)
       mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)
     return macko_fail(err, MACKO_CORRUPT, "layout row: gaps of %d bits, base mode %lld of %lld bytes, %lld long gaps", b,
                       (long long)mode, (long long)bytes, (long long)longs);
-  macko_status s = macko_expect_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1, err);
-  if (!s) s = macko_expect_section(m, "base", macko_unsigned_type(bytes), bytes ? m->nrows : 0, err);
-  if (!s) s = macko_expect_section(m, "block_base", MACKO_I32, mode == MACKO_BASE_BLOCK ? macko_base_blocks(m->nrows) : 0, err);
-  if (!s) s = macko_expect_section(m, "gaps", MACKO_U8, macko_gap_bytes(m->nnz, b), err);
-  if (!s) s = macko_expect_section(m, "long_ptr", MACKO_U32, longs ? m->nrows + 1 : 0, err);
-  if (!s) s = macko_expect_section(m, "long_gaps", MACKO_U32, longs, err);
-  if (!s) s = macko_expect_section(m, "values", m->plan.stored_type, m->nnz, err);
-  return s;
+  return MACKO_OK;
 }
 
 static macko_status validate_row(const macko_matrix *m, const macko_row_reader *r, int64_t i, macko_error *err)
@@ -375,7 +381,8 @@ static macko_status validate_row(const macko_matrix *m, const macko_row_reader *
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
-  macko_status s = validate_sections(m, err);
+  macko_status s = validate_plan(m, err);
+  if (!s) s = macko_check_sections(m, err);
   if (s) return s;
   macko_row_reader r = macko_open_rows(m);
   if (macko_row_start(&r, 0) != 0 || macko_row_start(&r, m->nrows) != m->nnz || (r.long_ptr && r.long_ptr[0] != 0))
@@ -387,6 +394,7 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 const macko_layout_ops macko_row_layout = {
   .plan_pattern = plan_pattern,
   .value_slots = value_slots,
+  .sections = sections,
   .encode_pattern = encode_pattern,
   .write_values = write_values,
   .rows_of_item = 1,

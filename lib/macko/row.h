@@ -32,7 +32,7 @@ static inline macko_row_reader macko_open_rows(const macko_matrix *m)
 
 static inline int64_t macko_row_start(const macko_row_reader *r, int64_t i)
 {
-  return macko_index(r->row_ptr->type, r->row_ptr->data, i);
+  return macko_index_at(r->row_ptr, i);
 }
 
 static inline int64_t macko_base_column(const macko_row_reader *r, int64_t i)

@@ -163,10 +163,21 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
   return s;
 }
 
+/* Stencils are values among what else is the pattern. */
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  const int64_t *params = m->plan.params;
+  list[0] = macko_pattern_section("slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS);
+  list[1] = macko_pattern_section("blocks", MACKO_U32, params[MACKO_PARAM_BLOCK_WORDS]);
+  list[0].values = list[1].values = params[MACKO_PARAM_STENCILS] > 0;
+  if (params[MACKO_PARAM_WINDOW]) list[2] = macko_pattern_section("order", MACKO_U16, m->nrows);
+  return params[MACKO_PARAM_WINDOW] ? 3 : 2;
+}
+
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_block_set set;
-  macko_status s = macko_add_pattern(m, err);
+  macko_status s = macko_add_sections(m, 1, err);
   if (!s) s = macko_open_blocks(macko_slices_of(m->nrows), &set, err);
   if (s) return s;
   s = encode_slices(a, m, &set, err);
@@ -198,7 +209,7 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
 {
   const macko_section *old = macko_find_section(m, "slices");
   uint32_t units = 0;
-  macko_status s = macko_new_section("slices", MACKO_U32, old->bytes / 4, fresh, err);
+  macko_status s = macko_new_section(*old, fresh, err);
   if (s) return s;
   uint32_t *headers = memcpy(fresh->data, old->data, (size_t)old->bytes);
   for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
@@ -218,6 +229,7 @@ static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_
 const macko_layout_ops macko_slice_layout = {
   .plan_pattern = macko_slice_plan,
   .value_slots = value_slots,
+  .sections = sections,
   .encode_pattern = encode_pattern,
   .write_values = write_values,
   .rows_of_item = MACKO_SLICE_ROWS,

@@ -125,8 +125,8 @@ static macko_status write_codes(pair_writing *w, int parts, macko_error *err)
 static macko_status new_tables(macko_type type, const macko_pair_set *set, macko_value_sections *v, macko_error *err)
 {
   if (!set->used) return MACKO_OK;
-  macko_status s = macko_new_section("dict", type, set->used, &v->dict, err);
-  if (!s) s = macko_new_section("pair_gaps", MACKO_U32, set->used, &v->pair_gaps, err);
+  macko_status s = macko_new_section(macko_value_section("dict", type, set->used), &v->dict, err);
+  if (!s) s = macko_new_section(macko_value_section("pair_gaps", MACKO_U32, set->used), &v->pair_gaps, err);
   if (s) return s;
   for (int i = 0; i < set->used; i++) macko_put_bits(type, v->dict.data, i, set->bits[i]);
   memcpy(v->pair_gaps.data, set->gaps, (size_t)v->pair_gaps.bytes);
@@ -146,7 +146,7 @@ macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int agai
   *v = (macko_value_sections){0};
   macko_status s = MACKO_OK;
   if (!w.parts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d pairs of a gap and a value", MACKO_PAIR_LIMIT);
-  if (!s) s = macko_new_section("values", MACKO_U8, macko_slice_value_slots(&m->plan, 1), &v->values, err);
+  if (!s) s = macko_new_section(macko_values_of(m).values, &v->values, err);
   w.codes = v->values.data;
   if (!s) s = write_codes(&w, parts, err);
   if (!s) s = new_tables(m->value_type, &w.parts[0].pairs, v, err);

@@ -135,7 +135,7 @@ static macko_section load_section(const char *name, FILE *in)
   char type[10];
   int64_t count;
   ck_assert_int_eq(fscanf(in, "%9s %" SCNd64, type, &count), 2);
-  macko_section s = {section_name(number_of(name, section_name)), (macko_type)number_of(type, type_name), 0, NULL};
+  macko_section s = {.name = section_name(number_of(name, section_name)), .type = (macko_type)number_of(type, type_name)};
   int64_t size = macko_type_bytes(s.type);
   s.bytes = count * size;
   s.data = calloc((size_t)count + 1, (size_t)size);
