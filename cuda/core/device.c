@@ -49,6 +49,7 @@ macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **
   macko_device_matrix *d = calloc(1, sizeof *d);
   if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
   d->m = *matrix;
+  d->m.prepared = NULL; /* the host's */
   macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
   if (s) macko_device_destroy(&d);
   else *device = d;
@@ -92,7 +93,7 @@ static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStrea
   for (int i = 0; !s && i < d->m.nsections; i++) {
     const macko_section *from = &d->m.sections[i];
     if (!belongs(from->name, wanted)) continue;
-    s = macko_add_section(m, from->name, from->type, from->bytes / macko_type_bytes(from->type), err);
+    s = macko_add_section(m, *from, err);
     if (!s)
       s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes,
                                             cudaMemcpyDeviceToHost, stream),
@@ -107,7 +108,12 @@ static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStrea
 macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
-  return fetch(device, EVERYTHING, stream, matrix, err);
+  macko_matrix *m = NULL;
+  macko_status s = fetch(device, EVERYTHING, stream, &m, err);
+  if (!s) s = macko_prepare(m, err);
+  if (s) macko_destroy(&m);
+  else *matrix = m;
+  return s;
 }
 
 void macko_device_get_info(const macko_device_matrix *device, macko_info *info)

@@ -98,30 +98,6 @@ static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr
 
 /* ---- a new matrix ---- */
 
-static void list_section(macko_matrix *m, const char *name, macko_type type, int64_t count)
-{
-  m->sections[m->nsections++] = (macko_section){name, type, count * macko_type_bytes(type), NULL};
-}
-
-static void list_values(macko_matrix *m)
-{
-  int64_t size = macko_type_bytes(m->plan.stored_type);
-  int slices = m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE;
-  list_section(m, "values", m->plan.stored_type, slices ? macko_slice_value_slots(&m->plan, size) : m->nnz);
-  if (m->plan.table) list_section(m, "dict", m->value_type, m->plan.table);
-  if (m->plan.table && m->plan.values == MACKO_VALUES_JOINT) list_section(m, "pair_gaps", MACKO_U32, m->plan.table);
-}
-
-/* The sections that the plan asks for, in the host's order. */
-static void list_sections(macko_matrix *m)
-{
-  if (m->format == MACKO_FORMAT_CSR) {
-    list_section(m, "row_ptr", macko_index_type(m->nnz), m->nrows + 1);
-    list_section(m, "cols", macko_index_type(m->ncols), m->nnz);
-  } else m->nsections = macko_pattern_sections(m, m->sections);
-  list_values(m);
-}
-
 static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   if (d->m.format == MACKO_FORMAT_CSR)
@@ -152,7 +128,7 @@ static macko_status encode(macko_encoder *e, const macko_options *options, macko
   }
   s = macko_device_new(m, &d, err);
   if (!s) {
-    list_sections(&d->m);
+    d->m.nsections = m->ops->sections(&d->m, d->m.sections);
     s = macko_device_allocate(d, e->stream, err);
   }
   if (!s) s = write_pattern(e, d, err);
@@ -209,27 +185,13 @@ static macko_status encode_again(macko_encoder *e, macko_device_matrix *d, macko
   return MACKO_OK;
 }
 
-/* The sections of d with values as *plan has them, in the order that the host's refresh leaves. */
-static void list_again(const macko_device_matrix *d, macko_matrix *m)
-{
-  macko_matrix values = *m;
-  values.nsections = 0, m->nsections = 0;
-  list_values(&values);
-  const macko_section *dict = macko_find_section(&values, "dict");
-  for (int i = 0; i < d->m.nsections; i++) {
-    const macko_section *old = &d->m.sections[i], *now = macko_find_section(&values, old->name);
-    if (now || strcmp(old->name, "dict")) m->sections[m->nsections++] = now ? *now : *old;
-  }
-  if (dict && !macko_find_section(m, "dict")) m->sections[m->nsections++] = *dict;
-}
-
 static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream,
                                  macko_error *err)
 {
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < from->m.nsections; i++) {
     const macko_section *old = &from->m.sections[i];
-    if (!strcmp(old->name, "values") || !strcmp(old->name, "dict") || !strcmp(old->name, "pair_gaps")) continue;
+    if (!old->pattern) continue;
     s = macko_cuda_status(
         cudaMemcpyAsync(macko_device_data(to, old->name), old->data, (size_t)old->bytes, cudaMemcpyDeviceToDevice, stream),
         "copying the pattern", err);
@@ -244,7 +206,7 @@ static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const
   macko_device_matrix *fresh = NULL;
   int size_changes = macko_type_bytes(plan->stored_type) != macko_type_bytes(d->m.plan.stored_type);
   m.plan = *plan;
-  list_again(d, &m);
+  m.nsections = m.ops->sections(&m, m.sections);
   macko_status s = macko_device_new(&m, &fresh, err);
   if (!s) s = macko_device_allocate(fresh, e->stream, err);
   if (!s) s = copy_pattern(d, fresh, e->stream, err);
@@ -270,7 +232,7 @@ static macko_status take_values(macko_encoder *e, macko_device_matrix *d, int *m
 {
   macko_facts facts = macko_encoder_facts(e);
   macko_plan plan;
-  macko_status s = macko_plan_values(&facts, &d->m, &plan, err);
+  macko_status s = d->m.ops->plan_values(&facts, &d->m, &plan, err);
   return s ? s : put_values(e, d, &plan, moved, err);
 }
 

@@ -2,6 +2,7 @@
  * encoder_values.c. */
 #include "core/encoder.h"
 #include "core/pattern.h"
+#include "dtans/dtans.h"
 #include "dtans/dtans_encode.h"
 
 #include <stdlib.h>
@@ -204,8 +205,10 @@ static macko_status plan_dtans(void *context, const macko_options *options, mack
 
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
+  static const macko_column_facts columns = {survey, NULL, count_rows};
+  static const macko_dtans_facts dtans = {plan_dtans};
   macko_value_facts values = {e->csr.value_type, macko_encoder_misfit, macko_encoder_distinct, e};
-  return (macko_facts){&e->csr, e->a.nnz, values, survey, NULL, count_rows, e, plan_dtans};
+  return (macko_facts){&e->csr, e->a.nnz, values, e, {[MACKO_FORMAT_MACKO] = &columns, [MACKO_FORMAT_DTANS] = &dtans}};
 }
 
 /* ---- writing slices ---- */

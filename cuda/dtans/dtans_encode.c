@@ -26,27 +26,30 @@ typedef struct {
 
 /* ---- sections ---- */
 
-static void *add(encoder *e, const char *name, macko_type type, int64_t count, void *device)
+static void *add(encoder *e, macko_section like, void *device)
 {
   made_section *m = &e->made[e->count++];
-  *m = (made_section){{name, type, count * macko_type_bytes(type), NULL}, NULL, device, 0};
+  *m = (made_section){like, NULL, device, 0};
   if (!device) m->host = calloc((size_t)m->s.bytes + 1, 1);
   return m->host;
 }
 
-static macko_status add_on_device(encoder *e, const char *name, macko_type type, int64_t count, void **data, macko_error *err)
+static macko_status add_on_device(encoder *e, macko_section like, void **data, macko_error *err)
 {
-  macko_status s = macko_device_alloc(count * macko_type_bytes(type) + 1, name, data, err);
-  if (!s) add(e, name, type, count, *data);
+  macko_status s = macko_device_alloc(like.bytes + 1, like.name, data, err);
+  if (!s) add(e, like, *data);
   return s;
 }
 
 static macko_status add_table(encoder *e, const macko_dtans_table *t, macko_dtans_part part, macko_error *err)
 {
   macko_type type = e->a->value_type;
-  uint32_t *gaps = part & MACKO_DTANS_GAPS ? add(e, "gap_symbols", MACKO_U32, t->symbols, NULL) : NULL;
-  void *values = part & MACKO_DTANS_VALUES ? add(e, "value_symbols", type, t->symbols, NULL) : NULL;
-  uint16_t *slots = add(e, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots", MACKO_U16, t->symbols + 1, NULL);
+  const char *slots_name = part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots";
+  uint32_t *gaps = NULL;
+  void *values = NULL;
+  if (part & MACKO_DTANS_GAPS) gaps = add(e, macko_dtans_section(part, "gap_symbols", MACKO_U32, t->symbols), NULL);
+  if (part & MACKO_DTANS_VALUES) values = add(e, macko_dtans_section(part, "value_symbols", type, t->symbols), NULL);
+  uint16_t *slots = add(e, macko_dtans_section(part, slots_name, MACKO_U16, t->symbols + 1), NULL);
   if (!slots || (part & MACKO_DTANS_GAPS && !gaps) || (part & MACKO_DTANS_VALUES && !values))
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %d symbols", t->symbols);
   for (int i = 0; i < t->symbols && gaps; i++) gaps[i] = t->symbol[i].gap;
@@ -55,11 +58,11 @@ static macko_status add_table(encoder *e, const macko_dtans_table *t, macko_dtan
   return MACKO_OK;
 }
 
-static macko_status add_starts(encoder *e, const char *name, int64_t last, macko_error *err)
+static macko_status add_starts(encoder *e, macko_dtans_part part, const char *name, int64_t last, macko_error *err)
 {
   void *starts;
-  macko_type type = last > INT32_MAX ? MACKO_I64 : MACKO_I32;
-  macko_status s = add_on_device(e, name, type, e->job.slices + 1, &starts, err);
+  macko_type type = macko_index_type(last);
+  macko_status s = add_on_device(e, macko_dtans_section(part, name, type, e->job.slices + 1), &starts, err);
   return s ? s : macko_dtans_put_starts(e->job.starts, e->job.slices + 1, type, starts, e->stream, err);
 }
 
@@ -94,14 +97,14 @@ static macko_status open_job(encoder *e, const macko_dtans_coder *c, void *table
   return s;
 }
 
-static macko_status write_stream(encoder *e, int stream, macko_error *err)
+static macko_status write_stream(encoder *e, int stream, macko_dtans_part part, macko_error *err)
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
   int64_t words = 0;
   void *data = NULL;
   macko_status s = macko_dtans_measure_device(e->a, &e->job, &words, e->stream, err);
-  if (!s) s = add_starts(e, names[stream][1], words, err);
-  if (!s) s = add_on_device(e, names[stream][0], MACKO_U32, words, &data, err);
+  if (!s) s = add_starts(e, part, names[stream][1], words, err);
+  if (!s) s = add_on_device(e, macko_dtans_section(part, names[stream][0], MACKO_U32, words), &data, err);
   if (!s) s = macko_dtans_write_device(e->a, &e->job, data, e->stream, err);
   return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "writing a stream", err);
 }
@@ -117,7 +120,7 @@ static macko_status add_stream(encoder *e, int64_t *params, int stream, macko_er
     s = add_table(e, c.table[k], c.part[k], err);
   }
   if (!s) s = open_job(e, &c, tables, err);
-  if (!s) s = write_stream(e, stream, err);
+  if (!s) s = write_stream(e, stream, macko_dtans_coded_part(&c), err);
   for (int k = 0; k < MACKO_DTANS_DOMAINS; k++) cudaFree(tables[k]);
   cudaFree(e->job.numbers);
   e->job.numbers = NULL;
@@ -131,18 +134,18 @@ static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_
 {
   macko_dtans_dictionary d = {NULL, (int)plan->table, NULL, NULL};
   void *values, *dict, *memory = NULL;
-  macko_status s = add_on_device(e, "values", plan->stored_type, e->nnz, &values, err);
+  macko_status s = add_on_device(e, macko_value_section("values", plan->stored_type, e->nnz), &values, err);
   if (!s && plan->table) s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
   if (!s && plan->table) s = macko_device_alloc(plan->table * (int64_t)(sizeof *d.first + sizeof *d.codes), "a dictionary",
                                                 &memory, err);
   if (!s && plan->table) {
-    dict = add(e, "dict", e->a->value_type, plan->table, NULL);
+    dict = add(e, macko_value_section("dict", e->a->value_type, plan->table), NULL);
     if (dict) s = macko_dtans_fill_dictionary(e->a, &e->job, &e->rows.found[MACKO_DTANS_VALUES], memory, &d, dict, e->stream,
                                               err);
     else s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)plan->table);
   }
   if (!s) s = macko_dtans_values_device(e->a, &e->job, &d, plan->stored_type, values, e->stream, err);
-  if (!s) s = add_starts(e, "value_slices", e->nnz, err);
+  if (!s) s = add_starts(e, MACKO_DTANS_VALUES, "value_slices", e->nnz, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "writing values", err);
   cudaFree(memory);
   return s;
@@ -152,7 +155,7 @@ static macko_status add_values(encoder *e, macko_plan *plan, macko_error *err)
 {
   if (plan->values != MACKO_VALUES_CODED) return add_values_beside(e, plan, err);
   if (!plan->params[MACKO_DTANS_ONE_VALUE]) return add_stream(e, plan->params, 1, err);
-  void *value = add(e, "value_symbols", e->a->value_type, 1, NULL);
+  void *value = add(e, macko_value_section("value_symbols", e->a->value_type, 1), NULL);
   if (!value) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a value");
   macko_status s = macko_dtans_count_part(&e->rows, MACKO_DTANS_VALUES, err);
   if (!s) macko_put_bits(e->a->value_type, value, 0, e->rows.found[MACKO_DTANS_VALUES].counts[0].symbol.value);
@@ -194,8 +197,9 @@ static macko_status add_lengths(encoder *e, macko_error *err)
   macko_dtans_input *in = e->in;
   void *lengths = NULL;
   macko_type type = in->longest_row <= UINT8_MAX ? MACKO_U8 : in->longest_row <= UINT16_MAX ? MACKO_U16 : MACKO_U32;
-  macko_status s = macko_new_section("lengths", type, e->a->nrows, &in->lengths, err);
-  if (!s) s = add_on_device(e, "lengths", type, e->a->nrows, &lengths, err);
+  const macko_section like = macko_pattern_section("lengths", type, e->a->nrows);
+  macko_status s = macko_new_section(like, &in->lengths, err);
+  if (!s) s = add_on_device(e, like, &lengths, err);
   if (!s) s = macko_dtans_lengths_device(e->a, type, lengths, e->stream, err);
   return s ? s : macko_dtans_copy_back(&e->rows, in->lengths.data, lengths, in->lengths.bytes, err);
 }
@@ -257,14 +261,12 @@ macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const ma
 /* The sections of *d that hold its pattern: the table of gaps comes to the host, where the multiply's tables are made. */
 static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko_error *err)
 {
-  static const char *const values[] = {"values", "dict", "value_slices", "value_stream", "value_symbols", "value_slots"};
   macko_status s = MACKO_OK;
   for (int i = 0; i < d->m.nsections && !s; i++) {
     const macko_section *old = &d->m.sections[i];
-    int is_value = 0, is_table = !strcmp(old->name, "gap_symbols") || !strcmp(old->name, "gap_slots");
-    for (int k = 0; k < 6; k++) is_value |= !strcmp(old->name, values[k]);
-    if (is_value) continue;
-    void *host = add(e, old->name, old->type, old->bytes / macko_type_bytes(old->type), is_table ? NULL : old->data);
+    int is_table = !strcmp(old->name, "gap_symbols") || !strcmp(old->name, "gap_slots");
+    if (!old->pattern) continue;
+    void *host = add(e, *old, is_table ? NULL : old->data);
     e->made[e->count - 1].lent = 1;
     if (is_table && !host) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a table of %lld bytes", (long long)old->bytes);
     else if (is_table) s = macko_dtans_copy_back(&e->rows, host, old->data, old->bytes, err);
@@ -286,7 +288,7 @@ static macko_status refresh_values(encoder *e, macko_device_matrix *d, macko_dev
   macko_dtans_dictionary none = {NULL, 0, NULL, NULL};
   macko_section *lengths = &e->in->lengths;
   const macko_section *old = macko_find_section(&d->m, "lengths");
-  macko_status s = macko_new_section("lengths", old->type, d->m.nrows, lengths, err);
+  macko_status s = macko_new_section(*old, lengths, err);
   if (!s) s = macko_dtans_copy_back(&e->rows, lengths->data, old->data, old->bytes, err);
   if (!s) s = macko_dtans_plan_values(e->in, &m.options, &m.plan, err);
   if (!s) s = set_job(e, m.plan.params, err);

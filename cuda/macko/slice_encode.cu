@@ -2,6 +2,7 @@
  * blocks once (lib/macko/slice_blocks.c), and a warp writes header and block. The rules are those of lib/macko/slice.c and
  * lib/macko/slice_stencil.c. */
 #include "core/device_csr.cuh"
+#include "macko/macko_facts.h"
 
 /* ---- the order of rows ---- */
 

@@ -62,6 +62,7 @@ struct macko_matrix {
   uint64_t pattern; /* pattern.h; 0: not known */
   int nsections;
   macko_section sections[MACKO_MAX_SECTIONS];
+  void *prepared; /* what the format's products need besides, one allocation; NULL: nothing */
 };
 
 /* y = alpha op(A) x + beta y, arguments checked: k >= 1, alpha != 0, A not empty. */
@@ -83,12 +84,20 @@ typedef struct macko_format_ops {
    * matrix does not fit; one of the forms has what the options ask for. A format that is chosen automatically asks for facts
    * only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
+  /* The answers, for a csr in host memory as context, to what plan asks besides values (facts.h); NULL where it asks nothing, or
+   * reads the csr itself. */
+  const void *facts;
+  /* The plan after new values that leave the pattern of m as it is; NULL where only encoding finds it. */
+  macko_status (*plan_values)(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
   /* The sections that m->plan asks for, in their order and without data: how many. NULL where only encoding tells their lengths. */
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
   /* Fills m->sections by m->plan; the caller frees them when this fails. */
   macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
   macko_status (*refresh)(const macko_csr *a, macko_matrix *m, macko_error *err);
+  /* Makes m->prepared of the sections: once after encode and copy, so that no product has to; after refresh in the memory that is
+   * there, so that it cannot fail. NULL: products need nothing but the sections. */
+  macko_status (*prepare)(macko_matrix *m, macko_error *err);
   /* Bit-identical CSR back; any output may be NULL. */
   macko_status (*decode)(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
   /* Every index and length checked; run on whatever comes from a file before a multiply sees it. */
@@ -110,6 +119,8 @@ typedef struct macko_format_ops {
 
 /* Those tables, by macko_format. */
 extern const macko_format_ops *const macko_formats[MACKO_FORMAT_AUTO];
+/* What must follow whenever the sections of m are other ones, before decode or multiply: prepare. libmacko_cuda asks for it, too. */
+macko_status macko_prepare(macko_matrix *m, macko_error *err);
 
 /* Fills *err with the sentence and returns status. */
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)

@@ -8,6 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+macko_facts macko_host_facts(const macko_csr *a)
+{
+  macko_facts f = {.csr = a, .nnz = macko_csr_nnz(a), .values = macko_facts_of_csr(a), .context = (void *)a};
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
+  return f;
+}
+
 /* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
 static void compare_formats(const macko_options *options, const macko_plan plans[], const int planned[], macko_format winner,
                             macko_plan *plan)
@@ -81,12 +88,18 @@ static macko_status check_input(const macko_csr *csr, const macko_options *optio
   return s ? s : macko_sort_csr(csr, a, owned, err);
 }
 
+macko_status macko_prepare(macko_matrix *m, macko_error *err)
+{
+  return m->ops->prepare ? m->ops->prepare(m, err) : MACKO_OK;
+}
+
 static macko_status plan_and_encode(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_facts facts = macko_host_facts(a);
   macko_matrix *m = NULL;
   macko_status s = new_matrix(&facts, options, &m, err);
   if (!s) s = m->ops->encode(a, m, err);
+  if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;
   return s;
@@ -143,6 +156,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
   if (!s) s = macko_check_pattern(m, &a, csr->index_base, err);
   if (!s) s = m->ops->refresh(&a, m, err);
+  if (!s) s = macko_prepare(m, err);
   free(owned);
   return s;
 }
@@ -224,21 +238,24 @@ macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_e
   macko_matrix *m = malloc(sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
   *m = *matrix;
-  m->nsections = 0;
-  for (int i = 0; i < matrix->nsections; i++) {
+  m->nsections = 0, m->prepared = NULL;
+  macko_status s = MACKO_OK;
+  for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
-    macko_status s = macko_add_section(m, *from, err);
-    if (s) return macko_destroy(&m), s;
-    memcpy(m->sections[i].data, from->data, (size_t)from->bytes);
+    s = macko_add_section(m, *from, err);
+    if (!s) memcpy(m->sections[i].data, from->data, (size_t)from->bytes);
   }
-  *copy = m;
-  return MACKO_OK;
+  if (!s) s = macko_prepare(m, err);
+  if (s) macko_destroy(&m);
+  else *copy = m;
+  return s;
 }
 
 void macko_destroy(macko_matrix **matrix)
 {
   if (!matrix || !*matrix) return;
   for (int i = 0; i < (*matrix)->nsections; i++) free((*matrix)->sections[i].data);
+  free((*matrix)->prepared);
   free(*matrix);
   *matrix = NULL;
 }

@@ -165,6 +165,7 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
   m->options = *options, m->format = options->format, m->ops = ops;
   m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols;
   macko_status s = ops->encode_rows(r, m, err);
+  if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;
   return s;

@@ -39,6 +39,14 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   return MACKO_OK;
 }
 
+/* Columns and the type of the values stay. */
+static macko_status plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
+{
+  *plan = m->plan;
+  if (plan->stored_type == m->value_type) return MACKO_OK;
+  return f->values.misfit(f->values.context, plan->stored_type, &plan->lossy, err);
+}
+
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   list[ROW_PTR] = macko_pattern_section("row_ptr", macko_index_type(m->nnz), m->nrows + 1);
@@ -120,7 +128,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
 {
   macko_facts f = macko_host_facts(a);
   macko_plan plan;
-  macko_status s = macko_plan_values(&f, m, &plan, err);
+  macko_status s = plan_values(&f, m, &plan, err);
   if (s) return s;
   m->plan = plan;
   const macko_cut entries = {.n = m->nnz};
@@ -252,9 +260,12 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
 
 const macko_format_ops macko_csr_ops = {
   .plan = plan,
+  .facts = NULL, /* values are all that it asks for */
+  .plan_values = plan_values,
   .sections = sections,
   .encode = encode,
   .refresh = refresh,
+  .prepare = NULL, /* products read the sections */
   .decode = decode,
   .validate = validate,
   .multiply = multiply,

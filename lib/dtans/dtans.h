@@ -197,6 +197,11 @@ static inline macko_dtans_part macko_dtans_coded_part(const macko_dtans_coder *c
 
 /* ---- plan ---- */
 
+/* plan where the arrays of the csr are out of the host's reach; NULL: they are at hand. */
+typedef struct {
+  macko_status (*plan)(void *context, const macko_options *options, macko_plan *plan, macko_error *err);
+} macko_dtans_facts;
+
 /* plan->time on entry: more than 0 where a plan that takes as long is of no use; where its time can only be that or more it is
  * all that is set. */
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err);
@@ -230,6 +235,9 @@ macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_er
 
 /* Values of a SPLIT matrix by m->plan, put into m only when all has gone well. */
 macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err);
+
+/* m->prepared: the symbol of each slot. Errors: OUT_OF_MEMORY. */
+macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);

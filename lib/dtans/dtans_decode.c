@@ -7,7 +7,34 @@
 
 /* ---- reader ---- */
 
-static void open_lookup(const macko_matrix *m, macko_dtans_part part, macko_dtans_lookup *t)
+static void fill_table(const macko_matrix *m, macko_dtans_part part, uint16_t symbol[MACKO_DTANS_SLOTS])
+{
+  const macko_section *slots = macko_find_section(m, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots");
+  const uint16_t *first = slots->data;
+  int symbols = (int)(slots->bytes / 2) - 1;
+  for (int i = 0; i < symbols; i++)
+    for (int slot = first[i]; slot < first[i + 1]; slot++) symbol[slot] = (uint16_t)i;
+  for (int slot = first[symbols]; slot < MACKO_DTANS_SLOTS; slot++) symbol[slot] = (uint16_t)symbols;
+}
+
+void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots)
+{
+  for (int i = 0; i <= macko_dtans_has_value_stream(&m->plan); i++) {
+    macko_dtans_part part[MACKO_DTANS_DOMAINS];
+    macko_dtans_coding coding = macko_dtans_stream_coding(m->plan.params, m->value_type, i, part);
+    for (int k = 0; k < coding.domains; k++) fill_table(m, part[k], part[k] & MACKO_DTANS_GAPS ? slots->gaps : slots->values);
+  }
+}
+
+macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err)
+{
+  if (!m->prepared) m->prepared = malloc(sizeof(macko_dtans_slots));
+  if (!m->prepared) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the symbols of %d slots", MACKO_DTANS_SLOTS);
+  macko_dtans_fill_slots(m, m->prepared);
+  return MACKO_OK;
+}
+
+static void open_lookup(const macko_matrix *m, const macko_dtans_slots *all, macko_dtans_part part, macko_dtans_lookup *t)
 {
   const macko_section *slots = macko_find_section(m, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots");
   int escape = (int)m->plan.params[part & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE];
@@ -16,21 +43,19 @@ static void open_lookup(const macko_matrix *m, macko_dtans_part part, macko_dtan
   t->escape = escape ? t->symbols - 1 : -1;
   t->gaps = part & MACKO_DTANS_GAPS ? macko_find_section(m, "gap_symbols")->data : NULL;
   t->values = part & MACKO_DTANS_VALUES ? macko_find_section(m, "value_symbols")->data : NULL;
-  for (int i = 0; i < t->symbols; i++)
-    for (int slot = t->first[i]; slot < t->first[i + 1]; slot++) t->symbol[slot] = (uint16_t)i;
-  for (int slot = t->first[t->symbols]; slot < MACKO_DTANS_SLOTS; slot++) t->symbol[slot] = (uint16_t)t->symbols;
+  t->symbol = part & MACKO_DTANS_GAPS ? all->gaps : all->values;
 }
 
-static void open_stream(const macko_matrix *m, int i, macko_dtans_stream *s)
+static void open_stream(const macko_matrix *m, const macko_dtans_slots *slots, int i, macko_dtans_stream *s)
 {
   macko_dtans_part part[MACKO_DTANS_DOMAINS];
   s->coding = macko_dtans_stream_coding(m->plan.params, m->value_type, i, part);
   s->words = macko_find_section(m, i ? "value_stream" : "stream")->data;
   s->slices = macko_find_section(m, i ? "value_slices" : "slices");
-  for (int k = 0; k < s->coding.domains; k++) open_lookup(m, part[k], &s->lookup[k]);
+  for (int k = 0; k < s->coding.domains; k++) open_lookup(m, slots, part[k], &s->lookup[k]);
 }
 
-void macko_dtans_open_reader(const macko_matrix *m, macko_dtans_reader *r)
+void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slots, macko_dtans_reader *r)
 {
   const int64_t *q = m->plan.params;
   r->m = m;
@@ -40,8 +65,8 @@ void macko_dtans_open_reader(const macko_matrix *m, macko_dtans_reader *r)
   r->lengths = macko_find_section(m, "lengths");
   r->value_slices = r->values_coded ? NULL : macko_find_section(m, "value_slices");
   if (q[MACKO_DTANS_ONE_VALUE]) r->value = macko_bits_at(m->value_type, macko_find_section(m, "value_symbols")->data, 0);
-  open_stream(m, 0, &r->stream[0]);
-  if (macko_dtans_has_value_stream(&m->plan)) open_stream(m, 1, &r->stream[1]);
+  open_stream(m, slots, 0, &r->stream[0]);
+  if (macko_dtans_has_value_stream(&m->plan)) open_stream(m, slots, 1, &r->stream[1]);
 }
 
 /* ---- decode ---- */
@@ -83,7 +108,7 @@ macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
   macko_dtans_walk w;
   decoder d = {.m = m, .values_beside = values_beside(m), .cols = cols, .values = values};
   (void)err;
-  macko_dtans_open_reader(m, &r);
+  macko_dtans_open_reader(m, m->prepared, &r);
   if (row_ptr) row_ptr[0] = 0;
   for (int64_t i = 0; row_ptr && i < m->nrows; i++) row_ptr[i + 1] = row_ptr[i] + macko_dtans_length(r.lengths, i);
   for (int64_t slice = 0; (cols || values) && slice < macko_dtans_slices(m->nrows, r.rows); slice++) {
@@ -166,7 +191,7 @@ macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p,
 {
   macko_dtans_reader r;
   (void)err;
-  macko_dtans_open_reader(m, &r);
+  macko_dtans_open_reader(m, m->prepared, &r);
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
   for (int64_t j = 0; j < p->k;) {
     macko_product q = macko_product_from(p, j);

@@ -8,9 +8,10 @@
 
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
+  const macko_dtans_facts *elsewhere = f->of_format[MACKO_FORMAT_DTANS];
   macko_rows rows = macko_rows_of(f->csr);
   macko_dtans_input in;
-  if (f->plan_dtans) return f->plan_dtans(f->context, options, plan, err);
+  if (elsewhere) return elsewhere->plan(f->context, options, plan, err);
   macko_status s = macko_dtans_open_input(&rows, &in, err);
   if (!s) s = macko_dtans_plan(&in, options, plan, err);
   macko_dtans_close_input(&in);
@@ -78,9 +79,12 @@ static const macko_form forms[] = {
 
 const macko_format_ops macko_dtans_ops = {
   .plan = plan,
+  .facts = NULL,       /* it counts symbols itself where the arrays are at hand */
+  .plan_values = NULL, /* refresh plans by the symbols that it codes */
   .sections = NULL, /* how long streams and tables are is known once they are written */
   .encode = encode,
   .refresh = refresh,
+  .prepare = macko_dtans_prepare,
   .decode = macko_dtans_decode,
   .validate = macko_dtans_validate,
   .multiply = macko_dtans_multiply,

@@ -8,13 +8,21 @@
 
 #define MACKO_DTANS_LOOP static inline __attribute__((always_inline))
 
+/* The symbol of each slot of a matrix's tables: of gaps or pairs, and of values. Slots of nobody hold the number of symbols. */
+typedef struct {
+  uint16_t gaps[MACKO_DTANS_SLOTS], values[MACKO_DTANS_SLOTS];
+} macko_dtans_slots;
+
+/* Of a matrix whose sections have the right sizes; tables that it lacks are left as they are. */
+void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots);
+
 /* One domain's table: the symbol of each slot, and the sections by symbol. */
 typedef struct {
   int symbols, escape;
   const uint32_t *gaps; /* NULL where the domain has no gaps */
   const void *values;   /* the same for values */
   const uint16_t *first;
-  uint16_t symbol[MACKO_DTANS_SLOTS]; /* slots of nobody hold symbol number `symbols` */
+  const uint16_t *symbol;
 } macko_dtans_lookup;
 
 typedef struct {
@@ -34,8 +42,8 @@ typedef struct {
   uint64_t value; /* of all entries, where they have one */
 } macko_dtans_reader;
 
-/* Sets up *r for a matrix whose sections have the right sizes. */
-void macko_dtans_open_reader(const macko_matrix *m, macko_dtans_reader *r);
+/* Sets up *r for a matrix whose sections have the right sizes, with its slots filled. */
+void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slots, macko_dtans_reader *r);
 
 /* ---- a stream ---- */
 

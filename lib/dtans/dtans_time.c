@@ -71,15 +71,20 @@ double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *
   return lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
 }
 
-/* By time only for a GPU, for as many entries as are counted there. Values that format macko would stream as they are have no
- * dictionary, so that hardly any of them repeat. */
+/* Bytes of a value that hardly ever repeats: a plan that has a layout has compared codecs, and found no dictionary. */
+static int64_t raw_bytes(const macko_plan plans[])
+{
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
+    if (plans[i].layout != MACKO_LAYOUT_AUTO && plans[i].values == MACKO_VALUES_RAW) return macko_type_bytes(plans[i].stored_type);
+  return 0;
+}
+
+/* By time only for a GPU, for as many entries as are counted there. */
 int macko_dtans_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_cost *cost = macko_cost_of(options);
-  const macko_plan *slices = &plans[MACKO_FORMAT_MACKO];
   if (!best || options->prefer == MACKO_PREFER_MEMORY) return 1;
   if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > MACKO_DTANS_DEVICE_ENTRIES) return 0;
-  int64_t value = slices->layout && slices->values == MACKO_VALUES_RAW ? macko_type_bytes(slices->stored_type) : 0;
-  double entry = cost->dtans_least + (double)value * cost->byte;
+  double entry = cost->dtans_least + (double)raw_bytes(plans) * cost->byte;
   return (double)f->nnz * entry + (double)f->csr->nrows * cost->dtans_row < best->time;
 }

@@ -175,12 +175,14 @@ static int used_up(const macko_dtans_reader *r, const macko_dtans_walk *w)
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err)
 {
   static const macko_dtans_sink sink = {check_entry, skip_row};
+  macko_dtans_slots slots; /* of what is to be checked, whatever has been prepared */
   macko_dtans_reader r;
   macko_dtans_walk w;
   checker c = {.ncols = m->ncols, .bad_row = -1};
   macko_status s = check_sizes(m, err);
   if (s) return s;
-  macko_dtans_open_reader(m, &r);
+  macko_dtans_fill_slots(m, &slots);
+  macko_dtans_open_reader(m, &slots, &r);
   for (int64_t slice = 0; slice < macko_dtans_slices(m->nrows, r.rows); slice++) {
     if (!macko_dtans_walk_any(&r, slice, &w, sink, &c) || !used_up(&r, &w))
       return macko_fail(err, MACKO_CORRUPT, "the words of slice %lld do not decode to its row lengths", (long long)slice);

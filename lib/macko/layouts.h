@@ -3,8 +3,8 @@
 #ifndef MACKO_PARTS_H
 #define MACKO_PARTS_H
 
-#include "core/facts.h"
 #include "macko/layout_bits.h"
+#include "macko/macko_facts.h"
 #include "values/codecs.h"
 
 typedef struct {
@@ -44,8 +44,9 @@ static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
 enum { MACKO_MACKO_FORMS = 3 };
 extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
 
-/* plan of format macko. */
+/* plan and plan_values of format macko. */
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
+macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
 /* ---- value codec joint, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
 
@@ -64,6 +65,9 @@ typedef struct {
 
 /* As m->plan asks for them, without data; bytes 0: none of that name. */
 macko_value_sections macko_values_of(const macko_matrix *m);
+
+/* *plan, that of m, for so many pairs of a gap and a value more. libmacko_cuda asks for it, too. */
+void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
 /* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
  * more than 256 pairs, OUT_OF_MEMORY. */

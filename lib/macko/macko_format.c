@@ -8,11 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-macko_facts macko_host_facts(const macko_csr *a)
-{
-  return (macko_facts){a, macko_csr_nnz(a), macko_facts_of_csr(a), macko_host_slices, macko_host_sample, macko_host_rows,
-                       (void *)a, NULL};
-}
+static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows};
 
 /* ---- what a matrix is stored in ---- */
 
@@ -204,9 +200,12 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
 
 const macko_format_ops macko_macko_ops = {
   .plan = macko_choose_parts,
+  .facts = &host_columns,
+  .plan_values = macko_plan_values,
   .sections = sections,
   .encode = encode,
   .refresh = refresh,
+  .prepare = NULL, /* products read the sections */
   .decode = decode,
   .validate = validate,
   .multiply = multiply,

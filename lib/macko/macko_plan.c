@@ -81,10 +81,10 @@ static void describe_values(macko_plan *plan)
            macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
 }
 
-/* Known before anything is planned: the entries alone take layout row longer. */
-static int row_is_slower(const macko_facts *f, const macko_options *options, const macko_plan *other)
+/* Known before anything is planned: the entries alone take layout row longer than that. */
+static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
-  return options->prefer == MACKO_PREFER_TIME && other->time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
+  return options->prefer == MACKO_PREFER_TIME && time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
 }
 
 static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
@@ -102,20 +102,20 @@ static double estimated_time(const macko_slice_estimate estimates[2], double slo
   return unsorted < sorted ? unsorted : sorted;
 }
 
-/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than csr, before all of
- * them are looked at; plan->time is then what made it so. Values are looked at where their codec decides. Not for a GPU, where
- * the two are close too often. */
+/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than the best so far,
+ * whose time *plan has, before all of them are looked at; plan->time is then what made it so. Values are looked at where their
+ * codec decides. Not for a GPU, where it is close too often. */
 static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                             macko_plan *plan, int *hopeless, macko_error *err)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
-  macko_plan csr = {0};
+  const macko_column_facts *ask = macko_columns_of(f);
   macko_slice_estimate estimates[2];
   *hopeless = 0;
-  if (options->format != MACKO_FORMAT_AUTO || !macko_format_has(MACKO_FORMAT_CSR, options) ||
-      options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || macko_csr_ops.plan(f, options, &csr, NULL) || !row_is_slower(f, options, &csr) || !f->sample || !f->sample(f->context, options, estimates))
+  if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
+      plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample || !ask->sample(f->context, options, estimates))
     return MACKO_OK;
-  double bound = 1.1 * csr.time, slot = 0; /* a tenth for what the sample missed */
+  double bound = 1.1 * plan->time, slot = 0; /* a tenth for what the sample missed */
   if (estimated_time(estimates, 0) <= bound) {
     if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
     macko_status s = macko_codecs_by(&f->values, options->values, codecs, count, err);
@@ -184,7 +184,7 @@ macko_status macko_choose_parts(const macko_facts *f, const macko_options *optio
   if (s || hopeless) return s;
   for (int i = 0; !s && i < MACKO_MACKO_FORMS; i++) {
     macko_plan candidate = {0};
-    if (!macko_form_has(&macko_macko_forms[i], options) || (found && row_is_slower(f, options, plan))) continue;
+    if (!macko_form_has(&macko_macko_forms[i], options) || (found && row_is_slower(f, options, plan->time))) continue;
     if (layouts[i] == MACKO_LAYOUT_PAPER && options->layout != MACKO_LAYOUT_PAPER) continue; /* only where it is asked for */
     s = macko_layout_of(layouts[i])->plan_pattern(f, options, &candidate, err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s, s = MACKO_OK;
@@ -209,11 +209,6 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
   macko_plan next = m->plan;
   int count = 0;
-  if (m->format == MACKO_FORMAT_CSR && next.stored_type != m->value_type) {
-    *plan = next;
-    return f->values.misfit(f->values.context, next.stored_type, &plan->lossy, err);
-  }
-  if (m->format != MACKO_FORMAT_MACKO) return *plan = next, MACKO_OK;
   add_stream(f, &m->options, ops, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
   if (s) return s;

@@ -159,7 +159,7 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   double least = 0;
   macko_row_facts facts;
   int best = -1;
-  macko_status s = f->rows(f->context, &facts, err);
+  macko_status s = macko_columns_of(f)->rows(f->context, &facts, err);
   if (s) return s;
   count_escapes(&facts, escapes);
   for (int w = 0; w < WIDTHS; w++) {

@@ -3,8 +3,8 @@
 #ifndef MACKO_BLOCKS_H
 #define MACKO_BLOCKS_H
 
-#include "core/facts.h"
 #include "macko/layout_bits.h"
+#include "macko/macko_facts.h"
 
 typedef struct {
   uint64_t hash;

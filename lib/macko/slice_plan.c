@@ -251,10 +251,11 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 static int order_by_sample(const macko_facts *f, const macko_options *options)
 {
   const macko_cost *cost = macko_cost_of(options);
+  const macko_column_facts *ask = macko_columns_of(f);
   macko_slice_estimate by_order[2];
   double slot = 4 * cost->byte, order = (double)f->csr->nrows * (cost->ordered_row + 2 * cost->byte);
   if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
-      !f->sample || !f->sample(f->context, options, by_order))
+      !ask->sample || !ask->sample(f->context, options, by_order))
     return 0;
   double unsorted = by_order[0].columns + by_order[0].slots * slot;
   double sorted = by_order[1].columns + by_order[1].slots * slot + order;
@@ -268,7 +269,7 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
 {
   const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts plain;
-  macko_status s = f->slices(f->context, 0, 0, &plain, err);
+  macko_status s = macko_columns_of(f)->slices(f->context, 0, 0, &plain, err);
   if (s) return s;
   macko_plan one = with_values(f->csr, cost, &plain), both = with_values(f->csr, cost, best);
   if (macko_better(options, &one, &both)) *best = plain;
@@ -281,13 +282,13 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts best, sorted;
   int order = order_by_sample(f, options);
-  macko_status s = f->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
+  macko_status s = macko_columns_of(f)->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
   if (s) return s;
   /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
   macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
   if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted) && order == 0) {
-    s = f->slices(f->context, 1, 0, &sorted, err);
+    s = macko_columns_of(f)->slices(f->context, 1, 0, &sorted, err);
     if (s) return s;
     macko_plan one = with_values(a, cost, &sorted);
     if (macko_better(options, &one, &unsorted)) best = sorted;
@@ -314,7 +315,7 @@ macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *o
   macko_slice_facts facts;
   int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0, wide = 0;
   int stencils = pattern->params[MACKO_PARAM_STENCILS] > 0 ? MACKO_STENCILS : 0;
-  macko_status s = f->slices(f->context, sorted, MACKO_PAIRS | stencils, &facts, err);
+  macko_status s = macko_columns_of(f)->slices(f->context, sorted, MACKO_PAIRS | stencils, &facts, err);
   if (!s && facts.pairs >= 0 && a->value_type != MACKO_F16) s = f->values.misfit(f->values.context, MACKO_F16, &wide, err);
   if (s) return s;
   if (facts.pairs < 0) return macko_too_many_pairs(err);

@@ -28,7 +28,6 @@ macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted
 /* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of
  * macko_get_rows. */
 macko_value_facts macko_facts_of_rows(macko_rows *r);
-macko_value_facts macko_facts_of_csr(const macko_csr *a);
 
 /* The same of rows that come in pieces. Errors: also those of macko_get_rows. */
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);

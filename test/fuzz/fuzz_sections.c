@@ -201,6 +201,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
   damage(m, data + 1, size - 1);
   macko_status s = macko_validate(m, &err);
   if (s && (s != MACKO_CORRUPT || !err.text[0])) abort();
+  if (!s && macko_prepare(m, &err)) abort();
   if (!s) use(m, data[0] / count % PRODUCTS);
   macko_destroy(&m);
   return 0;

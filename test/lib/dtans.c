@@ -257,7 +257,7 @@ START_TEST(damage_is_found_or_harmless)
       *at ^= (uint8_t)(1u << byte % 8);
       macko_status s = macko_validate(m, &err);
       ck_assert(s == MACKO_OK || s == MACKO_CORRUPT);
-      if (!s) ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, 66, 0, y, 66, &err));
+      if (!s) ck_assert(!macko_prepare(m, &err) && !macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, 66, 0, y, 66, &err));
       found += s == MACKO_CORRUPT;
       *at = old;
     }
