@@ -54,7 +54,7 @@ module macko_c
   integer(c_int), parameter :: macko_values_raw = 1
   integer(c_int), parameter :: macko_values_narrow = 2
   integer(c_int), parameter :: macko_values_dict = 3
-  integer(c_int), parameter :: macko_values_joint = 4
+  integer(c_int), parameter :: macko_values_pairs = 4
   integer(c_int), parameter :: macko_values_f32 = 5
   integer(c_int), parameter :: macko_values_f16 = 6
   integer(c_int), parameter :: macko_values_bf16 = 7
@@ -450,7 +450,7 @@ contains
     call macko_options_init_c(options)
   end subroutine macko_options_init
 
-  ! Sets the option of that name, that of a component of macko_options, from text ('macko', 'slice', '4', 'f32', 'joint').
+  ! Sets the option of that name, that of a component of macko_options, from text ('macko', 'slice', '4', 'f32', 'pairs').
   recursive subroutine macko_options_set(options, name, text, stat, errmsg)
     type(macko_options), intent(inout) :: options
     character(len=*), intent(in) :: name, text
@@ -1127,7 +1127,7 @@ module macko
     macko_i8, macko_i32, macko_i64, macko_u8, macko_u16, macko_u32, macko_type_count, macko_format_csr, macko_format_macko, &
     macko_format_dtans, macko_format_auto, macko_format_count, macko_layout_auto, macko_layout_row, macko_layout_slice, &
     macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, macko_values_narrow, macko_values_dict, &
-    macko_values_joint, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, macko_values_count, &
+    macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, macko_values_count, &
     macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, macko_variant_count, macko_prefer_time, &
     macko_prefer_memory, macko_prefer_count, macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix

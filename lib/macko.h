@@ -80,7 +80,7 @@ typedef struct {
  *   int gap_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
  *                          or, in layout row, 16
  *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
- *                          layouts row and slice all but coded, joint only slice; layout paper raw; format dtans all but joint,
+ *                          layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but pairs,
  *                          in its variants joint and paper coded only
  *   macko_variant variant  of format dtans; default MACKO_VARIANT_AUTO
  *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME
@@ -186,8 +186,8 @@ void macko_destroy(macko_matrix **matrix);
 typedef struct {
   macko_format format;
   macko_type value_type;  /* of the matrix that was encoded */
-  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict, U8 under joint */
-  macko_values values;    /* the codec in use: RAW, NARROW, DICT, JOINT, CODED, or the lossy type that was asked for */
+  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict, U8 under pairs */
+  macko_values values;    /* the codec in use: RAW, NARROW, DICT, PAIRS, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
   macko_variant variant;  /* AUTO for a format without variants */
   int gap_bits;         /* 0 where the width varies or the format has none */

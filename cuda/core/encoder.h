@@ -30,7 +30,7 @@ typedef struct {
   int misfits_known;
   macko_device_dictionary values, pairs; /* once collected */
   int64_t distinct; /* values; -1: more than fit a dictionary */
-  macko_device_codes old; /* those under joint that new values replace, with a copy of their gaps; else none */
+  macko_device_codes old; /* those under pairs that new values replace, with a copy of their gaps; else none */
 } macko_encoder;
 
 /* On failure the encoder is to be closed, too. Errors: OUT_OF_MEMORY, DEVICE. */
@@ -49,10 +49,10 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
 macko_status macko_encoder_distinct(void *context, int64_t *distinct, macko_error *err);
 
-/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec joint. */
+/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
 macko_status macko_encoder_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
 
-/* The pairs of the gaps of *d, whose codec is joint, and the values of the csr: *pairs as above. Where they fit,
+/* The pairs of the gaps of *d, whose codec is pairs, and the values of the csr: *pairs as above. Where they fit,
  * macko_encoder_put_values goes by these gaps from then on. */
 macko_status macko_encoder_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
 

@@ -58,11 +58,11 @@ macko_status macko_encoder_pairs(macko_encoder *e, const macko_device_slices *sl
   return s;
 }
 
-/* ---- new values under joint ---- */
+/* ---- new values under pairs ---- */
 
 static macko_device_coding coding_of(const macko_encoder *e, const macko_device_matrix *d)
 {
-  int joint = d->m.plan.values == MACKO_VALUES_JOINT;
+  int joint = d->m.plan.values == MACKO_VALUES_PAIRS;
   return (macko_device_coding){joint ? e->pairs : e->values, e->values, e->old, joint};
 }
 

@@ -177,7 +177,7 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   int64_t stencils = d->m.plan.params[MACKO_PARAM_STENCILS], steps = d->m.plan.params[MACKO_PARAM_VALUE_UNITS + 2];
   a.split = warps_for(a.count, steps);
   if (stencils) multiply_stencils(a, d->m.value_type, p, stream);
-  if (stencils < a.count && d->m.plan.values == MACKO_VALUES_JOINT) return macko_pairs_multiply(a, d, p, stream, err);
+  if (stencils < a.count && d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, stream, err);
   if (stencils < a.count) return multiply_steps(a, steps, d, p, stream, err);
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
 }

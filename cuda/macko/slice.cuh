@@ -104,7 +104,7 @@ static inline unsigned blocks_for(int64_t warps)
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);
 
-/* The slices that are no stencils, where the codec is joint. */
+/* The slices that are no stencils, where the codec is pairs. */
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);
 

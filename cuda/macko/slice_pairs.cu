@@ -1,4 +1,4 @@
-/* Layout slice with value codec joint: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The
+/* Layout slice with value codec pairs: a code is a pair of a gap and a value, both in one entry of a table in shared memory. The
  * rest is as in slice.cu. */
 #include "macko/slice.cuh"
 

@@ -15,7 +15,7 @@ typedef struct {
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
-  double paired;       /* where the gaps are those of joint codes, the look-up of values apart */
+  double paired;       /* where the gaps are those of codes of pairs, the look-up of values apart */
   double pair;         /* more for each of the pairs, where lanes look up different ones */
   double run_paired;   /* of 8 lanes side by side, which look up the same */
   double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */

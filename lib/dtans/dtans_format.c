@@ -73,7 +73,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
 
 /* Values that are coded with the gaps cannot be anything else. */
 static const macko_form forms[] = {
-  {.variant = MACKO_HAS(VARIANT_SPLIT), .values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_JOINT), .target = MACKO_HAS_ALL},
+  {.variant = MACKO_HAS(VARIANT_SPLIT), .values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_PAIRS), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_JOINT), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_PAPER), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL}};
 

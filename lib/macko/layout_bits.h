@@ -13,7 +13,7 @@
  * A slice in which entries at the same distance from the diagonal have the same value is stored as a stencil: its block is a list
  * of macko_stencil_step, by rising distance, and nothing else; it has no values in section "values".
  *
- * Under value codec joint an element of "values" is a code for an entry of "pair_gaps" and one of "dict". Slices that would have
+ * Under value codec pairs an element of "values" is a code for an entry of "pair_gaps" and one of "dict". Slices that would have
  * gaps of their own then have none in their block: the column of an entry is the one before plus the gap of its code. */
 #ifndef MACKO_LAYOUT_H
 #define MACKO_LAYOUT_H

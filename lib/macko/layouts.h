@@ -48,14 +48,14 @@ extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
 macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
-/* ---- value codec joint, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
+/* ---- value codec pairs, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
 
-/* *plan is *pattern, a plan without the value stream, with columns as joint has them and the number of pairs as its table.
+/* *plan is *pattern, a plan without the value stream, with columns as pairs has them and the number of pairs as its table.
  * Errors: those of the facts; UNSUPPORTED for more than 256 pairs. */
 macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
                                     macko_plan *plan, macko_error *err);
 
-/* *pattern as no joint plan can be better, as yet without the value stream. */
+/* *pattern as no plan of pairs can be better, as yet without the value stream. */
 macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern);
 
 /* The sections that hold the values, not yet part of a matrix; data NULL: none of that name. */
@@ -69,7 +69,7 @@ macko_value_sections macko_values_of(const macko_matrix *m);
 /* *plan, that of m, for so many pairs of a gap and a value more. libmacko_cuda asks for it, too. */
 void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
-/* Those of m, whose codec is joint, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
+/* Those of m, whose codec is pairs, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
  * more than 256 pairs, OUT_OF_MEMORY. */
 macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
 

@@ -16,7 +16,7 @@ macko_value_sections macko_values_of(const macko_matrix *m)
 {
   const macko_plan *plan = &m->plan;
   int64_t slots = macko_layout_of(plan->layout)->value_slots(m->nnz, plan, macko_type_bytes(plan->stored_type));
-  int64_t pairs = plan->values == MACKO_VALUES_JOINT ? plan->table : 0;
+  int64_t pairs = plan->values == MACKO_VALUES_PAIRS ? plan->table : 0;
   return (macko_value_sections){macko_value_section("values", plan->stored_type, slots),
                                 macko_value_section("dict", m->value_type, plan->table),
                                 macko_value_section("pair_gaps", MACKO_U32, pairs)};
@@ -60,7 +60,7 @@ static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_
   const macko_plan *plan = &m->plan;
   macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
   macko_value_writer w = {0};
-  if (plan->values == MACKO_VALUES_JOINT) return macko_new_pairs(a, m, 0, v, err);
+  if (plan->values == MACKO_VALUES_PAIRS) return macko_new_pairs(a, m, 0, v, err);
   *v = (macko_value_sections){0};
   macko_status s = macko_new_section(macko_values_of(m).values, &v->values, err);
   if (!s && plan->table) s = macko_new_section(macko_values_of(m).dict, &v->dict, err);
@@ -132,7 +132,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_section starts = {0};
   macko_matrix next = *m;
   if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
-  if (old.values == MACKO_VALUES_JOINT) return refresh_pairs(a, m, err);
+  if (old.values == MACKO_VALUES_PAIRS) return refresh_pairs(a, m, err);
   macko_status s = macko_plan_values(&f, m, &next.plan, err);
   if (s) return s;
   if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values &&

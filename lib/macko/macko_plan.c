@@ -10,14 +10,14 @@
 
 const macko_form macko_macko_forms[MACKO_MACKO_FORMS] = {
   {.layout = MACKO_HAS(LAYOUT_SLICE), .values = ALL_BUT_CODED, .target = MACKO_HAS_ALL},
-  {.layout = MACKO_HAS(LAYOUT_ROW), .gap_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_JOINT),
+  {.layout = MACKO_HAS(LAYOUT_ROW), .gap_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_PAIRS),
    .target = MACKO_HAS_ALL},
   {.layout = MACKO_HAS(LAYOUT_PAPER), .gap_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
 
-/* An entry of the table, which has a gap beside its value under joint. */
+/* An entry of the table, which has a gap beside its value under pairs. */
 static int64_t entry_bytes(macko_values values, macko_type value_type)
 {
-  return macko_type_bytes(value_type) + (values == MACKO_VALUES_JOINT ? 4 : 0);
+  return macko_type_bytes(value_type) + (values == MACKO_VALUES_PAIRS ? 4 : 0);
 }
 
 static double slot_time(const macko_options *options, const macko_codec *codec)
@@ -128,14 +128,14 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   return MACKO_OK;
 }
 
-/* Adds codec joint to *pattern, a plan without values. */
+/* Adds codec pairs to *pattern, a plan without values. */
 static macko_status plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
                                macko_error *err)
 {
   macko_plan joint;
   macko_status s = macko_slice_plan_joint(f, options, pattern, &joint, err);
   if (s) return s;
-  const macko_codec codec = {MACKO_VALUES_JOINT, MACKO_U8, 0, joint.table};
+  const macko_codec codec = {MACKO_VALUES_PAIRS, MACKO_U8, 0, joint.table};
   *plan = with_codec(f, options, &macko_slice_layout, &codec, &joint);
   return MACKO_OK;
 }
@@ -145,7 +145,7 @@ static macko_status plan_joint(const macko_facts *f, const macko_options *option
 static macko_status try_joint(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                               const macko_plan *pattern, macko_plan *plan, macko_error *err)
 {
-  const macko_codec least = {MACKO_VALUES_JOINT, MACKO_U8, 0, 1};
+  const macko_codec least = {MACKO_VALUES_PAIRS, MACKO_U8, 0, 1};
   macko_plan joint = macko_slice_hope_joint(options, pattern);
   int few_values = 0;
   for (int i = 0; i < count; i++) few_values |= codecs[i].values == MACKO_VALUES_DICT && codecs[i].stored_type == MACKO_U8;
@@ -164,7 +164,7 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
   macko_plan pattern = *plan;
   int slice = plan->layout == MACKO_LAYOUT_SLICE;
-  if (slice && options->values == MACKO_VALUES_JOINT) return plan_joint(f, options, &pattern, plan, err);
+  if (slice && options->values == MACKO_VALUES_PAIRS) return plan_joint(f, options, &pattern, plan, err);
   macko_status s = choose_codec(f, options, ops, codecs, count, plan, err);
   if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_joint(f, options, codecs, *count, &pattern, plan, err);
   return s || !ops->plan_values ? s : ops->plan_values(f->csr, plan, err);
@@ -220,5 +220,5 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
 void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan)
 {
   plan->table += more;
-  plan->bytes += more * entry_bytes(MACKO_VALUES_JOINT, m->value_type);
+  plan->bytes += more * entry_bytes(MACKO_VALUES_PAIRS, m->value_type);
 }

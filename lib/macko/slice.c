@@ -154,7 +154,7 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
   r.seen = calloc((size_t)most_slices(&r), sizeof *r.seen);
   r.of_parts = calloc((size_t)r.parts, sizeof *r.of_parts);
   if (m->plan.params[MACKO_PARAM_STENCILS] > 0) r.kinds |= MACKO_STENCILS;
-  if (m->plan.values == MACKO_VALUES_JOINT) r.kinds |= MACKO_PAIRS;
+  if (m->plan.values == MACKO_VALUES_PAIRS) r.kinds |= MACKO_PAIRS;
   if (!r.entries || !r.seen || !r.of_parts)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(m->nrows));
   if (!s) s = encode_rounds(&r, set, err);

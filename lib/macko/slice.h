@@ -9,7 +9,7 @@ typedef struct {
   const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
   int64_t nrows, window;
   int element_bytes;
-  const uint8_t *codes;      /* under codec joint, with the gaps they stand for */
+  const uint8_t *codes;      /* under codec pairs, with the gaps they stand for */
   const uint32_t *pair_gaps;
 } slice_reader;
 

@@ -74,7 +74,7 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   if (words < 0 || words > UINT32_MAX || units < 0 || units > UINT32_MAX || (window && window != MACKO_SLICE_WINDOW))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld words, %lld units, window %lld", (long long)words, (long long)units,
                       (long long)window);
-  int joint = m->plan.values == MACKO_VALUES_JOINT;
+  int joint = m->plan.values == MACKO_VALUES_PAIRS;
   if (joint && (m->plan.stored_type != MACKO_U8 || m->plan.table > 256))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld pairs with codes of type %s", (long long)m->plan.table,
                       macko_type_name(m->plan.stored_type));
@@ -138,7 +138,7 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   macko_slice s = macko_slice_at(r->headers, slice);
   int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
-  if ((info & 7) > (m->plan.values == MACKO_VALUES_JOINT ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
+  if ((info & 7) > (m->plan.values == MACKO_VALUES_PAIRS ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)
     return macko_fail(err, MACKO_CORRUPT,
                       "slice %lld (info %08x) needs words %u + %lld of %lld and value units %u + %lld of %lld",

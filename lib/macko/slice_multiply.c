@@ -42,7 +42,7 @@ typedef struct {
   const void *stream, *start; /* of the slice at hand */
   const void *table;          /* of the matrix's own type */
   macko_type table_type;
-  const uint32_t *pair_gaps;  /* of joint codes */
+  const uint32_t *pair_gaps;  /* of codes of pairs */
   double wide[256];           /* the table as doubles, for codes of 8 bits */
   const double *doubles;      /* values of step `from` on as doubles: the stream itself, or room */
   int64_t from, ahead;        /* ahead: bytes from there to what is to be prefetched */

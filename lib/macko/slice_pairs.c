@@ -135,7 +135,7 @@ static macko_status new_tables(macko_type type, const macko_pair_set *set, macko
 
 macko_status macko_too_many_pairs(macko_error *err)
 {
-  return macko_fail(err, MACKO_UNSUPPORTED, "values joint: the matrix has more than %d pairs of a column gap and a value",
+  return macko_fail(err, MACKO_UNSUPPORTED, "values pairs: the matrix has more than %d pairs of a column gap and a value",
                     MACKO_PAIR_LIMIT);
 }
 

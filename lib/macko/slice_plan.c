@@ -1,4 +1,4 @@
-/* What layout slice would take, by exact count: the order of rows, stencils, blocks stored once, and codec joint, which changes
+/* What layout slice would take, by exact count: the order of rows, stencils, blocks stored once, and codec pairs, which changes
  * the blocks. */
 #include "core/cost.h"
 #include "core/threads.h"

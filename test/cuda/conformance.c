@@ -137,7 +137,7 @@ static void check_matrix(int pattern, int kind, int all_widths)
   }
   o.variant = MACKO_VARIANT_AUTO;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++)
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_PAIRS; values++)
       for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++)
         for (int w = 0; w < (all_widths ? TEST_WIDTHS : 1); w++) {
           if (f != MACKO_FORMAT_MACKO && (layout || w)) continue;

@@ -68,7 +68,7 @@ START_TEST(more_pairs_than_codes)
   for (int64_t p = 0; p < a.row_ptr[a.nrows]; p++) ((double *)a.values)[p] = (double)(p % 60000);
   both b = open_both(&a, 0);
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_JOINT;
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_PAIRS;
   encode_both(&a, &b, &o);
   close_both(&b);
   test_free(&a);
@@ -247,14 +247,14 @@ START_TEST(a_few)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO;
   for (int layout = MACKO_LAYOUT_ROW; layout <= MACKO_LAYOUT_SLICE; layout++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++) {
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_PAIRS; values++) {
       o.layout = (macko_layout)layout, o.values = (macko_values)values;
       encode_both(&a, &b, &o);
     }
   close_both(&b);
   o.values = MACKO_VALUES_AUTO;
   refresh_both(&a, &o);
-  o.values = MACKO_VALUES_JOINT;
+  o.values = MACKO_VALUES_PAIRS;
   refresh_both(&a, &o);
   test_free(&a);
 }

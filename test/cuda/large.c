@@ -23,7 +23,7 @@ START_TEST(wide_rows)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW;
   for (int w = 0; w < TEST_WIDTHS; w++)
-    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_JOINT; values++) {
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_PAIRS; values++) {
       o.gap_bits = test_widths[w], o.values = (macko_values)values;
       with_options(&a, p, &o);
     }

@@ -17,7 +17,7 @@ static void add_pair(uint64_t pairs[PAIRS + 1][2], int *n, uint64_t gap, uint64_
   if (*n <= PAIRS) pairs[*n][0] = gap, pairs[(*n)++][1] = bits;
 }
 
-/* Codec joint fits where values, as such and with the gap before each, are at most 256, and fits not where values alone are
+/* Codec pairs fits where values, as such and with the gap before each, are at most 256, and fits not where values alone are
  * more. */
 static macko_status expected_of_joint(const test_matrix *a, macko_status answer)
 {
@@ -36,7 +36,7 @@ static macko_status expected_of_joint(const test_matrix *a, macko_status answer)
 /* What encode must answer to options that can be had together (test/lib/options.c); no matrix has more values than a dictionary. */
 static macko_status expected(const test_matrix *a, const macko_options *o, macko_status answer)
 {
-  return o->values == MACKO_VALUES_JOINT ? expected_of_joint(a, answer) : MACKO_OK;
+  return o->values == MACKO_VALUES_PAIRS ? expected_of_joint(a, answer) : MACKO_OK;
 }
 
 int beyond_limit(macko_status s, const macko_error *err)

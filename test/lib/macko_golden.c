@@ -23,7 +23,7 @@ typedef struct {
   ROW("gaps", values, 16)
 #define SLICE(matrix, values, type) {matrix, MACKO_LAYOUT_SLICE, MACKO_VALUES_##values, 0, type}
 #define PAPER(matrix, bits, type) {matrix, MACKO_LAYOUT_PAPER, MACKO_VALUES_RAW, bits, type}
-#define EMPTY(matrix) ROW(matrix, RAW, 0), SLICE(matrix, JOINT, MACKO_F64), PAPER(matrix, 4, MACKO_F64)
+#define EMPTY(matrix) ROW(matrix, RAW, 0), SLICE(matrix, PAIRS, MACKO_F64), PAPER(matrix, 4, MACKO_F64)
 #define NARROW(matrix) ROW(matrix, NARROW, 0), SLICE(matrix, NARROW, MACKO_F64)
 
 static const golden cases[] = {
@@ -38,8 +38,8 @@ static const golden cases[] = {
     PAPER("lengths", 8, MACKO_F32), PAPER("lengths", 4, MACKO_F16), PAPER("lengths", 2, MACKO_BF16),
     PAPER("values", 4, MACKO_F64), ROW("slices", RAW, 0), SLICE("band", DICT, MACKO_F64), SLICE("band", RAW, MACKO_F32),
     SLICE("stencil", RAW, MACKO_F64), SLICE("stencil", RAW, MACKO_F32), SLICE("stencil", RAW, MACKO_BF16),
-    SLICE("slices", JOINT, MACKO_F64), SLICE("slices", JOINT, MACKO_F32), SLICE("slices", JOINT, MACKO_BF16),
-    SLICE("lengths", JOINT, MACKO_F64), ROW("wide", RAW, 0), SLICE("wide", RAW, MACKO_F64), SLICE("wide", JOINT, MACKO_F64),
+    SLICE("slices", PAIRS, MACKO_F64), SLICE("slices", PAIRS, MACKO_F32), SLICE("slices", PAIRS, MACKO_BF16),
+    SLICE("lengths", PAIRS, MACKO_F64), ROW("wide", RAW, 0), SLICE("wide", RAW, MACKO_F64), SLICE("wide", PAIRS, MACKO_F64),
     ROW("before", DICT, 0), SLICE("before", NARROW, MACKO_F64), EMPTY("none"), EMPTY("nothing"), ROW("special", RAW, 8),
     ROW("special", DICT, 0), SLICE("special", RAW, MACKO_F64), SLICE("special", F32, MACKO_F32), PAPER("special", 8, MACKO_F64),
     PAPER("special", 8, MACKO_BF16)};

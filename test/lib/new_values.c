@@ -308,9 +308,9 @@ static macko_matrix *encode_checked(const test_matrix *a, const macko_options *o
   macko_error err = {0};
   ck_assert_msg(!macko_encode(&c, o, &m, &err) && !macko_predict(&c, o, &predicted, &err), "%s", err.text);
   macko_get_info(m, &info);
-  ck_assert_int_eq(info.values, MACKO_VALUES_JOINT);
+  ck_assert_int_eq(info.values, MACKO_VALUES_PAIRS);
   ck_assert_int_eq(info.bytes, predicted.bytes);
-  test_check_decode(a, m, "joint");
+  test_check_decode(a, m, "pairs");
   return m;
 }
 
@@ -325,7 +325,7 @@ START_TEST(joint_follows_new_values)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE;
   if (_i) o.prefer = MACKO_PREFER_MEMORY;
-  else o.values = MACKO_VALUES_JOINT;
+  else o.values = MACKO_VALUES_PAIRS;
   fill_bits(&a, 4);
   macko_csr c = test_view(&a);
   macko_matrix *m = encode_checked(&a, &o);
@@ -335,15 +335,15 @@ START_TEST(joint_follows_new_values)
     test_check_decode(&a, m, "refreshed");
     check_info(m, &a, "refreshed");
     macko_get_info(m, &info);
-    ck_assert_int_eq(info.values, MACKO_VALUES_JOINT);
+    ck_assert_int_eq(info.values, MACKO_VALUES_PAIRS);
   }
   memcpy(old.values, a.values, (size_t)a.row_ptr[a.nrows] * 8);
   fill_bits(&a, 60);
   macko_status s = macko_refresh(m, &c, &err);
   macko_get_info(m, &info);
   ck_assert_int_eq(s, _i ? MACKO_OK : MACKO_UNSUPPORTED);
-  if (s) ck_assert_str_eq(err.text, "values joint: the matrix has more than 256 pairs of a column gap and a value");
-  ck_assert_int_eq(info.values == MACKO_VALUES_JOINT, !_i);
+  if (s) ck_assert_str_eq(err.text, "values pairs: the matrix has more than 256 pairs of a column gap and a value");
+  ck_assert_int_eq(info.values == MACKO_VALUES_PAIRS, !_i);
   test_check_decode(s ? &old : &a, m, "many values");
   check_info(m, &a, "many values");
   macko_destroy(&m);

@@ -201,10 +201,10 @@ START_TEST(sentences)
     {{"format", "values"}, {"csr", "dict"}, "format csr has no values dict; formats macko and dtans have"},
     {{"gap_bits", "layout"}, {"4", "slice"},
      "layout slice and gap_bits 4 cannot go together: gap_bits 4 goes with layout row or paper"},
-    {{"layout", "values"}, {"row", "joint"},
-     "layout row and values joint cannot go together: values joint goes with layout slice"},
-    {{"gap_bits", "values"}, {"1", "joint"},
-     "gap_bits 1 and values joint cannot go together: gap_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
+    {{"layout", "values"}, {"row", "pairs"},
+     "layout row and values pairs cannot go together: values pairs goes with layout slice"},
+    {{"gap_bits", "values"}, {"1", "pairs"},
+     "gap_bits 1 and values pairs cannot go together: gap_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
     {{"layout", "variant"}, {"slice", "paper"},
      "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for format dtans"},
     {{"format", "values", "target"}, {"csr", "f32", "gpu"},
@@ -272,7 +272,7 @@ START_TEST(nothing_else_instead)
   ck_assert(!encode_with(fits, "prefer", "time", &info, &err) && info.format == MACKO_FORMAT_CSR);
   ck_assert_int_eq(encode_with(beyond_macko, "layout", "slice", &info, &err), MACKO_LIMIT);
   ck_assert_msg(names(err.text, "macko") && strstr(err.text, "2147483647 columns"), "%s", err.text);
-  ck_assert_int_eq(encode_with(fits, "values", "joint", &info, &err), MACKO_LIMIT);
+  ck_assert_int_eq(encode_with(fits, "values", "pairs", &info, &err), MACKO_LIMIT);
   ck_assert_int_eq(encode_with(fits, "variant", "split", &info, &err), MACKO_LIMIT);
   ck_assert_msg(names(err.text, "dtans"), "%s", err.text);
   ck_assert_int_eq(encode_with(fits, "values", "dict", &info, &err), MACKO_LIMIT);

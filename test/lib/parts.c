@@ -135,7 +135,7 @@ static void with_all_options(const test_matrix *a, const macko_csr *c, const voi
 {
   macko_options o;
   macko_options_init(&o);
-  for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_JOINT; values++) {
+  for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_PAIRS; values++) {
     o.values = (macko_values)values, o.format = MACKO_FORMAT_CSR, o.layout = MACKO_LAYOUT_AUTO;
     check_parts(c, new_values, &o, a->name);
     o.format = MACKO_FORMAT_MACKO;

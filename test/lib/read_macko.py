@@ -36,7 +36,7 @@ class Matrix:
 
     def value(self, slot):
         bits = self.sections["values"][slot]
-        if self.codec in ("dict", "joint"):
+        if self.codec in ("dict", "pairs"):
             return number(self.type, self.sections["dict"][bits])
         return number(self.stored, bits)
 

@@ -110,7 +110,7 @@ static void change_diagonal(Mat A)
  * Stencils; and codes for pairs of a gap and a value. */
 START_TEST(encoded_on_the_gpu)
 {
-  if (_i) OK(PetscOptionsInsertString(NULL, "-mat_macko_format macko -mat_macko_layout slice -mat_macko_values joint"));
+  if (_i) OK(PetscOptionsInsertString(NULL, "-mat_macko_format macko -mat_macko_layout slice -mat_macko_values pairs"));
   Mat A = laplacian(MATAIJMACKO, EDGE), P = laplacian(MATAIJ, EDGE);
   if (_i) change_diagonal(A), change_diagonal(P);
   assert_vectors(A, 1, "encoded");

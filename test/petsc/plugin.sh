@@ -71,7 +71,7 @@ for layout in $(choices layout); do
   run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout $layout -final_view ::ascii_info
   if [ $layout = auto ]; then check "layout auto" has 'format macko, layout'; else check "layout $layout" has "format macko, layout $layout"; fi
 done
-for values in raw narrow dict joint f32 f16 bf16; do
+for values in raw narrow dict pairs f32 f16 bf16; do
   run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_values $values -final_view ::ascii_info
   check "values $values" has "values $values"
 done

@@ -30,7 +30,7 @@ static const char *const storages[] = {
   "format macko layout row values bf16", "format macko layout row gap_bits 1", "format macko layout row gap_bits 2",
   "format macko layout row gap_bits 4", "format macko layout row gap_bits 8", "format macko layout row gap_bits 16",
   "format macko layout slice", "format macko layout slice values raw", "format macko layout slice values narrow",
-  "format macko layout slice values dict", "format macko layout slice values joint", "values joint halo host",
+  "format macko layout slice values dict", "format macko layout slice values pairs", "values pairs halo host",
   "format macko layout slice prefer memory", "format macko prefer memory", "halo host",
   "format macko layout slice values f32", "format macko layout slice values bf16", "format macko layout paper",
   "format macko layout paper gap_bits 1", "format macko layout paper gap_bits 8",
@@ -68,7 +68,7 @@ static sequence make_sequence(unsigned seed)
   do s.how = (way)draw(WAYS);
   while (s.how == COO && !coo_is_safe());
   s.type  = (type_choice)draw(ranks() == 1 ? TYPES : 1);
-  s.rows  = 12 + (PetscInt)draw(strstr(s.storage, "values joint") ? 4 : 60); /* joint has codes for all entries of 15 rows */
+  s.rows  = 12 + (PetscInt)draw(strstr(s.storage, "values pairs") ? 4 : 60); /* pairs has codes for all entries of 15 rows */
   s.count = 1 + (int)draw(LONGEST);
   for (int i = 0; i < s.count; i++) s.changes[i] = (int)draw((unsigned)changes);
   return s;
