@@ -2,13 +2,7 @@
 #include "core/device_csr.cuh"
 #include "core/pattern.h"
 
-enum { PATTERN_BLOCKS = 2048, PER_LANE = MACKO_PATTERN_PAIRS / LANES };
-
-static __device__ uint64_t sum_of_warp(uint64_t v)
-{
-  for (int far = LANES / 2; far; far /= 2) v += __shfl_xor_sync(ALL_LANES, (unsigned long long)v, far);
-  return v;
-}
+enum { PATTERN_BLOCKS = 2048, PER_LANE = MACKO_PATTERN_PAIRS / WARP };
 
 static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long *number)
 {
@@ -16,17 +10,17 @@ static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long 
   const int64_t pairs = macko_pattern_pairs(&w), blocks = macko_pattern_blocks(&w);
   uint64_t sum = 0;
   for (int set = 0; set < 2; set++)
-    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * LANES + lane_number());
-  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / LANES; block < blocks; block += step) {
+    for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
+  for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
     uint64_t sums[2] = {0, 0};
 #pragma unroll
     for (int i = 0; i < PER_LANE; i++) {
-      const int64_t pair = block * MACKO_PATTERN_PAIRS + i * LANES + lane_number();
+      const int64_t pair = block * MACKO_PATTERN_PAIRS + i * WARP + lane_number();
       if (pair >= pairs) continue;
       const macko_pattern_pair p = macko_pattern_pair_at(&w, pair);
       for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys[set][i]);
     }
-    for (int set = 0; set < 2; set++) sums[set] = sum_of_warp(sums[set]);
+    for (int set = 0; set < 2; set++) sums[set] = sum_of_lanes(sums[set], WARP);
     sum += macko_pattern_block(&w, block, sums);
   }
   if (lane_number() == 0 && sum) atomicAdd(number, (unsigned long long)sum);
@@ -34,8 +28,8 @@ static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long 
 
 static cudaError_t add(const macko_pattern_words *w, unsigned long long *number, cudaStream_t stream)
 {
-  const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / LANES;
-  if (blocks) pattern_kernel<<<blocks_for((blocks < most ? blocks : most) * LANES), ENCODE_THREADS, 0, stream>>>(*w, number);
+  const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;
+  if (blocks) pattern_kernel<<<blocks_for((blocks < most ? blocks : most) * WARP), ENCODE_THREADS, 0, stream>>>(*w, number);
   return cudaGetLastError();
 }
 
