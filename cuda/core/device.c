@@ -1,8 +1,6 @@
 /* The public functions on a device matrix: argument checks, then the format's own table. */
-#include "macko/row_pieces.h"
-
+#include "core/device.h"
 #include "core/pattern.h"
-#include "macko/layout_bits.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +10,11 @@ static const macko_device_ops *const device_ops[] = {
 #include "formats.def"
 #undef MACKO_FORMAT
 };
+
+const macko_device_ops *macko_device_ops_of(macko_format format)
+{
+  return device_ops[format];
+}
 
 int macko_device_count(macko_error *err)
 {
@@ -35,11 +38,6 @@ void macko_device_destroy(macko_device_matrix **device)
   cudaGetLastError(); /* a failure to free is the next call's, not this one's */
   free(d);
   *device = NULL;
-}
-
-static int holds_values(const char *section)
-{
-  return !strcmp(section, "values") || !strcmp(section, "dict") || !strcmp(section, "pair_gaps");
 }
 
 macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err)
@@ -73,16 +71,16 @@ macko_status macko_device_upload(const macko_matrix *matrix, cudaStream_t stream
 
 /* ---- the host's form back ---- */
 
-/* Everything; what preparing may look at; or of that only where rows start. */
-typedef enum { ROW_STARTS, PATTERN, EVERYTHING } extent;
+enum { EVERYTHING = MACKO_READS_PATTERN + 1 };
 
-static int belongs(const char *section, extent wanted)
+static int belongs(const macko_section *s, int wanted)
 {
-  if (wanted == ROW_STARTS) return !strcmp(section, "row_ptr");
-  return wanted == EVERYTHING || !(holds_values(section) || !strcmp(section, "cols"));
+  if (wanted == MACKO_READS_ROW_STARTS) return !strcmp(s->name, "row_ptr");
+  return wanted == EVERYTHING || (wanted == MACKO_READS_PATTERN && s->pattern);
 }
 
-static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStream_t stream, macko_matrix **matrix,
+/* What is wanted of it: of macko_reads, or everything. */
+static macko_status fetch(const macko_device_matrix *d, int wanted, cudaStream_t stream, macko_matrix **matrix,
                           macko_error *err)
 {
   macko_matrix *m = malloc(sizeof *m);
@@ -92,7 +90,7 @@ static macko_status fetch(const macko_device_matrix *d, extent wanted, cudaStrea
   m->nsections = 0;
   for (int i = 0; !s && i < d->m.nsections; i++) {
     const macko_section *from = &d->m.sections[i];
-    if (!belongs(from->name, wanted)) continue;
+    if (!belongs(from, wanted)) continue;
     s = macko_add_section(m, *from, err);
     if (!s)
       s = macko_cuda_status(cudaMemcpyAsync(m->sections[m->nsections - 1].data, from->data, (size_t)from->bytes,
@@ -125,14 +123,15 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
 {
   macko_matrix *host = NULL, no_data = d->m;
   macko_status s = MACKO_OK;
+  macko_reads has = MACKO_READS_NOTHING, wants;
   no_data.nsections = 0;
-  /* Long rows are cut on the host, which looks at gaps only where there are any. */
-  int rows = d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout != MACKO_LAYOUT_SLICE;
-  if (rows || d->m.format != MACKO_FORMAT_MACKO) s = fetch(d, rows ? ROW_STARTS : PATTERN, stream, &host, err);
-  if (!s && rows && macko_has_long_rows(host)) macko_destroy(&host), s = fetch(d, PATTERN, stream, &host, err);
-  if (s) return s;
   d->ops = device_ops[d->m.format];
-  s = d->ops->prepare(d, host ? host : &no_data, stream, err);
+  while (!s && (wants = d->ops->reads(host ? host : &no_data)) > has) {
+    macko_destroy(&host);
+    s = fetch(d, wants, stream, &host, err);
+    has = wants;
+  }
+  if (!s) s = d->ops->prepare(d, host ? host : &no_data, stream, err);
   macko_destroy(&host);
   return s;
 }
@@ -196,22 +195,16 @@ static int same_sections(const macko_matrix *a, const macko_matrix *b)
   return 1;
 }
 
-/* Stencils hold values among what else is the pattern. */
-static int has_stencils(const macko_matrix *m)
-{
-  return m->format == MACKO_FORMAT_MACKO && m->plan.layout == MACKO_LAYOUT_SLICE && m->plan.params[MACKO_PARAM_STENCILS];
-}
-
 static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   macko_status s = MACKO_OK;
-  int everything = has_stencils(&d->m) || has_stencils(matrix);
   for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
-    if (everything || holds_values(from->name))
-      s = macko_cuda_status(cudaMemcpyAsync(d->m.sections[i].data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice,
-                                            stream),
-                            "copying new values", err);
+    macko_section *to = &d->m.sections[i];
+    if (!from->values && !to->values) continue;
+    to->values = from->values;
+    s = macko_cuda_status(cudaMemcpyAsync(to->data, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
+                          "copying new values", err);
   }
   return s;
 }
@@ -312,7 +305,8 @@ macko_status macko_device_diagonal(const macko_device_matrix *device, double *di
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
   macko_status s = check_device(device, err);
   if (s || device->m.nrows == 0) return s;
-  if (device->m.format != MACKO_FORMAT_MACKO || device->m.plan.layout != MACKO_LAYOUT_SLICE)
-    return macko_fail(err, MACKO_UNSUPPORTED, "only layout slice of format macko gives its diagonal on the GPU");
-  return macko_slices_diagonal(device, diagonal, stream, err);
+  if (!device->ops->diagonal)
+    return macko_fail(err, MACKO_UNSUPPORTED, "format %s does not give its diagonal on the GPU",
+                      macko_format_name(device->m.format));
+  return device->ops->diagonal(device, diagonal, stream, err);
 }

@@ -1,30 +1,30 @@
 /* Encoding on the device: facts from kernels, choices from libmacko (lib/core/facts.h), bytes from kernels. What only the host can do
  * (layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
 #include "core/encoder.h"
-#include "dtans/dtans_encode.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 /* ---- what the host must do ---- */
 
-/* Any other format is encoded on the host, and then uploaded if it has a kernel. */
-static int has_encoder(macko_format format)
+static int is_hosts(macko_format format, const macko_options *o, int64_t nnz)
 {
-  return format == MACKO_FORMAT_CSR || format == MACKO_FORMAT_MACKO || format == MACKO_FORMAT_DTANS;
+  const macko_device_ops *ops = macko_device_ops_of(format);
+  return !ops || !ops->encode || (ops->on_host && ops->on_host(o, nnz));
 }
 
-/* For a CPU the automatic choice may go by a sample, which only the host takes. */
-static int needs_host(const macko_options *o)
+/* For a CPU the automatic choice may go by a sample, which only the host takes; a format that competes without an encoder is no
+ * hindrance before it is chosen. nnz is -1 as long as it is not known. */
+static int needs_host(const macko_options *o, int64_t nnz)
 {
-  if (!o || (o->format == MACKO_FORMAT_AUTO ? o->target == MACKO_TARGET_CPU : !has_encoder(o->format))) return 1;
-  return o->format != MACKO_FORMAT_DTANS && o->layout == MACKO_LAYOUT_PAPER;
-}
-
-/* By fewest bytes format dtans is planned as well, which counts entries in 32 bits here. */
-static int host_plans(const macko_options *o, int64_t nnz)
-{
-  return o->format == MACKO_FORMAT_AUTO && o->prefer == MACKO_PREFER_MEMORY && !(nnz > 0 && nnz <= MACKO_DTANS_DEVICE_ENTRIES);
+  int hosts = 0;
+  if (!o || (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU)) return 1;
+  if (o->format != MACKO_FORMAT_AUTO) return (unsigned)o->format > MACKO_FORMAT_AUTO || is_hosts(o->format, o, nnz);
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
+    const macko_device_ops *ops = macko_device_ops_of((macko_format)i);
+    hosts |= ops && ops->on_host && ops->on_host(o, nnz);
+  }
+  return hosts;
 }
 
 typedef struct {
@@ -98,46 +98,45 @@ static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr
 
 /* ---- a new matrix ---- */
 
-static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+macko_facts macko_encoder_facts(macko_encoder *e)
 {
-  if (d->m.format == MACKO_FORMAT_CSR)
-    return macko_cuda_status(macko_copy_indices(&e->a, d, e->stream), "copying columns", err);
-  if (d->m.plan.layout == MACKO_LAYOUT_SLICE) return macko_encoder_put_slices(e, d, err);
-  void *room;
-  macko_status s = macko_encoder_room(e, (e->a.nrows / 512 + 64) * 4, &room, err);
-  return s ? s : macko_cuda_status(macko_write_rows(&e->a, d, room, e->stream), "encoding rows", err);
+  macko_facts f = {.csr = &e->csr, .nnz = e->a.nnz, .context = e};
+  f.values = (macko_value_facts){e->csr.value_type, macko_encoder_misfit, macko_encoder_distinct, e};
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
+    const macko_device_ops *ops = macko_device_ops_of((macko_format)i);
+    f.of_format[i] = ops ? ops->facts : NULL;
+  }
+  return f;
 }
 
-/* Without a matrix, and e no longer readable, where automatic choice took a format of the host's. */
-static macko_status encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err)
+macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err)
 {
-  macko_facts facts = macko_encoder_facts(e);
-  macko_matrix *m = NULL;
+  const macko_device_ops *ops = macko_device_ops_of(m->format);
   macko_device_matrix *d = NULL;
-  macko_status s = macko_plan_matrix(&facts, options, &m, err);
-  if (s) return s;
-  if (!has_encoder(m->format)) {
-    e->readable = 0;
-    macko_destroy(&m);
-    return MACKO_OK;
-  }
-  if (m->format == MACKO_FORMAT_DTANS) {
-    s = macko_dtans_encode_device(&e->csr, e->a.nnz, options, &m->plan, e->stream, device, err);
-    macko_destroy(&m);
-    return s;
-  }
-  s = macko_device_new(m, &d, err);
+  macko_status s = macko_device_new(m, &d, err);
   if (!s) {
     d->m.nsections = m->ops->sections(&d->m, d->m.sections);
     s = macko_device_allocate(d, e->stream, err);
   }
-  if (!s) s = write_pattern(e, d, err);
-  if (!s) s = macko_encoder_put_values(e, d, err);
+  if (!s) s = ops->write_pattern(e, d, err);
+  if (!s) s = ops->write_values(e, d, err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(e->stream), "encoding", err);
   if (!s) s = macko_device_finish(d, e->stream, err);
-  macko_destroy(&m);
   if (s) macko_device_destroy(&d);
   else *device = d;
+  return s;
+}
+
+macko_status macko_encoder_encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err)
+{
+  macko_facts facts = macko_encoder_facts(e);
+  macko_matrix *m = NULL;
+  macko_status s = macko_plan_matrix(&facts, options, &m, err);
+  if (s) return s;
+  const macko_device_ops *ops = macko_device_ops_of(m->format);
+  if (ops && ops->encode) s = ops->encode(e, m, device, err);
+  else e->readable = 0;
+  macko_destroy(&m);
   return s;
 }
 
@@ -145,44 +144,31 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
                                     macko_device_matrix **device, macko_error *err)
 {
   macko_encoder e;
-  int dtans = options && options->format == MACKO_FORMAT_DTANS;
   if (!csr || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and device must not be NULL");
   macko_status s = macko_check_types(csr, err);
   if (s) return s;
-  if (needs_host(options)) return encode_on_host(csr, options, stream, device, err);
+  if (needs_host(options, -1)) return encode_on_host(csr, options, stream, device, err);
+  const macko_device_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_device_ops_of(options->format);
+  int at_once = asked && asked->plan_and_encode;
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && host_plans(options, e.a.nnz)) e.readable = 0;
-  if (!s && e.readable && dtans) s = macko_dtans_encode_device(csr, e.a.nnz, options, NULL, stream, device, err);
-  else if (!s && e.readable) s = encode(&e, options, device, err);
+  if (!s && e.readable && needs_host(options, e.a.nnz)) e.readable = 0;
+  if (!s && e.readable && at_once) s = asked->plan_and_encode(&e, options, device, err);
+  else if (!s && e.readable) s = macko_encoder_encode(&e, options, device, err);
   if (!s && e.readable) (*device)->m.pattern = e.pattern;
   macko_close_encoder(&e);
   /* The host's way needs no room on the device but for the matrix; what it refuses it says in its own words. */
-  int refused = s == MACKO_UNSUPPORTED || s == MACKO_LIMIT || (dtans && s != MACKO_DEVICE);
+  int refused = s == MACKO_UNSUPPORTED || s == MACKO_LIMIT || (at_once && s != MACKO_DEVICE);
   int left_to_host = s ? e.mistaken || s == MACKO_OUT_OF_MEMORY || refused : !e.readable;
   return left_to_host ? encode_on_host(csr, options, stream, device, err) : s;
 }
 
 /* ---- new values ---- */
 
-static void swap_matrices(macko_device_matrix *a, macko_device_matrix *b)
+void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b)
 {
   macko_device_matrix t = *a;
   *a = *b, *b = t;
   a->transpose = b->transpose, b->transpose = NULL;
-}
-
-/* Stencils hold values: where they change, the pattern is another one. */
-static macko_status encode_again(macko_encoder *e, macko_device_matrix *d, macko_error *err)
-{
-  macko_options options = d->m.options, asked = options;
-  macko_device_matrix *fresh = NULL;
-  options.format = MACKO_FORMAT_MACKO;
-  macko_status s = encode(e, &options, &fresh, err);
-  if (s) return s;
-  fresh->m.options = asked;
-  swap_matrices(d, fresh);
-  macko_device_destroy(&fresh);
-  return MACKO_OK;
 }
 
 static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream,
@@ -210,44 +196,29 @@ static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const
   macko_status s = macko_device_new(&m, &fresh, err);
   if (!s) s = macko_device_allocate(fresh, e->stream, err);
   if (!s) s = copy_pattern(d, fresh, e->stream, err);
-  if (!s && size_changes && macko_find_section(&fresh->m, "slices")) s = macko_encoder_move_slices(e, fresh, err);
-  if (!s) s = macko_encoder_put_values(e, fresh, err);
+  if (!s && size_changes && d->ops->move_values) s = d->ops->move_values(e, fresh, err);
+  if (!s) s = d->ops->write_values(e, fresh, err);
   if (!s) s = macko_device_finish(fresh, e->stream, err);
-  if (!s) swap_matrices(d, fresh);
+  if (!s) macko_swap_matrices(d, fresh);
   macko_device_destroy(&fresh);
   return s;
 }
 
-/* By a plan for the same pattern. */
-static macko_status put_values(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
+macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
 {
   *moved = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
   if (*moved) return change_codec(e, d, plan, err);
   d->m.plan = *plan;
-  macko_status s = macko_encoder_put_values(e, d, err);
+  macko_status s = d->ops->write_values(e, d, err);
   return s ? s : d->ops->prepare(d, &d->m, e->stream, err);
 }
 
-static macko_status take_values(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err)
+macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err)
 {
   macko_facts facts = macko_encoder_facts(e);
   macko_plan plan;
   macko_status s = d->m.ops->plan_values(&facts, &d->m, &plan, err);
-  return s ? s : put_values(e, d, &plan, moved, err);
-}
-
-/* New values for the gaps that d has. *fit is 0 where that makes too many pairs, and nothing is done. Of more values than a
- * dictionary holds, stencils may have most: the host counts only the others. */
-static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *moved, int *fit, int *done, macko_error *err)
-{
-  macko_plan plan = d->m.plan;
-  int64_t pairs;
-  macko_status s = macko_encoder_new_pairs(e, d, &pairs, err);
-  *fit = pairs >= 0;
-  if (!s && e->distinct < 0 && plan.params[MACKO_PARAM_STENCILS]) *done = 0;
-  if (s || !*fit) return s;
-  macko_add_pairs(&d->m, pairs - plan.table, &plan);
-  return put_values(e, d, &plan, moved, err);
+  return s ? s : macko_put_plan(e, d, &plan, moved, err);
 }
 
 static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
@@ -258,32 +229,6 @@ static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream,
   macko_status s = macko_device_fetch(d, stream, &m, err);
   if (!s) s = macko_device_add_transpose(d, m, stream, err);
   macko_destroy(&m);
-  return s;
-}
-
-/* Sets *done unless the host must do it, also to say what is wrong. */
-static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
-{
-  int rows_differ = 0, values_differ = 0, fit = 1;
-  macko_status s = macko_encoder_compare(e, d, &rows_differ, &values_differ, err);
-  if (s || rows_differ) return s;
-  *done = 1;
-  if (!values_differ && d->m.plan.values != MACKO_VALUES_PAIRS) return take_values(e, d, moved, err);
-  if (!values_differ) s = take_pairs(e, d, moved, &fit, done, err);
-  if (s || !*done || (!values_differ && fit)) return s;
-  *moved = 1;
-  s = encode_again(e, d, err);
-  if (e->mistaken) return *done = 0, MACKO_OK;
-  return s;
-}
-
-static macko_status refresh_dtans(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
-{
-  macko_device_matrix *fresh = NULL;
-  macko_status s = macko_dtans_refresh_device(&e->csr, e->a.nnz, d, e->stream, &fresh, done, err);
-  *moved = fresh != NULL;
-  if (fresh) swap_matrices(d, fresh);
-  macko_device_destroy(&fresh);
   return s;
 }
 
@@ -301,15 +246,13 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
 {
   macko_encoder e;
   int done = 0, changed = 0;
-  macko_status (*renew)(macko_encoder *, macko_device_matrix *, int *, int *, macko_error *) = refresh;
   if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
   macko_status s = check_refresh(device, csr, err);
   if (s) return s;
-  if (device->m.format == MACKO_FORMAT_DTANS) renew = refresh_dtans;
-  else if (!has_encoder(device->m.format) || device->m.plan.layout == MACKO_LAYOUT_PAPER)
-    return refresh_on_host(device, csr, stream, moved, err);
+  const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout};
+  if (is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && e.pattern == device->m.pattern) s = renew(&e, device, &changed, &done, err);
+  if (!s && e.readable && e.pattern == device->m.pattern) s = device->ops->refresh(&e, device, &changed, &done, err);
   if (!s && done) device->m.pattern = e.pattern; /* also where all was encoded again */
   macko_close_encoder(&e);
   if (!s && !done) return refresh_on_host(device, csr, stream, moved, err);

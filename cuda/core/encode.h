@@ -24,6 +24,9 @@ typedef struct {
   int invalid;                /* columns out of range, unsorted or twice in a row, or row_ptr wrong */
 } macko_device_check;
 
+/* Longer rows are the host's. */
+enum { MACKO_DEVICE_LONGEST = 1 << 24 };
+
 cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream);
 
 /* *number, in device memory, becomes the sum for macko_pattern_number of a csr there that is fit to be read. */
@@ -134,6 +137,7 @@ typedef struct {
   macko_device_dictionary values;
   macko_device_codes old;         /* under pairs: gaps are those of these codes, where there are any, else those of columns */
   int joint;
+  int slices;                     /* slots are those of layout slice; else an entry of the csr each */
 } macko_device_coding;
 
 /* The same as macko_collect_pairs for the gaps that *d has, without used[1]. */

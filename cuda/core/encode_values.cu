@@ -190,7 +190,7 @@ template <typename F>
 static cudaError_t walk(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
 {
   if (!a->nnz) return cudaSuccess;
-  if (d->m.format == MACKO_FORMAT_MACKO && d->m.plan.layout == MACKO_LAYOUT_SLICE) return walk_slices(a, d, ~0u, f, stream);
+  if (f.e.c.slices) return walk_slices(a, d, ~0u, f, stream);
   entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
   return cudaGetLastError();
 }

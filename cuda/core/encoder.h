@@ -3,19 +3,10 @@
 #define MACKO_ENCODER_H
 
 #include "core/encode.h"
-#include "macko/layouts.h"
-#include "macko/slice_blocks.h"
-
-/* Slices in one order of rows. */
-typedef struct {
-  macko_device_slices device;
-  macko_slice_record *records; /* on the host */
-  macko_slice_place *places;   /* on the host; values are not yet known */
-} macko_surveyed;
 
 enum { MACKO_ENCODER_ROOMS = 32 };
 
-typedef struct {
+typedef struct macko_encoder {
   macko_csr csr; /* as given */
   macko_device_csr a;
   cudaStream_t stream;
@@ -25,20 +16,20 @@ typedef struct {
   void *rooms[MACKO_ENCODER_ROOMS];
   int nrooms;
   void *answer;          /* what kernels answer */
-  macko_surveyed surveyed[8]; /* rows in their order, by length; both with pairs; all of these with stencils */
   unsigned misfits;      /* once looked for */
   int misfits_known;
-  macko_device_dictionary values, pairs; /* once collected */
-  int64_t distinct; /* values; -1: more than fit a dictionary */
-  macko_device_codes old; /* those under pairs that new values replace, with a copy of their gaps; else none */
+  macko_device_dictionary values; /* once collected */
+  int64_t distinct;               /* values; -1: more than fit a dictionary */
+  void *own[MACKO_FORMAT_AUTO];   /* what a format has learnt; its `close` frees it */
 } macko_encoder;
 
 /* On failure the encoder is to be closed, too. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err);
 void macko_close_encoder(macko_encoder *e);
 
-/* Device memory until the encoder is closed. */
+/* Device memory until the encoder is closed, or given back. */
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err);
+void macko_encoder_give_back(macko_encoder *e, void *room);
 
 /* From the device, once what is under way on the stream is done; to the device; zeros into e->answer. */
 macko_status macko_encoder_read_back(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err);
@@ -49,27 +40,46 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
 macko_status macko_encoder_distinct(void *context, int64_t *distinct, macko_error *err);
 
-/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
-macko_status macko_encoder_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
+macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err); /* room for one */
 
-/* The pairs of the gaps of *d, whose codec is pairs, and the values of the csr: *pairs as above. Where they fit,
- * macko_encoder_put_values goes by these gaps from then on. */
-macko_status macko_encoder_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
-
-/* Valid as long as the encoder stays where it is. */
-macko_facts macko_encoder_facts(macko_encoder *e);
-
-/* Sections "slices", "blocks" and "order" of *d; fails and sets e->mistaken where hashes were not enough. */
-macko_status macko_encoder_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
-
-/* Headers of *d for its plan's elements. */
-macko_status macko_encoder_move_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
-
-/* Sections "values", "dict" and "pair_gaps" of *d. */
+/* Sections "values" and "dict" of *d, an entry of the csr in each slot. */
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
-/* Whether rows have other lengths than in *d, or stencils other values. */
-macko_status macko_encoder_compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ,
-                                   macko_error *err);
+/* The elements of a set in the order in which the host meets them. */
+typedef struct {
+  unsigned long long rank;
+  uint32_t slot;
+} macko_appearance;
+
+/* Puts count elements, of a set whose keys have been read back, into the tables of *d. */
+typedef macko_status (*macko_table_sender)(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
+                                           const macko_appearance *found, int64_t count, macko_error *err);
+
+/* Element of a set that has been read back. */
+static inline uint64_t macko_element_at(const unsigned long long *keys, uint64_t slot)
+{
+  return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
+}
+
+/* The same for any coding; sent by send. */
+macko_status macko_encoder_put_coded(macko_encoder *e, macko_device_matrix *d, const macko_device_coding *coding,
+                                     macko_table_sender send, macko_error *err);
+macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
+                                       const macko_appearance *found, int64_t count, macko_error *err);
+
+/* ---- whole matrices ---- */
+
+/* Plans and encodes. Without a matrix, and e no longer readable, where automatic choice took a format of the host's. */
+macko_status macko_encoder_encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err);
+
+/* `encode` of a format that lists its sections by the plan, through write_pattern and write_values. */
+macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err);
+
+/* Values by the plan that plan_values makes, or by *plan, for the pattern of *d. */
+macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err);
+macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err);
+
+/* Exchanges all but the transpose, which stays with a. */
+void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b);
 
 #endif

@@ -117,10 +117,10 @@ macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpos
                    .value_type = matrix->value_type, .row_ptr = t.t_row_ptr, .cols = t.t_cols, .values = t.t_values};
     options.format = matrix->format;
     s = macko_encode(&a, &options, transpose, err);
-    /* What one way round fits a format's limits need not the other way round. */
+    /* What one way round fits a format's limits need not the other way round; automatic choice always finds one that holds it. */
     if (s == MACKO_LIMIT || s == MACKO_UNSUPPORTED) {
       macko_options_init(&options);
-      options.format = MACKO_FORMAT_CSR;
+      options.prefer = matrix->options.prefer, options.target = matrix->options.target;
       s = macko_encode(&a, &options, transpose, err);
     }
   }

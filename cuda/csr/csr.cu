@@ -214,7 +214,7 @@ static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStre
   return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
 }
 
-static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   /* New values leave the rows as they are. */
   if (d->own || d->m.nnz == 0) return MACKO_OK;
@@ -227,7 +227,7 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
   return s ? s : upload_cut(d, own, stream, err);
 }
 
-static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const device_csr *own = (const device_csr *)d->own;
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
@@ -237,7 +237,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
 }
 
-static void destroy(macko_device_matrix *d)
+extern "C" void macko_csr_destroy(macko_device_matrix *d)
 {
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
@@ -245,5 +245,3 @@ static void destroy(macko_device_matrix *d)
   free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }
-
-extern "C" const macko_device_ops macko_csr_device_ops = {prepare, multiply, destroy};

@@ -35,6 +35,11 @@ typedef struct {
 /* Cuts a matrix of format csr on the host; free blocks and long_rows. Errors: OUT_OF_MEMORY, LIMIT. */
 macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err);
 
+/* What a matrix of format csr does on the device (core/device.h). */
+macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+void macko_csr_destroy(macko_device_matrix *d);
+
 #ifdef __cplusplus
 }
 #endif

@@ -73,6 +73,11 @@ static inline int64_t macko_dtans_id_bytes(const macko_dtans_device *own)
 /* Sets *own from a valid matrix and makes the image. Errors: OUT_OF_MEMORY, LIMIT (a lane of more than 2^31 - 1 nonzeros). */
 macko_status macko_dtans_open_device(const macko_matrix *host, macko_dtans_device *own, macko_error *err);
 
+/* What a matrix of format dtans does on the device (core/device.h). */
+macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+void macko_dtans_device_destroy(macko_device_matrix *d);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,6 +1,8 @@
 /* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the host's
  * planner (lib/dtans/dtans_plan.c, lib/dtans/dtans_table.c), which gets counts, row lengths and the rows of its sample from here, so that the
  * bytes are those of macko_encode. */
+#include "core/encoder.h"
+#include "dtans/dtans_device.h"
 #include "dtans/dtans_facts.h"
 
 #include <stdlib.h>
@@ -317,3 +319,57 @@ macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_d
   *done = !s && !differ;
   return s == MACKO_DEVICE ? s : MACKO_OK;
 }
+
+/* ---- the table of functions ---- */
+
+static macko_status plan(void *context, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_encoder *e = context;
+  return macko_dtans_plan_device(&e->csr, e->a.nnz, options, e->stream, plan, err);
+}
+
+static const macko_dtans_facts facts = {plan};
+
+/* By fewest bytes this format is planned as well, which counts entries in 32 bits here. */
+static int on_host(const macko_options *options, int64_t nnz)
+{
+  return options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_MEMORY && nnz != -1 &&
+         !(nnz > 0 && nnz <= MACKO_DTANS_DEVICE_ENTRIES);
+}
+
+static macko_status encode(macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err)
+{
+  return macko_dtans_encode_device(&e->csr, e->a.nnz, &m->options, &m->plan, e->stream, device, err);
+}
+
+static macko_status plan_and_encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device,
+                                    macko_error *err)
+{
+  return macko_dtans_encode_device(&e->csr, e->a.nnz, options, NULL, e->stream, device, err);
+}
+
+static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
+{
+  macko_device_matrix *fresh = NULL;
+  macko_status s = macko_dtans_refresh_device(&e->csr, e->a.nnz, d, e->stream, &fresh, done, err);
+  *moved = fresh != NULL;
+  if (fresh) macko_swap_matrices(d, fresh);
+  macko_device_destroy(&fresh);
+  return s;
+}
+
+const macko_device_ops macko_dtans_device_ops = {
+  .prepare = macko_dtans_device_prepare,
+  .multiply = macko_dtans_device_multiply,
+  .destroy = macko_dtans_device_destroy,
+  .diagonal = NULL,
+  .on_host = on_host,
+  .facts = &facts,
+  .encode = encode,
+  .plan_and_encode = plan_and_encode,
+  .refresh = refresh,
+  .close = NULL,
+  .write_pattern = NULL, /* streams are written first; how long they are lists the sections */
+  .write_values = NULL,
+  .move_values = NULL,
+  .reads = NULL};

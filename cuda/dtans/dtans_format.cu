@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const macko_dtans_device *own = (const macko_dtans_device *)d->own;
   const macko_section *slices = macko_find_section(&d->m, "slices"), *lengths = macko_find_section(&d->m, "lengths");
@@ -36,7 +36,7 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   return macko_cuda_status(error ? error : cudaGetLastError(), "starting a multiply", err);
 }
 
-static void destroy(macko_device_matrix *d)
+extern "C" void macko_dtans_device_destroy(macko_device_matrix *d)
 {
   macko_dtans_device *own = (macko_dtans_device *)d->own;
   if (!own) return;
@@ -61,11 +61,9 @@ extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const
 
 /* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix
  * that is already here only in the sections beside its streams. */
-static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   if (d->own) return MACKO_OK;
   macko_status s = macko_validate(host, err);
   return s ? s : macko_dtans_prepare_tables(d, host, stream, err);
 }
-
-extern "C" const macko_device_ops macko_dtans_device_ops = {prepare, multiply, destroy};

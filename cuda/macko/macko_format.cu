@@ -32,7 +32,7 @@ static macko_status prepare_table(macko_device_matrix *d, const macko_matrix *ho
   return macko_cuda_status(cudaGetLastError(), "converting the table of values", err);
 }
 
-static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   device_macko *own = (device_macko *)d->own;
   if (!own) {
@@ -47,13 +47,13 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
   return prepare_table(d, host, stream, err);
 }
 
-static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   return d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_multiply(d, p, stream, err) : macko_rows_multiply(d, p, stream,
                                                                                                                  err);
 }
 
-static void destroy(macko_device_matrix *d)
+extern "C" void macko_columns_destroy(macko_device_matrix *d)
 {
   device_macko *own = (device_macko *)d->own;
   if (!own) return;
@@ -61,5 +61,3 @@ static void destroy(macko_device_matrix *d)
   macko_rows_destroy(&own->rows);
   free(own);
 }
-
-extern "C" const macko_device_ops macko_macko_device_ops = {prepare, multiply, destroy};

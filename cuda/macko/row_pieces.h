@@ -46,6 +46,18 @@ int macko_has_long_rows(const macko_matrix *host);
 /* Chooses lanes and cuts long rows of a matrix on the host; free pieces and rows. Errors: OUT_OF_MEMORY, LIMIT. */
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err);
 
+/* What a matrix of format macko does on the device (core/device.h). */
+macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+void macko_columns_destroy(macko_device_matrix *d);
+
+/* Of layouts row and paper; of layout slice. */
+macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+
+/* The diagonal of layout slice, f64. */
+macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,41 @@
+/* Format csr on the GPU: encoded from a csr in device memory, and its table of functions. */
+#include "core/encoder.h"
+#include "csr/csr_blocks.h"
+
+static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+{
+  return macko_cuda_status(macko_copy_indices(&e->a, d, e->stream), "copying columns", err);
+}
+
+static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
+{
+  int differ = 0;
+  macko_status s = macko_encoder_clear(e, err);
+  if (!s) s = macko_cuda_status(macko_compare_row_ptr(&e->a, d, e->answer, e->stream), "comparing rows", err);
+  if (!s) s = macko_encoder_read_back(e, &differ, e->answer, sizeof differ, err);
+  if (s || differ) return s;
+  *done = 1;
+  return macko_refresh_sections(e, d, moved, err);
+}
+
+static macko_reads reads(const macko_matrix *m)
+{
+  (void)m;
+  return MACKO_READS_ROW_STARTS;
+}
+
+const macko_device_ops macko_csr_device_ops = {
+  .prepare = macko_csr_prepare,
+  .multiply = macko_csr_multiply,
+  .destroy = macko_csr_destroy,
+  .diagonal = NULL,
+  .on_host = NULL,
+  .facts = NULL,
+  .encode = macko_encode_sections,
+  .plan_and_encode = NULL,
+  .refresh = refresh,
+  .close = NULL,
+  .write_pattern = write_pattern,
+  .write_values = macko_encoder_put_values,
+  .move_values = NULL,
+  .reads = reads};

@@ -1,0 +1,90 @@
+/* Values of layout slice written on the device, those of codec joint among them: codes for pairs of a gap and a value. */
+#include "macko/slice_pairs.h"
+#include "macko/slice_survey.h"
+
+#include <stdlib.h>
+
+/* How many there are, to at most one more than there is room for. */
+macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err)
+{
+  macko_survey *v = e->own[MACKO_FORMAT_MACKO];
+  unsigned used[2] = {0, 0};
+  macko_status s = e->values.keys ? MACKO_OK : macko_encoder_distinct(e, &e->distinct, err);
+  if (s || e->distinct < 0) return facts->pairs = -1, s;
+  if (!v->pairs.keys) s = macko_encoder_dictionary(e, &v->pairs, err);
+  if (!s) s = macko_cuda_status(macko_collect_pairs(&e->a, slices, &e->values, &v->pairs, e->stream), "collecting pairs", err);
+  if (!s) s = macko_encoder_read_back(e, used, v->pairs.used, sizeof used, err);
+  facts->pairs = used[0] > MACKO_PAIR_LIMIT ? -1 : (int64_t)used[0];
+  facts->wide_pairs = used[1] != 0;
+  return s;
+}
+
+/* ---- new values under joint ---- */
+
+static macko_device_coding coding_of(const macko_encoder *e, const macko_device_matrix *d)
+{
+  const macko_survey *v = e->own[MACKO_FORMAT_MACKO];
+  int joint = d->m.plan.values == MACKO_VALUES_JOINT;
+  if (!joint) return (macko_device_coding){.set = e->values, .values = e->values, .slices = 1};
+  return (macko_device_coding){v->pairs, e->values, v->old, joint, 1};
+}
+
+/* What the stream and the table of *d hold will be overwritten, the table first. */
+static macko_status keep_gaps(macko_encoder *e, const macko_device_matrix *d, macko_error *err)
+{
+  const macko_section *gaps = macko_find_section(&d->m, "pair_gaps");
+  macko_survey *v = e->own[MACKO_FORMAT_MACKO];
+  void *copy = NULL;
+  if (!gaps) return MACKO_OK;
+  macko_status s = macko_encoder_room(e, gaps->bytes, &copy, err);
+  v->old = (macko_device_codes){macko_device_data(d, "values"), copy};
+  if (s) return s;
+  return macko_cuda_status(cudaMemcpyAsync(copy, gaps->data, (size_t)gaps->bytes, cudaMemcpyDeviceToDevice, e->stream),
+                           "copying gaps", err);
+}
+
+macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err)
+{
+  macko_survey *v;
+  unsigned used = 0;
+  macko_status s = macko_open_survey(e, &v, err);
+  if (!s) s = macko_encoder_distinct(e, pairs, err);
+  if (s || *pairs < 0) return s;
+  s = macko_encoder_dictionary(e, &v->pairs, err);
+  if (!s) s = keep_gaps(e, d, err);
+  macko_device_coding coding = coding_of(e, d);
+  if (!s) s = macko_cuda_status(macko_collect_new_pairs(&e->a, d, &coding, e->stream), "collecting pairs", err);
+  if (!s) s = macko_encoder_read_back(e, &used, v->pairs.used, sizeof used, err);
+  *pairs = used > MACKO_PAIR_LIMIT ? -1 : (int64_t)used;
+  if (s || *pairs < 0) v->old = (macko_device_codes){NULL, NULL};
+  return s;
+}
+
+/* ---- writing values ---- */
+
+static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
+                               const macko_appearance *found, int64_t count, macko_error *err)
+{
+  const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
+  unsigned long long *values = malloc(slots * sizeof *values);
+  uint64_t table[256];
+  uint32_t gaps[256];
+  if (!values) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary");
+  size_t bytes = (size_t)(count * macko_type_bytes(d->m.value_type));
+  macko_status s = macko_encoder_read_back(e, values, e->values.keys, slots * sizeof *values, err);
+  for (int64_t i = 0; !s && i < count; i++) {
+    uint64_t pair = macko_element_at(keys, found[i].slot), mask = ((uint64_t)1 << MACKO_PAIR_SHIFT) - 1;
+    gaps[i] = (uint32_t)(pair >> MACKO_PAIR_SHIFT);
+    macko_put_bits(d->m.value_type, table, i, macko_element_at(values, pair & mask));
+  }
+  if (!s) s = macko_encoder_send(e, macko_device_data(d, "dict"), table, bytes, err);
+  if (!s) s = macko_encoder_send(e, macko_device_data(d, "pair_gaps"), gaps, (size_t)count * sizeof *gaps, err);
+  free(values);
+  return s;
+}
+
+macko_status macko_put_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
+{
+  const macko_device_coding coding = coding_of(e, d);
+  return macko_encoder_put_coded(e, d, &coding, coding.joint ? send_pairs : macko_encoder_send_values, err);
+}

@@ -1,0 +1,46 @@
+/* An encoding of format macko under way: what is known of its slices. */
+#ifndef MACKO_SLICE_SURVEY_H
+#define MACKO_SLICE_SURVEY_H
+
+#include "core/encoder.h"
+#include "macko/layouts.h"
+#include "macko/slice_blocks.h"
+
+/* Slices in one order of rows. */
+typedef struct {
+  macko_device_slices device;
+  macko_slice_record *records; /* on the host */
+  macko_slice_place *places;   /* on the host; values are not yet known */
+} macko_surveyed;
+
+/* e->own of the format. */
+typedef struct {
+  macko_surveyed surveyed[8];      /* rows in their order, by length; both with pairs; all of these with stencils */
+  macko_device_dictionary pairs;   /* once collected */
+  macko_device_codes old;          /* those under joint that new values replace, with a copy of their gaps; else none */
+} macko_survey;
+
+/* Sets *v to that of the encoder, which frees it. Errors: OUT_OF_MEMORY. */
+macko_status macko_open_survey(macko_encoder *e, macko_survey **v, macko_error *err);
+void macko_close_survey(macko_encoder *e);
+
+/* What plan asks (macko_column_facts); context is the encoder. */
+macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
+
+/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec joint. */
+macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
+
+/* The pairs of the gaps of *d, whose codec is joint, and the values of the csr: *pairs as above. Where they fit,
+ * macko_put_slice_values goes by these gaps from then on. */
+macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
+
+/* Sections "slices", "blocks" and "order" of *d; fails and sets e->mistaken where hashes were not enough. */
+macko_status macko_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+/* Headers of *d for its plan's elements. */
+macko_status macko_move_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+/* Sections "values", "dict" and "pair_gaps" of *d, of layout slice. */
+macko_status macko_put_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
+
+#endif
