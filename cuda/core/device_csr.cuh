@@ -5,7 +5,6 @@
 #include "core/element.cuh"
 #include "core/encode.h"
 #include "core/warp.cuh"
-#include "macko/layout_bits.h"
 
 enum { ENCODE_THREADS = 256 };
 
@@ -42,23 +41,6 @@ __device__ __forceinline__ int lane_number()
 static inline unsigned blocks_for(int64_t threads)
 {
   return (unsigned)((threads + ENCODE_THREADS - 1) / ENCODE_THREADS);
-}
-
-/* Entries begin .. begin + length - 1 of the csr. */
-struct lane_row {
-  int64_t row, begin;
-  int length;
-};
-
-/* The row at a position in the order of slices; none beyond the last. */
-__device__ __forceinline__ lane_row row_at(const macko_device_csr &a, const uint16_t *order, int64_t position)
-{
-  lane_row r = {-1, 0, 0};
-  if (position >= a.nrows) return r;
-  r.row = order ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + order[position] : position;
-  r.begin = row_start(a, r.row);
-  r.length = (int)(row_start(a, r.row + 1) - r.begin);
-  return r;
 }
 
 #endif

@@ -61,9 +61,9 @@ static inline uint64_t macko_element_at(const unsigned long long *keys, uint64_t
   return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
 }
 
-/* The same for any coding; sent by send. */
-macko_status macko_encoder_put_coded(macko_encoder *e, macko_device_matrix *d, const macko_device_coding *coding,
-                                     macko_table_sender send, macko_error *err);
+/* Codes of a set's elements by their ranks, and the tables that send fills. Codes of *d are written then. */
+macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                  macko_table_sender send, macko_error *err);
 macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
                                        const macko_appearance *found, int64_t count, macko_error *err);
 

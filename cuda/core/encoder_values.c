@@ -65,8 +65,8 @@ macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d,
 
 /* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
  * host's is. */
-static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
-                                    macko_table_sender send, macko_error *err)
+macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
+                                  macko_table_sender send, macko_error *err)
 {
   const size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   int64_t count = 0;
@@ -86,17 +86,10 @@ static macko_status number_elements(macko_encoder *e, macko_device_matrix *d, co
   return s;
 }
 
-macko_status macko_encoder_put_coded(macko_encoder *e, macko_device_matrix *d, const macko_device_coding *coding,
-                                     macko_table_sender send, macko_error *err)
-{
-  macko_status s = MACKO_OK;
-  if (d->m.plan.table) s = macko_cuda_status(macko_rank_values(&e->a, d, coding, e->stream), "ranking values", err);
-  if (!s && d->m.plan.table) s = number_elements(e, d, &coding->set, send, err);
-  return s ? s : macko_cuda_status(macko_write_stream(&e->a, d, coding, e->stream), "writing values", err);
-}
-
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
-  const macko_device_coding coding = {.set = e->values, .values = e->values};
-  return macko_encoder_put_coded(e, d, &coding, macko_encoder_send_values, err);
+  macko_status s = MACKO_OK;
+  if (d->m.plan.table) s = macko_cuda_status(macko_rank_values(&e->a, &e->values, e->stream), "ranking values", err);
+  if (!s && d->m.plan.table) s = macko_encoder_number(e, d, &e->values, macko_encoder_send_values, err);
+  return s ? s : macko_cuda_status(macko_write_stream(&e->a, d, &e->values, e->stream), "writing values", err);
 }

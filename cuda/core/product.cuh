@@ -3,7 +3,6 @@
 #define MACKO_PRODUCT_CUH
 
 #include "core/element.cuh"
-#include "macko/row_pieces.h"
 
 /* Vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
@@ -15,51 +14,20 @@ static inline device_vectors vectors_from(const macko_product *p, int64_t j)
           p->vector_type};
 }
 
-/* Tables of a dictionary in the types of accumulators. */
+/* Tables of a dictionary in the types of accumulators. What a format that has dictionaries owns of a matrix begins with them. */
 struct device_tables {
   double *as_f64; /* NULL without a dictionary */
   float *as_f32;  /* NULL where the values are f64 */
 };
 
-struct near_unit;
-struct near_row;
-
-/* Layout row where rows are long: see macko/row_shared_x_units.cuh. */
-struct device_near {
-  void *memory;
-  int64_t bytes;
-  const near_unit *units;
-  const near_row *rows; /* one more than the matrix has */
-  unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
-  float *partials;      /* of rows in more units, two a unit: of the row that goes on there, of the one that does not end */
-  unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 between multiplies */
-  int entries, count;   /* of a unit; units, 0 without a kernel that takes them */
-};
-
-/* The long rows of layouts row and paper. */
-struct device_rows {
-  macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
-  void *memory;     /* its pieces and rows, and the pieces' sums */
-  const macko_piece *pieces; /* on the device, as what follows */
-  double *partials;
-  int64_t bytes;
-  int multiprocessors; /* of the device */
-  device_near near;
-};
-
-/* What a matrix of format macko owns. */
-struct device_macko {
-  device_tables tables;
-  device_rows rows;
-};
-
-macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
-                                macko_error *err);
-void macko_rows_destroy(device_rows *r);
+static inline const device_tables *tables_of(const macko_device_matrix *d)
+{
+  return d->m.plan.table ? (const device_tables *)d->own : NULL;
+}
 
 static inline device_values values_of(const macko_device_matrix *d)
 {
-  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
+  const device_tables *t = tables_of(d);
   const void *table = macko_device_data(d, "dict");
   return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
 }
@@ -108,7 +76,7 @@ template <typename LAUNCH>
 static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {
   device_values values = values_of(d), as_f32 = values;
-  const device_tables *t = d->m.plan.table ? &((const device_macko *)d->own)->tables : NULL;
+  const device_tables *t = tables_of(d);
   int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
   if (t) as_f32.table = t->as_f32;
 #define MACKO_CASE(stored, vector, sum, table) \

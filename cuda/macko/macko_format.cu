@@ -1,5 +1,5 @@
 /* The macko format on the GPU: prepares dictionaries and long rows, and hands each layout to its kernel. */
-#include "core/product.cuh"
+#include "macko/columns.cuh"
 
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 #ifndef MACKO_ROW_SHARE_CUH
 #define MACKO_ROW_SHARE_CUH
 
-#include "core/product.cuh"
 #include "core/warp.cuh"
+#include "macko/columns.cuh"
 #include "macko/layout_bits.h"
 
 struct rows {

@@ -1,32 +1,7 @@
-/* Layout row and format csr from a csr in device memory, a warp a row; and the check that a csr is fit to be read. The rules are
- * those of lib/macko/row.c, lib/csr/csr_format.c and lib/core/check_csr.c. */
+/* Layout row from a csr in device memory, a warp a row. The rules are those of lib/macko/row.c. */
 #include "core/device_csr.cuh"
 #include "core/sums.cuh"
-
-/* ---- the check ---- */
-
-static __global__ void check_kernel(macko_device_csr a, macko_device_check *check)
-{
-  int64_t row = warp_number();
-  if (row >= a.nrows) return;
-  int64_t begin = row_start(a, row), end = row_start(a, row + 1);
-  bool bad = begin < 0 || end < begin || end > a.nnz || (row == 0 && begin != 0);
-  for (int64_t p = begin + lane_number(); !bad && p < end; p += WARP) {
-    int64_t col = column(a, p);
-    bad = (uint64_t)col >= (uint64_t)a.ncols || (p > begin && column(a, p - 1) >= col);
-  }
-  if (bad) check->invalid = 1;
-  unsigned long long length = (unsigned long long)(end - begin);
-  if (lane_number() == 0 && length > *(volatile unsigned long long *)&check->longest) atomicMax(&check->longest, length);
-}
-
-extern "C" cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream)
-{
-  cudaError_t error = cudaMemsetAsync(check, 0, sizeof *check, stream);
-  if (error) return error;
-  if (a->nrows) check_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, check);
-  return cudaGetLastError();
-}
+#include "macko/slice_kernels.h"
 
 /* ---- facts ---- */
 
@@ -110,8 +85,8 @@ extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_
 /* ---- writing layout row ---- */
 
 struct row_writer {
-  void *row_ptr, *base;
-  int row_ptr_type, base_mode, base_bytes, b;
+  void *base;
+  int base_mode, base_bytes, b;
   int32_t *block_base;
   unsigned *gaps;
   uint32_t *long_ptr, *long_gaps;
@@ -186,19 +161,10 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
   }
 }
 
-static __global__ void row_ptr_kernel(macko_device_csr a, void *row_ptr, int type)
-{
-  int64_t i = thread_number();
-  if (i > a.nrows) return;
-  if (type == MACKO_I64) ((int64_t *)row_ptr)[i] = row_start(a, i);
-  else ((int32_t *)row_ptr)[i] = (int32_t)row_start(a, i);
-}
-
 static row_writer writer_of(const macko_device_matrix *d)
 {
   const int64_t *params = d->m.plan.params;
   row_writer w = {};
-  w.row_ptr = macko_device_data(d, "row_ptr"), w.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   w.base = macko_device_data(d, "base"), w.block_base = (int32_t *)macko_device_data(d, "block_base");
   w.gaps = (unsigned *)macko_device_data(d, "gaps"), w.b = d->m.plan.gap_bits;
   w.long_ptr = (uint32_t *)macko_device_data(d, "long_ptr"), w.long_gaps = (uint32_t *)macko_device_data(d, "long_gaps");
@@ -212,8 +178,8 @@ extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_d
 {
   row_writer w = writer_of(d);
   cudaError_t error = cudaSuccess;
-  row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, w.row_ptr, w.row_ptr_type);
-  if (!a->nrows) return cudaGetLastError();
+  error = macko_copy_row_ptr(a, d, stream);
+  if (error || !a->nrows) return error;
   bases_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
   if (w.long_ptr) {
     count_long_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
@@ -221,39 +187,5 @@ extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_d
   }
   if (error) return error;
   codes_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
-  return cudaGetLastError();
-}
-
-/* ---- format csr ---- */
-
-static __global__ void cols_kernel(macko_device_csr a, void *cols, int type)
-{
-  int64_t p = thread_number();
-  if (p >= a.nnz) return;
-  if (type == MACKO_I64) ((int64_t *)cols)[p] = column(a, p);
-  else ((int32_t *)cols)[p] = (int32_t)column(a, p);
-}
-
-extern "C" cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream)
-{
-  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr"), *cols = macko_find_section(&d->m, "cols");
-  row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type);
-  if (a->nnz) cols_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(*a, cols->data, cols->type);
-  return cudaGetLastError();
-}
-
-/* ---- is row_ptr still that of the csr? ---- */
-
-static __global__ void compare_row_ptr_kernel(macko_device_csr a, const void *row_ptr, int type, int *differs)
-{
-  int64_t i = thread_number();
-  if (i <= a.nrows && index_at(type, row_ptr, i) != row_start(a, i)) *differs = 1;
-}
-
-extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
-                                             cudaStream_t stream)
-{
-  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
-  compare_row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type, differs);
   return cudaGetLastError();
 }

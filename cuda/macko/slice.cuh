@@ -2,7 +2,7 @@
 #ifndef MACKO_SLICES_CUH
 #define MACKO_SLICES_CUH
 
-#include "core/product.cuh"
+#include "macko/columns.cuh"
 
 #include "macko/layout_bits.h"
 

@@ -1,8 +1,7 @@
 /* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal
  * blocks once (lib/macko/slice_blocks.c), and a warp writes header and block. The rules are those of lib/macko/slice.c and
  * lib/macko/slice_stencil.c. */
-#include "core/device_csr.cuh"
-#include "macko/macko_facts.h"
+#include "macko/slice_rows.cuh"
 
 /* ---- the order of rows ---- */
 

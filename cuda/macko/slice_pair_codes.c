@@ -25,8 +25,8 @@ static macko_device_coding coding_of(const macko_encoder *e, const macko_device_
 {
   const macko_survey *v = e->own[MACKO_FORMAT_MACKO];
   int joint = d->m.plan.values == MACKO_VALUES_JOINT;
-  if (!joint) return (macko_device_coding){.set = e->values, .values = e->values, .slices = 1};
-  return (macko_device_coding){v->pairs, e->values, v->old, joint, 1};
+  if (!joint) return (macko_device_coding){.set = e->values, .values = e->values};
+  return (macko_device_coding){v->pairs, e->values, v->old, joint};
 }
 
 /* What the stream and the table of *d hold will be overwritten, the table first. */
@@ -86,5 +86,9 @@ static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const u
 macko_status macko_put_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   const macko_device_coding coding = coding_of(e, d);
-  return macko_encoder_put_coded(e, d, &coding, coding.joint ? send_pairs : macko_encoder_send_values, err);
+  macko_status s = MACKO_OK;
+  if (d->m.plan.table) s = macko_cuda_status(macko_rank_slots(&e->a, d, &coding, e->stream), "ranking values", err);
+  if (!s && d->m.plan.table)
+    s = macko_encoder_number(e, d, &coding.set, coding.joint ? send_pairs : macko_encoder_send_values, err);
+  return s ? s : macko_cuda_status(macko_write_slots(&e->a, d, &coding, e->stream), "writing values", err);
 }

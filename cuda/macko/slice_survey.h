@@ -5,6 +5,7 @@
 #include "core/encoder.h"
 #include "macko/layouts.h"
 #include "macko/slice_blocks.h"
+#include "macko/slice_kernels.h"
 
 /* Slices in one order of rows. */
 typedef struct {

@@ -34,13 +34,19 @@ for format in $formats; do
   done
 done
 
-# What belongs to a format is in its folder, and nowhere else.
-for format in $formats; do
-  symbol=MACKO_FORMAT_$(echo "$format" | tr a-z A-Z)
-  if grep -rnw "$symbol" lib/core lib/values lib/files petsc; then
-    say "$symbol stands outside the folders $format"
-  fi
-done
+forbid cuda/core "($any|files)/"
+
+# What belongs to a format is in its folder, and nowhere else; layouts and variants are each one format's. (The programs name formats
+# to compare them with their peers.)
+outside() { # SYMBOL: the folders of one format, where there is one, may name it
+  found=$(grep -rlw "$1" lib cuda petsc --include='*.[ch]' --include='*.inc' --include='*.cu' --include='*.cuh' --exclude=macko.h)
+  found=$(echo "$found" | sed -E "s,^(lib|cuda)/($any)/.*,\\2," | sort -u)
+  if [ "$(echo "$found" | wc -l)" -gt 1 ] || ! echo "$found" | grep -qxE "|$2"; then say "$1 stands in $(echo $found)"; fi
+}
+for format in $formats; do outside "MACKO_FORMAT_$(echo "$format" | tr a-z A-Z)" "$format"; done
+choices=$(sed -nE 's/^(MACKO_(LAYOUT|VARIANT))\(([A-Z0-9]+),.*/\1_\3/p' lib/choices.def | grep -v '_AUTO$')
+[ "$(echo "$choices" | wc -l)" -ge 6 ] || say "lib/choices.def names too few layouts and variants to be looked at"
+for choice in $choices; do outside "$choice" "$any"; done
 
 # Two headers with one guard hide each other.
 twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | sort | uniq -d)

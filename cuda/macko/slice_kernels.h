@@ -1,0 +1,112 @@
+/* What kernels of format macko do with a csr in device memory. */
+#ifndef MACKO_SLICE_KERNELS_H
+#define MACKO_SLICE_KERNELS_H
+
+#include "core/encode.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "macko/layout_bits.h"
+#include "macko/macko_facts.h"
+
+/* ---- layout slice ---- */
+
+/* A slice as the host needs it to place its block. */
+typedef struct {
+  uint64_t hash; /* of the block's words */
+  uint32_t words;
+  uint32_t info; /* third word of its header */
+  uint32_t in_line;
+  uint32_t entries;
+} macko_slice_record;
+
+/* The same slice for the kernels that write it. */
+typedef struct {
+  uint64_t at; /* its block in the arena */
+  int64_t base;
+} macko_slice_source;
+
+/* Where it goes. */
+typedef struct {
+  uint32_t values, block, is_new;
+} macko_slice_place;
+
+/* All slices in an order of rows; device pointers. */
+typedef struct {
+  int64_t slices;
+  uint16_t *order; /* NULL: rows in their own order */
+  macko_slice_record *records;
+  macko_slice_source *sources;
+  uint32_t *arena; /* blocks in any order, equal ones too */
+  unsigned long long room, *used; /* words of it; used counts on where there is no room */
+} macko_device_slices;
+
+cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
+cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
+
+/* Headers, and the blocks that are new. */
+cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks,
+                               cudaStream_t stream);
+
+/* Sets *differs where a slice's block is not the one it was given. */
+cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
+                                 int *differs, cudaStream_t stream);
+
+/* Headers whose values start where elements of that size want them; starts holds those of all slices. */
+cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream);
+
+/* Sets *differs where a row of the device matrix (layout slice) has another length than in *a, or a stencil another value. */
+cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs, int *stencils_differ,
+                                 cudaStream_t stream);
+
+/* ---- layout row ---- */
+
+typedef struct {
+  unsigned long long by_log[33];
+  long long low[3], high[3];
+} macko_device_row_facts;
+
+cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_row_facts *facts, cudaStream_t stream);
+
+/* All sections of a pattern of layout row, zeroed before. room: for sums, a word for every 512 rows and 64 more. */
+cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room, cudaStream_t stream);
+
+/* ---- values of layout slice ---- */
+
+/* The same for the pairs of codec joint in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are
+ * more, used[1] is 1 where a gap has more than 16 bits. An
+ * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
+enum { MACKO_PAIR_SHIFT = 19 };
+cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
+                                const macko_device_dictionary *pairs, cudaStream_t stream);
+
+/* Codes of a value stream under joint and the gaps they stand for; device pointers. */
+typedef struct {
+  const uint8_t *codes;
+  const uint32_t *gaps;
+} macko_device_codes;
+
+/* What the stream of a device matrix holds codes for. */
+typedef struct {
+  macko_device_dictionary set;    /* of values, or under codec joint of pairs with slots of values */
+  macko_device_dictionary values;
+  macko_device_codes old;         /* under joint: gaps are those of these codes, where there are any, else those of columns */
+  int joint;
+} macko_device_coding;
+
+/* The same as macko_collect_pairs for the gaps that *d has, without used[1]. */
+cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                                    cudaStream_t stream);
+
+/* macko_rank_values and macko_write_stream for slots of slices; the old codes may be in the same place. */
+cudaError_t macko_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                             cudaStream_t stream);
+cudaError_t macko_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
+                              cudaStream_t stream);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

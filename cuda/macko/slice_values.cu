@@ -1,0 +1,135 @@
+/* Values of layout slice on the GPU: the pairs of codec joint, and the stream. */
+#include "core/value_set.cuh"
+#include "macko/slice_rows.cuh"
+
+enum { MOST_PAIRS = 256 };
+
+/* ---- pairs of a gap and a value ---- */
+
+static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
+                                                   uint32_t gap)
+{
+  return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values.keys, value_bits(a, p));
+}
+
+static __device__ __forceinline__ uint32_t gap_before(const macko_device_csr &a, int64_t p)
+{
+  return (uint32_t)(column(a, p) - column(a, p - 1));
+}
+
+/* A thread asks before every pair, so that each adds one at most when there are too many. */
+static __device__ __forceinline__ bool has_room(const macko_device_dictionary &pairs)
+{
+  return *(volatile unsigned *)pairs.used <= MOST_PAIRS;
+}
+
+static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_slices all, macko_device_dictionary values,
+                                            macko_device_dictionary pairs)
+{
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
+  for (int64_t slice = warp_number(); slice < all.slices; slice += warps) {
+    const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, all.records[slice].info, 0};
+    macko_slice s = macko_slice_at(header, 0);
+    if (s.stencil) continue;
+    lane_row r = row_at(a, all.order, slice * MACKO_SLICE_ROWS + lane_number());
+    for (int k = 0; k < r.length && has_room(pairs); k++) {
+      uint64_t pair = pair_of(a, values, r.begin + k, k && s.gap_bits ? gap_before(a, r.begin + k) : 0);
+      insert(pairs, pair);
+      if (pair >> MACKO_PAIR_SHIFT >> 16) pairs.used[1] = 1;
+    }
+  }
+}
+
+static cudaError_t clear_pairs(const macko_device_dictionary *pairs, cudaStream_t stream)
+{
+  cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
+  return error ? error : cudaMemsetAsync(pairs->used, 0, 2 * sizeof *pairs->used, stream);
+}
+
+extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s,
+                                           const macko_device_dictionary *values, const macko_device_dictionary *pairs,
+                                           cudaStream_t stream)
+{
+  cudaError_t error = clear_pairs(pairs, stream);
+  if (error) return error;
+  collect_pairs_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *s, *values, *pairs);
+  return cudaGetLastError();
+}
+
+/* ---- the stream ---- */
+
+/* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained:
+ * the gap before the entry is that of its pair. */
+template <typename F>
+static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size,
+                                  int64_t slice, const F &f)
+{
+  int64_t position = slice * MACKO_SLICE_ROWS + lane_number();
+  if (position >= a.nrows) return;
+  macko_slice s = macko_slice_at(headers, slice);
+  if (s.stencil) return;
+  lane_row r = row_at(a, order, position);
+  for (int k = 0; k < r.length; k++)
+    f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k,
+      k && s.gap_bits == MACKO_GAP_PAIRS);
+}
+
+template <typename F>
+static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
+{
+  int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
+  for (int64_t slice = warp_number(); slice * MACKO_SLICE_ROWS < a.nrows; slice += warps)
+    walk_slice(a, headers, order, size, slice, f);
+}
+
+template <typename F>
+static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_matrix *d, unsigned most_blocks, const F &f,
+                               cudaStream_t stream)
+{
+  unsigned blocks = blocks_for(a->nrows + WARP);
+  slices_kernel<<<blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream>>>(
+      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"),
+      (int)macko_type_bytes(d->m.plan.stored_type), f);
+  return cudaGetLastError();
+}
+
+/* What an entry is a code for. */
+struct coded {
+  macko_device_csr a;
+  macko_device_coding c;
+  __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t slot, bool chained) const
+  {
+    if (!c.joint) return value_bits(a, p);
+    uint32_t gap = !chained ? 0 : c.old.codes ? c.old.gaps[c.old.codes[slot]] : gap_before(a, p);
+    return pair_of(a, c.values, p, gap);
+  }
+};
+
+struct collect_pair {
+  coded element;
+  __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
+  {
+    if (has_room(element.c.set)) insert(element.c.set, element(p, slot, chained));
+  }
+};
+
+extern "C" cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d,
+                                               const macko_device_coding *coding, cudaStream_t stream)
+{
+  cudaError_t error = clear_pairs(&coding->set, stream);
+  return error || !a->nnz ? error : walk_slices(a, d, COLLECT_BLOCKS, collect_pair{{*a, *coding}}, stream);
+}
+
+extern "C" cudaError_t macko_rank_slots(const macko_device_csr *a, const macko_device_matrix *d,
+                                        const macko_device_coding *coding, cudaStream_t stream)
+{
+  cudaError_t error = clear_ranks(&coding->set, stream);
+  return error || !a->nnz ? error : walk_slices(a, d, ~0u, rank_values<coded>{{*a, *coding}, coding->set}, stream);
+}
+
+extern "C" cudaError_t macko_write_slots(const macko_device_csr *a, const macko_device_matrix *d,
+                                         const macko_device_coding *coding, cudaStream_t stream)
+{
+  const put_value<coded> put = {{*a, *coding}, *a, coding->set, macko_device_data(d, "values"), d->m.plan.stored_type};
+  return a->nnz ? walk_slices(a, d, ~0u, put, stream) : cudaSuccess;
+}
