@@ -227,7 +227,8 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   return s ? s : upload_cut(d, own, stream, err);
 }
 
-extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p,
+                                           cudaStream_t stream, macko_error *err)
 {
   const device_csr *own = (const device_csr *)d->own;
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;

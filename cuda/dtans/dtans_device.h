@@ -75,7 +75,8 @@ macko_status macko_dtans_open_device(const macko_matrix *host, macko_dtans_devic
 
 /* What a matrix of format dtans does on the device (core/device.h). */
 macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
-macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                         macko_error *err);
 void macko_dtans_device_destroy(macko_device_matrix *d);
 
 #ifdef __cplusplus

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-extern "C" macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p,
+                                                    cudaStream_t stream, macko_error *err)
 {
   const macko_dtans_device *own = (const macko_dtans_device *)d->own;
   const macko_section *slices = macko_find_section(&d->m, "slices"), *lengths = macko_find_section(&d->m, "lengths");
@@ -61,7 +62,8 @@ extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const
 
 /* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix
  * that is already here only in the sections beside its streams. */
-extern "C" macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host,
+                                                   cudaStream_t stream, macko_error *err)
 {
   if (d->own) return MACKO_OK;
   macko_status s = macko_validate(host, err);

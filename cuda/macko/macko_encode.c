@@ -107,7 +107,7 @@ static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved
   macko_status s = compare(e, d, &rows_differ, &values_differ, err);
   if (s || rows_differ) return s;
   *done = 1;
-  if (!values_differ && d->m.plan.values != MACKO_VALUES_JOINT) return macko_refresh_sections(e, d, moved, err);
+  if (!values_differ && d->m.plan.values != MACKO_VALUES_PAIRS) return macko_refresh_sections(e, d, moved, err);
   if (!values_differ) s = take_pairs(e, d, moved, &fit, done, err);
   if (s || !*done || (!values_differ && fit)) return s;
   *moved = 1;

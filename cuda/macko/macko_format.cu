@@ -32,7 +32,8 @@ static macko_status prepare_table(macko_device_matrix *d, const macko_matrix *ho
   return macko_cuda_status(cudaGetLastError(), "converting the table of values", err);
 }
 
-extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host,
+                                              cudaStream_t stream, macko_error *err)
 {
   device_macko *own = (device_macko *)d->own;
   if (!own) {
@@ -47,7 +48,8 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
   return prepare_table(d, host, stream, err);
 }
 
-extern "C" macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p,
+                                               cudaStream_t stream, macko_error *err)
 {
   return d->m.plan.layout == MACKO_LAYOUT_SLICE ? macko_slices_multiply(d, p, stream, err) : macko_rows_multiply(d, p, stream,
                                                                                                                  err);

@@ -75,14 +75,14 @@ cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matri
 
 /* ---- values of layout slice ---- */
 
-/* The same for the pairs of codec joint in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are
+/* The same for the pairs of codec pairs in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are
  * more, used[1] is 1 where a gap has more than 16 bits. An
  * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
 enum { MACKO_PAIR_SHIFT = 19 };
 cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
                                 const macko_device_dictionary *pairs, cudaStream_t stream);
 
-/* Codes of a value stream under joint and the gaps they stand for; device pointers. */
+/* Codes of a value stream under pairs and the gaps they stand for; device pointers. */
 typedef struct {
   const uint8_t *codes;
   const uint32_t *gaps;
@@ -90,9 +90,9 @@ typedef struct {
 
 /* What the stream of a device matrix holds codes for. */
 typedef struct {
-  macko_device_dictionary set;    /* of values, or under codec joint of pairs with slots of values */
+  macko_device_dictionary set;    /* of values, or under codec pairs of pairs with slots of values */
   macko_device_dictionary values;
-  macko_device_codes old;         /* under joint: gaps are those of these codes, where there are any, else those of columns */
+  macko_device_codes old;         /* under pairs: gaps are those of these codes, where there are any, else those of columns */
   int joint;
 } macko_device_coding;
 

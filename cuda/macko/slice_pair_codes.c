@@ -1,4 +1,4 @@
-/* Values of layout slice written on the device, those of codec joint among them: codes for pairs of a gap and a value. */
+/* Values of layout slice written on the device, those of codec pairs among them: codes for pairs of a gap and a value. */
 #include "macko/slice_pairs.h"
 #include "macko/slice_survey.h"
 
@@ -19,12 +19,12 @@ macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *sli
   return s;
 }
 
-/* ---- new values under joint ---- */
+/* ---- new values under pairs ---- */
 
 static macko_device_coding coding_of(const macko_encoder *e, const macko_device_matrix *d)
 {
   const macko_survey *v = e->own[MACKO_FORMAT_MACKO];
-  int joint = d->m.plan.values == MACKO_VALUES_JOINT;
+  int joint = d->m.plan.values == MACKO_VALUES_PAIRS;
   if (!joint) return (macko_device_coding){.set = e->values, .values = e->values};
   return (macko_device_coding){v->pairs, e->values, v->old, joint};
 }

@@ -18,7 +18,7 @@ typedef struct {
 typedef struct {
   macko_surveyed surveyed[8];      /* rows in their order, by length; both with pairs; all of these with stencils */
   macko_device_dictionary pairs;   /* once collected */
-  macko_device_codes old;          /* those under joint that new values replace, with a copy of their gaps; else none */
+  macko_device_codes old;          /* those under pairs that new values replace, with a copy of their gaps; else none */
 } macko_survey;
 
 /* Sets *v to that of the encoder, which frees it. Errors: OUT_OF_MEMORY. */
@@ -28,10 +28,10 @@ void macko_close_survey(macko_encoder *e);
 /* What plan asks (macko_column_facts); context is the encoder. */
 macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 
-/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec joint. */
+/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
 macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
 
-/* The pairs of the gaps of *d, whose codec is joint, and the values of the csr: *pairs as above. Where they fit,
+/* The pairs of the gaps of *d, whose codec is pairs, and the values of the csr: *pairs as above. Where they fit,
  * macko_put_slice_values goes by these gaps from then on. */
 macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
 

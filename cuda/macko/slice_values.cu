@@ -1,4 +1,4 @@
-/* Values of layout slice on the GPU: the pairs of codec joint, and the stream. */
+/* Values of layout slice on the GPU: the pairs of codec pairs, and the stream. */
 #include "core/value_set.cuh"
 #include "macko/slice_rows.cuh"
 

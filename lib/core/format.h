@@ -1,4 +1,4 @@
-/* What a format is: one static const table of functions, the same slots in the same order in every lib/<format>.c. */
+/* What a format is: one table of functions, the same slots in the same order in every folder lib/<format>. */
 #ifndef MACKO_FORMAT_H
 #define MACKO_FORMAT_H
 
@@ -119,7 +119,8 @@ typedef struct macko_format_ops {
 
 /* Those tables, by macko_format. */
 extern const macko_format_ops *const macko_formats[MACKO_FORMAT_AUTO];
-/* What must follow whenever the sections of m are other ones, before decode or multiply: prepare. libmacko_cuda asks for it, too. */
+
+/* prepare: must follow whenever the sections of m are other ones, before decode or multiply. libmacko_cuda asks for it, too. */
 macko_status macko_prepare(macko_matrix *m, macko_error *err);
 
 /* Fills *err with the sentence and returns status. */

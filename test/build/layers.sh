@@ -36,8 +36,8 @@ done
 
 forbid cuda/core "($any|files)/"
 
-# What belongs to a format is in its folder, and nowhere else; layouts and variants are each one format's. (The programs name formats
-# to compare them with their peers.)
+# What belongs to a format is in its folder, and nowhere else; layouts and variants are each one format's. (Programs name formats to
+# compare them with their peers.)
 outside() { # SYMBOL: the folders of one format, where there is one, may name it
   found=$(grep -rlw "$1" lib cuda petsc --include='*.[ch]' --include='*.inc' --include='*.cu' --include='*.cuh' --exclude=macko.h)
   found=$(echo "$found" | sed -E "s,^(lib|cuda)/($any)/.*,\\2," | sort -u)
