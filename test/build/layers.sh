@@ -44,8 +44,8 @@ outside() { # SYMBOL: the folders of one format, where there is one, may name it
   if [ "$(echo "$found" | wc -l)" -gt 1 ] || ! echo "$found" | grep -qxE "|$2"; then say "$1 stands in $(echo $found)"; fi
 }
 for format in $formats; do outside "MACKO_FORMAT_$(echo "$format" | tr a-z A-Z)" "$format"; done
-choices=$(sed -nE 's/^(MACKO_(LAYOUT|VARIANT))\(([A-Z0-9]+),.*/\1_\3/p' lib/choices.def | grep -v '_AUTO$')
-[ "$(echo "$choices" | wc -l)" -ge 6 ] || say "lib/choices.def names too few layouts and variants to be looked at"
+choices=$(sed -nE 's/^MACKO_CHOICE\((LAYOUT|VARIANT), ([A-Z0-9]+),.*/MACKO_\1_\2/p' lib/options.def | grep -v '_AUTO$')
+[ "$(echo "$choices" | wc -l)" -ge 6 ] || say "lib/options.def names too few layouts and variants to be looked at"
 for choice in $choices; do outside "$choice" "$any"; done
 
 # Two headers with one guard hide each other.
