@@ -81,7 +81,7 @@ static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *mo
   int64_t pairs;
   macko_status s = macko_survey_new_pairs(e, d, &pairs, err);
   *fit = pairs >= 0;
-  if (!s && e->distinct < 0 && plan.params[MACKO_PARAM_STENCILS]) *done = 0;
+  if (!s && e->distinct < 0 && macko_params_of(&plan)->slice.stencils) *done = 0;
   if (s || !*fit) return s;
   macko_add_pairs(&d->m, pairs - plan.table, &plan);
   return macko_put_plan(e, d, &plan, moved, err);

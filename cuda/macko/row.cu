@@ -237,7 +237,7 @@ struct rows_launch {
 
 static rows rows_of(const macko_device_matrix *d, const device_rows *r)
 {
-  const int64_t *params = d->m.plan.params;
+  const macko_params *params = macko_params_of(&d->m.plan);
   rows a = {};
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
@@ -246,14 +246,14 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   a.bits = d->m.plan.gap_bits;
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
-    a.paper = 1, a.marker = params[MACKO_PARAM_MARKER];
+    a.paper = 1, a.marker = params->paper.marker;
     return a;
   }
   a.base = macko_device_data(d, "base"), a.block_base = (const int32_t *)macko_device_data(d, "block_base");
   a.long_ptr = (const uint32_t *)macko_device_data(d, "long_ptr");
   a.long_gaps = (const uint32_t *)macko_device_data(d, "long_gaps");
-  a.base_mode = (int)params[MACKO_PARAM_BASE_MODE], a.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
-  a.bias = params[MACKO_PARAM_BASE_BIAS];
+  a.base_mode = (int)params->row.base_mode, a.base_bytes = (int)params->row.base_bytes;
+  a.bias = params->row.base_bias;
   return a;
 }
 

@@ -163,13 +163,13 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
 
 static row_writer writer_of(const macko_device_matrix *d)
 {
-  const int64_t *params = d->m.plan.params;
+  const macko_params *params = macko_params_of(&d->m.plan);
   row_writer w = {};
   w.base = macko_device_data(d, "base"), w.block_base = (int32_t *)macko_device_data(d, "block_base");
   w.gaps = (unsigned *)macko_device_data(d, "gaps"), w.b = d->m.plan.gap_bits;
   w.long_ptr = (uint32_t *)macko_device_data(d, "long_ptr"), w.long_gaps = (uint32_t *)macko_device_data(d, "long_gaps");
-  w.base_mode = (int)params[MACKO_PARAM_BASE_MODE], w.base_bytes = (int)params[MACKO_PARAM_BASE_BYTES];
-  w.bias = params[MACKO_PARAM_BASE_BIAS];
+  w.base_mode = (int)params->row.base_mode, w.base_bytes = (int)params->row.base_bytes;
+  w.bias = params->row.base_bias;
   return w;
 }
 

@@ -36,7 +36,7 @@ static macko_piece *cut_row(const macko_row_reader *r, int paper, int64_t i, int
 
 static int64_t stored_entries(const macko_matrix *m)
 {
-  return m->plan.layout == MACKO_LAYOUT_PAPER ? m->plan.params[MACKO_PARAM_STORED] : m->nnz;
+  return m->plan.layout == MACKO_LAYOUT_PAPER ? macko_params_of(&m->plan)->paper.stored : m->nnz;
 }
 
 /* One chunk for a row of mean length where 32 lanes reach; half a lane's entries are lost to alignment. */

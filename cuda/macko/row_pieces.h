@@ -3,6 +3,7 @@
 #define MACKO_CUDA_ROWS_H
 
 #include "core/device.h"
+#include "macko/params.h"
 
 #ifdef __cplusplus
 extern "C" {

@@ -174,7 +174,7 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagona
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   slices a = slices_of(d);
-  int64_t stencils = d->m.plan.params[MACKO_PARAM_STENCILS], steps = d->m.plan.params[MACKO_PARAM_VALUE_UNITS + 2];
+  int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
   a.split = warps_for(a.count, steps);
   if (stencils) multiply_stencils(a, d->m.value_type, p, stream);
   if (stencils < a.count && d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, stream, err);

@@ -10,6 +10,7 @@ extern "C" {
 
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
+#include "macko/params.h"
 
 /* ---- layout slice ---- */
 

@@ -89,8 +89,8 @@ static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs, int ste
 /* What was seen of the slices of a plan; one without stencils may come from looking for them in vain. */
 static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
 {
-  int sorted = plan->params[MACKO_PARAM_WINDOW] > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
-  macko_surveyed *v = surveyed(e, sorted, pairs, plan->params[MACKO_PARAM_STENCILS] > 0);
+  int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
+  macko_surveyed *v = surveyed(e, sorted, pairs, macko_params_of(plan)->slice.stencils > 0);
   return v->records ? v : surveyed(e, sorted, pairs, 1);
 }
 

@@ -40,12 +40,6 @@ enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_B
 /* How the base column of a row is stored: reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. */
 enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
 
-/* plan.params */
-enum { MACKO_PARAM_BASE_MODE, MACKO_PARAM_BASE_BIAS, MACKO_PARAM_BASE_BYTES, MACKO_PARAM_LONG_GAPS };     /* row */
-/* slice; units for elements of 1, 2, 4 and 8 bytes */
-enum { MACKO_PARAM_WINDOW, MACKO_PARAM_BLOCK_WORDS, MACKO_PARAM_VALUE_UNITS, MACKO_PARAM_STENCILS = MACKO_PARAM_VALUE_UNITS + 4 };
-enum { MACKO_PARAM_MARKER, MACKO_PARAM_STORED };                                                         /* paper */
-
 /* Code of b = 1, 2, 4, 8 or 16 bits of entry p. */
 MACKO_INLINE uint32_t macko_gap_code(const uint8_t *gaps, int b, int64_t p)
 {

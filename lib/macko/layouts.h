@@ -5,6 +5,7 @@
 
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
+#include "macko/params.h"
 #include "values/codecs.h"
 
 typedef struct {
@@ -102,7 +103,7 @@ static inline int64_t macko_gap_bytes(int64_t nnz, int b)
 static inline int64_t macko_slice_value_slots(const macko_plan *plan, int64_t element_bytes)
 {
   int e = element_bytes == 1 ? 0 : element_bytes == 2 ? 1 : element_bytes == 4 ? 2 : 3;
-  return plan->params[MACKO_PARAM_VALUE_UNITS + e] * (MACKO_VALUE_UNIT / element_bytes);
+  return macko_params_of(plan)->slice.value_units[e] * (MACKO_VALUE_UNIT / element_bytes);
 }
 
 #endif

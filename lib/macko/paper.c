@@ -40,23 +40,23 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
     best = bytes + stored * size;
     plan->bytes = bytes;
     plan->gap_bits = widths[w];
-    plan->params[MACKO_PARAM_STORED] = stored;
+    macko_set_params(plan)->paper.stored = stored;
   }
   snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries",
            plan->gap_bits, options->gap_bits ? "as asked for" : "cost least",
-           (long long)(plan->params[MACKO_PARAM_STORED] - macko_csr_nnz(a)));
+           (long long)(macko_params_of(plan)->paper.stored - macko_csr_nnz(a)));
   return MACKO_OK;
 }
 
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)nnz, (void)element_bytes;
-  return plan->params[MACKO_PARAM_STORED];
+  return macko_params_of(plan)->paper.stored;
 }
 
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
-  int64_t stored = m->plan.params[MACKO_PARAM_STORED];
+  int64_t stored = macko_params_of(&m->plan)->paper.stored;
   list[0] = macko_pattern_section("row_ptr", macko_index_type(stored), m->nrows + 1);
   list[1] = macko_pattern_section("gaps", MACKO_U8, macko_gap_bytes(stored, m->plan.gap_bits));
   return 2;
@@ -93,7 +93,7 @@ static macko_status plan_values(const macko_csr *a, macko_plan *plan, macko_erro
   int64_t nnz = macko_csr_nnz(a), zero = 0;
   uint64_t payload = 0;
   for (int64_t p = 0; p < nnz && !zero; p++) zero = bits_of(a->value_type, a->values, p) == 0;
-  plan->params[MACKO_PARAM_MARKER] = 0;
+  macko_set_params(plan)->paper.marker = 0;
   if (!zero) return MACKO_OK;
   uint64_t nan = a->value_type == MACKO_F64 ? 0x7ff8000000000000u : a->value_type == MACKO_F32 ? 0x7fc00000u
                  : a->value_type == MACKO_F16 ? 0x7e00u : 0x7fc0u;
@@ -102,7 +102,7 @@ static macko_status plan_values(const macko_csr *a, macko_plan *plan, macko_erro
                    : a->value_type == MACKO_F16 ? 1u << 9
                                                 : 1u << 6;
   macko_status s = unused_payload(a, nan, limit, &payload, err);
-  if (!s) plan->params[MACKO_PARAM_MARKER] = (int64_t)(nan + payload);
+  if (!s) macko_set_params(plan)->paper.marker = (int64_t)(nan + payload);
   return s;
 }
 
@@ -137,7 +137,7 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
 /* Where the values of a row start is known after those before. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
-  int64_t marker = m->plan.params[MACKO_PARAM_MARKER], q = 0, size = macko_type_bytes(m->value_type);
+  int64_t marker = macko_params_of(&m->plan)->paper.marker, q = 0, size = macko_type_bytes(m->value_type);
   for (int64_t i = from; i < to; i++) {
     int64_t before = -1;
     for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
@@ -162,7 +162,7 @@ typedef struct {
 static paper_reader open_paper(const macko_matrix *m)
 {
   return (paper_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "gaps"), macko_section_data(m, "values"),
-                        (uint64_t)m->plan.params[MACKO_PARAM_MARKER], m->plan.gap_bits};
+                        (uint64_t)macko_params_of(&m->plan)->paper.marker, m->plan.gap_bits};
 }
 
 static inline int64_t row_start(const paper_reader *r, int64_t i)
@@ -192,7 +192,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
-  int64_t stored = m->plan.params[MACKO_PARAM_STORED], entries = 0;
+  int64_t stored = macko_params_of(&m->plan)->paper.stored, entries = 0;
   int b = m->plan.gap_bits;
   if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || m->plan.stored_type != m->value_type)
     return macko_fail(err, MACKO_CORRUPT, "layout paper: gaps of %d bits, %lld stored entries for %lld", b, (long long)stored,

@@ -171,11 +171,10 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
     return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
                       options->gap_bits ? options->gap_bits : 16);
   base_choice base = choose_base(a->nrows, &facts);
+  macko_params *params = macko_set_params(plan);
   plan->gap_bits = widths[best];
-  plan->params[MACKO_PARAM_BASE_MODE] = base.mode;
-  plan->params[MACKO_PARAM_BASE_BIAS] = base.bias;
-  plan->params[MACKO_PARAM_BASE_BYTES] = base.bytes;
-  plan->params[MACKO_PARAM_LONG_GAPS] = escapes[best];
+  params->row.base_mode = base.mode, params->row.base_bias = base.bias, params->row.base_bytes = base.bytes;
+  params->row.long_gaps = escapes[best];
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
   plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
@@ -194,11 +193,12 @@ static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_
 
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
-  const int64_t *params = m->plan.params, bytes = params[MACKO_PARAM_BASE_BYTES], longs = params[MACKO_PARAM_LONG_GAPS];
+  const macko_params *params = macko_params_of(&m->plan);
+  int64_t bytes = params->row.base_bytes, longs = params->row.long_gaps;
   int n = 0;
   list[n++] = macko_pattern_section("row_ptr", macko_index_type(m->nnz), m->nrows + 1);
   if (bytes) list[n++] = macko_pattern_section("base", macko_unsigned_type(bytes), m->nrows);
-  if (params[MACKO_PARAM_BASE_MODE] == MACKO_BASE_BLOCK)
+  if (params->row.base_mode == MACKO_BASE_BLOCK)
     list[n++] = macko_pattern_section("block_base", MACKO_I32, macko_base_blocks(m->nrows));
   list[n++] = macko_pattern_section("gaps", MACKO_U8, macko_gap_bytes(m->nnz, m->plan.gap_bits));
   if (longs) list[n++] = macko_pattern_section("long_ptr", MACKO_U32, m->nrows + 1);
@@ -211,7 +211,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 /* Of rows from .. to - 1; from begins a block. */
 static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from, int64_t to)
 {
-  int64_t mode = m->plan.params[MACKO_PARAM_BASE_MODE], bytes = m->plan.params[MACKO_PARAM_BASE_BYTES];
+  int64_t mode = macko_params_of(&m->plan)->row.base_mode, bytes = macko_params_of(&m->plan)->row.base_bytes;
   int32_t *block_base = macko_section_data(m, "block_base");
   void *base = macko_section_data(m, "base");
   for (int64_t i = from; i < to; i++) {
@@ -221,7 +221,7 @@ static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from
       reference = block_base[i / MACKO_BASE_ROWS];
     }
     if (!bytes || p == macko_csr_row(a, i + 1)) continue;
-    uint32_t offset = (uint32_t)(macko_csr_col(a, p) - reference - m->plan.params[MACKO_PARAM_BASE_BIAS]);
+    uint32_t offset = (uint32_t)(macko_csr_col(a, p) - reference - macko_params_of(&m->plan)->row.base_bias);
     macko_put_unsigned(base, (int)bytes, i, offset);
   }
 }
@@ -345,9 +345,9 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
 
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
-  const int64_t *params = m->plan.params;
+  const macko_params *params = macko_params_of(&m->plan);
   int b = m->plan.gap_bits;
-  int64_t bytes = params[MACKO_PARAM_BASE_BYTES], mode = params[MACKO_PARAM_BASE_MODE], longs = params[MACKO_PARAM_LONG_GAPS];
+  int64_t bytes = params->row.base_bytes, mode = params->row.base_mode, longs = params->row.long_gaps;
   if ((b != 1 && b != 2 && b != 4 && b != 8 && b != 16) || (bytes != 0 && bytes != 1 && bytes != 2 && bytes != 4) ||
       mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)
     return macko_fail(err, MACKO_CORRUPT, "layout row: gaps of %d bits, base mode %lld of %lld bytes, %lld long gaps", b,
@@ -359,7 +359,7 @@ static macko_status validate_row(const macko_matrix *m, const macko_row_reader *
 {
   int64_t p = macko_row_start(r, i), end = macko_row_start(r, i + 1), col = macko_base_column(r, i);
   uint32_t next = r->long_ptr ? r->long_ptr[i] : 0, long_end = r->long_ptr ? r->long_ptr[i + 1] : 0;
-  if (p > end || end > m->nnz || next > long_end || long_end > m->plan.params[MACKO_PARAM_LONG_GAPS])
+  if (p > end || end > m->nnz || next > long_end || long_end > macko_params_of(&m->plan)->row.long_gaps)
     return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld with long gaps %u to %u", (long long)i,
                       (long long)p, (long long)end, next, long_end);
   if (p == end) return MACKO_OK;

@@ -23,10 +23,10 @@ static inline macko_row_reader macko_open_rows(const macko_matrix *m)
                             .gaps = gaps ? gaps->data : NULL,
                             .long_ptr = macko_section_data(m, "long_ptr"),
                             .long_gaps = macko_section_data(m, "long_gaps"),
-                            .bias = m->plan.params[MACKO_PARAM_BASE_BIAS],
+                            .bias = macko_params_of(&m->plan)->row.base_bias,
                             .gap_bytes = gaps ? gaps->bytes : 0,
-                            .mode = (int)m->plan.params[MACKO_PARAM_BASE_MODE],
-                            .base_bytes = (int)m->plan.params[MACKO_PARAM_BASE_BYTES],
+                            .mode = (int)macko_params_of(&m->plan)->row.base_mode,
+                            .base_bytes = (int)macko_params_of(&m->plan)->row.base_bytes,
                             .b = m->plan.gap_bits};
 }
 

@@ -19,7 +19,7 @@ static macko_status append_block(macko_matrix *m, macko_block_set *set, int64_t 
     void *larger = realloc(blocks->data, (size_t)bytes);
     if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld bytes of section blocks", (long long)bytes);
     m->plan.bytes += bytes - blocks->bytes;
-    m->plan.params[MACKO_PARAM_BLOCK_WORDS] = bytes / 4;
+    macko_set_params(&m->plan)->slice.block_words = bytes / 4;
     blocks->data = larger, blocks->bytes = bytes;
   }
   memcpy((uint32_t *)blocks->data + start, set->block, (size_t)words * 4);
@@ -153,7 +153,7 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
   r.entries = calloc((size_t)most_slices(&r), sizeof *r.entries);
   r.seen = calloc((size_t)most_slices(&r), sizeof *r.seen);
   r.of_parts = calloc((size_t)r.parts, sizeof *r.of_parts);
-  if (m->plan.params[MACKO_PARAM_STENCILS] > 0) r.kinds |= MACKO_STENCILS;
+  if (macko_params_of(&m->plan)->slice.stencils > 0) r.kinds |= MACKO_STENCILS;
   if (m->plan.values == MACKO_VALUES_PAIRS) r.kinds |= MACKO_PAIRS;
   if (!r.entries || !r.seen || !r.of_parts)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(m->nrows));
@@ -166,12 +166,12 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
 /* Stencils are values among what else is the pattern. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
-  const int64_t *params = m->plan.params;
+  const macko_params *params = macko_params_of(&m->plan);
   list[0] = macko_pattern_section("slices", MACKO_U32, macko_slices_of(m->nrows) * MACKO_SLICE_WORDS);
-  list[1] = macko_pattern_section("blocks", MACKO_U32, params[MACKO_PARAM_BLOCK_WORDS]);
-  list[0].values = list[1].values = params[MACKO_PARAM_STENCILS] > 0;
-  if (params[MACKO_PARAM_WINDOW]) list[2] = macko_pattern_section("order", MACKO_U16, m->nrows);
-  return params[MACKO_PARAM_WINDOW] ? 3 : 2;
+  list[1] = macko_pattern_section("blocks", MACKO_U32, params->slice.block_words);
+  list[0].values = list[1].values = params->slice.stencils > 0;
+  if (params->slice.window) list[2] = macko_pattern_section("order", MACKO_U16, m->nrows);
+  return params->slice.window ? 3 : 2;
 }
 
 static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)

@@ -16,7 +16,7 @@ typedef struct {
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
   return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"),
-                        m->nrows, m->plan.params[MACKO_PARAM_WINDOW], (int)macko_type_bytes(m->plan.stored_type),
+                        m->nrows, macko_params_of(&m->plan)->slice.window, (int)macko_type_bytes(m->plan.stored_type),
                         macko_section_data(m, "values"), macko_section_data(m, "pair_gaps")};
 }
 

@@ -68,9 +68,9 @@ macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
 
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
-  int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], window = m->plan.params[MACKO_PARAM_WINDOW];
+  int64_t words = macko_params_of(&m->plan)->slice.block_words, window = macko_params_of(&m->plan)->slice.window;
   int64_t size = macko_type_bytes(m->plan.stored_type), e = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
-  int64_t units = m->plan.params[MACKO_PARAM_VALUE_UNITS + e];
+  int64_t units = macko_params_of(&m->plan)->slice.value_units[e];
   if (words < 0 || words > UINT32_MAX || units < 0 || units > UINT32_MAX || (window && window != MACKO_SLICE_WINDOW))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld words, %lld units, window %lld", (long long)words, (long long)units,
                       (long long)window);
@@ -136,7 +136,8 @@ static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, 
 static macko_status validate_header(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
 {
   macko_slice s = macko_slice_at(r->headers, slice);
-  int64_t words = m->plan.params[MACKO_PARAM_BLOCK_WORDS], units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
+  int64_t words = macko_params_of(&m->plan)->slice.block_words;
+  int64_t units = macko_find_section(m, "values")->bytes / MACKO_VALUE_UNIT;
   uint32_t info = r->headers[slice * MACKO_SLICE_WORDS + 2];
   if ((info & 7) > (m->plan.values == MACKO_VALUES_PAIRS ? 5 : 4) || s.block + macko_slice_block_words(&s) > words ||
       s.values + macko_slice_value_units(&s, r->element_bytes) > units)

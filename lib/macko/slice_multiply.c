@@ -128,7 +128,7 @@ static void multiply_slices(const macko_matrix *m, const macko_product *p, int64
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *values = macko_find_section(m, "values");
-  int stencils = m->plan.params[MACKO_PARAM_STENCILS] > 0; /* which have no values to go by */
+  int stencils = macko_params_of(&m->plan)->slice.stencils > 0; /* which have no values to go by */
   const macko_cut cut = {macko_slices_of(m->nrows), MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"),
                          MACKO_SLICE_WORDS, values->bytes / MACKO_VALUE_UNIT};
   macko_share_product(m, p, multiply_slices, &cut);

@@ -234,12 +234,11 @@ int macko_host_sample(void *csr, const macko_options *options, macko_slice_estim
 /* The part of a plan that is no value's. */
 static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p, macko_plan *plan)
 {
+  macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
   plan->time = plan_time(a, cost, p);
-  plan->params[MACKO_PARAM_WINDOW] = p->window;
-  plan->params[MACKO_PARAM_BLOCK_WORDS] = p->block_words;
-  for (int e = 0; e < 4; e++) plan->params[MACKO_PARAM_VALUE_UNITS + e] = p->units[e];
-  plan->params[MACKO_PARAM_STENCILS] = p->stencils;
+  params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
+  for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
            "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils, %lld of %lld slots padding%s",
            (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils, (long long)padding(p),
@@ -301,7 +300,7 @@ macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan
 {
   const macko_cost *cost = macko_cost_of(options);
   macko_plan hoped = *pattern;
-  int64_t block_bytes = pattern->params[MACKO_PARAM_BLOCK_WORDS] * 4, slots = macko_slice_value_slots(pattern, 1);
+  int64_t block_bytes = macko_params_of(pattern)->slice.block_words * 4, slots = macko_slice_value_slots(pattern, 1);
   hoped.bytes -= block_bytes;
   hoped.time -= (double)block_bytes * cost->byte;
   if (cost->walked > cost->paired) hoped.time -= (double)slots * cost->walked;
@@ -313,8 +312,8 @@ macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *o
 {
   const macko_csr *a = f->csr;
   macko_slice_facts facts;
-  int sorted = pattern->params[MACKO_PARAM_WINDOW] > 0, wide = 0;
-  int stencils = pattern->params[MACKO_PARAM_STENCILS] > 0 ? MACKO_STENCILS : 0;
+  int sorted = macko_params_of(pattern)->slice.window > 0, wide = 0;
+  int stencils = macko_params_of(pattern)->slice.stencils > 0 ? MACKO_STENCILS : 0;
   macko_status s = macko_columns_of(f)->slices(f->context, sorted, MACKO_PAIRS | stencils, &facts, err);
   if (!s && facts.pairs >= 0 && a->value_type != MACKO_F16) s = f->values.misfit(f->values.context, MACKO_F16, &wide, err);
   if (s) return s;

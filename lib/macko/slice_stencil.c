@@ -131,7 +131,7 @@ int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
 {
   const macko_cut cut = macko_cut_rows(a, MACKO_SLICE_ROWS);
   stencil_check c = {a, m, 0};
-  if (m->plan.params[MACKO_PARAM_STENCILS]) macko_do_parts(&cut, macko_parts(m->nnz), check_slices, &c);
+  if (macko_params_of(&m->plan)->slice.stencils) macko_do_parts(&cut, macko_parts(m->nnz), check_slices, &c);
   return !c.differ;
 }
 
