@@ -20,14 +20,14 @@ struct device_tables {
   float *as_f32;  /* NULL where the values are f64 */
 };
 
-static inline const device_tables *tables_of(const macko_device_matrix *d)
+static inline const device_tables *value_tables_of(const macko_device_matrix *d)
 {
   return d->m.plan.table ? (const device_tables *)d->own : NULL;
 }
 
 static inline device_values values_of(const macko_device_matrix *d)
 {
-  const device_tables *t = tables_of(d);
+  const device_tables *t = value_tables_of(d);
   const void *table = macko_device_data(d, "dict");
   return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
 }
@@ -76,7 +76,7 @@ template <typename LAUNCH>
 static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {
   device_values values = values_of(d), as_f32 = values;
-  const device_tables *t = tables_of(d);
+  const device_tables *t = value_tables_of(d);
   int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
   if (t) as_f32.table = t->as_f32;
 #define MACKO_CASE(stored, vector, sum, table) \

@@ -89,10 +89,11 @@ MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const mac
   int domain = k % coding->domains, i = k / coding->domains, escapes = 0;
   int64_t place = j * (MACKO_DTANS_SEGMENT / coding->domains) + i;
   const macko_dtans_lookup *t = &s->lookup[domain];
+  const uint16_t *symbol = t->symbol;
   uint8_t escaped[MACKO_DTANS_LANES];
   for (int l = 0; l < MACKO_DTANS_LANES; l++) {
     if (place - i >= count[l]) continue;
-    unsigned slot = macko_dtans_slot(c->lane[l].words, k), number = t->symbol[slot];
+    unsigned slot = macko_dtans_slot(c->lane[l].words, k), number = symbol[slot];
     if ((int)number >= t->symbols) {
       c->bad_slots |= place < count[l];
       number = 0, slot = t->first[0];
