@@ -134,7 +134,8 @@ void macko_dtans_open_rows(const macko_csr *a, int64_t nnz, cudaStream_t stream,
   r->value_source =
       (macko_row_source){(nnz + VALUE_PIECE - 1) / VALUE_PIECE, VALUE_PIECE, a->value_type, 1, fetch_values, r};
   r->rows = (macko_rows){.nrows = a->nrows, .ncols = a->ncols, .value_type = a->value_type, .source = &r->row_source};
-  r->values = (macko_rows){.nrows = r->value_source.nrows, .ncols = VALUE_PIECE, .value_type = a->value_type, .source = &r->value_source};
+  r->values = (macko_rows){.nrows = r->value_source.nrows, .ncols = VALUE_PIECE, .value_type = a->value_type,
+                           .source = &r->value_source};
   r->counter = (macko_dtans_counter){count, r};
   r->in = (macko_dtans_input){.rows = &r->rows, .values = &r->values, .counter = &r->counter, .nnz = nnz};
 }
