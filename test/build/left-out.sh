@@ -8,9 +8,9 @@ fail() { echo "FAIL: $*"; cat "$dir/text" 2>/dev/null; exit 1; }
 tests() { printf 'include Makefile\nnames: ; @printf "%%s\\n" $(TESTS)\n' | MAKEFLAGS='' make -f - names; }
 
 tests >"$dir/names" || exit 1
-for source in $(grep -lE '^(int main\(|program )' "$src"/test/*.c "$src"/test/*.f90); do
+for source in $(grep -lE '^(int main\(|program )' "$src"/test/*/*.c "$src"/test/*/*.f90); do
   name=$(basename "${source%.*}")
-  case $name in petsc_plain|fortran_stop) continue ;; esac # run by petsc-plugin.sh and fortran-stop.sh
+  case $name in plain|stop) continue ;; esac # run by plugin.sh and stop.sh
   grep -qxE "(.*/)?$name[0-9]?(\.mpi)?(-left-out\.skip)?" "$dir/names" || fail "$name is neither run nor skipped"
 done
 
