@@ -13,7 +13,7 @@ static const char *BaseName(Mat A, PetscBool aij)
 }
 
 /* Asked of the same operands, in the same order, as PETSc does. */
-PetscErrorCode MackoFindProduct(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat))
+static PetscErrorCode FindByNames(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat))
 {
   Mat  operands[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
   char name[256]   = "MatProductSetFromOptions";
@@ -29,6 +29,26 @@ PetscErrorCode MackoFindProduct(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat))
+{
+  PetscObject A = (PetscObject)C->product->A, B = (PetscObject)C->product->B;
+  PetscBool   dense, seq, mpi;
+
+  PetscFunctionBegin;
+  *f = NULL;
+  PetscCall(PetscObjectBaseTypeCompareAny(B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  if (!dense) PetscCall(FindByNames(C, PETSC_FALSE, f));
+  if (!*f) PetscCall(FindByNames(C, PETSC_TRUE, f));
+  if (*f) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectBaseTypeCompare(A, MATSEQAIJ, &seq));
+  if (seq) PetscCall(PetscObjectBaseTypeCompare(B, MATSEQAIJ, &seq));
+  if (seq) *f = MackoSeqHost.does->ops.productsetfromoptions;
+  PetscCall(PetscObjectBaseTypeCompare(A, MATMPIAIJ, &mpi));
+  if (mpi) PetscCall(PetscObjectBaseTypeCompare(B, MATMPIAIJ, &mpi));
+  if (mpi) *f = MackoMPIHost.does->ops.productsetfromoptions;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* With dense matrices as for AIJ. */
 PetscErrorCode MackoForwardProduct(Mat C)
 {
@@ -37,12 +57,9 @@ PetscErrorCode MackoForwardProduct(Mat C)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  if (!dense) PetscCall(MackoFindProduct(C, PETSC_FALSE, &f));
-  if (f) PetscCall(MackoCusparseProduct(C, f));
-  else {
-    PetscCall(MackoFindProduct(C, PETSC_TRUE, &f));
-    if (f) PetscCall((*f)(C));
-  }
+  PetscCall(MackoFindProduct(C, &f));
+  if (f && dense) PetscCall((*f)(C));
+  else if (f) PetscCall(MackoCusparseProduct(C, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -72,6 +89,11 @@ static const product mpi_products[] = {
   {"MatProductSetFromOptions_mpidense_mpiaijmacko_C", MackoForwardProduct},
   {"MatProductSetFromOptions_is_mpiaijmacko_C", MackoForwardProduct},
   {"MatProductSetFromOptions_transpose_mpiaijmacko_mpiaijmacko_C", MackoForwardProduct},
+  {"MatProductSetFromOptions_mpiaijmacko_mpiaijmacko_C", MackoForwardProduct},
+  {"MatProductSetFromOptions_mpiaijmacko_mpiaij_C", MackoForwardProduct},
+  {"MatProductSetFromOptions_mpiaij_mpiaijmacko_C", MackoForwardProduct},
+  {"MatProductSetFromOptions_mpiaijmacko_mpiaijcusparse_C", MackoForwardProduct},
+  {"MatProductSetFromOptions_mpiaijcusparse_mpiaijmacko_C", MackoForwardProduct},
 };
 
 /* ---- conversions ---- */

@@ -247,7 +247,8 @@ PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool 
   PetscCall(MackoOnDevice(z, &z_on));
   if (y) PetscCall(MackoOnDevice(y, &y_on));
   if (!x_on || !y_on || !z_on) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y) MACKO_AS_BASE(A, (*Base()->multtransposeadd)(A, x, y, z));
+  if (y && y != z) PetscCall(VecCopy(y, z)); /* that type's own adds what was in z before */
+  if (y) MACKO_AS_BASE(A, (*Base()->multtransposeadd)(A, x, z, z));
   else MACKO_AS_BASE(A, (*Base()->multtranspose)(A, x, z));
   *done = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,14 +11,21 @@ typedef struct {
   PetscErrorCode (*icc_symbolic)(Mat, Mat, IS, const MatFactorInfo *);
   PetscErrorCode (*lu_numeric)(Mat, Mat, const MatFactorInfo *);
   PetscErrorCode (*cholesky_numeric)(Mat, Mat, const MatFactorInfo *);
+  PetscErrorCode (*solve)(Mat, Vec, Vec);
+  PetscErrorCode (*solvetranspose)(Mat, Vec, Vec);
+  Vec b, x; /* in GPU memory, for vectors that are not */
 } Factor;
 
 static const char key[] = "MatMackoFactor";
 
-static PetscErrorCode FreeFactor(PetscCtxRt factor)
+static PetscErrorCode FreeFactor(PetscCtxRt argument)
 {
+  Factor *factor = *(Factor **)argument;
+
   PetscFunctionBegin;
-  PetscCall(PetscFree(*(Factor **)factor));
+  PetscCall(VecDestroy(&factor->b));
+  PetscCall(VecDestroy(&factor->x));
+  PetscCall(PetscFree(factor));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,6 +37,55 @@ static PetscErrorCode GetFactor(Mat F, Factor **factor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* That type's own takes vectors for what they are not. */
+static PetscErrorCode SolveWith(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *factor, Mat F, Vec b, Vec x)
+{
+  PetscBool b_on, x_on;
+
+  PetscFunctionBegin;
+  PetscCall(MackoOnDevice(b, &b_on));
+  PetscCall(MackoOnDevice(x, &x_on));
+  if ((!b_on || !x_on) && !factor->b) PetscCall(MatCreateVecs(F, &factor->b, &factor->x));
+  if (!b_on) PetscCall(VecCopy(b, factor->b));
+  PetscCall((*solve)(F, b_on ? b : factor->b, x_on ? x : factor->x));
+  if (!x_on) PetscCall(VecCopy(factor->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat F, Vec b, Vec x)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  PetscCall(SolveWith(factor->solve, factor, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  PetscCall(SolveWith(factor->solvetranspose, factor, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numeric part chose how to solve. */
+static void TakeSolve(Mat F, Factor *factor)
+{
+  if (F->boundtocpu) return;
+  if (F->ops->solve && F->ops->solve != Solve) {
+    factor->solve = F->ops->solve;
+    F->ops->solve = Solve;
+  }
+  if (F->ops->solvetranspose && F->ops->solvetranspose != SolveTranspose) {
+    factor->solvetranspose = F->ops->solvetranspose;
+    F->ops->solvetranspose = SolveTranspose;
+  }
+}
+
 static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
 {
   Factor *factor;
@@ -37,6 +93,7 @@ static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
   PetscFunctionBegin;
   PetscCall(GetFactor(F, &factor));
   MACKO_AS_BASE(A, (*factor->lu_numeric)(F, A, info));
+  TakeSolve(F, factor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -47,6 +104,7 @@ static PetscErrorCode CholeskyNumeric(Mat F, Mat A, const MatFactorInfo *info)
   PetscFunctionBegin;
   PetscCall(GetFactor(F, &factor));
   MACKO_AS_BASE(A, (*factor->cholesky_numeric)(F, A, info));
+  TakeSolve(F, factor);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,12 +63,12 @@ static PetscErrorCode Numeric(Mat C);
 
 static void Wrap(Mat C, Inner *inner)
 {
-  inner->data             = C->product->data;
-  inner->destroy          = C->product->destroy;
-  inner->numeric          = C->ops->productnumeric;
-  C->product->data        = inner;
-  C->product->destroy     = DestroyInner;
-  C->ops->productnumeric  = Numeric;
+  inner->data            = C->product->data;
+  inner->destroy         = C->product->destroy;
+  inner->numeric         = C->ops->productnumeric;
+  C->product->data       = inner;
+  C->product->destroy    = DestroyInner;
+  C->ops->productnumeric = Numeric;
 }
 
 static PetscErrorCode Numeric(Mat C)
@@ -103,7 +103,7 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) all = (PetscBool)(all && of[i]->ops->productsetfromoptions == MackoCusparseProductOf);
   if (all) *f = m->kind->does->ops.productsetfromoptions;
-  else PetscCall(MackoFindProduct(C, PETSC_FALSE, f));
+  else PetscCall(MackoFindProduct(C, f));
   PetscCheck(*f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "a product of matrices is no longer possible");
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,6 +25,7 @@ typedef struct MackoKind MackoKind;
 /* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
 typedef struct {
   const MackoKind *kind;
+  PetscBool        born_as_factor; /* was one when it became ours */
 
   macko_options options;
   MackoBackend  backend;
@@ -172,7 +173,7 @@ PETSC_INTERN PetscErrorCode MackoDenseProduct(Mat C);
 PETSC_INTERN PetscErrorCode MackoForwardProduct(Mat C);
 
 /* *f is what PETSc would call for the product C if ours were of the type that it stands on, or AIJ; NULL if nothing. */
-PETSC_INTERN PetscErrorCode MackoFindProduct(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat));
+PETSC_INTERN PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat));
 
 /* Hooks the products with and conversions to other types into A, or out of it. */
 PETSC_INTERN PetscErrorCode MackoComposeSeq(Mat A, PetscBool in);

@@ -161,10 +161,13 @@ static PetscErrorCode MatBindToCPU_SeqAIJMacko(Mat A, PetscBool bind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The struct says nothing here: a header merge keeps it, and calls without it. */
+/* A header merge keeps the struct, and calls without it. AIJCUSPARSE goes by factortype, which may have come after it. */
 static PetscErrorCode Destroy(Mat A, const MackoKind *kind)
 {
+  const Mat_Macko *m = MackoOf(A);
+
   PetscFunctionBegin;
+  if (kind->device && m && !m->born_as_factor) A->factortype = MAT_FACTOR_NONE;
   PetscCall(MackoFree(A));
   PetscCall(MackoComposeSeq(A, PETSC_FALSE));
   PetscCall((*kind->does->ops.destroy)(A));
@@ -202,6 +205,7 @@ PetscErrorCode MackoTakeSeq(Mat A, PetscBool device)
 {
   const Mat_Macko *m = MackoOf(A);
   const MackoKind *kind;
+  PetscBool        born_as_factor;
 
   PetscFunctionBegin;
   if (m && m->kind && m->kind->device == device) PetscFunctionReturn(PETSC_SUCCESS);
@@ -209,9 +213,11 @@ PetscErrorCode MackoTakeSeq(Mat A, PetscBool device)
   PetscCall(MackoEndHashing(A));
   PetscCall(MackoFindBase(&MackoSeqHost, A));
   PetscCall(MackoCusparseBase(A, &device));
+  born_as_factor = (PetscBool)(A->factortype != MAT_FACTOR_NONE);
   kind = device ? &MackoSeqDevice : &MackoSeqHost;
   PetscCall(MackoFindBase(kind, A));
   PetscCall(MackoTakeOver(A, kind));
+  MackoOf(A)->born_as_factor = born_as_factor;
   PetscCall(SetOperations(A));
   PetscCall(MackoComposeSeq(A, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);

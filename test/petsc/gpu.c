@@ -162,6 +162,7 @@ static Suite *gpu_suite(void)
   add_halo_tests(t);
   tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
   tcase_add_test(t, vectors_in_host_memory_are_multiplied);
+  add_setup_tests(t);
   add_solve_tests(t);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);
