@@ -3,7 +3,7 @@
 
 #include <petscksp.h>
 
-#if defined(PETSC_HAVE_CUDA) && PETSC_VERSION_GE(3, 26, 0)
+#if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA) && PETSC_VERSION_GE(3, 26, 0)
 #include <cuda_runtime_api.h>
 
 enum { N = 60 };
