@@ -66,6 +66,8 @@ PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
   A->ops->setfromoptions            = base->ops.setfromoptions;
   A->ops->bindtocpu                 = base->ops.bindtocpu;
   A->ops->duplicate                 = base->ops.duplicate;
+  A->ops->transpose                 = base->ops.transpose;
+  A->ops->load                      = base->ops.load;
   A->ops->getdiagonal               = base->ops.getdiagonal;
   A->ops->scale                     = base->ops.scale;
   A->ops->diagonalscale             = base->ops.diagonalscale;

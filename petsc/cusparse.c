@@ -179,6 +179,32 @@ static PetscErrorCode MatDuplicate_SeqAIJMacko(Mat A, MatDuplicateOption option,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's own writes into the arrays on the host of a transpose that it made before, and of a matrix that is read from a file. */
+static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
+{
+  MackoAlias     a, b;
+  PetscErrorCode error;
+
+  PetscFunctionBegin;
+  PetscCall(MackoAnswer(A, &a));
+  PetscCall(MackoAnswer(reuse == MAT_REUSE_MATRIX ? *B : NULL, &b));
+  error = (*Base()->transpose)(A, reuse, B);
+  PetscCall(MackoAnswered(&b));
+  PetscCall(MackoAnswered(&a));
+  PetscCall(error);
+  PetscCall(MackoTakeResult(*B));
+  if (reuse == MAT_REUSE_MATRIX && MackoOf(*B)) PetscCall(MackoChangedOnHost(*B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLoad_SeqAIJMacko(Mat A, PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  MACKO_AS_BASE(A, (*Base()->load)(A, viewer));
+  PetscCall(MackoChangedOnHost(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatSetPreallocationCOO_SeqAIJMacko(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   PetscFunctionBegin;
@@ -210,6 +236,8 @@ PetscErrorCode MackoCusparseSetOperations(Mat A)
   if (!MackoOf(A)->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
   A->ops->setoption = MatSetOption_SeqAIJMacko;
   A->ops->duplicate = MatDuplicate_SeqAIJMacko;
+  A->ops->transpose = MatTranspose_SeqAIJMacko;
+  A->ops->load      = MatLoad_SeqAIJMacko;
   PetscCall(PetscObjectComposeFunction(a, "MatSetPreallocationCOO_C",
                                        bound ? MackoSeqHost.does->preallocatecoo : MatSetPreallocationCOO_SeqAIJMacko));
   PetscCall(PetscObjectComposeFunction(a, "MatSetValuesCOO_C",

@@ -178,6 +178,7 @@ START_TEST(factors_are_on_the_gpu)
     ck_assert_msg(cusparse, "%s is made by %s", factors[_i].name, solver);
     OK(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &cols));
     OK(MatFactorInfoInitialize(&info));
+    info.fill = 5;
     if (_i == 0) OK(MatLUFactorSymbolic(F, A, rows, cols, &info));
     if (_i == 1) OK(MatILUFactorSymbolic(F, A, rows, cols, &info));
     if (_i == 2) OK(MatCholeskyFactorSymbolic(F, A, rows, &info));
