@@ -300,11 +300,15 @@ PetscErrorCode MackoValuesToHost(Mat A)
 {
   const Mat_Macko   *m = MackoOf(A);
   const PetscScalar *values;
+  Mat                blocks[2] = {A, NULL};
 
   PetscFunctionBegin;
-  if (m->kind != &MackoSeqDevice) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatSeqAIJGetArrayRead(A, &values));
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
+  if (!m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->kind == &MackoMPIDevice) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2 && blocks[i]; i++) {
+    PetscCall(MatSeqAIJGetArrayRead(blocks[i], &values));
+    PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &values));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -42,6 +42,31 @@ static PetscErrorCode Answered(Aliases *aliases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode IsDevice(Mat A, PetscBool *device)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, device, MATSEQAIJCUSPARSE, MATMPIAIJCUSPARSE, ""));
+  *device = (PetscBool)(*device && !A->boundtocpu);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Among others AIJ does the product, and reads arrays on the host without a look at where the values are. */
+static PetscErrorCode BringToHost(Mat C, PetscBool *host)
+{
+  Mat       of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
+  PetscBool device;
+
+  PetscFunctionBegin;
+  *host = PETSC_FALSE;
+  for (int i = 0; i < 3 && of[i]; i++) {
+    PetscCall(IsDevice(of[i], &device));
+    *host = (PetscBool)(*host || !device);
+  }
+  for (int i = 0; i < 3 && of[i] && *host; i++)
+    if (MackoOf(of[i])) PetscCall(MackoValuesToHost(of[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What a product set up for its numeric part; in the place of its data, which that part finds there while it runs. */
 typedef struct {
   void              *data;
@@ -76,6 +101,7 @@ static PetscErrorCode Numeric(Mat C)
   Inner         *inner;
   Aliases        aliases;
   PetscErrorCode error;
+  PetscBool      host;
 
   PetscFunctionBegin;
   PetscCheck(C->product && C->product->destroy == DestroyInner, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
@@ -85,10 +111,12 @@ static PetscErrorCode Numeric(Mat C)
   C->product->destroy    = inner->destroy;
   C->ops->productnumeric = inner->numeric;
   PetscCall(Answer(C, &aliases));
-  error = (*inner->numeric)(C);
+  error = BringToHost(C, &host);
+  if (!error) error = (*inner->numeric)(C);
   PetscCall(Answered(&aliases));
   Wrap(C, inner);
   PetscCall(error);
+  if (host && MackoOf(C)) PetscCall(MackoChangedOnHost(C));
   PetscCall(MackoTakeResult(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,12 +141,14 @@ static PetscErrorCode Symbolic(Mat C)
   Inner         *inner;
   Aliases        aliases;
   PetscErrorCode error, (*f)(Mat);
+  PetscBool      host;
 
   PetscFunctionBegin;
   PetscCall(Find(C, &f));
   PetscCall(PetscNew(&inner));
   PetscCall(Answer(C, &aliases));
-  error = (*f)(C);
+  error = BringToHost(C, &host);
+  if (!error) error = (*f)(C);
   if (!error) error = (*C->ops->productsymbolic)(C);
   PetscCall(Answered(&aliases));
   C->ops->productsymbolic = Symbolic;

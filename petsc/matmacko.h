@@ -201,7 +201,7 @@ PETSC_INTERN PetscErrorCode MackoCusparseProductOf(Mat C); /* of matrices that a
 PETSC_INTERN PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
 PETSC_INTERN PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done);
 
-/* Of a sequential matrix: values that are on the GPU only are brought to the host; those on the host are the newer ones. */
+/* Values that are on the GPU only are brought to the host; of a sequential matrix, those on the host are the newer ones. */
 PETSC_INTERN PetscErrorCode MackoValuesToHost(Mat A);
 PETSC_INTERN PetscErrorCode MackoChangedOnHost(Mat A);
 
