@@ -1,60 +1,126 @@
-/* AIJ's own operations, taken from a fresh matrix and given back, and what both types do around them alike. */
+/* The operations of the types that ours stand on, taken from a fresh matrix and given back, and what both of ours do around them
+ * alike. */
 #include "matmacko.h"
 
 #include <petscdevice.h>
 #include <string.h>
 
-MackoBase MackoSeqBase, MackoMPIBase;
+static MackoBase seq_host, seq_device, mpi_host, mpi_device;
 
-PetscErrorCode MackoSaveBase(Mat A, MackoBase *base)
+const MackoKind MackoSeqHost   = {MATSEQAIJMACKO, MATSEQAIJ, PETSC_FALSE, &seq_host};
+const MackoKind MackoSeqDevice = {MATSEQAIJMACKO, MATSEQAIJCUSPARSE, PETSC_TRUE, &seq_device};
+const MackoKind MackoMPIHost   = {MATMPIAIJMACKO, MATMPIAIJ, PETSC_FALSE, &mpi_host};
+const MackoKind MackoMPIDevice = {MATMPIAIJMACKO, MATMPIAIJCUSPARSE, PETSC_TRUE, &mpi_device};
+
+static PetscErrorCode Save(Mat A, MackoBase *base)
 {
+  PetscObject a = (PetscObject)A;
+
   PetscFunctionBegin;
-  base->mult             = A->ops->mult;
-  base->multadd          = A->ops->multadd;
-  base->multtranspose    = A->ops->multtranspose;
-  base->multtransposeadd = A->ops->multtransposeadd;
-  base->view             = A->ops->view;
-  base->destroy          = A->ops->destroy;
-  base->assemblyend      = A->ops->assemblyend;
-  base->setfromoptions   = A->ops->setfromoptions;
-  base->bindtocpu        = A->ops->bindtocpu;
-  base->getdiagonal      = A->ops->getdiagonal;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &base->retrievevalues));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSetValuesCOO_C", &base->setvaluescoo));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatSeqAIJKron_C", &base->kron));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", &base->setpreallocation));
+  base->ops = A->ops[0];
+  PetscCall(PetscObjectQueryFunction(a, "MatStoreValues_C", &base->storevalues));
+  PetscCall(PetscObjectQueryFunction(a, "MatRetrieveValues_C", &base->retrievevalues));
+  PetscCall(PetscObjectQueryFunction(a, "MatSeqAIJKron_C", &base->kron));
+  PetscCall(PetscObjectQueryFunction(a, "MatMPIAIJSetPreallocation_C", &base->setpreallocation));
+  PetscCall(PetscObjectQueryFunction(a, "MatSetPreallocationCOO_C", &base->preallocatecoo));
+  PetscCall(PetscObjectQueryFunction(a, "MatSetValuesCOO_C", &base->setvaluescoo));
+  PetscCall(PetscObjectQueryFunction(a, "MatSeqAIJCopySubArray_C", &base->copysubarray));
+  PetscCall(PetscObjectQueryFunction(a, "MatMPIAIJGetLocalMatMerge_C", &base->getlocalmerge));
+  base->saved = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base)
+PetscErrorCode MackoFindBase(const MackoKind *kind, Mat A)
 {
+  Mat       plain;
+  PetscBool same;
+
   PetscFunctionBegin;
-  A->ops->mult             = base->mult;
-  A->ops->multadd          = base->multadd;
-  A->ops->multtranspose    = base->multtranspose;
-  A->ops->multtransposeadd = base->multtransposeadd;
-  A->ops->view             = base->view;
-  A->ops->destroy          = base->destroy;
-  A->ops->setfromoptions   = base->setfromoptions;
-  A->ops->bindtocpu        = base->bindtocpu;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", base->retrievevalues));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", base->setvaluescoo));
-  MackoMarkBound(A, PETSC_TRUE);
-  PetscCall(MackoPlainVectors(A));
+  if (kind->does->saved) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, kind->base, &same));
+  if (same) {
+    PetscCall(Save(A, kind->does));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
+  PetscCall(MatSetType(plain, kind->base));
+  if (!kind->does->saved) PetscCall(Save(plain, kind->does)); /* with -mat_seqaij_type seqaijmacko it came here in between */
+  PetscCall(MatDestroy(&plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
+{
+  PetscObject a = (PetscObject)A;
+
+  PetscFunctionBegin;
+  A->ops->mult                      = base->ops.mult;
+  A->ops->multadd                   = base->ops.multadd;
+  A->ops->multtranspose             = base->ops.multtranspose;
+  A->ops->multtransposeadd          = base->ops.multtransposeadd;
+  A->ops->multhermitiantranspose    = base->ops.multhermitiantranspose;
+  A->ops->multhermitiantransposeadd = base->ops.multhermitiantransposeadd;
+  A->ops->view                      = base->ops.view;
+  A->ops->destroy                   = base->ops.destroy;
+  A->ops->assemblyend               = base->ops.assemblyend;
+  A->ops->setoption                 = base->ops.setoption;
+  A->ops->setfromoptions            = base->ops.setfromoptions;
+  A->ops->bindtocpu                 = base->ops.bindtocpu;
+  A->ops->duplicate                 = base->ops.duplicate;
+  A->ops->transpose                 = base->ops.transpose;
+  A->ops->load                      = base->ops.load;
+  A->ops->getdiagonal               = base->ops.getdiagonal;
+  A->ops->scale                     = base->ops.scale;
+  A->ops->diagonalscale             = base->ops.diagonalscale;
+  A->ops->axpy                      = base->ops.axpy;
+  A->ops->zeroentries               = base->ops.zeroentries;
+  A->ops->productsetfromoptions     = base->ops.productsetfromoptions;
+  A->ops->setup                     = base->ops.setup;
+  PetscCall(PetscObjectComposeFunction(a, "MatStoreValues_C", base->storevalues));
+  PetscCall(PetscObjectComposeFunction(a, "MatRetrieveValues_C", base->retrievevalues));
+  PetscCall(PetscObjectComposeFunction(a, "MatSeqAIJKron_C", base->kron));
+  PetscCall(PetscObjectComposeFunction(a, "MatMPIAIJSetPreallocation_C", base->setpreallocation));
+  PetscCall(PetscObjectComposeFunction(a, "MatSetPreallocationCOO_C", base->preallocatecoo));
+  PetscCall(PetscObjectComposeFunction(a, "MatSetValuesCOO_C", base->setvaluescoo));
+  PetscCall(PetscObjectComposeFunction(a, "MatSeqAIJCopySubArray_C", base->copysubarray));
+  PetscCall(PetscObjectComposeFunction(a, "MatMPIAIJGetLocalMatMerge_C", base->getlocalmerge));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoRestoreBase(Mat A)
+{
+  const MackoKind *kind = MackoOf(A)->kind;
+
+  PetscFunctionBegin;
+  PetscCall(MackoSetBase(A, kind->does));
+  if (!kind->device) {
+    MackoMarkBound(A, PETSC_TRUE);
+    PetscCall(MackoPlainVectors(A));
+  }
   PetscCall(MackoFree(A));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, kind->base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static const MackoBase *BaseOf(Mat A)
+/* AIJ's own copies from the arrays on the host, without a look at where the values are. */
+static PetscErrorCode MatStoreValues_AIJMacko(Mat A)
 {
-  return strcmp(((PetscObject)A)->type_name, MATMPIAIJMACKO) ? &MackoSeqBase : &MackoMPIBase;
+  const MackoBase *base = MackoOf(A)->kind->does;
+
+  PetscFunctionBegin;
+  PetscCall(MackoValuesToHost(A));
+  PetscCall((*base->storevalues)(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* AIJ's own changes the values without a new state. */
 static PetscErrorCode MatRetrieveValues_AIJMacko(Mat A)
 {
+  const MackoBase *base = MackoOf(A)->kind->does;
+
   PetscFunctionBegin;
-  PetscCall((*BaseOf(A)->retrievevalues)(A));
+  PetscCall((*base->retrievevalues)(A));
+  PetscCall(MackoChangedOnHost(A));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -74,24 +140,24 @@ static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], Ins
                "there first, as with cudaMemcpy",
                ((PetscObject)A)->type_name);
   }
-  PetscCall((*BaseOf(A)->setvaluescoo)(A, v, mode));
+  PetscCall((*MackoOf(A)->kind->does->setvaluescoo)(A, v, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatView_AIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall((*BaseOf(A)->view)(A, viewer));
+  PetscCall((*MackoOf(A)->kind->does->ops.view)(A, viewer));
   PetscCall(MackoView(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
 {
-  const MackoBase *base = BaseOf(A);
+  const MackoBase *base = MackoOf(A)->kind->does;
 
   PetscFunctionBegin;
-  if (base->setfromoptions) PetscCall((*base->setfromoptions)(A, PetscOptionsObject));
+  if (base->ops.setfromoptions) PetscCall((*base->ops.setfromoptions)(A, PetscOptionsObject));
   PetscOptionsHeadBegin(PetscOptionsObject, "aijmacko options");
   PetscCall(MackoReadOptions(A, PetscOptionsObject));
   PetscOptionsHeadEnd();
@@ -116,18 +182,35 @@ PetscErrorCode MackoEndHashing(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MackoTakeOver(Mat A)
+PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
 {
   Mat_Macko *m;
 
   PetscFunctionBegin;
-  A->ops->view           = MatView_AIJMacko;
-  A->ops->setfromoptions = MatSetFromOptions_AIJMacko;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", MatRetrieveValues_AIJMacko));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJMacko));
-  MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
+  *device = PETSC_FALSE;
+  if (!MACKO_ON_CUSPARSE || !MackoDeviceVectors()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadBackend(A, NULL));
+  MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
+  *device = MackoDeviceAllowed(A, NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind)
+{
+  Mat_Macko *m;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  m->kind                = kind;
+  A->ops->view           = MatView_AIJMacko;
+  A->ops->setfromoptions = MatSetFromOptions_AIJMacko;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", MatStoreValues_AIJMacko));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", MatRetrieveValues_AIJMacko));
+  if (!kind->device) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJMacko));
+  MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
+  PetscCall(MackoReadBackend(A, NULL));
   PetscCall(MackoChooseVectors(A));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)A, kind->name));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,6 +22,21 @@ typedef PetscOptionItems *MackoOptionItems;
 typedef PetscOptionItems MackoOptionItems;
 #endif
 
+#if PETSC_VERSION_LT(3, 23, 0)
+#define MackoContainerSetDestroy PetscContainerSetUserDestroy
+#define MackoDestroyed(argument) (argument)
+#else
+#define MackoContainerSetDestroy PetscContainerSetCtxDestroy
+#define MackoDestroyed(argument) (*(void **)(argument))
+#endif
+
+/* PETSc's own type for NVIDIA GPUs, which ours stands on where it is as this version has it. */
+#if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA) && PETSC_VERSION_GE(3, 26, 0)
+#define MACKO_ON_CUSPARSE 1
+#else
+#define MACKO_ON_CUSPARSE 0
+#endif
+
 /* A PETSc without devices has no place to remember it. */
 #if defined(PETSC_HAVE_DEVICE)
 #define MackoBoundToCPU(A)       ((A)->boundtocpu)

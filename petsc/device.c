@@ -18,6 +18,19 @@ PetscBool MackoDeviceVectors(void)
 #endif
 }
 
+#if defined(PETSC_HAVE_CUDA)
+PetscErrorCode MackoOnDevice(Vec v, PetscBool *on)
+{
+  PetscBool bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, on, VECSEQCUDA, VECMPICUDA, ""));
+  PetscCall(VecBoundToCPU(v, &bound));
+  *on = (PetscBool)(*on && !bound);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 /* Looked for once: a process does not gain or lose GPUs. */
 static const char *NoDevice(void)
 {
@@ -27,9 +40,14 @@ static const char *NoDevice(void)
   return devices ? NULL : err.text;
 }
 
+PetscBool MackoDeviceFound(void)
+{
+  return (PetscBool)!NoDevice();
+}
+
 PetscBool MackoDeviceAllowed(Mat A, const char **why)
 {
-  const Mat_Macko *m = (const Mat_Macko *)A->spptr;
+  const Mat_Macko *m = MackoOf(A);
   const char      *reason = NULL;
   if (MackoBoundToCPU(A)) reason = "the matrix is bound to the CPU";
   else if (m && m->backend == MACKO_BACKEND_CPU) reason = "-mat_macko_backend cpu";
@@ -106,20 +124,20 @@ static PetscErrorCode CopyRows(const macko_csr *csr, macko_csr *device, void **m
 
 enum { ENCODED_SOONER_BY_CPU = 65536 }; /* entries */
 
-PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                  macko_status *status, macko_error *err)
 {
   macko_device_matrix *fresh  = NULL;
-  macko_csr            device = *csr;
-  void                *memory;
+  macko_csr            device = rows->csr;
+  void                *memory = NULL;
   cudaStream_t         stream;
 
   PetscFunctionBegin;
   *status = MACKO_OK;
-  *done   = PETSC_FALSE;
-  if (((const PetscInt *)csr->row_ptr)[csr->nrows] < ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  *done   = rows->device;
+  if (!rows->device && rows->nnz < ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  PetscCall(CopyRows(csr, &device, &memory, stream, done));
+  if (!rows->device) PetscCall(CopyRows(&rows->csr, &device, &memory, stream, done));
   if (*done && refresh) *status = macko_device_refresh_csr(m->device, &device, stream, NULL, err);
   else if (*done) *status = macko_device_encode(&device, &m->options, stream, &fresh, err);
   cudaFree(memory);
@@ -216,7 +234,7 @@ static PetscErrorCode Unstage(MackoArray staged, MackoArray to, size_t bytes, cu
 
 PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
-  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  Mat_Macko   *m = MackoOf(A);
   MackoArray   xd = x, yd = y;
   PetscInt     nx = op == MACKO_OP_N ? A->cmap->n : A->rmap->n, ny = op == MACKO_OP_N ? A->rmap->n : A->cmap->n;
   size_t       x_bytes = ArrayBytes(x, nx, k), y_bytes = ArrayBytes(y, ny, k);
@@ -242,7 +260,7 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
 
 PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
 {
-  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  Mat_Macko   *m = MackoOf(A);
   cudaStream_t stream;
   macko_status status;
   macko_error  err;

@@ -120,17 +120,6 @@ PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer)
 
 /* ---- the product ---- */
 
-static PetscErrorCode OnDevice(Vec v, PetscBool *on)
-{
-  PetscBool bound;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)v, on, VECSEQCUDA, VECMPICUDA, ""));
-  PetscCall(VecBoundToCPU(v, &bound));
-  *on = (PetscBool)(*on && !bound);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode Product(Mat A, const Mat_Macko *m, Vec x, PetscBool add, Vec y)
 {
   struct MackoHalo  *h = m->halo;
@@ -166,8 +155,8 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
   PetscInt   n;
 
   PetscFunctionBegin;
-  PetscCall(OnDevice(x, &x_on));
-  PetscCall(OnDevice(y, &y_on));
+  PetscCall(MackoOnDevice(x, &x_on));
+  PetscCall(MackoOnDevice(y, &y_on));
   PetscCall(MackoGet(A, &m));
   *done = (PetscBool)(x_on && y_on && !MackoBoundToCPU(A) && m->backend != MACKO_BACKEND_CPU);
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);

@@ -124,8 +124,11 @@ static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
   const PetscScalar *from;
   PetscScalar       *to;
   MatInfo            info;
+  PetscBool          done;
 
   PetscFunctionBegin;
+  PetscCall(MackoCusparseCopyValues(off, h->compact, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(h->compact, MAT_LOCAL, &info));
   PetscCall(MatSeqAIJGetArrayRead(off, &from));
   PetscCall(MatSeqAIJGetArrayWrite(h->compact, &to));

@@ -20,17 +20,24 @@ typedef enum {
   MACKO_HALO_PEER
 } MackoHaloPath;
 
-/* In spptr of both the sequential and the parallel matrix. */
+typedef struct MackoKind MackoKind;
+
+/* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
 typedef struct {
+  const MackoKind *kind;
+  PetscBool        born_as_factor; /* was one when it became ours */
+
   macko_options options;
   MackoBackend  backend;
   MackoHaloPath halo_path;
   PetscBool     options_read;
 
-  /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from. owner is this
-     matrix's address: MatHeaderMerge moves this struct to another matrix, whose state counter says nothing about it. */
+  /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from: owner is this
+     matrix's address and data that of its arrays, because MatHeaderMerge gives a matrix another's arrays, or its struct to
+     another matrix, whose state counters say nothing about it. */
   macko_matrix    *compressed;
   Mat              owner;
+  const void      *data;
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
 
@@ -47,31 +54,37 @@ typedef struct {
   PetscLogDouble encode_seconds, refresh_seconds;
 } Mat_Macko;
 
-/* What AIJ itself does, taken from a fresh matrix. */
+/* What the type does that ours stands on, taken from a matrix of it that is fresh or assembled. */
 typedef struct {
-  PetscErrorCode (*mult)(Mat, Vec, Vec);
-  PetscErrorCode (*multadd)(Mat, Vec, Vec, Vec);
-  PetscErrorCode (*multtranspose)(Mat, Vec, Vec);
-  PetscErrorCode (*multtransposeadd)(Mat, Vec, Vec, Vec);
-  PetscErrorCode (*view)(Mat, PetscViewer);
-  PetscErrorCode (*destroy)(Mat);
-  PetscErrorCode (*assemblyend)(Mat, MatAssemblyType);
-  PetscErrorCode (*setfromoptions)(Mat, MackoOptionItems);
-  PetscErrorCode (*bindtocpu)(Mat, PetscBool);
-  PetscErrorCode (*getdiagonal)(Mat, Vec);
+  PetscBool      saved;
+  struct _MatOps ops;
+  PetscErrorCode (*storevalues)(Mat);
   PetscErrorCode (*retrievevalues)(Mat);
-  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
   PetscErrorCode (*kron)(Mat, Mat, MatReuse, Mat *);
   PetscErrorCode (*setpreallocation)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+  PetscErrorCode (*preallocatecoo)(Mat, PetscCount, PetscInt[], PetscInt[]);
+  PetscErrorCode (*setvaluescoo)(Mat, const PetscScalar[], InsertMode);
+  PetscErrorCode (*copysubarray)(Mat, PetscInt, const PetscInt[], PetscScalar[]);
+  PetscErrorCode (*getlocalmerge)(Mat, MatReuse, IS *, Mat *);
 } MackoBase;
 
-PETSC_INTERN MackoBase MackoSeqBase, MackoMPIBase;
+/* A type of ours on one that it stands on: AIJ, or with a GPU AIJCUSPARSE, which keeps the arrays in GPU memory as well. */
+struct MackoKind {
+  MatType    name, base;
+  PetscBool  device;
+  MackoBase *does;
+};
 
-/* *base is what A, an AIJ with its own functions, does. */
-PETSC_INTERN PetscErrorCode MackoSaveBase(Mat A, MackoBase *base);
+PETSC_INTERN const MackoKind MackoSeqHost, MackoSeqDevice, MackoMPIHost, MackoMPIDevice;
 
-/* In all that both types replace A does as AIJ does again, and nothing of ours is left to it. */
-PETSC_INTERN PetscErrorCode MackoRestoreBase(Mat A, const MackoBase *base);
+/* Fills kind->does, once, from A if that is of type kind->base, else from a new matrix. A is not collecting entries in a hash. */
+PETSC_INTERN PetscErrorCode MackoFindBase(const MackoKind *kind, Mat A);
+
+/* Gives A those functions of base that any kind of ours replaces. */
+PETSC_INTERN PetscErrorCode MackoSetBase(Mat A, const MackoBase *base);
+
+/* A is of type kind->base again, and nothing of ours is left to it. */
+PETSC_INTERN PetscErrorCode MackoRestoreBase(Mat A);
 
 /* What a conversion starts with: *B, unless it is A itself, becomes a copy of A, still of A's type, or, with MAT_REUSE_MATRIX,
    takes A's entries, and is done. */
@@ -80,19 +93,41 @@ PETSC_INTERN PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B);
 /* A, an AIJ that may still collect its entries in a hash, no longer does: the end of that would put AIJ's functions over ours. */
 PETSC_INTERN PetscErrorCode MackoEndHashing(Mat A);
 
-/* In what both types do alike (viewing, options, stored values, where vectors live) A, which is an AIJ, does as ours. */
-PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A);
+/* Whether A, of which nobody has asked yet, is to stand on AIJCUSPARSE: PETSc has it, and products may run on the GPU. */
+PETSC_INTERN PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device);
+
+/* In what both types do alike (viewing, options, stored values, where vectors live) A, which is of type kind->base, does as ours. */
+PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
+
+/* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
+PETSC_INTERN PetscErrorCode MackoTakeSeq(Mat A, PetscBool device);
+
+/* The same of a parallel one; of its blocks, where PETSc made new ones. */
+PETSC_INTERN PetscErrorCode MackoTakeMPI(Mat A, PetscBool device);
+PETSC_INTERN PetscErrorCode MackoEnsureBlocks(Mat A);
+
+/* The opposite: A, a sequential matrix of ours, becomes AIJCUSPARSE or AIJ. */
+PETSC_INTERN PetscErrorCode MackoReleaseSeq(Mat A, PetscBool device);
 
 PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 
-/* The struct of A, made if a header merge took it away. */
+/* The struct of A, NULL where A is not ours; the same, made where there is none. */
+PETSC_INTERN Mat_Macko     *MackoOf(Mat A);
 PETSC_INTERN PetscErrorCode MackoGet(Mat A, Mat_Macko **m);
 PETSC_INTERN PetscErrorCode MackoFree(Mat A);
+
+/* Whether what m remembers was made from A as it is, but for its counters; from now on it is. */
+PETSC_INTERN PetscBool MackoOwns(const Mat_Macko *m, Mat A);
+PETSC_INTERN void      MackoSetOwner(Mat_Macko *m, Mat A);
 
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
@@ -137,9 +172,48 @@ PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoAr
 PETSC_INTERN PetscErrorCode MackoDenseProduct(Mat C);
 PETSC_INTERN PetscErrorCode MackoForwardProduct(Mat C);
 
+/* *f is what PETSc would call for the product C if ours were of the type that it stands on, or AIJ; NULL if nothing. */
+PETSC_INTERN PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat));
+
 /* Hooks the products with and conversions to other types into A, or out of it. */
 PETSC_INTERN PetscErrorCode MackoComposeSeq(Mat A, PetscBool in);
 PETSC_INTERN PetscErrorCode MackoComposeMPI(Mat A, PetscBool in);
+
+/* ---- AIJCUSPARSE, the type that ours stands on where products may run on a GPU: cusparse*.c. Its functions on the GPU ask
+   matrices for its own name, to which those of ours answer while such a function runs. Elsewhere all of this does nothing. ---- */
+
+/* A, a sequential AIJ or AIJCUSPARSE, becomes the other one, with its values; *device is PETSC_FALSE where it cannot. */
+PETSC_INTERN PetscErrorCode MackoCusparseBase(Mat A, PetscBool *device);
+
+/* The same of a parallel one, and of its blocks, which are no longer ours. */
+PETSC_INTERN PetscErrorCode MackoCusparseBaseMPI(Mat A, PetscBool *device);
+
+/* What stays that type's own in A is called under its name. */
+PETSC_INTERN PetscErrorCode MackoCusparseSetOperations(Mat A);
+PETSC_INTERN PetscErrorCode MackoCusparseSetOperationsMPI(Mat A);
+
+/* f, which PETSc would call for the product C of matrices of the type that ours stands on, and what it sets up; the result is
+   ours. Without that type: f alone. */
+PETSC_INTERN PetscErrorCode MackoCusparseProduct(Mat C, PetscErrorCode (*f)(Mat));
+PETSC_INTERN PetscErrorCode MackoCusparseProductOf(Mat C); /* of matrices that are all ours */
+
+/* z = A^T x + y, or z = A^T x where y is NULL, and the diagonal, with vectors on the GPU; *done says whether. */
+PETSC_INTERN PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done);
+
+/* Values that are on the GPU only are brought to the host; of a sequential matrix, those on the host are the newer ones. */
+PETSC_INTERN PetscErrorCode MackoValuesToHost(Mat A);
+PETSC_INTERN PetscErrorCode MackoChangedOnHost(Mat A);
+
+/* The arrays in GPU memory of a sequential matrix whose present values are there, valid until A changes; *there says whether. */
+PETSC_INTERN PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values,
+                                                PetscBool *there);
+
+/* The values of one go to another that has the same entries in the same order, where both are on the GPU; *done says whether. */
+PETSC_INTERN PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done);
+
+/* Factors on the GPU for matrices of ours, as for that type. */
+PETSC_INTERN PetscErrorCode MackoCusparseRegister(void);
 
 /* ---- the GPU: device.c, or no_device.c in a build without CUDA ---- */
 
@@ -149,9 +223,22 @@ PETSC_INTERN PetscBool MackoDeviceAllowed(Mat A, const char **why);
 /* Whether vectors can live on the GPU too: PETSc has CUDA. */
 PETSC_INTERN PetscBool MackoDeviceVectors(void);
 
-/* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices, which
-   the CPU encodes sooner. The host has no compressed form then. */
-PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+/* Whether v is on the GPU and used there; in a PETSc with CUDA. */
+PETSC_INTERN PetscErrorCode MackoOnDevice(Vec v, PetscBool *on);
+
+/* A GPU that this process can use. */
+PETSC_INTERN PetscBool MackoDeviceFound(void);
+
+/* AIJ's arrays, all in host or all in GPU memory. */
+typedef struct {
+  macko_csr  csr;
+  PetscInt64 nnz;
+  PetscBool  device;
+} MackoRows;
+
+/* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices on the
+   host, which the CPU encodes sooner. The host has no compressed form then. */
+PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                               macko_status *status, macko_error *err);
 
 /* Makes m->compressed from the form in GPU memory where there is none. */

@@ -5,19 +5,16 @@
 
 /* Converts in place the blocks that are not ours yet (MatSetType would empty a preallocated one), and hands them the options: a
    preconditioner may use a block before the matrix itself is used. */
-static PetscErrorCode EnsureBlocks(Mat A)
+PetscErrorCode MackoEnsureBlocks(Mat A)
 {
   Mat        blocks[2];
-  PetscBool  ours;
-  Mat_Macko *m, *block;
+  Mat_Macko *m = MackoOf(A), *block;
 
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &m));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     if (!blocks[i]) continue;
-    PetscCall(PetscObjectTypeCompare((PetscObject)blocks[i], MATSEQAIJMACKO, &ours));
-    if (!ours) PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(blocks[i], MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &blocks[i]));
+    PetscCall(MackoTakeSeq(blocks[i], m->kind->device));
     PetscCall(MackoGet(blocks[i], &block));
     if (m->options_read) MackoSetOptions(block, &m->options);
     block->backend = m->backend;
@@ -60,9 +57,9 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   PetscCall(MatGetNonzeroState(A, &nonzerostate));
   /* These counters move on all ranks together, so all take the same branch. A block changed behind the matrix's back is seen by
      the block's own product. */
-  if (m->owner == A && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
+  if (MackoOwns(m, A) && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
-  PetscCall(EnsureBlocks(A));
+  PetscCall(MackoEnsureBlocks(A));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     PetscCall(MackoGet(blocks[i], &block));
@@ -77,11 +74,17 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   m->encodes += encoded;
   m->refreshes += refreshed;
   PetscCall(AgreeOnStatus(PetscObjectComm((PetscObject)A), status, err.text));
-  m->owner = A, m->state = state, m->nonzerostate = nonzerostate;
+  MackoSetOwner(m, A);
+  m->state = state, m->nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- products: AIJ's own, over blocks that are ours and up to date ---- */
+
+static const struct _MatOps *Base(Mat A)
+{
+  return &MackoOf(A)->kind->does->ops;
+}
 
 static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
@@ -90,7 +93,7 @@ static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
   PetscFunctionBegin;
   PetscCall(MackoUpdateMPI(A));
   PetscCall(MackoHaloMult(A, x, PETSC_FALSE, y, &done));
-  if (!done) PetscCall((*MackoMPIBase.mult)(A, x, y));
+  if (!done) PetscCall((*Base(A)->mult)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,7 +105,7 @@ static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
   PetscCall(MackoUpdateMPI(A));
   if (y != z) PetscCall(VecCopy(y, z));
   PetscCall(MackoHaloMult(A, x, PETSC_TRUE, z, &done));
-  if (!done) PetscCall((*MackoMPIBase.multadd)(A, x, z, z));
+  if (!done) PetscCall((*Base(A)->multadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +113,7 @@ static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
   PetscCall(MackoUpdateMPI(A));
-  PetscCall((*MackoMPIBase.multtranspose)(A, x, y));
+  PetscCall((*Base(A)->multtranspose)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,7 +121,7 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z
 {
   PetscFunctionBegin;
   PetscCall(MackoUpdateMPI(A));
-  PetscCall((*MackoMPIBase.multtransposeadd)(A, x, y, z));
+  PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,8 +130,8 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z
 static PetscErrorCode MatAssemblyEnd_MPIAIJMacko(Mat A, MatAssemblyType type)
 {
   PetscFunctionBegin;
-  PetscCall((*MackoMPIBase.assemblyend)(A, type));
-  if (type == MAT_FINAL_ASSEMBLY) PetscCall(EnsureBlocks(A));
+  PetscCall((*Base(A)->assemblyend)(A, type));
+  if (type == MAT_FINAL_ASSEMBLY) PetscCall(MackoEnsureBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -136,8 +139,8 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz
                                                             const PetscInt o_nnz[])
 {
   PetscFunctionBegin;
-  PetscCall((*MackoMPIBase.setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
-  PetscCall(EnsureBlocks(A));
+  PetscCall((*MackoOf(A)->kind->does->setpreallocation)(A, d_nz, d_nnz, o_nz, o_nnz));
+  PetscCall(MackoEnsureBlocks(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,79 +148,109 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz
 static PetscErrorCode MatBindToCPU_MPIAIJMacko(Mat A, PetscBool bind)
 {
   PetscFunctionBegin;
-  if (MackoMPIBase.bindtocpu) PetscCall((*MackoMPIBase.bindtocpu)(A, bind));
+  if (Base(A)->bindtocpu) PetscCall((*Base(A)->bindtocpu)(A, bind));
   PetscCall(MackoChooseVectors(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ComposeNothing(Mat A)
+/* The struct says nothing here: a header merge keeps it, and calls without it. */
+static PetscErrorCode Destroy(Mat A, const MackoKind *kind)
 {
   PetscFunctionBegin;
+  PetscCall(MackoFree(A));
   PetscCall(MackoComposeMPI(A, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijmacko_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaijmacko_mpiaij_C", NULL));
+  PetscCall((*kind->does->ops.destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDestroy_MPIAIJMacko(Mat A)
 {
-  PetscFunctionBegin;
-  PetscCall(MackoFree(A));
-  PetscCall(ComposeNothing(A));
-  PetscCall((*MackoMPIBase.destroy)(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return Destroy(A, &MackoMPIHost);
 }
 
-/* ---- to and from AIJ ---- */
-
-static PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+static PetscErrorCode MatDestroy_MPIAIJMacko_Device(Mat A)
 {
-  Mat       B = *newmat, blocks[2];
-  PetscBool ours;
+  return Destroy(A, &MackoMPIDevice);
+}
+
+/* ---- to and from the types that ours stands on ---- */
+
+static PetscErrorCode Release(Mat A, PetscBool device)
+{
+  Mat       blocks[2];
+  PetscBool stood_on_device = MackoOf(A)->kind->device;
 
   PetscFunctionBegin;
-  (void)type;
-  PetscCall(MackoBeginConversion(A, reuse, &B));
-  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoRestoreBase(B, &MackoMPIBase));
-  B->ops->assemblyend = MackoMPIBase.assemblyend;
-  PetscCall(ComposeNothing(B));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MackoMPIBase.setpreallocation));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJ));
-  PetscCall(MatMPIAIJGetSeqAIJ(B, &blocks[0], &blocks[1], NULL));
-  for (int i = 0; i < 2; i++) {
-    if (!blocks[i]) continue;
-    PetscCall(PetscObjectTypeCompare((PetscObject)blocks[i], MATSEQAIJMACKO, &ours));
-    if (ours) PetscCall(MatConvert(blocks[i], MATSEQAIJ, MAT_INPLACE_MATRIX, &blocks[i]));
-  }
-  *newmat = B;
+  PetscCall(MackoComposeMPI(A, PETSC_FALSE));
+  PetscCall(MackoRestoreBase(A));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+  for (int i = 0; i < 2; i++)
+    if (blocks[i] && MackoOf(blocks[i])) PetscCall(MackoReleaseSeq(blocks[i], stood_on_device));
+  PetscCall(MackoCusparseBaseMPI(A, &device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B = *newmat;
 
   PetscFunctionBegin;
   (void)type;
   PetscCall(MackoBeginConversion(A, reuse, &B));
-  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoEndHashing(B));
-  if (!MackoMPIBase.mult) PetscCall(MackoSaveBase(B, &MackoMPIBase)); /* fresh, or assembled */
-  B->ops->mult             = MatMult_MPIAIJMacko;
-  B->ops->multadd          = MatMultAdd_MPIAIJMacko;
-  B->ops->multtranspose    = MatMultTranspose_MPIAIJMacko;
-  B->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJMacko;
-  B->ops->destroy          = MatDestroy_MPIAIJMacko;
-  B->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
-  B->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
-  PetscCall(MackoTakeOver(B));
-  PetscCall(MackoComposeMPI(B, PETSC_TRUE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATMPIAIJMACKO));
-  PetscCall(EnsureBlocks(B));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(Release(B, PETSC_FALSE));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat B = *newmat;
+
+  PetscFunctionBegin;
+  (void)type;
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(Release(B, PETSC_TRUE));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoTakeMPI(Mat A, PetscBool device)
+{
+  const MackoKind *kind;
+
+  PetscFunctionBegin;
+  PetscCall(MackoEndHashing(A));
+  PetscCall(MackoFindBase(&MackoMPIHost, A));
+  PetscCall(MackoCusparseBaseMPI(A, &device));
+  kind = device ? &MackoMPIDevice : &MackoMPIHost;
+  PetscCall(MackoFindBase(kind, A));
+  PetscCall(MackoTakeOver(A, kind));
+  A->ops->mult             = MatMult_MPIAIJMacko;
+  A->ops->multadd          = MatMultAdd_MPIAIJMacko;
+  A->ops->multtranspose    = MatMultTranspose_MPIAIJMacko;
+  A->ops->multtransposeadd = MatMultTransposeAdd_MPIAIJMacko;
+  A->ops->destroy          = device ? MatDestroy_MPIAIJMacko_Device : MatDestroy_MPIAIJMacko;
+  A->ops->assemblyend      = MatAssemblyEnd_MPIAIJMacko;
+  A->ops->bindtocpu        = MatBindToCPU_MPIAIJMacko;
+  PetscCall(MackoComposeMPI(A, PETSC_TRUE));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocation_C", MatMPIAIJSetPreallocation_MPIAIJMacko));
+  PetscCall(MackoCusparseSetOperationsMPI(A));
+  PetscCall(MackoEnsureBlocks(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat       B = *newmat;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  (void)type;
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse != MAT_REUSE_MATRIX) {
+    PetscCall(MackoWantsDeviceBase(B, &device));
+    PetscCall(MackoTakeMPI(B, device));
+  }
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -13,11 +13,16 @@ PetscBool MackoDeviceVectors(void)
   return PETSC_FALSE;
 }
 
-PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const macko_csr *csr, PetscBool refresh, PetscBool *done,
+PetscBool MackoDeviceFound(void)
+{
+  return PETSC_FALSE;
+}
+
+PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                  macko_status *status, macko_error *err)
 {
   PetscFunctionBegin;
-  (void)m, (void)csr, (void)refresh, (void)status, (void)err;
+  (void)m, (void)rows, (void)refresh, (void)status, (void)err;
   *done = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

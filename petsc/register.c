@@ -43,6 +43,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatRegister(MATSEQAIJMACKO, MatCreate_SeqAIJMacko));
   PetscCall(MatRegister(MATMPIAIJMACKO, MatCreate_MPIAIJMacko));
   PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
+  PetscCall(MackoCusparseRegister());
   PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));
   PetscCall(PetscLogEventRegister("MatMackoRefresh", MAT_CLASSID, &MACKO_Refresh));
   PetscCall(PetscLogEventRegister("MatMackoUpload", MAT_CLASSID, &MACKO_Upload));

@@ -1,58 +1,11 @@
 /* SEQAIJMACKO: AIJ's own arrays are the truth; the compressed form is made from them by the first product that finds it stale. */
 #include "matmacko.h"
 
-/* ---- the struct ---- */
-
-PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
-{
-  PetscFunctionBegin;
-  if (!A->spptr) {
-    PetscCall(PetscNew(m));
-    macko_options_init(&(*m)->options);
-    A->spptr = *m;
-  }
-  *m = (Mat_Macko *)A->spptr;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoFree(Mat A)
-{
-  Mat_Macko *m = (Mat_Macko *)A->spptr;
-
-  PetscFunctionBegin;
-  if (m) {
-    PetscCall(MackoHaloFree(m));
-    MackoDeviceFree(m);
-    macko_destroy(&m->compressed);
-  }
-  PetscCall(PetscFree(A->spptr));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
-{
-  PetscFunctionBegin;
-  switch (status) {
-  case MACKO_OK:
-    break;
-  case MACKO_OUT_OF_MEMORY:
-    SETERRQ(comm, PETSC_ERR_MEM, "%s", text);
-  case MACKO_UNSUPPORTED:
-  case MACKO_LIMIT:
-    SETERRQ(comm, PETSC_ERR_SUP, "%s", text);
-  case MACKO_DEVICE:
-    SETERRQ(comm, PETSC_ERR_GPU, "%s", text);
-  default:
-    SETERRQ(comm, PETSC_ERR_LIB, "%s", text);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- products ---- */
 
 static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
-  Mat_Macko   *m = (Mat_Macko *)A->spptr;
+  Mat_Macko   *m = MackoOf(A);
   macko_error  err;
   macko_status status;
 
@@ -66,7 +19,7 @@ static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
 /* Operations are counted as AIJ counts them: its forward product starts each sum with a product. */
 PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
-  Mat_Macko     *m      = (Mat_Macko *)A->spptr;
+  Mat_Macko     *m      = MackoOf(A);
   PetscBool      device = (PetscBool)(PetscMemTypeDevice(x.where) || PetscMemTypeDevice(y.where) ||
                                  (m->backend == MACKO_BACKEND_CUDA && MackoDeviceAllowed(A, NULL)));
   macko_info     info;
@@ -131,14 +84,21 @@ static PetscErrorCode MatMultAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
 
 static PetscErrorCode MatMultTranspose_SeqAIJMacko(Mat A, Vec x, Vec y)
 {
+  PetscBool done;
+
   PetscFunctionBegin;
-  PetscCall(Multiply(A, MACKO_OP_T, x, 0, y));
+  PetscCall(MackoCusparseMultTranspose(A, x, NULL, y, &done));
+  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, 0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
+  PetscBool done;
+
   PetscFunctionBegin;
+  PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   if (y != z) PetscCall(VecCopy(y, z));
   PetscCall(Multiply(A, MACKO_OP_T, x, 1, z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,7 +120,8 @@ static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
     if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));
     PetscCall(VecRestoreArrayWriteAndMemType(v, &a));
   }
-  if (!done) PetscCall((*MackoSeqBase.getdiagonal)(A, v));
+  if (!done) PetscCall(MackoCusparseGetDiagonal(A, v, &done));
+  if (!done) PetscCall((*MackoSeqHost.does->ops.getdiagonal)(A, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -186,97 +147,131 @@ PetscErrorCode MackoChooseVectors(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetOperations(Mat);
+
 static PetscErrorCode MatBindToCPU_SeqAIJMacko(Mat A, PetscBool bind)
 {
+  const MackoKind *kind = MackoOf(A)->kind;
+
   PetscFunctionBegin;
-  (void)bind; /* in A already */
+  if (kind->does->ops.bindtocpu) PetscCall((*kind->does->ops.bindtocpu)(A, bind));
+  if (bind) PetscCall(MackoChangedOnHost(A)); /* as far as anyone will know when it is on the GPU again */
+  PetscCall(SetOperations(A));
   PetscCall(MackoChooseVectors(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ComposeNothing(Mat A)
+/* A header merge keeps the struct, and calls without it. AIJCUSPARSE goes by factortype, which may have come after it. */
+static PetscErrorCode Destroy(Mat A, const MackoKind *kind)
 {
+  const Mat_Macko *m = MackoOf(A);
+
   PetscFunctionBegin;
+  if (kind->device && m && !m->born_as_factor) A->factortype = MAT_FACTOR_NONE;
+  PetscCall(MackoFree(A));
   PetscCall(MackoComposeSeq(A, PETSC_FALSE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaij_seqaijmacko_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpiaij_mpiaijmacko_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqaijmacko_seqaij_C", NULL));
+  PetscCall((*kind->does->ops.destroy)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatDestroy_SeqAIJMacko(Mat A)
 {
+  return Destroy(A, &MackoSeqHost);
+}
+
+static PetscErrorCode MatDestroy_SeqAIJMacko_Device(Mat A)
+{
+  return Destroy(A, &MackoSeqDevice);
+}
+
+/* A does not change its base here: what that does otherwise when bound to the CPU is as it should be. */
+static PetscErrorCode SetOperations(Mat A)
+{
   PetscFunctionBegin;
-  PetscCall(MackoFree(A));
-  PetscCall(ComposeNothing(A));
-  PetscCall((*MackoSeqBase.destroy)(A));
+  A->ops->mult             = MatMult_SeqAIJMacko;
+  A->ops->multadd          = MatMultAdd_SeqAIJMacko;
+  A->ops->multtranspose    = MatMultTranspose_SeqAIJMacko;
+  A->ops->multtransposeadd = MatMultTransposeAdd_SeqAIJMacko;
+  A->ops->destroy          = MackoOf(A)->kind->device ? MatDestroy_SeqAIJMacko_Device : MatDestroy_SeqAIJMacko;
+  A->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
+  A->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
+  PetscCall(MackoCusparseSetOperations(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- to and from AIJ ---- */
+/* ---- to and from the types that ours stands on ---- */
 
-static PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+PetscErrorCode MackoTakeSeq(Mat A, PetscBool device)
+{
+  const Mat_Macko *m = MackoOf(A);
+  const MackoKind *kind;
+  PetscBool        born_as_factor;
+
+  PetscFunctionBegin;
+  if (m && m->kind && m->kind->device == device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m && m->kind) PetscCall(MackoReleaseSeq(A, device));
+  PetscCall(MackoEndHashing(A));
+  PetscCall(MackoFindBase(&MackoSeqHost, A));
+  PetscCall(MackoCusparseBase(A, &device));
+  born_as_factor = (PetscBool)(A->factortype != MAT_FACTOR_NONE);
+  kind = device ? &MackoSeqDevice : &MackoSeqHost;
+  PetscCall(MackoFindBase(kind, A));
+  PetscCall(MackoTakeOver(A, kind));
+  MackoOf(A)->born_as_factor = born_as_factor;
+  PetscCall(SetOperations(A));
+  PetscCall(MackoComposeSeq(A, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoReleaseSeq(Mat A, PetscBool device)
+{
+  PetscBool bound = MackoBoundToCPU(A);
+
+  PetscFunctionBegin;
+  PetscCall(MackoComposeSeq(A, PETSC_FALSE));
+  PetscCall(MackoRestoreBase(A));
+  if (bound && A->ops->bindtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE));
+  PetscCall(MackoCusparseBase(A, &device));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B = *newmat;
 
   PetscFunctionBegin;
   (void)type;
   PetscCall(MackoBeginConversion(A, reuse, &B));
-  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoRestoreBase(B, &MackoSeqBase));
-  B->ops->getdiagonal = MackoSeqBase.getdiagonal;
-  PetscCall(ComposeNothing(B));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatSeqAIJKron_C", MackoSeqBase.kron));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJ));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(MackoReleaseSeq(B, PETSC_FALSE));
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's functions, from the first matrix that is an AIJ and nothing else; with -mat_seqaij_type seqaijmacko every new AIJ comes
-   here before anyone else sees it, so that B itself must do. */
-static PetscErrorCode FindBase(Mat B)
-{
-  Mat       plain;
-  PetscBool isaij;
-
-  PetscFunctionBegin;
-  if (MackoSeqBase.mult) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscStrcmp(((PetscObject)B)->type_name, MATSEQAIJ, &isaij));
-  if (isaij && !MackoHashActive(B)) {
-    PetscCall(MackoSaveBase(B, &MackoSeqBase));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
-  PetscCall(MatSetType(plain, MATSEQAIJ));
-  if (!MackoSeqBase.mult) PetscCall(MackoSaveBase(plain, &MackoSeqBase));
-  PetscCall(MatDestroy(&plain));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJCUSPARSE(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B = *newmat;
 
   PetscFunctionBegin;
   (void)type;
-  PetscCall(FindBase(A));
   PetscCall(MackoBeginConversion(A, reuse, &B));
-  if (reuse == MAT_REUSE_MATRIX) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoEndHashing(B));
-  B->ops->mult             = MatMult_SeqAIJMacko;
-  B->ops->multadd          = MatMultAdd_SeqAIJMacko;
-  B->ops->multtranspose    = MatMultTranspose_SeqAIJMacko;
-  B->ops->multtransposeadd = MatMultTransposeAdd_SeqAIJMacko;
-  B->ops->destroy          = MatDestroy_SeqAIJMacko;
-  B->ops->bindtocpu        = MatBindToCPU_SeqAIJMacko;
-  B->ops->getdiagonal      = MatGetDiagonal_SeqAIJMacko;
-  PetscCall(MackoTakeOver(B));
-  PetscCall(MackoComposeSeq(B, PETSC_TRUE));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko));
-  /* For a parallel matrix on one rank, MatConvert asks a matrix that is what aijmacko names there: a sequential one. */
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko));
-  PetscCall(PetscObjectComposeFunction((PetscObject)B, "MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ));
-  PetscCall(PetscObjectChangeTypeName((PetscObject)B, MATSEQAIJMACKO));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(MackoReleaseSeq(B, PETSC_TRUE));
+  *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. */
+PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat       B = *newmat;
+  PetscBool device;
+
+  PetscFunctionBegin;
+  (void)type;
+  PetscCall(MackoBeginConversion(A, reuse, &B));
+  if (reuse != MAT_REUSE_MATRIX && !(MackoOf(B) && MackoOf(B)->kind)) {
+    PetscCall(MackoWantsDeviceBase(B, &device));
+    PetscCall(MackoTakeSeq(B, device));
+  }
   *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

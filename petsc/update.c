@@ -13,12 +13,12 @@ static PetscErrorCode CurrentState(Mat A, PetscObjectState *state, PetscObjectSt
 
 PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
 {
-  Mat_Macko       *m = (Mat_Macko *)A->spptr;
+  Mat_Macko       *m = MackoOf(A);
   PetscObjectState state, nonzerostate;
 
   PetscFunctionBegin;
   PetscCall(CurrentState(A, &state, &nonzerostate));
-  *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->state == state &&
+  *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->state == state &&
                        m->nonzerostate == nonzerostate && m->ncols == A->cmap->n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -31,53 +31,57 @@ PetscBool MackoInfo(const Mat_Macko *m, macko_info *info)
   return PETSC_TRUE;
 }
 
-/* On the GPU where the form is wanted there, else on the CPU. */
-static PetscErrorCode Encode(Mat_Macko *m, const macko_csr *csr, PetscBool device, macko_status *status, macko_error *err)
+/* On the GPU where the form is wanted there, else on the CPU, which *done tells not to have happened where the rows are not there. */
+static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool device, PetscBool *done, macko_status *status,
+                             macko_error *err)
 {
-  macko_matrix  *fresh = NULL;
-  PetscBool      done  = PETSC_FALSE;
+  macko_matrix  *fresh   = NULL;
+  PetscBool      on_host = PETSC_FALSE;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
+  *done = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MACKO_Encode, 0, 0, 0, 0));
   PetscCall(PetscTime(&start));
-  if (device) PetscCall(MackoDeviceEncode(m, csr, PETSC_FALSE, &done, status, err));
-  if (!done) *status = macko_encode(csr, &m->options, &fresh, err);
+  if (device) PetscCall(MackoDeviceEncode(m, rows, PETSC_FALSE, done, status, err));
+  if (!*done && !rows->device) {
+    *status = macko_encode(&rows->csr, &m->options, &fresh, err);
+    on_host = *done = PETSC_TRUE;
+  }
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(MACKO_Encode, 0, 0, 0, 0));
-  if (*status) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!done) {
+  if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (on_host) {
     macko_destroy(&m->compressed);
     m->compressed = fresh;
   }
   m->encodes++;
-  if (done) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
+  if (!on_host) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Neither the state of the matrix nor that of its nonzeros tells new values from new columns in rows of the same lengths: the
-   library does, and *fits is PETSC_FALSE then. */
-static PetscErrorCode Refresh(Mat_Macko *m, const macko_csr *csr, PetscBool device, PetscBool *fits, macko_status *status,
+static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool device, PetscBool *done, macko_status *status,
                               macko_error *err)
 {
-  PetscBool      done = PETSC_FALSE;
+  PetscBool      on_host = PETSC_FALSE;
   PetscLogDouble start, end;
 
   PetscFunctionBegin;
+  *done = PETSC_FALSE;
   PetscCall(PetscLogEventBegin(MACKO_Refresh, 0, 0, 0, 0));
   PetscCall(PetscTime(&start));
-  if (device && MackoDeviceCurrent(m)) PetscCall(MackoDeviceEncode(m, csr, PETSC_TRUE, &done, status, err));
-  if (!done) {
+  if (device && MackoDeviceCurrent(m)) PetscCall(MackoDeviceEncode(m, rows, PETSC_TRUE, done, status, err));
+  if (!*done && !rows->device) {
     PetscCall(MackoDeviceFetch(m, status, err));
-    if (!*status) *status = macko_refresh(m->compressed, csr, err);
+    if (!*status) *status = macko_refresh(m->compressed, &rows->csr, err);
+    on_host = *done = PETSC_TRUE;
   }
   PetscCall(PetscTime(&end));
   PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
-  *fits = (PetscBool)(*status != MACKO_INVALID_MATRIX);
-  if (*status) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
   m->refreshes++;
-  if (done) m->device_refreshes = m->refreshes;
+  if (!on_host) m->device_refreshes = m->refreshes;
   m->refresh_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,15 +106,59 @@ static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the present values are on the GPU and wanted there, the arrays there; else those on the host. */
+static PetscErrorCode OpenRows(Mat A, PetscBool device, MackoRows *rows)
+{
+  macko_type         index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
+  const PetscInt    *ia, *ja;
+  const PetscScalar *values;
+  PetscInt           n;
+  PetscBool          done;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the matrix does not give out its rows");
+  rows->nnz    = ia[n];
+  rows->device = PETSC_FALSE;
+  rows->csr    = (macko_csr){.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
+                             .row_ptr = ia, .cols = ja};
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done)); /* AIJ's own arrays, which stay */
+  if (device && rows->nnz) PetscCall(MackoCusparseArrays(A, &ia, &ja, &values, &rows->device));
+  if (rows->device) rows->csr.row_ptr = ia, rows->csr.cols = ja;
+  else PetscCall(MatSeqAIJGetArrayRead(A, &values));
+  rows->csr.values = values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CloseRows(Mat A, MackoRows *rows)
+{
+  const PetscScalar *values = (const PetscScalar *)rows->csr.values;
+
+  PetscFunctionBegin;
+  if (!rows->device) PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CountNonemptyRows(Mat A, PetscInt *count)
+{
+  const PetscInt *ia, *ja;
+  PetscInt        n;
+  PetscBool       done;
+
+  PetscFunctionBegin;
+  *count = 0;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  for (PetscInt i = 0; i < n; i++) *count += ia[i + 1] > ia[i];
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
 {
-  Mat_Macko         *m;
-  PetscObjectState   state, nonzerostate;
-  PetscBool          fresh, done, fits = PETSC_FALSE;
-  PetscInt           n;
-  const PetscInt    *ia = NULL, *ja = NULL;
-  const PetscScalar *values;
-  macko_type         index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
+  Mat_Macko       *m;
+  PetscObjectState state, nonzerostate;
+  PetscBool        fresh, refresh, device, done = PETSC_FALSE;
+  MackoRows        rows;
 
   PetscFunctionBegin;
   *status = MACKO_OK;
@@ -119,22 +167,25 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   if (fresh) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(CurrentState(A, &state, &nonzerostate));
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-  PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "the matrix does not give out its rows");
-  PetscCall(MatSeqAIJGetArrayRead(A, &values));
-  macko_csr csr = {.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
-                   .row_ptr = ia, .cols = ja, .values = values};
-  m->options.target = WantsDevice(A, m) ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
-  m->nonempty_rows = 0;
-  for (PetscInt i = 0; i < n; i++) m->nonempty_rows += ia[i + 1] > ia[i];
-  if ((m->compressed || MackoDeviceCurrent(m)) && m->owner == A && m->nonzerostate == nonzerostate && m->ncols == A->cmap->n)
-    PetscCall(Refresh(m, &csr, WantsDevice(A, m), &fits, status, err));
-  if (!fits) PetscCall(Encode(m, &csr, WantsDevice(A, m), status, err));
-  PetscCall(MatSeqAIJRestoreArrayRead(A, &values));
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  device            = WantsDevice(A, m);
+  m->options.target = device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
+  refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
+                        m->ncols == A->cmap->n);
+  if (!refresh) PetscCall(CountNonemptyRows(A, &m->nonempty_rows));
+  for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) { /* on the GPU, if there is room */
+    PetscCall(OpenRows(A, there, &rows));
+    if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
+    if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
+      *status = MACKO_OK, refresh = PETSC_FALSE;
+      PetscCall(CountNonemptyRows(A, &m->nonempty_rows));
+    }
+    if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));
+    PetscCall(CloseRows(A, &rows));
+  }
   if (!*status) PetscCall(UpdateDevice(A, m, status, err));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
-  m->owner = A, m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n;
+  MackoSetOwner(m, A);
+  m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

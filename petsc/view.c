@@ -23,8 +23,8 @@ static PetscErrorCode Blocks(Mat A, Mat blocks[2], int *count)
 /* Facts of the compressed form of a block; PETSC_FALSE before its first product. */
 static PetscBool BlockInfo(Mat block, macko_info *info)
 {
-  const Mat_Macko *m = block ? (const Mat_Macko *)block->spptr : NULL;
-  return (PetscBool)(m && m->owner == block && MackoInfo(m, info));
+  const Mat_Macko *m = block ? MackoOf(block) : NULL;
+  return (PetscBool)(m && MackoOwns(m, block) && MackoInfo(m, info));
 }
 
 PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
@@ -35,7 +35,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   double     seconds[2] = {0}, slowest[2];
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info first = {0}, one;
-  const Mat_Macko *whole = (const Mat_Macko *)A->spptr;
+  const Mat_Macko *whole = MackoOf(A);
 
   PetscFunctionBegin;
   PetscCall(Blocks(A, blocks, &count));
@@ -44,7 +44,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
       mine[0] = 1;
       continue;
     }
-    const Mat_Macko *m = (const Mat_Macko *)blocks[i]->spptr;
+    const Mat_Macko *m = MackoOf(blocks[i]);
     if (i == 0) first = one;
     mine[1] |= one.lossy;
     mine[2] |= !MackoDeviceAllowed(blocks[i], NULL);
@@ -113,7 +113,7 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
 
 static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
 {
-  const Mat_Macko *m    = (const Mat_Macko *)A->spptr;
+  const Mat_Macko *m    = MackoOf(A);
   MPI_Comm         comm = PetscObjectComm((PetscObject)A);
   char             encodes[80], refreshes[80], encode_seconds[80], refresh_seconds[80];
 

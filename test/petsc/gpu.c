@@ -154,13 +154,14 @@ START_TEST(vectors_in_host_memory_are_multiplied)
 END_TEST
 
 /* AIJ, which takes them, reads them on the host; on all ranks, also where one alone has them there. */
-START_TEST(coo_values_in_gpu_memory_are_refused)
+START_TEST(coo_values_in_gpu_memory_are_refused_on_the_cpu)
 {
   Mat            A;
   Vec            v;
   PetscInt       i[1], begin;
   PetscScalar   *values, host[1] = {3};
   PetscErrorCode error;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
   OK(MatCreate(PETSC_COMM_WORLD, &A));
   OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
   OK(MatSetType(A, our_type((type_choice)(_i % TYPES))));
@@ -179,6 +180,7 @@ START_TEST(coo_values_in_gpu_memory_are_refused)
   OK(MatSetValuesCOO(A, host, INSERT_VALUES));
   OK(VecDestroy(&v));
   DESTROY(&A);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_backend"));
 }
 END_TEST
 
@@ -191,7 +193,8 @@ static Suite *gpu_suite(void)
   add_halo_tests(t);
   tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
   tcase_add_test(t, vectors_in_host_memory_are_multiplied);
-  tcase_add_loop_test(t, coo_values_in_gpu_memory_are_refused, 0, 2 * TYPES);
+  tcase_add_loop_test(t, coo_values_in_gpu_memory_are_refused_on_the_cpu, 0, 2 * TYPES);
+  add_setup_tests(t);
   add_solve_tests(t);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);

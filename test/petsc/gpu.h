@@ -11,8 +11,9 @@ void assert_vectors(Mat A, int gpu, const char *when);
 
 void assert_same_diagonal(Mat A, Mat P, const char *when);
 
-/* What ranks exchange; solvers, and matrices large enough to be encoded on the GPU. */
+/* What ranks exchange; what else is done to matrices there; solvers, and matrices large enough to be encoded on the GPU. */
 void add_halo_tests(TCase *t);
+void add_setup_tests(TCase *t);
 void add_solve_tests(TCase *t);
 
 #endif

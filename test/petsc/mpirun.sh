@@ -3,6 +3,7 @@
 # what of its memory was not freed.
 # An MPI that knows nothing of GPUs is enough.
 export PETSC_OPTIONS="-malloc_dump -use_gpu_aware_mpi 0 $PETSC_OPTIONS" OMP_NUM_THREADS=1
+export OMPI_MCA_hwloc_base_binding_policy=none # else two ranks of every suite share the first two cores
 export OMPI_MCA_mpi_yield_when_idle=1 # waiting ranks must not take the cores from working ones
 log=`mktemp`
 trap 'rm -f "$log"' EXIT

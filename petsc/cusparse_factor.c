@@ -1,0 +1,195 @@
+/* Standing on AIJCUSPARSE: factors, which that type makes and solves with on the GPU. */
+#include "cusparse.h"
+
+#if MACKO_ON_CUSPARSE
+
+/* What a factor does by itself, composed with it. */
+typedef struct {
+  PetscErrorCode (*lu_symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
+  PetscErrorCode (*ilu_symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
+  PetscErrorCode (*cholesky_symbolic)(Mat, Mat, IS, const MatFactorInfo *);
+  PetscErrorCode (*icc_symbolic)(Mat, Mat, IS, const MatFactorInfo *);
+  PetscErrorCode (*lu_numeric)(Mat, Mat, const MatFactorInfo *);
+  PetscErrorCode (*cholesky_numeric)(Mat, Mat, const MatFactorInfo *);
+  PetscErrorCode (*solve)(Mat, Vec, Vec);
+  PetscErrorCode (*solvetranspose)(Mat, Vec, Vec);
+  Vec b, x; /* in GPU memory, for vectors that are not */
+} Factor;
+
+static const char key[] = "MatMackoFactor";
+
+static PetscErrorCode FreeFactor(PetscCtxRt argument)
+{
+  Factor *factor = *(Factor **)argument;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&factor->b));
+  PetscCall(VecDestroy(&factor->x));
+  PetscCall(PetscFree(factor));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetFactor(Mat F, Factor **factor)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectContainerQuery((PetscObject)F, key, factor));
+  PetscCheck(*factor, PetscObjectComm((PetscObject)F), PETSC_ERR_PLIB, "the factor was not made for a matrix of type aijmacko");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* That type's own takes vectors for what they are not. */
+static PetscErrorCode SolveWith(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *factor, Mat F, Vec b, Vec x)
+{
+  PetscBool b_on, x_on;
+
+  PetscFunctionBegin;
+  PetscCall(MackoOnDevice(b, &b_on));
+  PetscCall(MackoOnDevice(x, &x_on));
+  if ((!b_on || !x_on) && !factor->b) PetscCall(MatCreateVecs(F, &factor->b, &factor->x));
+  if (!b_on) PetscCall(VecCopy(b, factor->b));
+  PetscCall((*solve)(F, b_on ? b : factor->b, x_on ? x : factor->x));
+  if (!x_on) PetscCall(VecCopy(factor->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(Mat F, Vec b, Vec x)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  PetscCall(SolveWith(factor->solve, factor, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  PetscCall(SolveWith(factor->solvetranspose, factor, F, b, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The numeric part chose how to solve. */
+static void TakeSolve(Mat F, Factor *factor)
+{
+  if (F->boundtocpu) return;
+  if (F->ops->solve && F->ops->solve != Solve) {
+    factor->solve = F->ops->solve;
+    F->ops->solve = Solve;
+  }
+  if (F->ops->solvetranspose && F->ops->solvetranspose != SolveTranspose) {
+    factor->solvetranspose = F->ops->solvetranspose;
+    F->ops->solvetranspose = SolveTranspose;
+  }
+}
+
+static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  MACKO_AS_BASE(A, (*factor->lu_numeric)(F, A, info));
+  TakeSolve(F, factor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CholeskyNumeric(Mat F, Mat A, const MatFactorInfo *info)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(GetFactor(F, &factor));
+  MACKO_AS_BASE(A, (*factor->cholesky_numeric)(F, A, info));
+  TakeSolve(F, factor);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The symbolic part chose the numeric one. */
+static void TakeNumeric(Mat F, Factor *factor)
+{
+  if (F->ops->lufactornumeric && F->ops->lufactornumeric != LUNumeric) {
+    factor->lu_numeric      = F->ops->lufactornumeric;
+    F->ops->lufactornumeric = LUNumeric;
+  }
+  if (F->ops->choleskyfactornumeric && F->ops->choleskyfactornumeric != CholeskyNumeric) {
+    factor->cholesky_numeric      = F->ops->choleskyfactornumeric;
+    F->ops->choleskyfactornumeric = CholeskyNumeric;
+  }
+}
+
+#define LU_SYMBOLIC(name, part) \
+  static PetscErrorCode name(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info) \
+  { \
+    Factor *factor; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GetFactor(F, &factor)); \
+    MACKO_AS_BASE(A, (*factor->part)(F, A, rows, cols, info)); \
+    TakeNumeric(F, factor); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+LU_SYMBOLIC(LUSymbolic, lu_symbolic)
+LU_SYMBOLIC(ILUSymbolic, ilu_symbolic)
+
+#define CHOLESKY_SYMBOLIC(name, part) \
+  static PetscErrorCode name(Mat F, Mat A, IS permutation, const MatFactorInfo *info) \
+  { \
+    Factor *factor; \
+\
+    PetscFunctionBegin; \
+    PetscCall(GetFactor(F, &factor)); \
+    MACKO_AS_BASE(A, (*factor->part)(F, A, permutation, info)); \
+    TakeNumeric(F, factor); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+CHOLESKY_SYMBOLIC(CholeskySymbolic, cholesky_symbolic)
+CHOLESKY_SYMBOLIC(ICCSymbolic, icc_symbolic)
+
+static PetscErrorCode TakeFactor(Mat F)
+{
+  Factor *factor;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&factor));
+  factor->lu_symbolic       = F->ops->lufactorsymbolic;
+  factor->ilu_symbolic      = F->ops->ilufactorsymbolic;
+  factor->cholesky_symbolic = F->ops->choleskyfactorsymbolic;
+  factor->icc_symbolic      = F->ops->iccfactorsymbolic;
+  PetscCall(PetscObjectContainerCompose((PetscObject)F, key, factor, FreeFactor));
+  if (factor->lu_symbolic) F->ops->lufactorsymbolic = LUSymbolic;
+  if (factor->ilu_symbolic) F->ops->ilufactorsymbolic = ILUSymbolic;
+  if (factor->cholesky_symbolic) F->ops->choleskyfactorsymbolic = CholeskySymbolic;
+  if (factor->icc_symbolic) F->ops->iccfactorsymbolic = ICCSymbolic;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Those on the GPU for matrices that are there; else those that AIJ has. */
+static PetscErrorCode MatGetFactor_SeqAIJMacko(Mat A, MatFactorType type, Mat *F)
+{
+  PetscBool device = MackoOf(A) && MackoOf(A)->kind->device ? PETSC_TRUE : PETSC_FALSE;
+  PetscErrorCode (*make)(Mat, MatFactorType, Mat *);
+
+  PetscFunctionBegin;
+  if (device) PetscCall(MatSolverTypeGet(MATSOLVERCUSPARSE, MATSEQAIJCUSPARSE, type, NULL, NULL, &make));
+  else PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, type, NULL, NULL, &make));
+  PetscCheck(make, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "this PETSc has no factors of that kind");
+  MACKO_AS_BASE(A, (*make)(A, type, F));
+  if (device) PetscCall(TakeFactor(*F));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCusparseRegister(void)
+{
+  static const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+  PetscFunctionBegin;
+  if (!MackoDeviceFound()) PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+    PetscCall(MatSolverTypeRegister(MATSOLVERCUSPARSE, MATSEQAIJMACKO, types[i], MatGetFactor_SeqAIJMacko));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

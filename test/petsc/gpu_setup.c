@@ -1,0 +1,226 @@
+/* What is done to matrices on a GPU besides multiplying vectors: values from its memory, products of matrices, factors. */
+#include "gpu.h"
+
+#include <petscksp.h>
+
+#if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA) && PETSC_VERSION_GE(3, 26, 0)
+#include <cuda_runtime_api.h>
+
+enum { N = 60 };
+
+/* Entries of the rows of this rank and, one in four, of the next rank's; some occur twice. */
+static PetscCount list(Mat A, PetscInt *i, PetscInt *j, PetscScalar *v)
+{
+  PetscInt   low, high, n;
+  PetscCount count = 0;
+  OK(MatGetOwnershipRange(A, &low, &high));
+  OK(MatGetSize(A, &n, NULL));
+  for (PetscInt row = low; row < high; row++)
+    for (PetscInt k = 0; k < 6; k++) {
+      i[count]   = k == 5 ? (row + (high - low)) % n : row;
+      j[count]   = k == 4 ? row : (row + 7 * k * k) % n;
+      v[count++] = 1.0 / (PetscScalar)(1 + row % 5 + k);
+    }
+  return count;
+}
+
+static void *on_device(const PetscScalar *values, PetscCount count)
+{
+  void *copy = NULL;
+  ck_assert(cudaMalloc(&copy, (size_t)count * sizeof *values + 1) == cudaSuccess);
+  ck_assert(cudaMemcpy(copy, values, (size_t)count * sizeof *values, cudaMemcpyHostToDevice) == cudaSuccess);
+  return copy;
+}
+
+static Mat sized(const char *type)
+{
+  Mat         A;
+  PetscLayout rows, cols;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+  OK(MatSetType(A, type));
+  OK(MatGetLayouts(A, &rows, &cols));
+  OK(PetscLayoutSetUp(rows));
+  OK(PetscLayoutSetUp(cols));
+  return A;
+}
+
+/* Values by lists of entries in GPU memory, again and again, set and added, beside a plain matrix that gets them from the host. */
+START_TEST(values_come_from_gpu_memory)
+{
+  PetscInt       i[6 * N], j[6 * N], again[6 * N], once_more[6 * N];
+  PetscScalar    v[6 * N];
+  Mat            A = sized(MATAIJMACKO), P = sized(MATAIJ);
+  PetscCount     n = list(A, i, j, v);
+  PetscLogDouble copied;
+  void          *there;
+  OK(PetscArraycpy(again, i, n));
+  OK(PetscArraycpy(once_more, j, n));
+  OK(MatSetPreallocationCOO(A, n, i, j));
+  OK(MatSetPreallocationCOO(P, n, again, once_more));
+  for (int step = 0; step < 4; step++) {
+    InsertMode mode = step == 2 ? ADD_VALUES : INSERT_VALUES;
+    for (PetscCount k = 0; k < n; k++) v[k] *= 1.5;
+    there  = on_device(v, n);
+    copied = petsc_gtoc_ct;
+    OK(MatSetValuesCOO(A, (PetscScalar *)there, mode));
+    OK(MatSetValuesCOO(P, v, mode));
+    if (ranks() == 1) {
+      Vec x, y;
+      OK(MatCreateVecs(A, &x, &y));
+      OK(VecSet(x, 1));
+      OK(MatMult(A, x, y));
+      ck_assert_msg(petsc_gtoc_ct == copied, "step %d: %g copies from the GPU", step, petsc_gtoc_ct - copied);
+      OK(VecDestroy(&x));
+      OK(VecDestroy(&y));
+    }
+    assert_ours(A, "values from GPU memory");
+    assert_same_products(A, P, "values from GPU memory");
+    ck_assert(cudaFree(there) == cudaSuccess);
+    if (step == 1) OK(MatScale(A, -2));
+    if (step == 1) OK(MatScale(P, -2));
+    assert_same_products(A, P, "scaled");
+  }
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* ---- products of matrices ---- */
+
+static const struct {
+  MatProductType type;
+  const char    *name;
+  int            most; /* ranks that PETSc does it for */
+} products[] = {
+  {MATPRODUCT_AB, "AB", 3},     {MATPRODUCT_AtB, "AtB", 3},   {MATPRODUCT_ABt, "ABt", 1},
+  {MATPRODUCT_PtAP, "PtAP", 3}, {MATPRODUCT_RARt, "RARt", 1}, {MATPRODUCT_ABC, "ABC", 1},
+};
+enum { PRODUCTS = sizeof products / sizeof *products };
+
+static Mat product_of(MatProductType type, Mat A, Mat B, Mat C)
+{
+  Mat D;
+  OK(MatProductCreate(A, B, type == MATPRODUCT_ABC ? C : NULL, &D));
+  OK(MatProductSetType(D, type));
+  OK(MatProductSetFromOptions(D));
+  OK(MatProductSymbolic(D));
+  OK(MatProductNumeric(D));
+  return D;
+}
+
+/* Of ours, of ours and PETSc's type for GPUs, of ours and plain ones; again after new values; products of products. */
+START_TEST(products_of_matrices_agree)
+{
+  static const char *const others[] = {MATAIJMACKO, MATAIJCUSPARSE, MATAIJ};
+  MatProductType           type     = products[_i % PRODUCTS].type;
+  const char              *name = products[_i % PRODUCTS].name, *other = others[_i / PRODUCTS];
+  Mat                      A, B, C, D, E, P, Q, R, S, T;
+  if (ranks() > products[_i % PRODUCTS].most || (_i >= PRODUCTS && type == MATPRODUCT_ABC)) return;
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
+  OK(make_matrix(PREALLOCATED, other, N, N, 4, &B));
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 5, &C));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, &Q));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 5, &R));
+  D = product_of(type, A, B, C), S = product_of(type, P, Q, R);
+  if (_i < PRODUCTS) assert_ours(D, name);
+  assert_same_entries(D, S, 1e-13, name);
+  OK(MatScale(A, 3));
+  OK(MatScale(P, 3));
+  OK(MatProductNumeric(D));
+  OK(MatProductNumeric(S));
+  assert_same_entries(D, S, 1e-13, "with new values");
+  if (_i < PRODUCTS) {
+    E = product_of(MATPRODUCT_AB, D, A, NULL), T = product_of(MATPRODUCT_AB, S, P, NULL);
+    assert_ours(E, "a product with a product");
+    assert_same_entries(E, T, 1e-13, "a product with a product");
+    DESTROY(&E, &T);
+  }
+  DESTROY(&A, &B, &C, &D, &P, &Q, &R, &S);
+}
+END_TEST
+
+/* ---- factors ---- */
+
+static const struct {
+  MatFactorType type;
+  const char   *name;
+} factors[] = {{MAT_FACTOR_LU, "LU"}, {MAT_FACTOR_ILU, "ILU"}, {MAT_FACTOR_CHOLESKY, "Cholesky"}, {MAT_FACTOR_ICC, "ICC"}};
+enum { FACTORS = sizeof factors / sizeof *factors };
+
+/* On a GPU, as for PETSc's type, and with vectors that are there or not. */
+START_TEST(factors_are_on_the_gpu)
+{
+  int           symmetric = _i >= 2;
+  Mat           A, P, F;
+  Vec           b, x, y, z;
+  IS            rows, cols;
+  MatFactorInfo info;
+  MatSolverType solver;
+  PetscBool     cusparse;
+  PetscReal     norm, error;
+  if (ranks() > 1) return;
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
+  if (symmetric) {
+    Mat transposed;
+    OK(MatTranspose(P, MAT_INITIAL_MATRIX, &transposed));
+    OK(MatAXPY(P, 1, transposed, DIFFERENT_NONZERO_PATTERN));
+    DESTROY(&transposed, &A);
+    OK(MatConvert(P, MATSEQAIJMACKO, MAT_INITIAL_MATRIX, &A));
+  }
+  OK(MatShift(P, 50));
+  OK(MatShift(A, 50));
+  if (symmetric) OK(MatSetOption(A, MAT_SPD, PETSC_TRUE));
+  for (int again = 0; again < 2; again++) {
+    OK(MatGetFactor(A, NULL, factors[_i].type, &F));
+    OK(MatFactorGetSolverType(F, &solver));
+    OK(PetscStrcmp(solver, MATSOLVERCUSPARSE, &cusparse));
+    ck_assert_msg(cusparse, "%s is made by %s", factors[_i].name, solver);
+    OK(MatGetOrdering(A, MATORDERINGNATURAL, &rows, &cols));
+    OK(MatFactorInfoInitialize(&info));
+    info.fill = 5;
+    if (_i == 0) OK(MatLUFactorSymbolic(F, A, rows, cols, &info));
+    if (_i == 1) OK(MatILUFactorSymbolic(F, A, rows, cols, &info));
+    if (_i == 2) OK(MatCholeskyFactorSymbolic(F, A, rows, &info));
+    if (_i == 3) OK(MatICCFactorSymbolic(F, A, rows, &info));
+    if (symmetric) OK(MatCholeskyFactorNumeric(F, A, &info));
+    else OK(MatLUFactorNumeric(F, A, &info));
+    OK(MatCreateVecs(again ? P : A, &x, &b)); /* vectors on the host the second time */
+    OK(VecDuplicate(x, &y));
+    OK(MatCreateVecs(A, NULL, &z));
+    OK(VecSet(b, 1));
+    OK(MatSolve(F, b, x));
+    OK(MatMult(P, x, y));
+    OK(VecNorm(b, NORM_2, &norm));
+    OK(VecAXPY(y, -1, b));
+    OK(VecNorm(y, NORM_2, &error));
+    ck_assert_msg(error <= (_i % 2 ? 0.05 : 1e-12) * norm, "%s: residual %g of %g", factors[_i].name, error, norm);
+    OK(ISDestroy(&rows));
+    OK(ISDestroy(&cols));
+    OK(VecDestroy(&b));
+    OK(VecDestroy(&x));
+    OK(VecDestroy(&y));
+    OK(VecDestroy(&z));
+    OK(MatDestroy(&F));
+    OK(MatScale(A, 2));
+    OK(MatScale(P, 2));
+  }
+  DESTROY(&A, &P);
+}
+END_TEST
+
+void add_setup_tests(TCase *t)
+{
+  tcase_add_test(t, values_come_from_gpu_memory);
+  tcase_add_loop_test(t, products_of_matrices_agree, 0, 3 * PRODUCTS);
+  tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
+}
+
+#else
+
+void add_setup_tests(TCase *t)
+{
+  (void)t;
+}
+
+#endif
