@@ -10,7 +10,7 @@ tests() { printf 'include Makefile\nnames: ; @printf "%%s\\n" $(TESTS)\n' | MAKE
 tests >"$dir/names" || exit 1
 for source in $(grep -lE '^(int main\(|program )' "$src"/test/*/*.c "$src"/test/*/*.f90); do
   name=$(basename "${source%.*}")
-  case $name in plain|stop) continue ;; esac # run by plugin.sh and stop.sh
+  case $name in plain|stop|fuzz_*) continue ;; esac # run by plugin.sh and stop.sh; the fuzzers have other names
   grep -qxE "(.*/)?$name[0-9]?(\.mpi)?(-left-out\.skip)?" "$dir/names" || fail "$name is neither run nor skipped"
 done
 
