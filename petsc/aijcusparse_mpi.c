@@ -1,5 +1,5 @@
 /* Standing on AIJCUSPARSE: parallel matrices. */
-#include "cusparse.h"
+#include "aijcusparse.h"
 
 #if MACKO_ON_CUSPARSE
 

@@ -1,5 +1,5 @@
 /* Standing on AIJCUSPARSE: sequential matrices. */
-#include "cusparse.h"
+#include "aijcusparse.h"
 
 #if MACKO_ON_CUSPARSE
 #include <petscdevice_cuda.h>

@@ -1,5 +1,5 @@
 /* Standing on AIJCUSPARSE: products of sparse matrices, which that type does on the GPU for matrices of its own name. */
-#include "cusparse.h"
+#include "aijcusparse.h"
 
 #if MACKO_ON_CUSPARSE
 

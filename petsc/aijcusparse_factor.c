@@ -1,5 +1,5 @@
 /* Standing on AIJCUSPARSE: factors, which that type makes and solves with on the GPU. */
-#include "cusparse.h"
+#include "aijcusparse.h"
 
 #if MACKO_ON_CUSPARSE
 
