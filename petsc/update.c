@@ -177,6 +177,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
     if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
     if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
       *status = MACKO_OK, refresh = PETSC_FALSE;
+      nonzerostate = ++A->nonzerostate; /* so that AIJCUSPARSE too copies columns again, and not values alone */
       PetscCall(CountNonemptyRows(A, &m->nonempty_rows));
     }
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));

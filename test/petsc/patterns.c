@@ -171,6 +171,19 @@ START_TEST(column_indices_again)
 }
 END_TEST
 
+/* The arrays of a matrix that stands on AIJCUSPARSE have a copy in GPU memory, which its owner must hear of. */
+static PetscErrorCode in_gpu_memory(Mat A, PetscBool *there)
+{
+  const PetscInt *rows, *cols;
+  PetscScalar    *values;
+  PetscMemType    where;
+
+  PetscFunctionBegin;
+  PetscCall(MatSeqAIJGetCSRAndMemType(A, &rows, &cols, &values, &where));
+  *there = (PetscBool)PetscMemTypeDevice(where);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Through the pointers that AIJ hands out, or in arrays that are the caller's own. */
 START_TEST(columns_written_to)
 {
@@ -178,8 +191,9 @@ START_TEST(columns_written_to)
   PetscScalar     a[N * WIDTH], plain_a[N * WIDTH];
   const PetscInt *rows;
   PetscInt       *cols = j;
-  PetscScalar    *values = a;
+  PetscScalar    *values = a, *held;
   PetscMemType    where;
+  PetscBool       gpu = PETSC_FALSE;
   Mat             A, P;
   fill_arrays(0, i, j, a);
   fill_arrays(0, i, plain_j, plain_a);
@@ -187,8 +201,11 @@ START_TEST(columns_written_to)
   OK(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, N, 2 * N, i, plain_j, plain_a, &P));
   OK(MatConvert(A, MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &A));
   for (int which = 0; which < 4; which++) {
-    if (_i) OK(MatSeqAIJGetCSRAndMemType(A, &rows, (const PetscInt **)&cols, &values, &where));
+    OK(in_gpu_memory(A, &gpu));
+    if (gpu) OK(MatSeqAIJGetArray(A, &held));
+    else if (_i) OK(MatSeqAIJGetCSRAndMemType(A, &rows, (const PetscInt **)&cols, &values, &where));
     fill_arrays(which % 2, i, cols, values);
+    if (gpu) OK(MatSeqAIJRestoreArray(A, &held));
     fill_arrays(which % 2, i, plain_j, plain_a);
     OK(PetscObjectStateIncrease((PetscObject)A));
     OK(PetscObjectStateIncrease((PetscObject)P));
