@@ -138,6 +138,63 @@ START_TEST(sizes_are_reached_and_predicted)
 }
 END_TEST
 
+/* Of every period of rows the first `bands` are long, all others have 8 entries. Kind 0: gaps of 1, few values; 1: gaps of 1 to 4
+ * and few values; 2: values that all differ. */
+static plain bands_of_rows(int64_t n, int64_t period, int64_t bands, int64_t length, int kind)
+{
+  int64_t count = 0;
+  plain a = room(n, (n / period + 1) * bands * length + 8 * n);
+  test_seed(7);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t entries = i % period < bands ? length : 8;
+    for (int64_t k = 0, col = i; k < entries; k++, col += kind ? 1 + (int64_t)(test_draw() % 4) : 1) {
+      a.cols[count] = col;
+      a.values[count++] = kind == 2 ? gauss() : (double)(test_draw() % 5) / 3;
+    }
+    a.row_ptr[i + 1] = count;
+  }
+  return a;
+}
+
+/* Bytes are known within 1 % also where few slices hold most nonzeros, at whatever distance from each other. */
+START_TEST(bands_of_long_rows_are_predicted)
+{
+  static const int64_t shapes[][4] = {{25628, 1955, 256, 945}, {40000, 1600, 64, 700}, {30000, 10000, 300, 1500},
+                                      {60000, 2048, 32, 900}, {50000, 992, 128, 300}, {100000, 33333, 100, 2500},
+                                      {200000, 20000, 32, 1500}, {25000, 640, 40, 400}, {20000, 2500, 1, 9000},
+                                      {300000, 4096, 33, 60}};
+  const int64_t *q = shapes[_i / 3];
+  plain a = bands_of_rows(q[0], q[1], q[2], q[3], _i % 3);
+  int64_t nnz = a.row_ptr[a.rows];
+  macko_csr c = view(&a);
+  c.ncols += 4 * q[3] + 32;
+  if (_i % 2) {
+    float *single = (float *)a.values; /* in place: entry p is read before it is written over */
+    for (int64_t p = 0; p < nnz; p++) {
+      float value = (float)a.values[p];
+      memcpy(&single[p], &value, sizeof value);
+    }
+    c.value_type = MACKO_F32;
+  }
+  for (int prefer = MACKO_PREFER_TIME; prefer <= MACKO_PREFER_MEMORY; prefer++) {
+    macko_options o;
+    macko_matrix *m = NULL;
+    macko_info info;
+    macko_error err;
+    macko_options_init(&o);
+    o.format = MACKO_FORMAT_DTANS, o.prefer = (macko_prefer)prefer, o.target = MACKO_TARGET_GPU;
+    ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+    macko_get_info(m, &info);
+    ck_assert_msg(100 * llabs(m->plan.bytes - info.bytes) <= info.bytes,
+                  "%ld of %ld rows of %ld entries, %s values of kind %d, %s: %ld bytes predicted, %ld written", (long)q[2],
+                  (long)q[1], (long)q[3], macko_type_name(c.value_type), _i % 3, info.reason, (long)m->plan.bytes,
+                  (long)info.bytes);
+    macko_destroy(&m);
+  }
+  release(&a);
+}
+END_TEST
+
 /* For a GPU: no row's end inside a lane, and still far smaller than CSR. */
 START_TEST(time_is_bought_with_bytes)
 {
@@ -327,6 +384,7 @@ int main(void)
   TCase *t = tcase_create("dtans");
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, sizes_are_reached_and_predicted, 0, 4);
+  tcase_add_loop_test(t, bands_of_long_rows_are_predicted, 0, 30);
   tcase_add_loop_test(t, time_is_bought_with_bytes, 0, 4);
   tcase_add_test(t, refresh_leaves_the_gaps_of_split_alone);
   tcase_add_test(t, automatic_choice_passes_dtans_over);
