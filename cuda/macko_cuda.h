@@ -21,6 +21,8 @@ int macko_device_count(macko_error *err);
 
 /* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go
  * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
+ * Sections are trusted, as in macko_multiply: a matrix whose sections something else than this library wrote must pass
+ * macko_validate first, which takes as long as copying them or longer; so must one for macko_device_refresh.
  * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
  * format without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread),
  * DEVICE. */

@@ -163,13 +163,15 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
  * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
  * overlap. Same matrix and vectors give the same bits on every run. Op N takes alpha (A x), op T, which adds to Y row by row of A,
  * A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not.
+ * Sections are trusted: a matrix whose sections something else than this library wrote must pass macko_validate first.
  * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i, where gamma(n) is
  * n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum leaves the range of normal numbers.
  * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL); Y is unchanged then. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 
-/* Checks every index and length of the compressed form, so that no multiply can read or write outside its arrays.
+/* Checks every index and length of the compressed form, so that no multiply, here or on a GPU, can read or write outside its
+ * arrays.
  * Errors: CORRUPT, naming the section and place. */
 macko_status macko_validate(const macko_matrix *matrix, macko_error *err);
 

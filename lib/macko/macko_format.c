@@ -186,6 +186,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   if (m->plan.table < 0 || m->plan.table > MACKO_DICT_LIMIT)
     return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; there is room for %d", (long long)m->plan.table,
                       MACKO_DICT_LIMIT);
+  if (m->plan.stored_type == MACKO_U8 && m->plan.table > 256)
+    return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; codes of 8 bits tell 256 apart", (long long)m->plan.table);
   macko_status s = macko_layout_of(m->plan.layout)->validate(m, err);
   return s ? s : validate_codes(m, err);
 }

@@ -194,7 +194,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   int64_t stored = macko_params_of(&m->plan)->paper.stored, entries = 0;
   int b = m->plan.gap_bits;
-  if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || m->plan.stored_type != m->value_type)
+  if ((b != 1 && b != 2 && b != 4 && b != 8) || stored < m->nnz || stored > INT64_MAX / 64 ||
+      m->plan.stored_type != m->value_type)
     return macko_fail(err, MACKO_CORRUPT, "layout paper: gaps of %d bits, %lld stored entries for %lld", b, (long long)stored,
                       (long long)m->nnz);
   macko_status s = macko_check_sections(m, err);

@@ -352,6 +352,9 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
       mode < MACKO_BASE_ABSOLUTE || mode > MACKO_BASE_BLOCK || longs < 0 || longs > INT32_MAX)
     return macko_fail(err, MACKO_CORRUPT, "layout row: gaps of %d bits, base mode %lld of %lld bytes, %lld long gaps", b,
                       (long long)mode, (long long)bytes, (long long)longs);
+  if (params->row.base_bias < -m->nrows || params->row.base_bias > INT32_MAX)
+    return macko_fail(err, MACKO_CORRUPT, "layout row: base columns have bias %lld, outside -%lld..%d",
+                      (long long)params->row.base_bias, (long long)m->nrows, INT32_MAX);
   return MACKO_OK;
 }
 

@@ -148,6 +148,26 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }
 
+/* What the plan counts of all slices: refresh makes room by it, and which kernels a GPU runs depends on it. */
+static macko_status validate_counts(const macko_matrix *m, const slice_reader *r, macko_error *err)
+{
+  const macko_params *params = macko_params_of(&m->plan);
+  int64_t units[4] = {0}, stencils = 0;
+  for (int64_t i = 0; i < macko_slices_of(m->nrows); i++) {
+    macko_slice s = macko_slice_at(r->headers, i);
+    for (int e = 0; e < 4; e++) units[e] += macko_slice_value_units(&s, 1 << e);
+    stencils += s.stencil;
+  }
+  if (stencils != params->slice.stencils)
+    return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld slices are stencils, not %lld", (long long)stencils,
+                      (long long)params->slice.stencils);
+  for (int e = 0; e < 4; e++)
+    if (units[e] != params->slice.value_units[e])
+      return macko_fail(err, MACKO_CORRUPT, "layout slice: the slices take %lld value units for elements of %d byte%s, not %lld",
+                        (long long)units[e], 1 << e, e ? "s" : "", (long long)params->slice.value_units[e]);
+  return MACKO_OK;
+}
+
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_plan(m, err);
@@ -165,5 +185,5 @@ macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
   }
   if (!s && entries != m->nnz)
     s = macko_fail(err, MACKO_CORRUPT, "the slices hold %lld entries, the matrix %lld", (long long)entries, (long long)m->nnz);
-  return s;
+  return s ? s : validate_counts(m, &r, err);
 }

@@ -2,10 +2,12 @@
  * made of, and the examples of doc/formats/macko.md are what encode makes. With --write FOLDER it makes the golden files anew. */
 #include "core/format.h"
 #include "core/half.h"
+#include "macko/params.h"
 #include "suite.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,19 +285,17 @@ START_TEST(the_examples_of_the_page_are_true)
 }
 END_TEST
 
+static const macko_csr two_rows = {.nrows = 2, .ncols = 4, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
+                                   .value_type = MACKO_F64, .row_ptr = (const int32_t[]){0, 2, 4},
+                                   .cols = (const int32_t[]){0, 3, 1, 2}, .values = (const double[]){0.1, 2, 4, 0.1}};
+
 /* The page says so, and a multiply relies on it. */
 START_TEST(a_first_code_that_is_not_zero_is_refused)
 {
-  const int32_t row_ptr[] = {0, 2, 4}, cols[] = {0, 3, 1, 2};
-  const double values[] = {1, 2, 3, 4};
-  macko_csr a = {.nrows = 2, .ncols = 4, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
-                 .row_ptr = row_ptr, .cols = cols, .values = values};
-  macko_matrix *m = NULL;
-  macko_options o;
+  const golden g = ROW("", RAW, 4);
   macko_error err = {0};
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_ROW, o.gap_bits = 4;
-  ck_assert_msg(!macko_encode(&a, &o, &m, &err) && !macko_validate(m, &err), "%s", err.text);
+  macko_matrix *m = encode(&two_rows, &g);
+  ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
   for (int64_t i = 0; i < m->nsections; i++)
     if (!strcmp(macko_get_section(m, i)->name, "gaps"))
       ((uint8_t *)macko_get_section(m, i)->data)[1] |= 5; /* entries 2 and 3 are row 1 */
@@ -331,6 +331,37 @@ START_TEST(stencils_of_more_than_128_steps_are_refused)
 }
 END_TEST
 
+/* Numbers of a plan on which refresh and products on a GPU rely. */
+static const struct {
+  macko_layout layout;
+  macko_values values;
+  size_t place;
+  int64_t number;
+  const char *sentence;
+} damages[] = {
+#define PLACE(member) (offsetof(macko_plan, params) + offsetof(macko_params, member))
+    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.value_units[0]), 0, "1 value units for elements of 1 byte"},
+    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.stencils), 1, "0 slices are stencils, not 1"},
+    {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MAX, "bias 9223372036854775807"},
+    {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MIN, "bias -9223372036854775808"},
+    {MACKO_LAYOUT_PAPER, MACKO_VALUES_RAW, PLACE(paper.stored), INT64_MAX, "9223372036854775807 stored entries"},
+    {MACKO_LAYOUT_SLICE, MACKO_VALUES_DICT, offsetof(macko_plan, table), 257, "257 values; codes of 8 bits tell 256 apart"},
+#undef PLACE
+};
+
+START_TEST(a_damaged_plan_is_refused)
+{
+  golden g = {.layout = damages[_i].layout, .values = damages[_i].values, .type = MACKO_F64};
+  macko_error err = {0};
+  macko_matrix *m = encode(&two_rows, &g);
+  ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+  memcpy((char *)&m->plan + damages[_i].place, &damages[_i].number, sizeof damages[_i].number);
+  ck_assert_int_eq(macko_validate(m, &err), MACKO_CORRUPT);
+  ck_assert_msg(strstr(err.text, damages[_i].sentence) != NULL, "%s", err.text);
+  macko_destroy(&m);
+}
+END_TEST
+
 static const char *folder_to_write;
 
 START_TEST(write_golden_file)
@@ -359,6 +390,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, golden_files_decode, 0, CASES);
     tcase_add_loop_test(t, the_examples_of_the_page_are_true, 0, 3);
     tcase_add_test(t, a_first_code_that_is_not_zero_is_refused);
+    tcase_add_loop_test(t, a_damaged_plan_is_refused, 0, (int)(sizeof damages / sizeof *damages));
     tcase_add_test(t, stencils_of_more_than_128_steps_are_refused);
   }
   suite_add_tcase(suite, t);
