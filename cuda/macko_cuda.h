@@ -48,8 +48,8 @@ void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
 
 /* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix
  * is the matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
- * Errors: INVALID_ARGUMENT (a matrix of another format, type or size, or on another GPU than the current one); as macko_device_upload
- * and macko_encode. */
+ * Errors: INVALID_ARGUMENT (a matrix of another format, type or size, or on another GPU than the current one); as
+ * macko_device_upload and macko_encode. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
                                         macko_error *err);
 
@@ -71,6 +71,8 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
  * MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y,
  * alpha = 0 does not read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a
  * CUDA graph can capture it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
+ * Op T is op N of the transpose, alpha (A' x), where the CPU takes A' (alpha x): the two differ where alpha x leaves the range of
+ * f64.
  * Any number of streams may multiply with one device matrix at once, but for format csr and layouts row and paper of macko, whose
  * work space needs its multiplies in order.
  * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */

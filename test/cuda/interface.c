@@ -145,6 +145,42 @@ START_TEST(wrong_arguments_are_named)
 }
 END_TEST
 
+/* A transpose is made of the matrix that was uploaded; what cannot be that one is refused, and nothing is added. */
+START_TEST(a_transpose_of_another_matrix_is_refused)
+{
+  static const struct {
+    macko_format format;
+    macko_type type;
+    int64_t nrows, ncols;
+    const char *sentence;
+  } others[] = {{MACKO_FORMAT_DTANS, MACKO_F64, N, N, "a matrix of format dtans, 4096 x 4096 with 12286 nonzeros of f64"},
+                {MACKO_FORMAT_CSR, MACKO_F32, N, N, "a matrix of format csr, 4096 x 4096 with 12286 nonzeros of f32"},
+                {MACKO_FORMAT_CSR, MACKO_F64, N, N + 1, "a matrix of format csr, 4096 x 4097 with 12286 nonzeros of f64"},
+                {MACKO_FORMAT_CSR, MACKO_F64, N - 1, N, "a matrix of format csr, 4095 x 4096 with 12284 nonzeros of f64"},
+                {MACKO_FORMAT_CSR, MACKO_F64, N, N, "a matrix of format csr, 4096 x 4096 with 12285 nonzeros of f64"}};
+  static float singles[3 * N];
+  macko_error err = {0};
+  macko_options o;
+  macko_matrix *other = NULL;
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  int64_t bytes = macko_device_bytes(f.d);
+  macko_csr a = tridiagonal();
+  macko_options_init(&o);
+  o.format = others[_i].format;
+  a.nrows = others[_i].nrows, a.ncols = others[_i].ncols, a.value_type = others[_i].type;
+  if (a.value_type == MACKO_F32) a.values = singles;
+  if (_i == 4) row_ptr[N]--; /* an entry fewer */
+  ck_assert_msg(!macko_encode(&a, &o, &other, &err), "%s", err.text);
+  ck_assert_int_eq(macko_device_add_transpose(f.d, other, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_msg(!strncmp(err.text, others[_i].sentence, strlen(others[_i].sentence)), "%s", err.text);
+  ck_assert_msg(strstr(err.text, " is not the one on the GPU: csr, 4096 x 4096 with 12286 of f64") != NULL, "%s", err.text);
+  ck_assert_int_eq(macko_device_bytes(f.d), bytes);
+  ck_assert_int_eq(multiply(&f, MACKO_OP_T, 1, 0, &err), MACKO_INVALID_ARGUMENT);
+  macko_destroy(&other);
+  close_fixture(&f);
+}
+END_TEST
+
 START_TEST(gather_into_pinned_memory)
 {
   fixture f = open_fixture(MACKO_FORMAT_CSR);
@@ -270,6 +306,7 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, a_graph_captures_the_multiply, 0, FORMATS);
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
+  tcase_add_loop_test(t, a_transpose_of_another_matrix_is_refused, 0, 5);
   tcase_add_test(t, gather_into_pinned_memory);
   tcase_add_loop_test(t, add_at_some_rows, 0, 2);
   tcase_add_test(t, add_at_names_wrong_arguments);
