@@ -9,6 +9,7 @@ extern "C" {
 #endif
 
 #include "core/facts.h"
+#include "core/pattern_set.h"
 #include "values/codecs.h"
 
 /* A csr in device memory, as kernels see it. */
@@ -54,6 +55,7 @@ typedef struct {
   unsigned long long *ranks; /* of its first appearance */
   uint32_t *codes;
   unsigned *used;
+  macko_hash_key key;        /* of the set alone, so that nobody can choose values that meet in one slot */
 } macko_device_dictionary;
 
 /* Empties the set, then puts all values in; *used goes beyond MACKO_DICT_LIMIT where there is no room. */

@@ -29,6 +29,7 @@ macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary 
   d->ranks = d->keys + slots;
   d->codes = (uint32_t *)(d->ranks + slots);
   d->used = e->answer;
+  d->key = macko_new_hash_key();
   return MACKO_OK;
 }
 

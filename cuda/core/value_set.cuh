@@ -8,24 +8,24 @@ enum { COLLECT_BLOCKS = 256 }; /* fewer threads than there are slots beyond the 
 
 static const unsigned long long FREE_SLOT = ~0ull;
 
-static __device__ __forceinline__ unsigned home_slot(uint64_t bits)
+static __device__ __forceinline__ unsigned home_slot(macko_hash_key key, uint64_t bits)
 {
-  return (unsigned)((bits * 0x9e3779b97f4a7c15u) >> 46) % MACKO_DEVICE_HASH_SLOTS;
+  return (unsigned)(macko_hash(key, bits) % MACKO_DEVICE_HASH_SLOTS);
 }
 
 /* Slot of a pattern that is in the set, or the free one where it would go. */
-static __device__ __forceinline__ unsigned find_slot(const unsigned long long *keys, uint64_t bits)
+static __device__ __forceinline__ unsigned find_slot(const macko_device_dictionary &d, uint64_t bits)
 {
-  unsigned at = home_slot(bits);
+  unsigned at = home_slot(d.key, bits);
   if (bits == FREE_SLOT) return MACKO_DEVICE_HASH_SLOTS;
-  while (keys[at] != FREE_SLOT && keys[at] != bits) at = (at + 1) % MACKO_DEVICE_HASH_SLOTS;
+  while (d.keys[at] != FREE_SLOT && d.keys[at] != bits) at = (at + 1) % MACKO_DEVICE_HASH_SLOTS;
   return at;
 }
 
 /* Slots only ever go from free to taken, so a value that a plain load finds is there; one that it does not find may be by now. */
 static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
 {
-  unsigned at = find_slot(d.keys, bits);
+  unsigned at = find_slot(d, bits);
   if (at == MACKO_DEVICE_HASH_SLOTS) {
     if (d.keys[at] == FREE_SLOT && atomicCAS(&d.keys[at], FREE_SLOT, 0ull) == FREE_SLOT) atomicAdd(d.used, 1u);
     return;
@@ -50,7 +50,7 @@ template <typename ELEMENT> struct rank_values {
   macko_device_dictionary set;
   __device__ void operator()(int64_t p, int64_t slot, uint64_t rank, bool chained) const
   {
-    unsigned long long *least = &set.ranks[find_slot(set.keys, element(p, slot, chained))];
+    unsigned long long *least = &set.ranks[find_slot(set, element(p, slot, chained))];
     if (rank < *least) atomicMin(least, (unsigned long long)rank);
   }
 };
@@ -65,8 +65,8 @@ template <typename ELEMENT> struct put_value {
   {
     const void *values = a.values;
     macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
-    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)set.codes[find_slot(set.keys, element(p, slot, chained))];
-    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)set.codes[find_slot(set.keys, element(p, slot, chained))];
+    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)set.codes[find_slot(set, element(p, slot, chained))];
+    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)set.codes[find_slot(set, element(p, slot, chained))];
     else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, values, p);
     else macko_put_bits(to, stream, slot, from == to ? value_bits(a, p) : macko_convert(from, to, values, p));
   }

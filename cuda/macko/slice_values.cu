@@ -9,7 +9,7 @@ enum { MOST_PAIRS = 256 };
 static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
                                                    uint32_t gap)
 {
-  return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values.keys, value_bits(a, p));
+  return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values, value_bits(a, p));
 }
 
 static __device__ __forceinline__ uint32_t gap_before(const macko_device_csr &a, int64_t p)
