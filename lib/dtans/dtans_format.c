@@ -1,6 +1,6 @@
 /* CSR-dtANS (arXiv 2603.01915): gaps and values entropy coded, decoded inside the multiply. Here is the table of functions;
- * dtans_rows.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c, dtans_predict.c, dtans_time.c and dtans_encode.c write the format,
- * dtans_decode.c and dtans_validate.c read it. */
+ * dtans_rows.c, dtans_histogram.c, dtans_table.c, dtans_coder.c, dtans_plan.c, dtans_predict.c, dtans_time.c and dtans_encode.c
+ * write the format, dtans_decode.c and dtans_validate.c read it. */
 #include "dtans/dtans.h"
 
 #include <stdlib.h>
