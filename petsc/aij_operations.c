@@ -182,13 +182,33 @@ PetscErrorCode MackoEndHashing(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One option for all matrices: those that PETSc makes of ours, with prefixes of their own, must stand on the same type. */
+static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
+{
+  char      text[32] = "aij";
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_macko_base", text, sizeof text, NULL));
+  PetscCall(PetscStrcmp(text, "aij", &aij));
+  PetscCall(PetscStrcmp(text, "aijcusparse", cusparse));
+  PetscCheck(aij || *cusparse, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
+             "-mat_macko_base: \"%s\" is none of aij and aijcusparse", text);
+  PetscCheck(!*cusparse || MACKO_ON_CUSPARSE, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "-mat_macko_base aijcusparse: needs a PETSc from 3.26 on with CUDA, and a build of macko with CUDA");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
 {
   Mat_Macko *m;
 
   PetscFunctionBegin;
-  *device = PETSC_FALSE;
-  if (!MACKO_ON_CUSPARSE || !MackoDeviceVectors()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ReadBase(A, device));
+  if (!*device || !MackoDeviceVectors()) {
+    *device = PETSC_FALSE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadBackend(A, NULL));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */

@@ -1,7 +1,8 @@
 /* MATAIJMACKO: PETSc's AIJ whose products read a compressed form. Everything that is not a product is AIJ's own.
  * With a PETSc that has CUDA and a GPU, MatCreateVecs gives VECCUDA and products stay on the GPU (-mat_macko_backend cpu: not).
- * From PETSc 3.26 on the type then stands on AIJCUSPARSE instead of AIJ: values from lists of entries (MatSetValuesCOO, also from
- * GPU memory), products of sparse matrices, factors, sums and scaling are done there, as that type does them.
+ * From PETSc 3.26 on, with -mat_macko_base aijcusparse, all such matrices then stand on AIJCUSPARSE instead of AIJ: values from
+ * lists of entries (MatSetValuesCOO, also from GPU memory), products of sparse matrices, factors, sums and scaling are done there,
+ * as that type does them.
  *
  * Programs that were never rebuilt load it:   ./program -dll_append /path/libpetscmacko.so -mat_type aijmacko
  * Programs that link it call MatMackoInitializePackage() after PetscInitialize(). */

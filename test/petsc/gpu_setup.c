@@ -50,10 +50,13 @@ START_TEST(values_come_from_gpu_memory)
 {
   PetscInt       i[6 * N], j[6 * N], again[6 * N], once_more[6 * N];
   PetscScalar    v[6 * N];
-  Mat            A = sized(MATAIJMACKO), P = sized(MATAIJ);
-  PetscCount     n = list(A, i, j, v);
+  Mat            A, P;
+  PetscCount     n;
   PetscLogDouble copied;
   void          *there;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  A = sized(MATAIJMACKO), P = sized(MATAIJ);
+  n = list(A, i, j, v);
   OK(PetscArraycpy(again, i, n));
   OK(PetscArraycpy(once_more, j, n));
   OK(MatSetPreallocationCOO(A, n, i, j));
@@ -82,6 +85,7 @@ START_TEST(values_come_from_gpu_memory)
     assert_same_products(A, P, "scaled");
   }
   DESTROY(&A, &P);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
 }
 END_TEST
 
@@ -116,6 +120,7 @@ START_TEST(products_of_matrices_agree)
   const char              *name = products[_i % PRODUCTS].name, *other = others[_i / PRODUCTS];
   Mat                      A, B, C, D, E, P, Q, R, S, T;
   if (ranks() > products[_i % PRODUCTS].most || (_i >= PRODUCTS && type == MATPRODUCT_ABC)) return;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
   OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
   OK(make_matrix(PREALLOCATED, other, N, N, 4, &B));
   OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 5, &C));
@@ -137,6 +142,7 @@ START_TEST(products_of_matrices_agree)
     DESTROY(&E, &T);
   }
   DESTROY(&A, &B, &C, &D, &P, &Q, &R, &S);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
 }
 END_TEST
 
@@ -160,6 +166,7 @@ START_TEST(factors_are_on_the_gpu)
   PetscBool     cusparse;
   PetscReal     norm, error;
   if (ranks() > 1) return;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
   OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
   if (symmetric) {
     Mat transposed;
@@ -206,6 +213,7 @@ START_TEST(factors_are_on_the_gpu)
     OK(MatScale(P, 2));
   }
   DESTROY(&A, &P);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
 }
 END_TEST
 
