@@ -77,7 +77,7 @@ kept() { # TEXT
   local name choice
   while read -r name choice; do
     case $name:$choice in
-      prefer:*|backend:*|halo:*|*:auto) ;;
+      prefer:*|backend:*|base:*|halo:*|*:auto) ;;
       gap_bits:*) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
       *) grep -qE "(^|[ ,])$name $choice([ ,]|\$)" "$dir/text" || { cat "$dir/text"; fail "$1: $name $choice is not stored"; } ;;
     esac
