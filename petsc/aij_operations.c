@@ -185,10 +185,11 @@ PetscErrorCode MackoEndHashing(Mat A)
 /* One option for all matrices: those that PETSc makes of ours, with prefixes of their own, must stand on the same type. */
 static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
 {
-  char      text[32] = "aij";
+  char      text[32];
   PetscBool aij;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrncpy(text, MACKO_ON_CUSPARSE ? "aijcusparse" : "aij", sizeof text));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_macko_base", text, sizeof text, NULL));
   PetscCall(PetscStrcmp(text, "aij", &aij));
   PetscCall(PetscStrcmp(text, "aijcusparse", cusparse));
@@ -202,6 +203,7 @@ static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
 PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
 {
   Mat_Macko *m;
+  int        mine, all;
 
   PetscFunctionBegin;
   PetscCall(ReadBase(A, device));
@@ -212,7 +214,9 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadBackend(A, NULL));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
-  *device = MackoDeviceAllowed(A, NULL);
+  mine = MackoDeviceAllowed(A, NULL);
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A))); /* all ranks or none */
+  *device = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -262,23 +262,35 @@ static PetscBool MayUseDevice(Mat A)
   return (PetscBool)(m && m->kind->device && MackoDeviceAllowed(A, NULL));
 }
 
+PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
+{
+  PetscBool x_on, z_on;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  if (!MayUseDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoOnDevice(x, &x_on));
+  PetscCall(MackoOnDevice(z, &z_on));
+  if (!x_on || !z_on) PetscFunctionReturn(PETSC_SUCCESS);
+  if (y) MACKO_AS_BASE(A, (*(op == MACKO_OP_N ? Base()->multadd : Base()->multtransposeadd))(A, x, z, z));
+  else MACKO_AS_BASE(A, (*(op == MACKO_OP_N ? Base()->mult : Base()->multtranspose))(A, x, z));
+  *done = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
 {
-  PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE, x_on, z_on, y_on = PETSC_TRUE;
+  PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE, y_on = PETSC_TRUE;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
   if (!MayUseDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
   if (known && symmetric) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoOnDevice(x, &x_on));
-  PetscCall(MackoOnDevice(z, &z_on));
   if (y) PetscCall(MackoOnDevice(y, &y_on));
-  if (!x_on || !y_on || !z_on) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!y_on) PetscFunctionReturn(PETSC_SUCCESS);
   if (y && y != z) PetscCall(VecCopy(y, z)); /* that type's own adds what was in z before */
-  if (y) MACKO_AS_BASE(A, (*Base()->multtransposeadd)(A, x, z, z));
-  else MACKO_AS_BASE(A, (*Base()->multtranspose)(A, x, z));
-  *done = PETSC_TRUE;
+  PetscCall(MackoCusparseProductWith(A, MACKO_OP_T, x, y ? z : NULL, z, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,7 +301,9 @@ PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (!MayUseDevice(A) || A->factortype || !MackoOwns(m, A) || m->nonempty_rows < A->rmap->n) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MayUseDevice(A) || A->factortype || !(MackoOwns(m, A) || (m->counted_owner == A && m->worth)) ||
+      m->nonempty_rows < A->rmap->n)
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoOnDevice(v, done));
   if (*done) MACKO_AS_BASE(A, (*Base()->getdiagonal)(A, v));

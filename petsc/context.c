@@ -34,6 +34,7 @@ PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
   if (*m) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(m));
   macko_options_init(&(*m)->options);
+  (*m)->after = MACKO_AFTER_AUTO;
   PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
   PetscCall(PetscContainerSetPointer(container, *m));
   PetscCall(MackoContainerSetDestroy(container, Free));

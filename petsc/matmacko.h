@@ -52,7 +52,16 @@ typedef struct {
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
+
+  /* after.c: -mat_macko_after; for the values that the matrix has, known by their state, how many products the type below does,
+     and how many there were, those of the values before, and all that the type below did. */
+  PetscInt64       after, worth, products, products_before, products_below;
+  Mat              counted_owner;
+  PetscObjectState counted_state, counted_nonzerostate;
+  PetscBool        held; /* a block whose parallel matrix waits */
 } Mat_Macko;
+
+enum { MACKO_AFTER_AUTO = -1 };
 
 /* What the type does that ours stands on, taken from a matrix of it that is fresh or assembled. */
 typedef struct {
@@ -93,7 +102,8 @@ PETSC_INTERN PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B);
 /* A, an AIJ that may still collect its entries in a hash, no longer does: the end of that would put AIJ's functions over ours. */
 PETSC_INTERN PetscErrorCode MackoEndHashing(Mat A);
 
-/* Whether A, of which nobody has asked yet, is to stand on AIJCUSPARSE: PETSc has it, and products may run on the GPU. */
+/* Whether A, of which nobody has asked yet, is to stand on AIJCUSPARSE: PETSc has it, and products of all ranks may run on a GPU.
+   Collective. */
 PETSC_INTERN PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device);
 
 /* In what both types do alike (viewing, options, stored values, where vectors live) A, which is of type kind->base, does as ours. */
@@ -132,14 +142,19 @@ PETSC_INTERN void      MackoSetOwner(Mat_Macko *m, Mat A);
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
 
-/* -mat_macko_backend and -mat_macko_halo with A's prefix as they are now. */
+/* -mat_macko_backend, -mat_macko_halo and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
+
+/* Whether the library's options are all its defaults. */
+PETSC_INTERN PetscBool MackoDefaults(const macko_options *options);
 
 /* What is encoded from now on; the present form is stale if it was made with other options. */
 PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
 
 /* Facts of the compressed form, wherever it is; PETSC_FALSE where there is none. */
 PETSC_INTERN PetscBool MackoInfo(const Mat_Macko *m, macko_info *info);
+
+PETSC_INTERN PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count);
 
 /* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
 PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
@@ -150,6 +165,17 @@ PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error
 
 /* The same, with a refusal raised as an error: where there is nobody to agree with. */
 PETSC_INTERN PetscErrorCode MackoUpdateSeq(Mat A);
+
+/* Whether another product with A is the type's below, because so few make no use of a compressed form; such a product is counted.
+   Of a parallel matrix: the same on all ranks, collective where the matrix changed. */
+PETSC_INTERN PetscErrorCode MackoWaits(Mat A, PetscBool *waits);
+PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
+
+/* Whether it would be; nothing is counted. */
+PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
+
+/* z = op(A) x + y, or z = op(A) x where y is NULL, as the type that A, sequential, stands on does it. */
+PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
 
 /* The same for all blocks of a parallel matrix: fails on every rank if it fails on one. Collective where the matrix changed. */
 PETSC_INTERN PetscErrorCode MackoUpdateMPI(Mat A);
@@ -200,6 +226,9 @@ PETSC_INTERN PetscErrorCode MackoCusparseProductOf(Mat C); /* of matrices that a
 /* z = A^T x + y, or z = A^T x where y is NULL, and the diagonal, with vectors on the GPU; *done says whether. */
 PETSC_INTERN PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done);
 PETSC_INTERN PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done);
+
+/* z = op(A) x + y with y NULL or z itself, by that type; *done says whether the vectors are on the GPU. */
+PETSC_INTERN PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done);
 
 /* Values that are on the GPU only are brought to the host; of a sequential matrix, those on the host are the newer ones. */
 PETSC_INTERN PetscErrorCode MackoValuesToHost(Mat A);

@@ -17,7 +17,7 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
     PetscCall(MackoTakeSeq(blocks[i], m->kind->device));
     PetscCall(MackoGet(blocks[i], &block));
     if (m->options_read) MackoSetOptions(block, &m->options);
-    block->backend = m->backend;
+    block->backend = m->backend, block->after = m->after;
     PetscCall(MackoChooseVectors(blocks[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,6 +63,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
   for (int i = 0; i < 2; i++) {
     PetscCall(MackoGet(blocks[i], &block));
+    block->held = PETSC_FALSE;
     before = *block;
     if (!status) PetscCall(MackoUpdate(blocks[i], &status, &err));
     encoded   = (PetscBool)(encoded || block->encodes > before.encodes);
@@ -79,48 +80,61 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- products: AIJ's own, over blocks that are ours and up to date ---- */
+/* ---- products: AIJ's own, over blocks that are ours ---- */
 
 static const struct _MatOps *Base(Mat A)
 {
   return &MackoOf(A)->kind->does->ops;
 }
 
+/* Before a product: the blocks are up to date, or do theirs as the type below does. */
+static PetscErrorCode Prepare(Mat A, PetscBool *waits)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoWaitsMPI(A, waits));
+  if (!*waits) PetscCall(MackoUpdateMPI(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
-  PetscBool done;
+  PetscBool waits, done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MackoUpdateMPI(A));
-  PetscCall(MackoHaloMult(A, x, PETSC_FALSE, y, &done));
+  PetscCall(Prepare(A, &waits));
+  if (!waits) PetscCall(MackoHaloMult(A, x, PETSC_FALSE, y, &done));
   if (!done) PetscCall((*Base(A)->mult)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool done;
+  PetscBool waits, done = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall(MackoUpdateMPI(A));
+  PetscCall(Prepare(A, &waits));
   if (y != z) PetscCall(VecCopy(y, z));
-  PetscCall(MackoHaloMult(A, x, PETSC_TRUE, z, &done));
+  if (!waits) PetscCall(MackoHaloMult(A, x, PETSC_TRUE, z, &done));
   if (!done) PetscCall((*Base(A)->multadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
+  PetscBool waits;
+
   PetscFunctionBegin;
-  PetscCall(MackoUpdateMPI(A));
+  PetscCall(Prepare(A, &waits));
   PetscCall((*Base(A)->multtranspose)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
+  PetscBool waits;
+
   PetscFunctionBegin;
-  PetscCall(MackoUpdateMPI(A));
+  PetscCall(Prepare(A, &waits));
   PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -33,6 +33,11 @@ PetscErrorCode MackoCusparseProduct(Mat C, PetscErrorCode (*f)(Mat))
   NOTHING(PetscCall((*f)(C)))
 }
 
+PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
+{
+  NOTHING((void)A, (void)op, (void)x, (void)y, (void)z, *done = PETSC_FALSE)
+}
+
 PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
 {
   NOTHING((void)A, (void)x, (void)y, (void)z, *done = PETSC_FALSE)

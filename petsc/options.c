@@ -1,6 +1,9 @@
 /* -mat_macko_*: one option for each of the library's, with the choices of its lists. */
 #include "matmacko.h"
 
+#include <limits.h>
+#include <stdlib.h>
+
 /* The library's options but the target, which is where the vectors are. */
 static const struct {
   const char *option, *name, *help;
@@ -28,6 +31,17 @@ static const char *Chosen(const macko_options *options, size_t option)
 #include "options.def"
   default: return "";
   }
+}
+
+PetscBool MackoDefaults(const macko_options *options)
+{
+  macko_options usual;
+
+  macko_options_init(&usual);
+#define MACKO_OPTION(field, LIST, symbol, reader, help) if (usual.field != options->field) return PETSC_FALSE;
+#define MACKO_WITHOUT_TARGET
+#include "options.def"
+  return PETSC_TRUE;
 }
 
 /* A target alone makes nothing stale: each block has its own. */
@@ -67,6 +81,35 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after)
+{
+  const char *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
+  char        text[64] = "auto", *end = text;
+  PetscBool   given = PETSC_FALSE, automatic;
+  long long   number;
+
+  PetscFunctionBegin;
+  if (items) {
+    MackoOptionItems PetscOptionsObject = items;
+    PetscCall(PetscOptionsString("-mat_macko_after",
+                                 "Products with the same values before they are compressed: auto (as many as compressing costs) "
+                                 "or a number", "MATAIJMACKO", text, text, sizeof text, &given));
+  } else {
+    PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_after", text, sizeof text,
+                                    &given));
+  }
+  if (!given) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(text, "auto", &automatic));
+  *after = MACKO_AFTER_AUTO;
+  if (automatic) PetscFunctionReturn(PETSC_SUCCESS);
+  number = strtoll(text, &end, 10);
+  PetscCheck(end != text && !*end && number >= 0 && number <= INT_MAX, PetscObjectComm((PetscObject)A),
+             PETSC_ERR_USER_INPUT, "-%smat_macko_after: \"%s\" is neither auto nor a number from 0 to %d", prefix, text,
+             INT_MAX);
+  *after = number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
   static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"};
@@ -83,6 +126,7 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
                        "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU where possible); "
                        "host (through its memory); peer (from GPU to GPU or not at all)", paths, &path));
   m->backend = (MackoBackend)backend, m->halo_path = (MackoHaloPath)path;
+  PetscCall(ReadAfter(A, items, &m->after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

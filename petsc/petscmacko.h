@@ -1,8 +1,8 @@
 /* MATAIJMACKO: PETSc's AIJ whose products read a compressed form. Everything that is not a product is AIJ's own.
  * With a PETSc that has CUDA and a GPU, MatCreateVecs gives VECCUDA and products stay on the GPU (-mat_macko_backend cpu: not).
- * From PETSc 3.26 on, with -mat_macko_base aijcusparse, all such matrices then stand on AIJCUSPARSE instead of AIJ: values from
- * lists of entries (MatSetValuesCOO, also from GPU memory), products of sparse matrices, factors, sums and scaling are done there,
- * as that type does them.
+ * From PETSc 3.26 on all such matrices then stand on AIJCUSPARSE instead of AIJ (-mat_macko_base aij: not): values from lists of
+ * entries (MatSetValuesCOO, also from GPU memory), products of sparse matrices, factors, sums and scaling are done there, as that
+ * type does them, and the first products, before there were enough to pay for encoding (-mat_macko_after).
  *
  * Programs that were never rebuilt load it:   ./program -dll_append /path/libpetscmacko.so -mat_type aijmacko
  * Programs that link it call MatMackoInitializePackage() after PetscInitialize(). */
@@ -27,7 +27,7 @@ PETSC_EXTERN PetscErrorCode MatMackoEncode(Mat A);
 /* What is stored, summed over the ranks of the matrix and its blocks; names and reason are those of this rank's diagonal block
  * and belong to the matrix until it changes. */
 typedef struct {
-  PetscBool      encoded; /* PETSC_FALSE before the first product: then the rest is zero */
+  PetscBool      encoded; /* PETSC_FALSE before the first product that encodes: then the rest is zero */
   const char    *format, *layout, *variant, *values, *reason; /* layout and variant are auto where the format has none */
   int            gap_bits;                                  /* 0 where the width varies or the format has none */
   PetscBool      lossy; /* PETSC_TRUE if any block of any rank is */

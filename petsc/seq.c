@@ -41,8 +41,8 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x + beta y */
-static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
+/* y = op(A) x + beta y with the compressed form */
+static PetscErrorCode MultiplyCompressed(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
 {
   const PetscScalar *xa;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
@@ -67,18 +67,33 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, PetscScalar beta, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z = op(A) x + y, or z = op(A) x where y is NULL */
+static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
+{
+  PetscBool waits;
+
+  PetscFunctionBegin;
+  PetscCall(MackoWaits(A, &waits));
+  if (waits) {
+    PetscCall(MackoBaseProduct(A, op, x, y, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (y && y != z) PetscCall(VecCopy(y, z));
+  PetscCall(MultiplyCompressed(A, op, x, y ? 1 : 0, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatMult_SeqAIJMacko(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(Multiply(A, MACKO_OP_N, x, 0, y));
+  PetscCall(Multiply(A, MACKO_OP_N, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
   PetscFunctionBegin;
-  if (y != z) PetscCall(VecCopy(y, z));
-  PetscCall(Multiply(A, MACKO_OP_N, x, 1, z));
+  PetscCall(Multiply(A, MACKO_OP_N, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -88,7 +103,7 @@ static PetscErrorCode MatMultTranspose_SeqAIJMacko(Mat A, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(MackoCusparseMultTranspose(A, x, NULL, y, &done));
-  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, 0, y));
+  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,23 +113,23 @@ static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z
 
   PetscFunctionBegin;
   PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y != z) PetscCall(VecCopy(y, z));
-  PetscCall(Multiply(A, MACKO_OP_T, x, 1, z));
+  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- the rest that differs from AIJ ---- */
 
-/* A vector on the GPU gets the diagonal from the form that is there; AIJ's own would look through the rows on the CPU. */
+/* A vector on the GPU gets the diagonal from the form that is there, or that the product to come will make; AIJ's own would look
+   through the rows on the CPU. */
 static PetscErrorCode MatGetDiagonal_SeqAIJMacko(Mat A, Vec v)
 {
   PetscScalar *a;
   PetscMemType where = PETSC_MEMTYPE_HOST;
-  PetscBool    done  = PETSC_FALSE;
+  PetscBool    done  = PETSC_FALSE, waits = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype) {
+  if (!A->factortype) PetscCall(MackoWouldWait(A, &waits));
+  if (MackoDeviceAllowed(A, NULL) && A->rmap->n == A->cmap->n && !A->factortype && !waits) {
     PetscCall(MackoUpdateSeq(A));
     PetscCall(VecGetArrayWriteAndMemType(v, &a, &where));
     if (PetscMemTypeDevice(where)) PetscCall(MackoDeviceDiagonal(A, a, &done));

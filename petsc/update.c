@@ -139,7 +139,7 @@ static PetscErrorCode CloseRows(Mat A, MackoRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CountNonemptyRows(Mat A, PetscInt *count)
+PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
 {
   const PetscInt *ia, *ja;
   PetscInt        n;
@@ -171,14 +171,14 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   m->options.target = device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
                         m->ncols == A->cmap->n);
-  if (!refresh) PetscCall(CountNonemptyRows(A, &m->nonempty_rows));
+  if (!refresh) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
   for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) { /* on the GPU, if there is room */
     PetscCall(OpenRows(A, there, &rows));
     if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
     if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
       *status = MACKO_OK, refresh = PETSC_FALSE;
       nonzerostate = ++A->nonzerostate; /* so that AIJCUSPARSE too copies columns again, and not values alone */
-      PetscCall(CountNonemptyRows(A, &m->nonempty_rows));
+      PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
     }
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));
     PetscCall(CloseRows(A, &rows));

@@ -124,6 +124,9 @@ static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
   PetscCall(Range(comm, m->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
   PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes,
                                    encode_seconds, refreshes, refresh_seconds));
+  if (m->products_below) /* counted on all ranks together */
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s before that paid (-mat_macko_after)\n",
+                                     m->products_below, m->kind->base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -191,6 +191,14 @@ void assert_ours(Mat A, const char *when)
   }
 }
 
+PetscErrorCode clear_options(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsClear(NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-mat_macko_after", "0"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the program ---- */
 
 int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles)
@@ -200,7 +208,7 @@ int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles)
   MPI_Initialized(&there);
   if (!there) MPI_Init(&argc, &argv); /* PETSc would end MPI with its first cycle */
   for (int cycle = 0; cycle < cycles && !failed; cycle++) {
-    if (PetscInitialize(&argc, &argv, NULL, NULL)) return 1;
+    if (PetscInitialize(&argc, &argv, NULL, NULL) || PetscOptionsSetValue(NULL, "-mat_macko_after", "0")) return 1;
     if (MatMackoInitializePackage() || MatMackoInitializePackage()) return 1;
     SRunner *runner = srunner_create(suite());
     srunner_set_fork_status(runner, CK_NOFORK);

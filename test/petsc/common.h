@@ -27,6 +27,10 @@ extern const char *const way_names[WAYS];
 
 int ranks(void);
 
+/* No options but -mat_macko_after 0, which suites start with: few of their matrices are multiplied so often that compressing them
+ * would pay, and the products are what they look at. */
+PetscErrorCode clear_options(void);
+
 /* "aijmacko" as the number of ranks has it, and the parallel type also on one rank. */
 typedef enum { ROOT_TYPE, PARALLEL_TYPE, TYPES } type_choice;
 const char *our_type(type_choice choice);

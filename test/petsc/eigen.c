@@ -55,7 +55,7 @@ START_TEST(eigenvalues_agree)
   PetscScalar plain[WANTED], ours[WANTED];
   OK(PetscOptionsInsertString(NULL, methods[_i]));
   PetscInt plain_steps = eigenvalues(P, plain), our_steps = eigenvalues(A, ours);
-  OK(PetscOptionsClear(NULL));
+  OK(clear_options());
   ck_assert_msg(plain_steps == our_steps, "%s: %d steps, plain AIJ %d", methods[_i], (int)our_steps, (int)plain_steps);
   for (int i = 0; i < WANTED; i++) /* both are within SLEPc's default tolerance of the eigenvalue */
     ck_assert_msg(PetscAbsScalar(plain[i] - ours[i]) <= 2e-8 * PetscAbsScalar(plain[i]),

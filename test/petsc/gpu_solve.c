@@ -71,7 +71,7 @@ static outcome solve(const char *type, const char *options)
   OK(VecDestroy(&x));
   OK(VecDestroy(&b));
   OK(MatDestroy(&A));
-  OK(PetscOptionsClear(NULL));
+  OK(clear_options());
   return o;
 }
 
@@ -91,7 +91,7 @@ START_TEST(diagonals_agree)
   OK(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
   assert_same_diagonal(A, P, options[_i]);
   assert_same_products(A, P, options[_i]);
-  OK(PetscOptionsClear(NULL));
+  OK(clear_options());
   DESTROY(&A, &P);
 }
 END_TEST
@@ -135,7 +135,7 @@ START_TEST(encoded_on_the_gpu)
     OK(MatBindToCPU(A, PETSC_FALSE));
     assert_same_products(A, P, when);
   }
-  OK(PetscOptionsClear(NULL));
+  OK(clear_options());
   DESTROY(&P, &A);
 }
 END_TEST

@@ -97,7 +97,7 @@ START_TEST(solvers_take_as_many_steps)
   OK(PetscOptionsInsertString(NULL, o));
   OK(PetscStrbeginswith(o, "-ksp_type cg", &symmetric));
   outcome plain = solve(MATAIJ, symmetric ? 0 : 2), ours = solve(MATAIJMACKO, symmetric ? 0 : 2);
-  OK(PetscOptionsClear(NULL));
+  OK(clear_options());
   ck_assert_msg(plain.steps == ours.steps && plain.reason == ours.reason, "%s: %d steps, reason %d; plain AIJ %d, reason %d", o,
                 (int)ours.steps, (int)ours.reason, (int)plain.steps, (int)plain.reason);
   ck_assert_msg(plain.reason > 0, "%s: plain AIJ does not converge", o);
