@@ -2,7 +2,8 @@
  *
  * The conventions of macko.h hold. A stream is CUDA's (cudaStream_t is struct CUstream_st *; NULL is the default stream); work is
  * queued on it and the host does not wait, unless a function says otherwise. CUDA's own failures are MACKO_DEVICE with CUDA's
- * words. A device matrix belongs to the device that was current when it was made. */
+ * words; an error that an earlier call of the program left with CUDA stays there and is nobody's here. A device matrix belongs to
+ * the device that was current when it was made. */
 #ifndef MACKO_CUDA_H
 #define MACKO_CUDA_H
 
@@ -19,7 +20,8 @@ typedef struct macko_device_matrix macko_device_matrix;
 /* Number of GPUs that can be used; 0 without a GPU or driver, with the reason in *err (may be NULL). */
 int macko_device_count(macko_error *err);
 
-/* Copies *matrix, section by section, to the current device. *matrix is not kept and stays usable; it must not change or go
+/* Copies *matrix, section by section, to the current device, as it was chosen: options->target was to be MACKO_TARGET_GPU for the
+ * choice to be a GPU's. *matrix is not kept and stays usable; it must not change or go
  * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
  * Sections are trusted, as in macko_multiply: a matrix whose sections something else than this library wrote must pass
  * macko_validate first, which takes as long as copying them or longer; so must one for macko_device_refresh.
@@ -31,8 +33,8 @@ macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st 
 
 /* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_device_upload would give
  * of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix
- * is made; work queued on stream before is waited for. options may be NULL; options->target is MACKO_TARGET_CPU by default, as
- * everywhere. Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do
+ * is made; work queued on stream before is waited for. Where options is NULL the choice is made for a GPU, and on it; what
+ * macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do
  * not repeat; format dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
  * duplicates, are copied to the host and encoded there, and so are entries beyond 2^31 - 9 of format dtans.
  * Errors: as macko_encode and macko_device_upload. */
@@ -54,8 +56,9 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
                                         macko_error *err);
 
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on
- * the same stream still see the old values. Graphs captured before must be captured again if this returned other addresses, which
- * happens when the value codec changed and where values are coded (format dtans); *moved (may be NULL) says so. Errors: as
+ * the same stream still see the old values. Graphs captured before must be captured again if kernels get other arguments, which
+ * happens when the value codec changed, where values are coded (format dtans) and where layout paper pads with something else;
+ * *moved (may be NULL) says so. Errors: as
  * macko_device_upload; INVALID_MATRIX where *matrix has another pattern; the old values stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
@@ -69,13 +72,15 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
 
 /* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is
  * MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y,
- * alpha = 0 does not read A and X. X and Y must not overlap. Nothing is allocated, copied to the host or waited for, so that a
- * CUDA graph can capture it. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
+ * alpha = 0 does not read A and X. X and Y must not overlap. Nothing is copied to the host or waited for, so that a CUDA graph can
+ * capture it, and but for work space nothing is allocated. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
  * Op T is op N of the transpose, alpha (A' x), where the CPU takes A' (alpha x): the two differ where alpha x leaves the range of
  * f64.
- * Any number of streams may multiply with one device matrix at once, but for format csr and layouts row and paper of macko, whose
- * work space needs its multiplies in order.
- * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), UNSUPPORTED, DEVICE. */
+ * Any number of streams and threads may multiply with one device matrix at once. Where rows are so long that several blocks of
+ * threads add up one, that takes work space: the stream that multiplies with the matrix first keeps the matrix's own, a product on
+ * any other takes its from a pool of memory (cudaMallocFromPoolAsync) that keeps what was needed at once. In a graph it becomes a
+ * node, so that CUDA lets such a graph have one instance at a time.
+ * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), OUT_OF_MEMORY (work space), UNSUPPORTED, DEVICE. */
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
                                    double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
                                    struct CUstream_st *stream, macko_error *err);
@@ -97,7 +102,7 @@ macko_status macko_device_gather(macko_type type, const void *x, const int64_t *
 macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
                                  struct CUstream_st *stream, macko_error *err);
 
-/* Device memory in bytes, transpose and work space included. */
+/* Device memory in bytes, transpose and the work space of one stream included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);
 
 /* Frees the matrix and sets *device to NULL; NULL is allowed. Waits for the device. */

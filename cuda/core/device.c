@@ -35,7 +35,6 @@ void macko_device_destroy(macko_device_matrix **device)
   if (d->ops) d->ops->destroy(d);
   cudaFree(d->memory);
   if (current != d->device) cudaSetDevice(current);
-  cudaGetLastError(); /* a failure to free is the next call's, not this one's */
   free(d);
   *device = NULL;
 }
@@ -252,7 +251,7 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   /* Coded values are part of streams and tables, which change as a whole. */
   int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
                  matrix->plan.values != MACKO_VALUES_CODED;
-  if (moved) *moved = !in_place || device->transpose;
+  if (moved) *moved = !in_place || device->transpose || macko_parameters_differ(&device->m.plan, &matrix->plan);
   if (in_place) {
     s = copy_values(device, matrix, stream, err);
     device->m.plan = matrix->plan;
@@ -292,6 +291,8 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
   int64_t ny = op == MACKO_OP_N ? device->m.nrows : device->m.ncols;
   if (k == 0 || ny == 0) return MACKO_OK;
   if (alpha == 0 || device->m.nnz == 0) return macko_device_scale(&p, ny, stream, err);
+  if (macko_vectors_overlap(&p, op == MACKO_OP_N ? device->m.ncols : device->m.nrows, ny))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
   if (op == MACKO_OP_N) return device->ops->multiply(device, &p, stream, err);
   if (!device->transpose)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "op T needs macko_device_add_transpose first");

@@ -103,6 +103,14 @@ macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error 
 /* Y = beta Y for k vectors of n elements; beta = 0 does not read Y. */
 macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err);
 
+/* Whether kernels get other numbers with their arguments, which a captured graph keeps. */
+static inline int macko_parameters_differ(const macko_plan *a, const macko_plan *b)
+{
+  for (int i = 0; i < MACKO_MAX_PARAMS; i++)
+    if (a->params[i] != b->params[i]) return 1;
+  return a->table != b->table;
+}
+
 /* Data of a section that may be absent. */
 static inline void *macko_device_data(const macko_device_matrix *d, const char *name)
 {

@@ -4,6 +4,7 @@
 
 #include "core/element.cuh"
 #include "core/encode.h"
+#include "core/launch.cuh"
 #include "core/warp.cuh"
 
 enum { ENCODE_THREADS = 256 };

@@ -18,7 +18,7 @@ static int is_hosts(macko_format format, const macko_options *o, int64_t nnz)
 static int needs_host(const macko_options *o, int64_t nnz)
 {
   int hosts = 0;
-  if (!o || (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU)) return 1;
+  if (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU) return 1;
   if (o->format != MACKO_FORMAT_AUTO) return (unsigned)o->format > MACKO_FORMAT_AUTO || is_hosts(o->format, o, nnz);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const macko_device_ops *ops = macko_device_ops_of((macko_format)i);
@@ -144,9 +144,15 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
                                     macko_device_matrix **device, macko_error *err)
 {
   macko_encoder e;
+  macko_options usual;
   if (!csr || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and device must not be NULL");
   macko_status s = macko_check_types(csr, err);
   if (s) return s;
+  if (!options) {
+    macko_options_init(&usual);
+    usual.target = MACKO_TARGET_GPU;
+    options = &usual;
+  }
   if (needs_host(options, -1)) return encode_on_host(csr, options, stream, device, err);
   const macko_device_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_device_ops_of(options->format);
   int at_once = asked && asked->plan_and_encode;
@@ -206,8 +212,9 @@ static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const
 
 macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
 {
-  *moved = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
-  if (*moved) return change_codec(e, d, plan, err);
+  int changes_codec = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
+  *moved = changes_codec || macko_parameters_differ(&d->m.plan, plan);
+  if (changes_codec) return change_codec(e, d, plan, err);
   d->m.plan = *plan;
   macko_status s = d->ops->write_values(e, d, err);
   return s ? s : d->ops->prepare(d, &d->m, e->stream, err);

@@ -23,8 +23,7 @@ extern "C" cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_d
 {
   cudaError_t error = cudaMemsetAsync(check, 0, sizeof *check, stream);
   if (error) return error;
-  if (a->nrows) check_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, check);
-  return cudaGetLastError();
+  return launch(check_kernel, blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream, *a, check);
 }
 
 /* ---- row_ptr and cols ---- */
@@ -40,8 +39,7 @@ static __global__ void row_ptr_kernel(macko_device_csr a, void *row_ptr, int typ
 extern "C" cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream)
 {
   const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
-  row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type);
-  return cudaGetLastError();
+  return launch(row_ptr_kernel, blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream, *a, row_ptr->data, row_ptr->type);
 }
 
 static __global__ void cols_kernel(macko_device_csr a, void *cols, int type)
@@ -57,8 +55,7 @@ extern "C" cudaError_t macko_copy_indices(const macko_device_csr *a, const macko
   const macko_section *cols = macko_find_section(&d->m, "cols");
   cudaError_t error = macko_copy_row_ptr(a, d, stream);
   if (error) return error;
-  if (a->nnz) cols_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(*a, cols->data, cols->type);
-  return cudaGetLastError();
+  return launch(cols_kernel, blocks_for(a->nnz), ENCODE_THREADS, 0, stream, *a, cols->data, cols->type);
 }
 
 /* ---- is row_ptr still that of the csr? ---- */
@@ -73,6 +70,6 @@ extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const ma
                                              cudaStream_t stream)
 {
   const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
-  compare_row_ptr_kernel<<<blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream>>>(*a, row_ptr->data, row_ptr->type, differs);
-  return cudaGetLastError();
+  return launch(compare_row_ptr_kernel, blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream, *a, row_ptr->data, row_ptr->type,
+                differs);
 }

@@ -26,13 +26,11 @@ template <int FROM> static __global__ void misfits_kernel(const void *values, in
 
 extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream)
 {
-  switch (a->value_type) {
-  case MACKO_F64: misfits_kernel<MACKO_F64><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
-  case MACKO_F32: misfits_kernel<MACKO_F32><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
-  case MACKO_F16: misfits_kernel<MACKO_F16><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits); break;
-  default: misfits_kernel<MACKO_BF16><<<VALUE_BLOCKS, ENCODE_THREADS, 0, stream>>>(a->values, a->nnz, misfits);
-  }
-  return cudaGetLastError();
+  auto kernel = misfits_kernel<MACKO_BF16>;
+  if (a->value_type == MACKO_F64) kernel = misfits_kernel<MACKO_F64>;
+  else if (a->value_type == MACKO_F32) kernel = misfits_kernel<MACKO_F32>;
+  else if (a->value_type == MACKO_F16) kernel = misfits_kernel<MACKO_F16>;
+  return launch(kernel, VALUE_BLOCKS, ENCODE_THREADS, 0, stream, a->values, a->nnz, misfits);
 }
 
 /* ---- the dictionary ---- */
@@ -51,8 +49,7 @@ extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const mac
   cudaError_t error = cudaMemsetAsync(d->keys, 0xff, slots * sizeof *d->keys, stream);
   if (!error) error = cudaMemsetAsync(d->used, 0, sizeof *d->used, stream);
   if (error) return error;
-  collect_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *d);
-  return cudaGetLastError();
+  return launch(collect_kernel, COLLECT_BLOCKS, ENCODE_THREADS, 0, stream, *a, *d);
 }
 
 /* ---- writing ---- */
@@ -66,8 +63,7 @@ template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
 template <typename F> static cudaError_t walk(const macko_device_csr *a, const F &f, cudaStream_t stream)
 {
   if (!a->nnz) return cudaSuccess;
-  entries_kernel<<<blocks_for(a->nnz), ENCODE_THREADS, 0, stream>>>(a->nnz, f);
-  return cudaGetLastError();
+  return launch(entries_kernel<F>, blocks_for(a->nnz), ENCODE_THREADS, 0, stream, a->nnz, f);
 }
 
 struct plain_value {

@@ -1,5 +1,6 @@
 /* Entries of a vector by their numbers: what a rank of a distributed matrix sends of its own, and what it adds to a few rows. */
 #include "core/device.h"
+#include "core/launch.cuh"
 
 enum { THREADS = 256 };
 
@@ -10,9 +11,10 @@ template <typename ENTRY> static __global__ void gather_kernel(const ENTRY *x, c
 }
 
 template <typename ENTRY>
-static void gather(const void *x, const int64_t *indices, int64_t n, void *to, cudaStream_t stream)
+static cudaError_t gather(const void *x, const int64_t *indices, int64_t n, void *to, cudaStream_t stream)
 {
-  gather_kernel<<<(unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream>>>((const ENTRY *)x, indices, n, (ENTRY *)to);
+  return launch(gather_kernel<ENTRY>, (unsigned)((n + THREADS - 1) / THREADS), THREADS, 0, stream, (const ENTRY *)x, indices, n,
+                (ENTRY *)to);
 }
 
 extern "C" macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
@@ -22,11 +24,12 @@ extern "C" macko_status macko_device_gather(macko_type type, const void *x, cons
   if (n < 0) return macko_fail(err, MACKO_INVALID_ARGUMENT, "n is %lld, a count of entries cannot be negative", (long long)n);
   if (n > 0 && (!x || !indices || !to)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x, indices or to is NULL");
   if (n == 0) return MACKO_OK;
-  if (bytes == 8) gather<uint64_t>(x, indices, n, to, stream);
-  else if (bytes == 4) gather<uint32_t>(x, indices, n, to, stream);
-  else if (bytes == 2) gather<uint16_t>(x, indices, n, to, stream);
+  cudaError_t error;
+  if (bytes == 8) error = gather<uint64_t>(x, indices, n, to, stream);
+  else if (bytes == 4) error = gather<uint32_t>(x, indices, n, to, stream);
+  else if (bytes == 2) error = gather<uint16_t>(x, indices, n, to, stream);
   else return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d has no entries of 2, 4 or 8 bytes", (int)type);
-  return macko_cuda_status(cudaGetLastError(), "starting a gather", err);
+  return macko_cuda_status(error, "starting a gather", err);
 }
 
 template <typename ENTRY> static __global__ void add_kernel(const ENTRY *from, const int64_t *indices, int64_t n, ENTRY *y)
@@ -44,7 +47,8 @@ extern "C" macko_status macko_device_add_at(macko_type type, const void *from, c
   if (type != MACKO_F64 && type != MACKO_F32)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "type %d is not f64 or f32", (int)type);
   if (n == 0) return MACKO_OK;
-  if (type == MACKO_F64) add_kernel<<<blocks, THREADS, 0, stream>>>((const double *)from, indices, n, (double *)y);
-  else add_kernel<<<blocks, THREADS, 0, stream>>>((const float *)from, indices, n, (float *)y);
-  return macko_cuda_status(cudaGetLastError(), "starting to add entries", err);
+  cudaError_t error =
+      type == MACKO_F64 ? launch(add_kernel<double>, blocks, THREADS, 0, stream, (const double *)from, indices, n, (double *)y)
+                        : launch(add_kernel<float>, blocks, THREADS, 0, stream, (const float *)from, indices, n, (float *)y);
+  return macko_cuda_status(error, "starting to add entries", err);
 }

@@ -29,8 +29,7 @@ static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long 
 static cudaError_t add(const macko_pattern_words *w, unsigned long long *number, cudaStream_t stream)
 {
   const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;
-  if (blocks) pattern_kernel<<<blocks_for((blocks < most ? blocks : most) * WARP), ENCODE_THREADS, 0, stream>>>(*w, number);
-  return cudaGetLastError();
+  return launch(pattern_kernel, blocks_for((blocks < most ? blocks : most) * WARP), ENCODE_THREADS, 0, stream, *w, number);
 }
 
 extern "C" cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream)

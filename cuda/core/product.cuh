@@ -3,6 +3,7 @@
 #define MACKO_PRODUCT_CUH
 
 #include "core/element.cuh"
+#include "core/launch.cuh"
 
 /* Vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
@@ -52,36 +53,39 @@ template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
 }
 
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename LAUNCH>
-static void run_group(const LAUNCH &launch, const device_values &values, const device_vectors &v)
+static cudaError_t run_group(const LAUNCH &to_run, const device_values &values, const device_vectors &v)
 {
   constexpr bool IS_RARE = is_known<STORED> && !has_kernel<STORED, VECTOR>(GROUP);
-  if constexpr (!IS_RARE) launch.template run<STORED, VECTOR, SUM, GROUP>(values, v);
-  else launch.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
+  if constexpr (!IS_RARE) return to_run.template run<STORED, VECTOR, SUM, GROUP>(values, v);
+  else return to_run.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
 }
 
-/* Runs launch.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p, or that of types LAUNCH::RARE. */
+/* Runs to_run.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p, or that of types LAUNCH::RARE. */
 template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
-static void run_groups(const LAUNCH &launch, const device_values &values, const macko_product *p)
+static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values, const macko_product *p)
 {
-  for (int64_t j = 0; j < p->k;) {
+  cudaError_t error = cudaSuccess;
+  for (int64_t j = 0; !error && j < p->k;) {
     device_vectors v = vectors_from(p, j);
     int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
-    if (group > 1) run_group<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(launch, values, v);
-    else run_group<STORED, VECTOR, SUM, 1>(launch, values, v);
+    if (group > 1) error = run_group<STORED, VECTOR, SUM, MACKO_DEVICE_GROUP>(to_run, values, v);
+    else error = run_group<STORED, VECTOR, SUM, 1>(to_run, values, v);
     j += group;
   }
+  return error;
 }
 
 template <typename LAUNCH>
-static macko_status run_product(const LAUNCH &launch, const macko_device_matrix *d, const macko_product *p, macko_error *err)
+static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {
   device_values values = values_of(d), as_f32 = values;
   const device_tables *t = value_tables_of(d);
   int f64_table = d->m.plan.table > 0 && d->m.value_type == MACKO_F64;
+  cudaError_t error;
   if (t) as_f32.table = t->as_f32;
 #define MACKO_CASE(stored, vector, sum, table) \
   if (values.stored_type == MACKO_##stored && p->vector_type == MACKO_##vector && (sizeof(sum) == 8 || !f64_table)) \
-    run_groups<MACKO_##stored, MACKO_##vector, sum>(launch, table, p); \
+    error = run_groups<MACKO_##stored, MACKO_##vector, sum>(to_run, table, p); \
   else
   MACKO_CASE(F64, F64, double, values)
   MACKO_CASE(F32, F64, double, values)
@@ -100,9 +104,9 @@ static macko_status run_product(const LAUNCH &launch, const macko_device_matrix 
   MACKO_CASE(U8, F16, float, as_f32)
   MACKO_CASE(BF16, BF16, float, values)
   MACKO_CASE(U8, BF16, float, as_f32)
-  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values, p);
+  error = run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values, p);
 #undef MACKO_CASE
-  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+  return macko_cuda_status(error, "starting a multiply", err);
 }
 
 #endif

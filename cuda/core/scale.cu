@@ -13,6 +13,7 @@ static __global__ void scale_kernel(device_vectors v, int64_t n, int64_t k)
 
 macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err)
 {
-  if (p->beta != 1) scale_kernel<<<(unsigned)((n + 255) / 256), 256, 0, stream>>>(vectors_from(p, 0), n, p->k);
-  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+  if (p->beta == 1) return MACKO_OK;
+  return macko_cuda_status(launch(scale_kernel, (unsigned)((n + 255) / 256), 256, 0, stream, vectors_from(p, 0), n, p->k),
+                           "starting a multiply", err);
 }

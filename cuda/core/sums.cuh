@@ -2,9 +2,9 @@
 #ifndef MACKO_SUMS_CUH
 #define MACKO_SUMS_CUH
 
+#include "core/launch.cuh"
 #include "core/warp.cuh"
 
-#include <cuda_runtime_api.h>
 #include <stdint.h>
 
 enum { SUM_THREADS = 1024 };
@@ -45,12 +45,10 @@ template <typename COUNT> static cudaError_t sum_up(COUNT *counts, int64_t n, CO
 {
   int64_t blocks = (n + SUM_THREADS - 1) / SUM_THREADS;
   if (n <= 0) return cudaSuccess;
-  sum_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, blocks > 1 ? room : (COUNT *)NULL);
-  if (blocks <= 1) return cudaGetLastError();
-  cudaError_t error = sum_up(room, blocks, room + blocks, stream);
-  if (error) return error;
-  add_kernel<<<(unsigned)blocks, SUM_THREADS, 0, stream>>>(counts, n, (const COUNT *)room);
-  return cudaGetLastError();
+  cudaError_t error = launch(sum_kernel<COUNT>, (unsigned)blocks, SUM_THREADS, 0, stream, counts, n, blocks > 1 ? room : NULL);
+  if (!error && blocks > 1) error = sum_up(room, blocks, room + blocks, stream);
+  if (error || blocks <= 1) return error;
+  return launch(add_kernel<COUNT>, (unsigned)blocks, SUM_THREADS, 0, stream, counts, n, (const COUNT *)room);
 }
 
 #endif

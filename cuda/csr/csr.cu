@@ -5,6 +5,7 @@
  * kernels do not promise; CSR_ALG2, which does, took up to four times as long on rows of uneven length. */
 #include "core/product.cuh"
 #include "core/warp.cuh"
+#include "core/work_space.h"
 #include "csr/csr_blocks.h"
 
 #include <stdlib.h>
@@ -16,8 +17,8 @@ struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
   const macko_csr_long_row *long_rows;
-  double *partials; /* MACKO_DEVICE_GROUP a piece */
-  unsigned *done;   /* blocks that have left their sums, of every long row; 0 between multiplies */
+  double *partials; /* work space, as done: MACKO_DEVICE_GROUP a piece */
+  unsigned *done;   /* blocks that have left their sums, of every long row; 0 before a product and after it */
   int row_ptr_type;
 };
 
@@ -174,18 +175,17 @@ struct csr_launch {
   int wide; /* 64-bit columns: only through the kernel for any types */
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
-  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     unsigned blocks = (unsigned)nblocks;
     if constexpr (STORED == MACKO_ANY && sizeof(SUM) == 8) {
-      if (wide) {
-        csr_kernel<STORED, VECTOR, SUM, GROUP, long long><<<blocks, THREADS, 0, stream>>>(a, values, v);
-        return;
-      }
+      if (wide) return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, long long>, blocks, THREADS, 0, stream, a, values, v);
     }
     /* Values of this format are stored as they are. */
     if constexpr (STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16)
-      csr_kernel<STORED, VECTOR, SUM, GROUP, int><<<blocks, THREADS, 0, stream>>>(a, values, v);
+      return launch(csr_kernel<STORED, VECTOR, SUM, GROUP, int>, blocks, THREADS, 0, stream, a, values, v);
+    else return cudaErrorInvalidValue;
   }
 };
 
@@ -194,23 +194,28 @@ typedef struct {
   macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
   csr a;
   void *memory;
+  macko_work_space *space;
 } device_csr;
+
+/* Counters of long rows, then the sums of pieces. */
+static size_t counter_bytes(const macko_csr_cut *cut)
+{
+  return ((size_t)cut->nlong * sizeof(unsigned) + 15) / 16 * 16;
+}
 
 static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
 {
   const macko_csr_cut *cut = &own->cut;
   size_t blocks = (size_t)cut->nblocks * sizeof *cut->blocks, rows = (size_t)cut->nlong * sizeof *cut->long_rows;
-  size_t partials = (size_t)cut->npieces * MACKO_DEVICE_GROUP * sizeof(double), done = (size_t)cut->nlong * sizeof(unsigned);
-  size_t total = blocks + rows + partials + done;
-  macko_status s = macko_device_alloc((int64_t)total, "the blocks of a matrix", &own->memory, err);
+  size_t done = counter_bytes(cut), space = done + (size_t)cut->npieces * MACKO_DEVICE_GROUP * sizeof(double);
+  macko_status s = macko_device_alloc((int64_t)(blocks + rows), "the blocks of a matrix", &own->memory, err);
+  if (!s) s = macko_work_space_new((int64_t)space, (int64_t)done, stream, &own->space, err);
   if (s) return s;
-  d->own_bytes = (int64_t)total;
+  d->own_bytes = (int64_t)(blocks + rows + space);
   char *to = (char *)own->memory;
   own->a.blocks = (const macko_csr_block *)to, own->a.long_rows = (const macko_csr_long_row *)(to + blocks);
-  own->a.partials = (double *)(to + blocks + rows), own->a.done = (unsigned *)(to + blocks + rows + partials);
   cudaError_t e = cudaMemcpyAsync(to, cut->blocks, blocks, cudaMemcpyHostToDevice, stream);
   if (!e && rows) e = cudaMemcpyAsync(to + blocks, cut->long_rows, rows, cudaMemcpyHostToDevice, stream);
-  if (!e && rows) e = cudaMemsetAsync(own->a.done, 0, done, stream);
   return macko_cuda_status(e, "copying the blocks of a matrix to the GPU", err);
 }
 
@@ -231,11 +236,18 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
                                            cudaStream_t stream, macko_error *err)
 {
   const device_csr *own = (const device_csr *)d->own;
+  csr a = own->a;
+  void *space;
+  macko_status s = macko_work_space_take(own->space, stream, &space, err);
+  if (s) return s;
+  a.done = (unsigned *)space, a.partials = (double *)((char *)space + counter_bytes(&own->cut));
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
-  csr_launch launch = {own->a, own->cut.nblocks, wide, stream};
-  if (!wide) return run_product(launch, d, p, err);
-  run_groups<MACKO_ANY, MACKO_ANY, double>(launch, values_of(d), p);
-  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+  csr_launch to_run = {a, own->cut.nblocks, wide, stream};
+  if (wide)
+    s = macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
+  else s = run_product(to_run, d, p, err);
+  macko_status back = macko_work_space_give_back(own->space, stream, space, s ? NULL : err);
+  return s ? s : back;
 }
 
 extern "C" void macko_csr_destroy(macko_device_matrix *d)
@@ -243,6 +255,7 @@ extern "C" void macko_csr_destroy(macko_device_matrix *d)
   device_csr *own = (device_csr *)d->own;
   if (!own) return;
   cudaFree(own->memory);
+  macko_work_space_free(own->space);
   free(own->cut.blocks), free(own->cut.long_rows);
   free(own);
 }

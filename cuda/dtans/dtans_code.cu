@@ -351,8 +351,8 @@ extern "C" macko_status macko_dtans_measure_device(const macko_csr *a, const mac
                                                    cudaStream_t stream, macko_error *err)
 {
   cudaError_t error = cudaMemsetAsync(job->starts, 0, (size_t)(job->slices + 1) * sizeof *job->starts, stream);
-  forward_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(source_of(a, job->relative), *job);
-  if (!error) error = cudaGetLastError();
+  if (!error)
+    error = launch(forward_kernel, blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream, source_of(a, job->relative), *job);
   macko_status s = error ? macko_cuda_status(error, "measuring a stream", err) : sum_starts(job, stream, err);
   if (s) return s;
   return macko_cuda_status(cudaMemcpy(words, job->starts + job->slices, sizeof *words, cudaMemcpyDeviceToHost),
@@ -364,10 +364,9 @@ extern "C" macko_status macko_dtans_write_device(const macko_csr *csr, const mac
 {
   device_csr a = source_of(csr, job->relative);
   unsigned blocks = blocks_for(job->slices * WARP, THREADS);
-  if (job->coding.domains == 2) backward_kernel<2, 2><<<blocks, THREADS, 0, stream>>>(a, *job, words);
-  else if (job->coding.groups == 2) backward_kernel<1, 2><<<blocks, THREADS, 0, stream>>>(a, *job, words);
-  else backward_kernel<1, 3><<<blocks, THREADS, 0, stream>>>(a, *job, words);
-  return macko_cuda_status(cudaGetLastError(), "writing a stream", err);
+  auto kernel = job->coding.domains == 2 ? backward_kernel<2, 2> : job->coding.groups == 2 ? backward_kernel<1, 2>
+                                                                                           : backward_kernel<1, 3>;
+  return macko_cuda_status(launch(kernel, blocks, THREADS, 0, stream, a, *job, words), "writing a stream", err);
 }
 
 extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const macko_dtans_job *job,
@@ -375,14 +374,16 @@ extern "C" macko_status macko_dtans_values_device(const macko_csr *csr, const ma
                                                   cudaStream_t stream, macko_error *err)
 {
   device_csr a = source_of(csr, job->relative);
-  value_starts_kernel<<<blocks_for(job->slices + 1, THREADS), THREADS, 0, stream>>>(a, *job);
-  values_kernel<<<blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream>>>(a, *job, *dictionary, stored, values);
-  return macko_cuda_status(cudaGetLastError(), "writing values", err);
+  cudaError_t error = launch(value_starts_kernel, blocks_for(job->slices + 1, THREADS), THREADS, 0, stream, a, *job);
+  if (!error)
+    error = launch(values_kernel, blocks_for(job->slices * WARP, THREADS), THREADS, 0, stream, a, *job, *dictionary, stored,
+                   values);
+  return macko_cuda_status(error, "writing values", err);
 }
 
 extern "C" macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_type type, void *out,
                                                cudaStream_t stream, macko_error *err)
 {
-  starts_kernel<<<blocks_for(count, THREADS), THREADS, 0, stream>>>(starts, count, type, out);
-  return macko_cuda_status(cudaGetLastError(), "writing the starts of slices", err);
+  return macko_cuda_status(launch(starts_kernel, blocks_for(count, THREADS), THREADS, 0, stream, starts, count, type, out),
+                           "writing the starts of slices", err);
 }

@@ -130,10 +130,10 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
   int numbers[2] = {};
   macko_status s = open_memory(nnz, &m, &work, stream, err);
   if (s) return close_memory(&m), s;
-  keys_kernel<MAKER><<<blocks_for(nnz, THREADS), THREADS, 0, stream>>>(a, nnz, m.keys[0]);
-  first_keys_kernel<MAKER><<<blocks_for(a.nrows, THREADS), THREADS, 0, stream>>>(a, m.keys[0]);
+  cudaError_t error = launch(keys_kernel<MAKER>, blocks_for(nnz, THREADS), THREADS, 0, stream, a, nnz, m.keys[0]);
+  if (!error) error = launch(first_keys_kernel<MAKER>, blocks_for(a.nrows, THREADS), THREADS, 0, stream, a, m.keys[0]);
   cub::DoubleBuffer<KEY> keys(m.keys[0], m.keys[1]);
-  cudaError_t error = sort_keys(m.work, &work, keys, nnz, stream);
+  if (!error) error = sort_keys(m.work, &work, keys, nnz, stream);
   if (!error)
     error = cub::DeviceRunLengthEncode::Encode(m.work, work, keys.Current(), keys.Alternate(), m.counts, m.numbers, (int)nnz,
                                                stream);
@@ -142,10 +142,10 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
   if (!error) error = cudaStreamSynchronize(stream);
   if (!error) {
     found->forgotten = numbers[0] >= macko_dtans_distinct(nnz);
-    keep_kernel<MAKER><<<blocks_for(numbers[0], THREADS), THREADS, 0, stream>>>(keys.Alternate(), m.counts, numbers[0],
-                                                                                !found->forgotten,
-                                                                              nnz, m.kept, m.numbers + 1);
-    error = cudaMemcpyAsync(numbers + 1, m.numbers + 1, sizeof(int), cudaMemcpyDeviceToHost, stream);
+    error = launch(keep_kernel<MAKER>, blocks_for(numbers[0], THREADS), THREADS, 0, stream, keys.Alternate(), m.counts, numbers[0],
+                   !found->forgotten, nnz, m.kept, m.numbers + 1);
+    if (!error)
+      error = cudaMemcpyAsync(numbers + 1, m.numbers + 1, sizeof(int), cudaMemcpyDeviceToHost, stream);
   }
   if (!error) error = cudaStreamSynchronize(stream);
   if (!error) error = fetch_kept(m.kept, numbers[1], found);
@@ -155,7 +155,7 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
     *owner = NULL;
   }
   close_memory(&m);
-  return macko_cuda_status(error ? error : cudaGetLastError(), "counting symbols", err);
+  return macko_cuda_status(error, "counting symbols", err);
 }
 
 extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t nnz, macko_dtans_part part, int relative,
@@ -211,8 +211,9 @@ static __global__ void longest_kernel(device_csr a, unsigned *longest)
 extern "C" macko_status macko_dtans_lengths_device(const macko_csr *csr, macko_type type, void *lengths, cudaStream_t stream,
                                                    macko_error *err)
 {
-  lengths_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), type, lengths);
-  return macko_cuda_status(cudaGetLastError(), "counting row lengths", err);
+  return macko_cuda_status(launch(lengths_kernel, blocks_for(csr->nrows, THREADS), THREADS, 0, stream, source_of(csr, 0), type,
+                                  lengths),
+                           "counting row lengths", err);
 }
 
 extern "C" macko_status macko_dtans_longest_device(const macko_csr *csr, int64_t *longest, cudaStream_t stream, macko_error *err)
@@ -221,7 +222,7 @@ extern "C" macko_status macko_dtans_longest_device(const macko_csr *csr, int64_t
   macko_status s = macko_device_alloc(sizeof host, "counting row lengths", (void **)&device, err);
   if (s) return s;
   cudaError_t error = cudaMemsetAsync(device, 0, sizeof host, stream);
-  if (!error) longest_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), device);
+  if (!error) error = launch(longest_kernel, blocks_for(csr->nrows, THREADS), THREADS, 0, stream, source_of(csr, 0), device);
   if (!error) error = cudaMemcpyAsync(&host, device, sizeof host, cudaMemcpyDeviceToHost, stream);
   if (!error) error = cudaStreamSynchronize(stream);
   cudaFree(device);
@@ -236,7 +237,8 @@ extern "C" macko_status macko_dtans_compare_lengths(const macko_csr *csr, macko_
   macko_status s = macko_device_alloc(sizeof *device, "comparing rows", (void **)&device, err);
   if (s) return s;
   cudaError_t error = cudaMemsetAsync(device, 0, sizeof *device, stream);
-  if (!error) compare_kernel<<<blocks_for(csr->nrows, THREADS), THREADS, 0, stream>>>(source_of(csr, 0), type, lengths, device);
+  if (!error)
+    error = launch(compare_kernel, blocks_for(csr->nrows, THREADS), THREADS, 0, stream, source_of(csr, 0), type, lengths, device);
   if (!error) error = cudaMemcpyAsync(differ, device, sizeof *device, cudaMemcpyDeviceToHost, stream);
   if (!error) error = cudaStreamSynchronize(stream);
   cudaFree(device);

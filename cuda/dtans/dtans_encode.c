@@ -333,6 +333,8 @@ static const macko_dtans_facts facts = {plan};
 /* By fewest bytes this format is planned as well, which counts entries in 32 bits here. */
 static int on_host(const macko_options *options, int64_t nnz)
 {
+  /* CUB, which counts symbols, takes an error that an earlier call of the program left for its own. */
+  if (cudaPeekAtLastError()) return 1;
   return options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_MEMORY && nnz != -1 &&
          !(nnz > 0 && nnz <= MACKO_DTANS_DEVICE_ENTRIES);
 }

@@ -58,7 +58,7 @@ struct dtans_launch {
   device_values values;
   const macko_product *product;
   cudaStream_t stream;
-  int multiprocessors;
+  int multiprocessors, shared_bytes; /* of the device; that a block may have */
   cudaError_t *error;
 
   template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
@@ -72,8 +72,9 @@ struct dtans_launch {
     if (slices > MOST_SLICES) slices = MOST_SLICES;
     if (ONE_ROW && slices > 1) blocks = (blocks + slices - 1) / slices;
     if (blocks > INT32_MAX) blocks = INT32_MAX;
-    if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
-    if (*error == cudaSuccess) kernel<<<(unsigned)blocks, THREADS, bytes, stream>>>(a, values, v);
+    /* Always the same, as other threads may be saying it of other matrices. */
+    if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
+    if (!*error) *error = launch(kernel, (unsigned)blocks, THREADS, (size_t)bytes, stream, a, values, v);
   }
 
   template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> void run_equal(const device_vectors &v) const
@@ -81,7 +82,7 @@ struct dtans_launch {
     constexpr int BLOCKS = equal_blocks<KIND, SHORT, GROUP>();
     int64_t blocks = (a.count + THREADS / WARP - 1) / (THREADS / WARP), most = (int64_t)multiprocessors * BLOCKS;
     auto kernel = equal_kernel<KIND, SHORT, VECTOR, SUM, GROUP, THREADS, BLOCKS>;
-    kernel<<<(unsigned)(blocks < most ? blocks : most), THREADS, 0, stream>>>(a, values, v);
+    *error = launch(kernel, (unsigned)(blocks < most ? blocks : most), THREADS, 0, stream, a, values, v);
   }
 
   template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
@@ -99,7 +100,7 @@ struct dtans_launch {
   {
     constexpr int OTHER = ONE_ROW && POWERS != MACKO_DTANS_EQUAL ? 0 : GROUPS, OTHER_ROW = POWERS == MACKO_DTANS_EQUAL;
     int f32 = product->vector_type == MACKO_F32 && a.value_type != MACKO_F64;
-    for (int64_t j = 0; j < product->k;) {
+    for (int64_t j = 0; !*error && j < product->k;) {
       device_vectors v = vectors_from(product, j);
       if constexpr (ONE_ROW)
         if (product->vector_type == MACKO_F64 && product->k - j >= MACKO_DEVICE_GROUP) {

@@ -3,6 +3,7 @@
 #define MACKO_DTANS_SOURCE_CUH
 
 #include "core/element.cuh"
+#include "core/launch.cuh"
 #include "dtans/dtans_encode.h"
 
 struct device_csr {

@@ -3,6 +3,7 @@
 #define MACKO_COLUMNS_CUH
 
 #include "core/product.cuh"
+#include "core/work_space.h"
 #include "macko/row_pieces.h"
 
 struct near_unit;
@@ -14,21 +15,25 @@ struct device_near {
   int64_t bytes;
   const near_unit *units;
   const near_row *rows; /* one more than the matrix has */
+  /* Work space: */
   unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
+  unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 but during a product */
   float *partials;      /* of rows in more units, two a unit: of the row that goes on there, of the one that does not end */
-  unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 between multiplies */
+  int64_t zeroed, partial_bytes; /* of pairs and done; of partials */
   int entries, count;   /* of a unit; units, 0 without a kernel that takes them */
+  int shared_bytes;     /* that a block of the kernel may have */
 };
 
 /* The long rows of layouts row and paper. */
 struct device_rows {
   macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
-  void *memory;     /* its pieces and rows, and the pieces' sums */
-  const macko_piece *pieces; /* on the device, as what follows */
-  double *partials;
+  void *memory;     /* its pieces and rows */
+  const macko_piece *pieces; /* on the device */
   int64_t bytes;
   int multiprocessors; /* of the device */
   device_near near;
+  macko_work_space *space; /* what near has zeroed, then sums of pieces or of units: a kernel needs one of both */
+  int64_t space_bytes;
 };
 
 /* What a matrix of format macko owns. */

@@ -27,9 +27,9 @@ static macko_status prepare_table(macko_device_matrix *d, const macko_matrix *ho
     t->as_f64 = (double *)memory;
     t->as_f32 = f32 ? (float *)(t->as_f64 + entries) : NULL;
   }
-  convert_kernel<<<(unsigned)((entries + 255) / 256), 256, 0, stream>>>(macko_device_data(d, "dict"), d->m.value_type,
-                                                                        (int)entries, t->as_f64, t->as_f32);
-  return macko_cuda_status(cudaGetLastError(), "converting the table of values", err);
+  return macko_cuda_status(launch(convert_kernel, (unsigned)((entries + 255) / 256), 256, 0, stream, macko_device_data(d, "dict"),
+                                  d->m.value_type, (int)entries, t->as_f64, t->as_f32),
+                           "converting the table of values", err);
 }
 
 extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host,
@@ -43,7 +43,7 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
     /* New values leave the rows as they are. */
     macko_status s = d->m.plan.layout == MACKO_LAYOUT_SLICE ? MACKO_OK : macko_rows_prepare(d, &own->rows, host, stream, err);
     if (s) return s;
-    d->own_bytes = own->rows.bytes + own->rows.near.bytes;
+    d->own_bytes = own->rows.bytes + own->rows.near.bytes + own->rows.space_bytes;
   }
   return prepare_table(d, host, stream, err);
 }

@@ -216,22 +216,25 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 struct rows_launch {
   rows a;
+  device_near near;
   const device_rows *r;
   cudaStream_t stream;
   static constexpr int RARE = MACKO_NARROW; /* lanes take eight entries, as of every type but f64 */
 
-  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    if (GROUP == 1 && sizeof(SUM) == 4 && macko_near_rows_start(a, r, values, v, stream)) return;
+    constexpr int NARROW = is_known<STORED> ? NOT_WIDE : ANY_WIDTH, BROAD = is_known<STORED> ? WIDE : ANY_WIDTH;
+    if (GROUP == 1 && sizeof(SUM) == 4 && near.count) return macko_near_rows_start(a, near, r->multiprocessors, values, v, stream);
+    auto kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, NARROW>;
+    if (a.bits >= 16) kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, BROAD>;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
     unsigned blocks = (unsigned)std::min((a.nrows + per_block - 1) / per_block, most) + a.piece_blocks;
-    if constexpr (!is_known<STORED>)
-      rows_kernel<STORED, VECTOR, SUM, GROUP, ANY_WIDTH><<<blocks, THREADS, 0, stream>>>(a, values, v);
-    else if (a.bits < 16) rows_kernel<STORED, VECTOR, SUM, GROUP, NOT_WIDE><<<blocks, THREADS, 0, stream>>>(a, values, v);
-    else rows_kernel<STORED, VECTOR, SUM, GROUP, WIDE><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    cudaError_t error = launch(kernel, blocks, THREADS, 0, stream, a, values, v);
     const macko_cut_row *cut = (const macko_cut_row *)(a.pieces + a.npieces);
     blocks = (unsigned)((r->cut.nrows + THREADS / WARP - 1) / (THREADS / WARP));
-    if (blocks) sum_kernel<<<blocks, THREADS, 0, stream>>>(cut, r->cut.nrows, a.partials, v, GROUP);
+    if (error || !blocks) return error;
+    return launch(sum_kernel, blocks, THREADS, 0, stream, cut, r->cut.nrows, (const double *)a.partials, v, GROUP);
   }
 };
 
@@ -242,7 +245,7 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   a.row_ptr = macko_device_data(d, "row_ptr"), a.row_ptr_type = macko_find_section(&d->m, "row_ptr")->type;
   a.gaps = (const uint8_t *)macko_device_data(d, "gaps");
   a.nrows = d->m.nrows, a.ncols = d->m.ncols, a.nnz = d->m.nnz, a.lanes = r->cut.lanes, a.longest = r->cut.longest;
-  a.npieces = r->cut.npieces, a.pieces = r->pieces, a.partials = r->partials;
+  a.npieces = r->cut.npieces, a.pieces = r->pieces;
   a.piece_blocks = (int)((a.npieces + THREADS / WARP - 1) / (THREADS / WARP));
   a.bits = d->m.plan.gap_bits;
   if (d->m.plan.layout == MACKO_LAYOUT_PAPER) {
@@ -257,16 +260,15 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   return a;
 }
 
-/* The host's copy of *cut goes to the device: pieces, rows, and room for the pieces' sums. */
+/* The host's copy of *cut goes to the device: pieces and rows. */
 static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_t stream, macko_error *err)
 {
   int64_t pieces = cut->npieces * (int64_t)sizeof *cut->pieces, list = cut->nrows * (int64_t)sizeof *cut->rows;
-  int64_t partials = cut->npieces * MACKO_DEVICE_GROUP * 8;
-  if (!(r->bytes = pieces + list + partials)) return MACKO_OK;
+  if (!(r->bytes = pieces + list)) return MACKO_OK;
   macko_status s = macko_device_alloc(r->bytes, "the pieces of long rows", &r->memory, err);
   if (s) return r->bytes = 0, s;
   char *to = (char *)r->memory;
-  r->pieces = (const macko_piece *)to, r->partials = (double *)(to + pieces + list);
+  r->pieces = (const macko_piece *)to;
   cudaError_t e = cudaMemcpyAsync(to, cut->pieces, (size_t)pieces, cudaMemcpyHostToDevice, stream);
   if (!e) e = cudaMemcpyAsync(to + pieces, cut->rows, (size_t)list, cudaMemcpyHostToDevice, stream);
   return macko_cuda_status(e, "copying the pieces of long rows to the GPU", err);
@@ -283,19 +285,31 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (!e) e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
-  if (s || !r->cut.wide) return s;
-  return macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near, stream,
-                            err);
+  if (!s && r->cut.wide)
+    s = macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near, stream, err);
+  if (s) return s;
+  int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->near.partial_bytes);
+  r->space_bytes = r->near.zeroed + partials;
+  return macko_work_space_new(r->space_bytes, r->near.zeroed, stream, &r->space, err);
 }
 
 void macko_rows_destroy(device_rows *r)
 {
   cudaFree(r->memory), cudaFree(r->near.memory);
+  macko_work_space_free(r->space);
   free(r->cut.pieces), free(r->cut.rows);
 }
 
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const device_rows *r = &((const device_macko *)d->own)->rows;
-  return run_product(rows_launch{rows_of(d, r), r, stream}, d, p, err);
+  rows_launch to_run = {rows_of(d, r), r->near, r, stream};
+  void *space;
+  macko_status s = macko_work_space_take(r->space, stream, &space, err);
+  if (s) return s;
+  to_run.a.partials = (double *)((char *)space + r->near.zeroed);
+  macko_near_give_space(&to_run.near, space);
+  s = run_product(to_run, d, p, err);
+  macko_status back = macko_work_space_give_back(r->space, stream, space, s ? NULL : err);
+  return s ? s : back;
 }

@@ -12,15 +12,14 @@ struct rows {
   const uint8_t *gaps;
   const uint32_t *long_ptr, *long_gaps;
   const macko_piece *pieces;
-  double *partials; /* MACKO_DEVICE_GROUP a piece */
+  double *partials; /* work space: MACKO_DEVICE_GROUP a piece */
   int64_t nrows, ncols, nnz, npieces, longest, bias, marker;
   int row_ptr_type, base_mode, base_bytes, bits, paper, lanes, piece_blocks;
 };
 
-/* y = alpha A x + beta y for layout row, one vector, sums in f32. Answers whether a kernel for that has been started
- * (row_shared_x.cu). */
-int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
-                          cudaStream_t stream);
+/* y = alpha A x + beta y for layout row, one vector, sums in f32, of a matrix that has units (row_shared_x.cu). */
+cudaError_t macko_near_rows_start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
+                                  const device_vectors &v, cudaStream_t stream);
 
 /* Warps of a block of that kernel; 0 where it does not take the matrix. */
 int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
@@ -28,6 +27,9 @@ int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncol
 /* Makes *near, without units where that kernel does not take the matrix (row_shared_x_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
                                 device_near *near, cudaStream_t stream, macko_error *err);
+
+/* Where in so much space, near->zeroed + near->partial_bytes, what is. */
+void macko_near_give_space(device_near *near, void *space);
 
 /* Layout row: the column of a row's first entry. */
 static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row)

@@ -77,9 +77,9 @@ static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *f
 
 extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_row_facts *facts, cudaStream_t stream)
 {
-  gaps_kernel<<<FACT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, facts);
-  if (a->nrows) distances_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, facts);
-  return cudaGetLastError();
+  cudaError_t error = launch(gaps_kernel, FACT_BLOCKS, ENCODE_THREADS, 0, stream, *a, facts);
+  if (error) return error;
+  return launch(distances_kernel, blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream, *a, facts);
 }
 
 /* ---- writing layout row ---- */
@@ -177,15 +177,12 @@ extern "C" cudaError_t macko_write_rows(const macko_device_csr *a, const macko_d
                                         cudaStream_t stream)
 {
   row_writer w = writer_of(d);
-  cudaError_t error = cudaSuccess;
-  error = macko_copy_row_ptr(a, d, stream);
-  if (error || !a->nrows) return error;
-  bases_kernel<<<blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
-  if (w.long_ptr) {
-    count_long_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
-    error = sum_up(w.long_ptr + 1, a->nrows, room, stream);
+  cudaError_t error = macko_copy_row_ptr(a, d, stream);
+  if (!error) error = launch(bases_kernel, blocks_for((a->nrows + WARP - 1) / WARP * WARP), ENCODE_THREADS, 0, stream, *a, w);
+  if (!error && w.long_ptr) {
+    error = launch(count_long_kernel, blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream, *a, w);
+    if (!error) error = sum_up(w.long_ptr + 1, a->nrows, room, stream);
   }
   if (error) return error;
-  codes_kernel<<<blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream>>>(*a, w);
-  return cudaGetLastError();
+  return launch(codes_kernel, blocks_for(a->nrows * WARP), ENCODE_THREADS, 0, stream, *a, w);
 }

@@ -336,24 +336,24 @@ int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncol
 }
 
 template <int STORED, int BITS>
-static int start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v, cudaStream_t stream)
+static cudaError_t start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
+                         const device_vectors &v, cudaStream_t stream)
 {
   auto kernel = near_kernel<STORED, BITS>;
-  int bytes = (int)bytes_of(a.ncols);
-  /* A kernel gets much shared memory only where that was said before. */
-  if (cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes)) return 0;
-  kernel<<<(unsigned)r->multiprocessors, WARPS * WARP, (size_t)bytes, stream>>>(a, r->near, values, v);
-  return 1;
+  /* A kernel gets much shared memory only where that was said before: always the same, as other threads may be saying it of other
+   * matrices. */
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, near.shared_bytes);
+  return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, near, values,
+                                v);
 }
 
-int macko_near_rows_start(const rows &a, const device_rows *r, const device_values &values, const device_vectors &v,
-                          cudaStream_t stream)
+cudaError_t macko_near_rows_start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
+                                  const device_vectors &v, cudaStream_t stream)
 {
-  if (!r->near.count) return 0;
 #define MACKO_CASE(type) \
   case MACKO_##type: \
-    return a.bits == 4 ? start<MACKO_##type, 4>(a, r, values, v, stream) \
-                       : start<MACKO_##type, 8>(a, r, values, v, stream);
+    return a.bits == 4 ? start<MACKO_##type, 4>(a, near, multiprocessors, values, v, stream) \
+                       : start<MACKO_##type, 8>(a, near, multiprocessors, values, v, stream);
   switch (values.stored_type) {
     MACKO_CASE(F32)
     MACKO_CASE(F16)
@@ -363,5 +363,5 @@ int macko_near_rows_start(const rows &a, const device_rows *r, const device_valu
     MACKO_CASE(U16)
   }
 #undef MACKO_CASE
-  return 0;
+  return cudaErrorInvalidValue; /* there are no units then */
 }

@@ -57,17 +57,24 @@ macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_typ
   if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
   int64_t units = round_up(count * (int64_t)sizeof(near_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(near_row));
   int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *near->pairs);
-  int64_t done = count * (int64_t)sizeof *near->done;
-  near->bytes = units + list + partials + pairs + done;
+  int64_t done = round_up(count * (int64_t)sizeof *near->done);
+  near->bytes = units + list;
   macko_status s = macko_device_alloc(near->bytes, "the units of long rows", &near->memory, err);
   if (s) return near->bytes = 0, s;
   char *to = (char *)near->memory;
-  near->units = (near_unit *)to, near->rows = (near_row *)(to + units), near->partials = (float *)(to + units + list);
-  near->pairs = (unsigned long long *)(to + units + list + partials), near->done = (unsigned *)((char *)near->pairs + pairs);
+  near->units = (near_unit *)to, near->rows = (near_row *)(to + units);
+  near->zeroed = pairs + done, near->partial_bytes = partials, near->shared_bytes = shared_bytes;
   near->entries = (int)entries, near->count = (int)count;
-  rows_kernel<<<(unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream>>>(a, (near_row *)near->rows);
-  units_kernel<<<(unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream>>>(a, near->rows, (int)entries, (int)count,
-                                                                               (near_unit *)near->units);
-  cudaError_t e = cudaMemsetAsync(near->pairs, 0, (size_t)(pairs + done), stream);
-  return macko_cuda_status(e ? e : cudaGetLastError(), "sharing out long rows", err);
+  cudaError_t e = launch(rows_kernel, (unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream, a, (near_row *)near->rows);
+  if (!e)
+    e = launch(units_kernel, (unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream, a, near->rows, (int)entries, (int)count,
+               (near_unit *)near->units);
+  return macko_cuda_status(e, "sharing out long rows", err);
+}
+
+void macko_near_give_space(device_near *near, void *space)
+{
+  near->pairs = (unsigned long long *)space;
+  near->done = (unsigned *)((char *)space + round_up(near->count * (int64_t)sizeof *near->pairs));
+  near->partials = (float *)((char *)space + near->zeroed);
 }

@@ -74,24 +74,25 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
   }
 }
 
-template <int VALUE, int VECTOR> static void start_stencils(const slices &a, int type, const macko_product *p,
-                                                            cudaStream_t stream)
+template <int VALUE, int VECTOR>
+static cudaError_t start_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
 {
-  for (int64_t j = 0; j < p->k;) {
-    device_vectors v = vectors_from(p, j);
-    if (p->k - j >= MACKO_DEVICE_GROUP)
-      stencil_kernel<VALUE, VECTOR, MACKO_DEVICE_GROUP><<<blocks_for(a.count), THREADS, 0, stream>>>(a, type,
-                                                                                                     v), j += MACKO_DEVICE_GROUP;
-    else stencil_kernel<VALUE, VECTOR, 1><<<blocks_for(a.count), THREADS, 0, stream>>>(a, type, v), j++;
+  cudaError_t error = cudaSuccess;
+  for (int64_t j = 0; !error && j < p->k;) {
+    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1;
+    auto kernel = group > 1 ? stencil_kernel<VALUE, VECTOR, MACKO_DEVICE_GROUP> : stencil_kernel<VALUE, VECTOR, 1>;
+    error = launch(kernel, blocks_for(a.count), THREADS, 0, stream, a, type, vectors_from(p, j));
+    j += group;
   }
+  return error;
 }
 
-static void multiply_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
+static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
 {
-  if (p->vector_type == MACKO_F64 && type == MACKO_F64) start_stencils<MACKO_F64, MACKO_F64>(a, type, p, stream);
-  else if (p->vector_type == MACKO_F64) start_stencils<MACKO_ANY, MACKO_F64>(a, type, p, stream);
-  else if (p->vector_type == MACKO_F32) start_stencils<MACKO_ANY, MACKO_F32>(a, type, p, stream);
-  else start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
+  if (p->vector_type == MACKO_F64 && type == MACKO_F64) return start_stencils<MACKO_F64, MACKO_F64>(a, type, p, stream);
+  if (p->vector_type == MACKO_F64) return start_stencils<MACKO_ANY, MACKO_F64>(a, type, p, stream);
+  if (p->vector_type == MACKO_F32) return start_stencils<MACKO_ANY, MACKO_F32>(a, type, p, stream);
+  return start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
 }
 
 struct slice_launch {
@@ -99,18 +100,16 @@ struct slice_launch {
   int64_t steps; /* of all slices together */
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
-  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     unsigned blocks = blocks_for(a.count);
+    auto kernel = slice_kernel<STORED, VECTOR, SUM, GROUP>;
     /* A block that has loaded a table keeps it for several slices. */
     if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
-    if constexpr (STORED == MACKO_F32 && VECTOR == MACKO_F64 && GROUP == 1) {
-      if (steps >= MANY_STEPS * a.count) {
-        many_steps_kernel<STORED, VECTOR, SUM, GROUP><<<blocks, THREADS, 0, stream>>>(a, values, v);
-        return;
-      }
-    }
-    slice_kernel<STORED, VECTOR, SUM, GROUP><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    if constexpr (STORED == MACKO_F32 && VECTOR == MACKO_F64 && GROUP == 1)
+      if (steps >= MANY_STEPS * a.count) kernel = many_steps_kernel<STORED, VECTOR, SUM, GROUP>;
+    return launch(kernel, blocks, THREADS, 0, stream, a, values, v);
   }
 };
 
@@ -118,12 +117,12 @@ struct slice_launch {
 static macko_status multiply_steps(const slices &a, int64_t steps, const macko_device_matrix *d, const macko_product *p,
                                    cudaStream_t stream, macko_error *err)
 {
-  slice_launch launch = {a, steps, stream};
+  slice_launch to_run = {a, steps, stream};
   macko_product groups = *p, others = *p;
-  if (a.split == 1) return run_product(launch, d, p, err);
+  if (a.split == 1) return run_product(to_run, d, p, err);
   groups.k = p->k / MACKO_DEVICE_GROUP * MACKO_DEVICE_GROUP, others.k = p->k - groups.k;
   others.x = vectors_from(p, groups.k).x, others.y = vectors_from(p, groups.k).y;
-  macko_status s = run_product(launch, d, &groups, err);
+  macko_status s = run_product(to_run, d, &groups, err);
   return s ? s : macko_split_multiply(a, d, &others, stream, err);
 }
 
@@ -166,9 +165,9 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagona
   slices a = slices_of(d);
   device_values values = values_of(d);
   values.table = macko_device_data(d, "dict"); /* as stored */
-  diagonal_kernel<<<(unsigned)((a.nrows + THREADS - 1) / THREADS), THREADS, 0, stream>>>(
-      a, values, (const uint32_t *)macko_device_data(d, "pair_gaps"), d->m.value_type, diagonal);
-  return macko_cuda_status(cudaGetLastError(), "starting to read a diagonal", err);
+  cudaError_t error = launch(diagonal_kernel, (unsigned)((a.nrows + THREADS - 1) / THREADS), THREADS, 0, stream, a, values,
+                             (const uint32_t *)macko_device_data(d, "pair_gaps"), d->m.value_type, diagonal);
+  return macko_cuda_status(error, "starting to read a diagonal", err);
 }
 
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
@@ -176,8 +175,8 @@ macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_pro
   slices a = slices_of(d);
   int64_t stencils = macko_params_of(&d->m.plan)->slice.stencils, steps = macko_params_of(&d->m.plan)->slice.value_units[2];
   a.split = warps_for(a.count, steps);
-  if (stencils) multiply_stencils(a, d->m.value_type, p, stream);
-  if (stencils < a.count && d->m.plan.values == MACKO_VALUES_PAIRS) return macko_pairs_multiply(a, d, p, stream, err);
-  if (stencils < a.count) return multiply_steps(a, steps, d, p, stream, err);
-  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+  cudaError_t error = stencils ? multiply_stencils(a, d->m.value_type, p, stream) : cudaSuccess;
+  if (error || stencils == a.count) return macko_cuda_status(error, "starting a multiply", err);
+  return d->m.plan.values == MACKO_VALUES_PAIRS ? macko_pairs_multiply(a, d, p, stream, err)
+                                                : multiply_steps(a, steps, d, p, stream, err);
 }

@@ -31,8 +31,7 @@ static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
 extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream)
 {
   unsigned windows = (unsigned)((a->nrows + MACKO_SLICE_WINDOW - 1) / MACKO_SLICE_WINDOW);
-  if (windows) sort_kernel<<<windows * PARTS, SORT_THREADS, 0, stream>>>(*a, order);
-  return cudaGetLastError();
+  return launch(sort_kernel, windows * PARTS, SORT_THREADS, 0, stream, *a, order);
 }
 
 /* ---- warps that look at a slice together ---- */
@@ -261,11 +260,10 @@ describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
 extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s,
                                              cudaStream_t stream)
 {
-  if (!s->slices) return cudaGetLastError();
+  if (!s->slices) return cudaSuccess;
   if (a->nnz / a->nrows < LONG_ROW)
-    describe_kernel<ONE><<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*a, *s, kinds);
-  else describe_kernel<ALL_WARPS><<<(unsigned)s->slices, ALL_WARPS * WARP, 0, stream>>>(*a, *s, kinds);
-  return cudaGetLastError();
+    return launch(describe_kernel<ONE>, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *a, *s, kinds);
+  return launch(describe_kernel<ALL_WARPS>, (unsigned)s->slices, ALL_WARPS * WARP, 0, stream, *a, *s, kinds);
 }
 
 /* ---- writing ---- */
@@ -286,8 +284,7 @@ static __global__ void write_kernel(macko_device_slices all, const macko_slice_p
 extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers,
                                           uint32_t *blocks, cudaStream_t stream)
 {
-  if (s->slices) write_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, headers, blocks);
-  return cudaGetLastError();
+  return launch(write_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, headers, blocks);
 }
 
 static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks,
@@ -303,8 +300,7 @@ static __global__ void compare_kernel(macko_device_slices all, const macko_slice
 extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
                                             int *differs, cudaStream_t stream)
 {
-  if (s->slices) compare_kernel<<<blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream>>>(*s, places, blocks, differs);
-  return cudaGetLastError();
+  return launch(compare_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, blocks, differs);
 }
 
 static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, int64_t slices)
@@ -315,8 +311,7 @@ static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, in
 
 extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream)
 {
-  if (slices) move_kernel<<<blocks_for(slices), ENCODE_THREADS, 0, stream>>>(headers, starts, slices);
-  return cudaGetLastError();
+  return launch(move_kernel, blocks_for(slices), ENCODE_THREADS, 0, stream, headers, starts, slices);
 }
 
 /* ---- is the pattern still that of the csr? ---- */
@@ -345,9 +340,9 @@ static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *h
 extern "C" cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
                                             int *stencils_differ, cudaStream_t stream)
 {
-  if (a->nrows)
-    compare_rows_kernel<<<blocks_for(a->nrows), ENCODE_THREADS, 0, stream>>>(
-      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
-      (const uint16_t *)macko_device_data(d, "order"), differs, stencils_differ);
-  return cudaGetLastError();
+  const uint32_t *headers = (const uint32_t *)macko_device_data(d, "slices");
+  const uint32_t *words = (const uint32_t *)macko_device_data(d, "blocks");
+  const uint16_t *order = (const uint16_t *)macko_device_data(d, "order");
+  return launch(compare_rows_kernel, blocks_for(a->nrows), ENCODE_THREADS, 0, stream, *a, headers, words, order, differs,
+                stencils_differ);
 }

@@ -144,17 +144,20 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
 }
 
 template <int VECTOR, typename SUM>
-static void start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
+static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
 {
   unsigned blocks = blocks_for(a.count), split = blocks_for(a.count * a.split);
   if (blocks > 4096) blocks = (blocks + 3) / 4; /* a block that has loaded a table keeps it for several slices */
-  for (int64_t j = 0; j < p->k;) {
-    device_vectors v = vectors_from(p, j);
-    if (p->k - j >= MACKO_DEVICE_GROUP)
-      pairs_kernel<VECTOR, SUM, MACKO_DEVICE_GROUP><<<blocks, THREADS, 0, stream>>>(a, source, v), j += MACKO_DEVICE_GROUP;
-    else if (a.split > 1) split_pairs_kernel<VECTOR, SUM><<<split, THREADS, 0, stream>>>(a, source, v), j++;
-    else pairs_kernel<VECTOR, SUM, 1><<<blocks, THREADS, 0, stream>>>(a, source, v), j++;
+  cudaError_t error = cudaSuccess;
+  for (int64_t j = 0; !error && j < p->k;) {
+    int group = p->k - j >= MACKO_DEVICE_GROUP ? MACKO_DEVICE_GROUP : 1, is_split = group == 1 && a.split > 1;
+    auto kernel = group > 1  ? pairs_kernel<VECTOR, SUM, MACKO_DEVICE_GROUP>
+                  : is_split ? split_pairs_kernel<VECTOR, SUM>
+                             : pairs_kernel<VECTOR, SUM, 1>;
+    error = launch(kernel, is_split ? split : blocks, THREADS, 0, stream, a, source, vectors_from(p, j));
+    j += group;
   }
+  return error;
 }
 
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
@@ -165,9 +168,10 @@ macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d,
   const uint32_t *gaps = (const uint32_t *)macko_device_data(d, "pair_gaps");
   int count = (int)d->m.plan.table;
   pair_source<double> f64 = {codes, gaps, t->as_f64, count};
-  if (p->vector_type == MACKO_F64) start_pairs<MACKO_F64, double>(a, f64, p, stream);
+  cudaError_t error;
+  if (p->vector_type == MACKO_F64) error = start_pairs<MACKO_F64, double>(a, f64, p, stream);
   else if (p->vector_type == MACKO_F32 && t->as_f32)
-    start_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, stream);
-  else start_pairs<MACKO_ANY, double>(a, f64, p, stream);
-  return macko_cuda_status(cudaGetLastError(), "starting a multiply", err);
+    error = start_pairs<MACKO_F32, float>(a, pair_source<float>{codes, gaps, t->as_f32, count}, p, stream);
+  else error = start_pairs<MACKO_ANY, double>(a, f64, p, stream);
+  return macko_cuda_status(error, "starting a multiply", err);
 }

@@ -15,10 +15,12 @@ struct split_launch {
   slices a;
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
-  template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
   {
-    unsigned blocks = blocks_for(a.count * a.split);
-    if constexpr (GROUP == 1) split_kernel<STORED, VECTOR, SUM><<<blocks, THREADS, 0, stream>>>(a, values, v);
+    if constexpr (GROUP == 1)
+      return launch(split_kernel<STORED, VECTOR, SUM>, blocks_for(a.count * a.split), THREADS, 0, stream, a, values, v);
+    else return cudaErrorInvalidValue;
   }
 };
 

@@ -52,8 +52,7 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 {
   cudaError_t error = clear_pairs(pairs, stream);
   if (error) return error;
-  collect_pairs_kernel<<<COLLECT_BLOCKS, ENCODE_THREADS, 0, stream>>>(*a, *s, *values, *pairs);
-  return cudaGetLastError();
+  return launch(collect_pairs_kernel, COLLECT_BLOCKS, ENCODE_THREADS, 0, stream, *a, *s, *values, *pairs);
 }
 
 /* ---- the stream ---- */
@@ -87,10 +86,10 @@ static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_mat
                                cudaStream_t stream)
 {
   unsigned blocks = blocks_for(a->nrows + WARP);
-  slices_kernel<<<blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream>>>(
-      *a, (const uint32_t *)macko_device_data(d, "slices"), (const uint16_t *)macko_device_data(d, "order"),
-      (int)macko_type_bytes(d->m.plan.stored_type), f);
-  return cudaGetLastError();
+  const uint32_t *headers = (const uint32_t *)macko_device_data(d, "slices");
+  const uint16_t *order = (const uint16_t *)macko_device_data(d, "order");
+  return launch(slices_kernel<F>, blocks < most_blocks ? blocks : most_blocks, ENCODE_THREADS, 0, stream, *a, headers, order,
+                (int)macko_type_bytes(d->m.plan.stored_type), f);
 }
 
 /* What an entry is a code for. */

@@ -77,6 +77,14 @@ typedef struct {
   int64_t ldy;
 } macko_product;
 
+/* Of nx and ny elements. Columns of several vectors may alternate in one array, so that only one vector, or the same start, tells. */
+static inline int macko_vectors_overlap(const macko_product *p, int64_t nx, int64_t ny)
+{
+  const int64_t size = macko_type_bytes(p->vector_type);
+  const uintptr_t x = (uintptr_t)p->x, y = (uintptr_t)p->y;
+  return x == y || (p->k == 1 && x < y + (uintptr_t)(ny * size) && y < x + (uintptr_t)(nx * size));
+}
+
 /* The csr handed to a format has been checked: rows sorted, no duplicates, every index in range. Its indices may count from 1, so
  * they are read through macko_csr_row and macko_csr_col only. */
 typedef struct macko_format_ops {

@@ -193,14 +193,6 @@ void macko_scale(const macko_product *p, int64_t n)
       }
 }
 
-/* Columns of several vectors may alternate in one array, so that only one vector, or the same start, tells. */
-static int overlap(const macko_product *p, int64_t nx, int64_t ny)
-{
-  const int64_t size = macko_type_bytes(p->vector_type);
-  const uintptr_t x = (uintptr_t)p->x, y = (uintptr_t)p->y;
-  return x == y || (p->k == 1 && x < y + (uintptr_t)(ny * size) && y < x + (uintptr_t)(nx * size));
-}
-
 macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha, const void *x,
                             int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
 {
@@ -217,7 +209,7 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
   if (alpha == 0 || m->nnz == 0) return macko_scale(&p, ny), MACKO_OK;
-  if (overlap(&p, nx, ny)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
+  if (macko_vectors_overlap(&p, nx, ny)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
   return m->ops->multiply(m, &p, err);
 }
 

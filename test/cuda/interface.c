@@ -145,6 +145,108 @@ START_TEST(wrong_arguments_are_named)
 }
 END_TEST
 
+START_TEST(x_and_y_must_not_overlap)
+{
+  static const char sentence[] = "x and y overlap: a product cannot be made in place";
+  macko_error err = {0};
+  fixture f = open_fixture(_i);
+  if (f.d) {
+    for (int offset = 1 - N; offset < N; offset += N - 1) {
+      ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 1, 1, f.x, N, 0, f.x + offset, N, f.stream, &err),
+                       MACKO_INVALID_ARGUMENT);
+      ck_assert_str_eq(err.text, sentence);
+    }
+    ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 3, 1, f.x, N, 0, f.x, N, f.stream, &err),
+                     MACKO_INVALID_ARGUMENT);
+    CUDA(cudaStreamSynchronize(f.stream));
+    CUDA(cudaMemcpy(again, f.x, sizeof x, cudaMemcpyDeviceToHost));
+    ck_assert(!memcmp(again, x, sizeof x));
+    ck_assert_int_eq(macko_device_multiply(f.d, MACKO_OP_N, MACKO_F64, 1, 0, f.x, N, 1, f.x, N, f.stream, &err), MACKO_OK);
+  }
+  close_fixture(&f);
+}
+END_TEST
+
+/* What an earlier call of the program left with CUDA: no function takes it for its own, and none takes it away. */
+START_TEST(errors_of_the_program_stay_its_own)
+{
+  macko_error err = {0};
+  macko_device_matrix *encoded = NULL;
+  macko_options o;
+  int32_t *device_row_ptr, *device_cols, moved;
+  void *device_values, *nothing;
+  macko_csr a = tridiagonal();
+  fixture f = open_fixture(_i);
+  if (!f.d) return close_fixture(&f);
+  CUDA(cudaMalloc((void **)&device_row_ptr, sizeof row_ptr));
+  CUDA(cudaMalloc((void **)&device_cols, sizeof cols));
+  CUDA(cudaMalloc(&device_values, sizeof values));
+  CUDA(cudaMemcpy(device_row_ptr, row_ptr, sizeof row_ptr, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(device_cols, cols, sizeof cols, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(device_values, values, sizeof values, cudaMemcpyHostToDevice));
+  a.row_ptr = device_row_ptr, a.cols = device_cols, a.values = device_values;
+  macko_options_init(&o);
+  o.format = (macko_format)_i, o.target = MACKO_TARGET_GPU;
+  ck_assert_int_eq(cudaMalloc(&nothing, SIZE_MAX / 2), cudaErrorMemoryAllocation);
+#define OURS(call) \
+  ck_assert_msg(!(call), "%s: %s", #call, err.text); \
+  ck_assert_msg(cudaPeekAtLastError() == cudaErrorMemoryAllocation, "%s has taken the error away", #call)
+  OURS(multiply(&f, MACKO_OP_N, 1, 0, &err));
+  OURS(macko_device_add_transpose(f.d, f.m, f.stream, &err));
+  OURS(multiply(&f, MACKO_OP_T, 1, 0, &err));
+  OURS(macko_device_refresh(f.d, f.m, f.stream, &moved, &err));
+  OURS(macko_device_encode(&a, &o, f.stream, &encoded, &err));
+  OURS(macko_device_refresh_csr(encoded, &a, f.stream, &moved, &err));
+  OURS((macko_device_destroy(&encoded), 0));
+  OURS(macko_device_gather(MACKO_F64, f.x, NULL, 0, f.y, f.stream, &err));
+  OURS(multiply(&f, MACKO_OP_N, 1, 0, &err));
+#undef OURS
+  ck_assert_int_eq(cudaGetLastError(), cudaErrorMemoryAllocation);
+  CUDA(cudaStreamSynchronize(f.stream));
+  CUDA(cudaMemcpy(y, f.y, sizeof y, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < N; i++) ck_assert_msg(y[i] == expected(i), "element %d is %g, not %g", i, y[i], expected(i));
+  CUDA(cudaFree(device_row_ptr));
+  CUDA(cudaFree(device_cols));
+  CUDA(cudaFree(device_values));
+  close_fixture(&f);
+}
+END_TEST
+
+/* Without options the choice is a GPU's. */
+START_TEST(no_options_mean_a_gpu)
+{
+  macko_error err = {0};
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_info info, want;
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  int32_t *device_row_ptr, *device_cols;
+  double *device_values;
+  macko_csr a = tridiagonal();
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(&a, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &want);
+  CUDA(cudaMalloc((void **)&device_row_ptr, sizeof row_ptr));
+  CUDA(cudaMalloc((void **)&device_cols, sizeof cols));
+  CUDA(cudaMalloc((void **)&device_values, sizeof values));
+  CUDA(cudaMemcpy(device_row_ptr, row_ptr, sizeof row_ptr, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(device_cols, cols, sizeof cols, cudaMemcpyHostToDevice));
+  CUDA(cudaMemcpy(device_values, values, sizeof values, cudaMemcpyHostToDevice));
+  a.row_ptr = device_row_ptr, a.cols = device_cols, a.values = device_values;
+  macko_device_destroy(&f.d);
+  ck_assert_msg(!macko_device_encode(&a, NULL, f.stream, &f.d, &err), "%s", err.text);
+  macko_device_get_info(f.d, &info);
+  ck_assert_str_eq(info.reason, want.reason);
+  ck_assert(info.format == want.format && info.layout == want.layout && info.values == want.values && info.bytes == want.bytes);
+  CUDA(cudaFree(device_row_ptr));
+  CUDA(cudaFree(device_cols));
+  CUDA(cudaFree(device_values));
+  macko_destroy(&m);
+  close_fixture(&f);
+}
+END_TEST
+
 /* A transpose is made of the matrix that was uploaded; what cannot be that one is refused, and nothing is added. */
 START_TEST(a_transpose_of_another_matrix_is_refused)
 {
@@ -306,6 +408,9 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, a_graph_captures_the_multiply, 0, FORMATS);
   tcase_add_loop_test(t, n_and_t_do_not_disturb_each_other, 0, FORMATS);
   tcase_add_test(t, wrong_arguments_are_named);
+  tcase_add_loop_test(t, x_and_y_must_not_overlap, 0, FORMATS);
+  tcase_add_loop_test(t, errors_of_the_program_stay_its_own, 0, FORMATS);
+  tcase_add_test(t, no_options_mean_a_gpu);
   tcase_add_loop_test(t, a_transpose_of_another_matrix_is_refused, 0, 5);
   tcase_add_test(t, gather_into_pinned_memory);
   tcase_add_loop_test(t, add_at_some_rows, 0, 2);

@@ -1,0 +1,102 @@
+/* Work space of products (work_space.h). Why streams do not all keep one: nothing says when a stream is gone, so that spaces would
+ * add up, and a graph may run on a stream that has one. */
+#include "core/work_space.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+struct macko_work_space {
+  void *memory; /* of the stream that was first */
+  int64_t bytes, zeroed;
+  pthread_mutex_t lock; /* of what follows; held while that stream's memory is lent, as a product may be several kernels */
+  int has_owner;
+  unsigned long long owner; /* number of the stream: handles are used again, numbers are not */
+  cudaMemPool_t pool;       /* the others'; NULL before the first of them */
+};
+
+void macko_work_space_free(macko_work_space *space)
+{
+  if (!space) return;
+  cudaFree(space->memory);
+  if (space->pool) cudaMemPoolDestroy(space->pool);
+  pthread_mutex_destroy(&space->lock);
+  free(space);
+}
+
+macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err)
+{
+  *space = NULL;
+  if (!bytes) return MACKO_OK;
+  macko_work_space *w = calloc(1, sizeof *w);
+  if (!w) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a work space of %zu bytes", sizeof *w);
+  w->bytes = bytes, w->zeroed = zeroed;
+  pthread_mutex_init(&w->lock, NULL);
+  macko_status s = macko_device_alloc(bytes, "work space of products", &w->memory, err);
+  if (!s && zeroed)
+    s = macko_cuda_status(cudaMemsetAsync(w->memory, 0, (size_t)zeroed, stream), "clearing work space", err);
+  if (s) macko_work_space_free(w);
+  else *space = w;
+  return s;
+}
+
+/* What is given back stays in the pool until that goes: the next product costs no call of the driver's. */
+static macko_status open_pool(macko_work_space *w, macko_error *err)
+{
+  struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}};
+  enum cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed; /* a capture under way does not mind a pool */
+  uint64_t keep = UINT64_MAX;
+  int supported = 0;
+  if (w->pool) return MACKO_OK;
+  cudaError_t e = cudaGetDevice(&props.location.id);
+  if (!e) e = cudaDeviceGetAttribute(&supported, cudaDevAttrMemoryPoolsSupported, props.location.id);
+  if (!e && !supported)
+    return macko_fail(err, MACKO_UNSUPPORTED, "this matrix multiplies on one stream and outside graphs: GPU %d has no memory pools",
+                      props.location.id);
+  if (!e) e = cudaThreadExchangeStreamCaptureMode(&mode);
+  if (!e) {
+    e = cudaMemPoolCreate(&w->pool, &props);
+    if (!e) e = cudaMemPoolSetAttribute(w->pool, cudaMemPoolAttrReleaseThreshold, &keep);
+    cudaThreadExchangeStreamCaptureMode(&mode);
+  }
+  return macko_cuda_status(e, "making a pool of work space", err);
+}
+
+static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, void **memory, macko_error *err)
+{
+  cudaError_t e = cudaMallocFromPoolAsync(memory, (size_t)w->bytes, w->pool, stream);
+  if (e == cudaErrorMemoryAllocation) {
+    cudaGetLastError(); /* reported here, so not again by a later call */
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "work space of products: no %lld bytes of GPU memory", (long long)w->bytes);
+  }
+  if (e) return macko_cuda_status(e, "taking work space", err);
+  if (w->zeroed) e = cudaMemsetAsync(*memory, 0, (size_t)w->zeroed, stream);
+  if (e) cudaFreeAsync(*memory, stream);
+  return macko_cuda_status(e, "clearing work space", err);
+}
+
+macko_status macko_work_space_take(macko_work_space *space, cudaStream_t stream, void **memory, macko_error *err)
+{
+  enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0;
+  *memory = NULL;
+  if (!space) return MACKO_OK;
+  cudaError_t e = cudaStreamIsCapturing(stream, &capture);
+  if (!e && capture == cudaStreamCaptureStatusNone) e = cudaStreamGetId(stream, &id);
+  if (e) return macko_cuda_status(e, "looking at a stream", err);
+  pthread_mutex_lock(&space->lock);
+  if (capture == cudaStreamCaptureStatusNone) {
+    if (!space->has_owner) space->has_owner = 1, space->owner = id;
+    if (space->owner == id) return *memory = space->memory, MACKO_OK; /* and keeps the lock */
+  }
+  macko_status s = open_pool(space, err);
+  pthread_mutex_unlock(&space->lock);
+  return s ? s : take_from_pool(space, stream, memory, err);
+}
+
+macko_status macko_work_space_give_back(macko_work_space *space, cudaStream_t stream, void *memory, macko_error *err)
+{
+  if (!space) return MACKO_OK;
+  if (memory != space->memory) return macko_cuda_status(cudaFreeAsync(memory, stream), "giving work space back", err);
+  pthread_mutex_unlock(&space->lock);
+  return MACKO_OK;
+}
