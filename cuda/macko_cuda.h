@@ -21,23 +21,22 @@ typedef struct macko_device_matrix macko_device_matrix;
 int macko_device_count(macko_error *err);
 
 /* Copies *matrix, section by section, to the current device, as it was chosen: options->target was to be MACKO_TARGET_GPU for the
- * choice to be a GPU's. *matrix is not kept and stays usable; it must not change or go
- * before the stream has passed the copies. *device is new and freed with macko_device_destroy.
- * Sections are trusted, as in macko_multiply: a matrix whose sections something else than this library wrote must pass
- * macko_validate first, which takes as long as copying them or longer; so must one for macko_device_refresh.
- * Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes wanted and free), UNSUPPORTED (a
- * format without a kernel), CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread),
- * DEVICE. */
+ * choice to be a GPU's. *matrix is not kept and stays usable; it must not change or go before the stream has passed the copies.
+ * *device is new and freed with macko_device_destroy. Sections are trusted, as in macko_multiply: a matrix whose sections
+ * something else than this library wrote must pass macko_validate first, which takes as long as copying them or longer; so must
+ * one for macko_device_refresh. Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes
+ * wanted and free), UNSUPPORTED (a format without a kernel; format dtans: tables larger than a block's shared memory on this GPU),
+ * CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread), DEVICE. */
 macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
-/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_device_upload would give
- * of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the matrix
- * is made; work queued on stream before is waited for. Where options is NULL the choice is made for a GPU, and on it; what
- * macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it takes device memory for a while: about half of the arrays' bytes, more where most columns do
- * not repeat; format dtans, which sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold
- * duplicates, are copied to the host and encoded there, and so are entries beyond 2^31 - 9 of format dtans.
- * Errors: as macko_encode and macko_device_upload. */
+/* Encodes *csr, whose three arrays are in memory of the current device, there: what macko_encode and macko_device_upload would
+ * give of the same arrays on the host, byte for byte, and no copy on the host. The arrays are read until this returns, once the
+ * matrix is made; work queued on stream before is waited for. Where options is NULL the choice is made for a GPU, and on it; what
+ * macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it takes device
+ * memory for a while: about half of the arrays' bytes, more where most columns do not repeat; format dtans, which sorts its
+ * symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold duplicates, are copied to the host and
+ * encoded there, and so are entries beyond 2^31 - 9 of format dtans. Errors: as macko_encode and macko_device_upload. */
 macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
 
@@ -50,37 +49,46 @@ void macko_device_get_info(const macko_device_matrix *device, macko_info *info);
 
 /* Makes op T possible: builds the transpose on the host, compressed as *matrix was asked to be, and uploads it as well. *matrix
  * is the matrix that was uploaded. Returns once the copies are done; a transpose that is already there is kept.
- * Errors: INVALID_ARGUMENT (a matrix of another format, type or size, or on another GPU than the current one); as
+ * Errors: INVALID_ARGUMENT (a matrix of another format, type, size or pattern, or on another GPU than the current one); as
  * macko_device_upload and macko_encode. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream,
                                         macko_error *err);
+
+/* The same from the csr that the matrix was encoded from, whose three arrays are in memory of the current device: sorted and
+ * compressed there, without the host but where macko_device_encode needs it. The values must be those of the last encode or
+ * refresh. For a while it takes 20 bytes an entry, its values and about as much as macko_device_encode. Returns once the transpose
+ * is made. Errors: INVALID_MATRIX (another pattern, size or type); as macko_device_encode. */
+macko_status macko_device_add_transpose_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream,
+                                            macko_error *err);
+
+/* Whether *device has a transpose. */
+int macko_device_has_transpose(const macko_device_matrix *device);
 
 /* Takes the values of *matrix after a macko_refresh; the transpose, if there is one, is built anew. Multiplies queued earlier on
  * the same stream still see the old values. Graphs captured before must be captured again if kernels get other arguments, which
  * happens when the value codec changed, where values are coded (format dtans) and where layout paper pads with something else;
  * *moved (may be NULL) says so. Errors: as
- * macko_device_upload; INVALID_MATRIX where *matrix has another pattern; the old values stay then. */
+ * macko_device_upload; INVALID_MATRIX where *matrix has another pattern or type; the old values and the old transpose stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
 /* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern, which is proved there as
  * by macko_refresh: what that and macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays are
- * read until this returns; a transpose, if there is one, is built anew on the host. Errors: as macko_refresh and
- * macko_device_upload; the old values stay then, unless the device failed. */
+ * read until this returns; a transpose, if there is one, is made anew as by macko_device_add_transpose_csr. Errors: as
+ * macko_refresh and macko_device_upload; the old values and the old transpose stay then, unless the device failed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
                                       macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors in device memory, stored by columns, ldx and ldy elements apart. vector_type is
  * MACKO_F64, MACKO_F32, MACKO_F16 or MACKO_BF16; sums are f64 where values or vectors are, else f32. beta = 0 does not read Y,
  * alpha = 0 does not read A and X. X and Y must not overlap. Nothing is copied to the host or waited for, so that a CUDA graph can
- * capture it, and but for work space nothing is allocated. Same matrix and vectors give the same bits on every run, within the error bound of macko_multiply.
- * Op T is op N of the transpose, alpha (A' x), where the CPU takes A' (alpha x): the two differ where alpha x leaves the range of
- * f64.
- * Any number of streams and threads may multiply with one device matrix at once. Where rows are so long that several blocks of
- * threads add up one, that takes work space: the stream that multiplies with the matrix first keeps the matrix's own, a product on
- * any other takes its from a pool of memory (cudaMallocFromPoolAsync) that keeps what was needed at once. In a graph it becomes a
- * node, so that CUDA lets such a graph have one instance at a time.
- * Errors: INVALID_ARGUMENT (also op T before macko_device_add_transpose), OUT_OF_MEMORY (work space), UNSUPPORTED, DEVICE. */
+ * capture it, and but for work space nothing is allocated. Same matrix and vectors give the same bits on every run, within the
+ * error bound of macko_multiply. Op T is op N of the transpose, alpha (A' x), where the CPU takes A' (alpha x): the two differ
+ * where alpha x leaves the range of f64. Any number of streams and threads may multiply with one device matrix at once. Where rows
+ * are so long that several blocks of threads add up one, that takes work space: the stream that multiplies with the matrix first
+ * keeps the matrix's own, a product on any other takes its from a pool of memory (cudaMallocFromPoolAsync) that keeps what was
+ * needed at once. In a graph it becomes a node, so that CUDA lets such a graph have one instance at a time. Errors:
+ * INVALID_ARGUMENT (also op T before macko_device_add_transpose), OUT_OF_MEMORY (work space), UNSUPPORTED, DEVICE. */
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
                                    double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
                                    struct CUstream_st *stream, macko_error *err);

@@ -51,6 +51,19 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_add_transpose_c
     end function macko_device_add_transpose_c
+    function macko_device_add_transpose_csr_c(device, csr, stream, err) bind(c, name="macko_device_add_transpose_csr")
+      import
+      type(c_ptr), value :: device
+      type(macko_csr), intent(in) :: csr
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_add_transpose_csr_c
+    end function macko_device_add_transpose_csr_c
+    function macko_device_has_transpose_c(device) bind(c, name="macko_device_has_transpose")
+      import
+      type(c_ptr), value :: device
+      integer(c_int) :: macko_device_has_transpose_c
+    end function macko_device_has_transpose_c
     function macko_device_refresh_c(device, matrix, stream, moved, err) bind(c, name="macko_device_refresh")
       import
       type(c_ptr), value :: device

@@ -174,6 +174,24 @@ PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* From the rows, on the GPU, where they are there or so many that it is worth copying them. */
+static PetscErrorCode TransposeRows(Mat A, Mat_Macko *m, cudaStream_t stream, macko_status *status, macko_error *err)
+{
+  MackoRows rows;
+  macko_csr device;
+  void     *memory = NULL;
+  PetscBool there;
+
+  PetscFunctionBegin;
+  PetscCall(MackoOpenRows(A, PETSC_TRUE, &rows));
+  device = rows.csr, there = rows.device;
+  if (!there && rows.nnz >= ENCODED_SOONER_BY_CPU) PetscCall(CopyRows(&rows.csr, &device, &memory, stream, &there));
+  if (there) *status = macko_device_add_transpose_csr(m->device, &device, stream, err);
+  cudaFree(memory);
+  PetscCall(MackoCloseRows(A, &rows));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A product with a symmetric matrix needs no transpose. */
 static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t stream, macko_status *status, macko_error *err)
 {
@@ -183,7 +201,9 @@ static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t 
   if (*op == MACKO_OP_N) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
   if (known && symmetric && A->rmap->n == A->cmap->n) *op = MACKO_OP_N;
-  else {
+  else if (!macko_device_has_transpose(m->device)) {
+    PetscCall(TransposeRows(A, m, stream, status, err));
+    if (*status || macko_device_has_transpose(m->device)) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(MackoDeviceFetch(m, status, err));
     if (!*status) *status = macko_device_add_transpose(m->device, m->compressed, stream, err);
   }

@@ -265,6 +265,10 @@ typedef struct {
   PetscBool  device;
 } MackoRows;
 
+/* Where the present values are on the GPU and wanted there, the arrays there; else those on the host. */
+PETSC_INTERN PetscErrorCode MackoOpenRows(Mat A, PetscBool device, MackoRows *rows);
+PETSC_INTERN PetscErrorCode MackoCloseRows(Mat A, MackoRows *rows);
+
 /* Encodes there, or takes new values there; *done says whether: not where the GPU lacks the room, and not small matrices on the
    host, which the CPU encodes sooner. The host has no compressed form then. */
 PETSC_INTERN PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,

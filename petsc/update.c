@@ -106,8 +106,7 @@ static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where the present values are on the GPU and wanted there, the arrays there; else those on the host. */
-static PetscErrorCode OpenRows(Mat A, PetscBool device, MackoRows *rows)
+PetscErrorCode MackoOpenRows(Mat A, PetscBool device, MackoRows *rows)
 {
   macko_type         index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
   const PetscInt    *ia, *ja;
@@ -130,7 +129,7 @@ static PetscErrorCode OpenRows(Mat A, PetscBool device, MackoRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CloseRows(Mat A, MackoRows *rows)
+PetscErrorCode MackoCloseRows(Mat A, MackoRows *rows)
 {
   const PetscScalar *values = (const PetscScalar *)rows->csr.values;
 
@@ -173,7 +172,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
                         m->ncols == A->cmap->n);
   if (!refresh) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
   for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) { /* on the GPU, if there is room */
-    PetscCall(OpenRows(A, there, &rows));
+    PetscCall(MackoOpenRows(A, there, &rows));
     if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
     if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
       *status = MACKO_OK, refresh = PETSC_FALSE;
@@ -181,7 +180,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
       PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
     }
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));
-    PetscCall(CloseRows(A, &rows));
+    PetscCall(MackoCloseRows(A, &rows));
   }
   if (!*status) PetscCall(UpdateDevice(A, m, status, err));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);

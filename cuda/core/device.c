@@ -147,7 +147,7 @@ int64_t macko_device_bytes(const macko_device_matrix *device)
   return !device ? 0 : own_bytes(device) + (device->transpose ? own_bytes(device->transpose) : 0);
 }
 
-static macko_status check_device(const macko_device_matrix *d, macko_error *err)
+macko_status macko_check_device(const macko_device_matrix *d, macko_error *err)
 {
   int current = 0;
   macko_status s = macko_cuda_status(cudaGetDevice(&current), "asking for the current GPU", err);
@@ -171,19 +171,57 @@ static macko_status check_uploaded(const macko_device_matrix *d, const macko_mat
                     (long long)m->nrows, (long long)m->ncols, (long long)m->nnz, macko_type_name(m->value_type));
 }
 
+macko_status macko_know_pattern(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
+{
+  macko_matrix *host = NULL;
+  if (d->m.pattern) return MACKO_OK;
+  macko_status s = macko_device_fetch(d, stream, &host, err);
+  if (!s) s = macko_pattern_of(host, &d->m.pattern, err);
+  macko_destroy(&host);
+  return s;
+}
+
+static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_status differs,
+                                  macko_error *err)
+{
+  uint64_t number;
+  macko_status s = macko_pattern_of(matrix, &number, err);
+  if (!s) s = macko_know_pattern(d, stream, err);
+  if (s || number == d->m.pattern) return s;
+  return macko_fail(err, differs, "the matrix has other row lengths or columns than the one on the GPU");
+}
+
+static macko_status upload_transpose(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **transpose,
+                                     macko_error *err)
+{
+  macko_matrix *t = NULL;
+  macko_status s = macko_transpose(matrix, &t, err);
+  if (!s) s = macko_device_upload(t, stream, transpose, err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "uploading the transpose", err);
+  macko_destroy(&t);
+  if (s) macko_device_destroy(transpose);
+  return s;
+}
+
+int macko_device_has_transpose(const macko_device_matrix *device)
+{
+  return device && device->transpose;
+}
+
+void macko_put_transpose(macko_device_matrix *d, macko_device_matrix **transpose)
+{
+  macko_device_destroy(&d->transpose);
+  d->transpose = *transpose, *transpose = NULL;
+}
+
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream,
                                         macko_error *err)
 {
-  macko_matrix *t = NULL;
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
   macko_status s = check_uploaded(device, matrix, err);
-  if (!s) s = check_device(device, err);
-  if (s || device->transpose) return s;
-  s = macko_transpose(matrix, &t, err);
-  if (!s) s = macko_device_upload(t, stream, &device->transpose, err);
-  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "uploading the transpose", err);
-  macko_destroy(&t);
-  return s;
+  if (!s) s = macko_check_device(device, err);
+  if (!s) s = check_pattern(device, matrix, stream, MACKO_INVALID_ARGUMENT, err);
+  return s || device->transpose ? s : upload_transpose(matrix, stream, &device->transpose, err);
 }
 
 static int same_sections(const macko_matrix *a, const macko_matrix *b)
@@ -220,24 +258,10 @@ static macko_status replace(macko_device_matrix *d, const macko_matrix *matrix, 
   return MACKO_OK;
 }
 
-/* Numbers that are not known are made first: what is on the device comes to the host for that. */
-static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
-{
-  macko_matrix *host = NULL;
-  uint64_t number;
-  macko_status s = macko_pattern_of(matrix, &number, err);
-  if (!s && !d->m.pattern) {
-    s = macko_device_fetch(d, stream, &host, err);
-    if (!s) s = macko_pattern_of(host, &d->m.pattern, err);
-    macko_destroy(&host);
-  }
-  if (s || number == d->m.pattern) return s;
-  return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix has other row lengths or columns than the one on the GPU");
-}
-
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream, int *moved,
                                   macko_error *err)
 {
+  macko_device_matrix *transpose = NULL;
   macko_status s;
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
   if (matrix->format != device->m.format || matrix->nrows != device->m.nrows || matrix->ncols != device->m.ncols ||
@@ -246,7 +270,12 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
                       "a matrix of %lld x %lld with %lld nonzeros cannot refresh one of %lld x %lld with %lld",
                       (long long)matrix->nrows, (long long)matrix->ncols, (long long)matrix->nnz, (long long)device->m.nrows,
                       (long long)device->m.ncols, (long long)device->m.nnz);
-  s = check_pattern(device, matrix, stream, err);
+  if (matrix->value_type != device->m.value_type)
+    return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %s cannot refresh one of %s", macko_type_name(matrix->value_type),
+                      macko_type_name(device->m.value_type));
+  s = check_pattern(device, matrix, stream, MACKO_INVALID_MATRIX, err);
+  /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */
+  if (!s && device->transpose) s = upload_transpose(matrix, stream, &transpose, err);
   if (s) return s;
   /* Coded values are part of streams and tables, which change as a whole. */
   int in_place = same_sections(&device->m, matrix) && matrix->plan.stored_type == device->m.plan.stored_type &&
@@ -258,9 +287,9 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
     if (!s) s = device->ops->prepare(device, matrix, stream, err);
   } else
     s = replace(device, matrix, stream, err);
-  if (s || !device->transpose) return s;
-  macko_device_destroy(&device->transpose);
-  return macko_device_add_transpose(device, matrix, stream, err);
+  if (!s) macko_put_transpose(device, &transpose);
+  macko_device_destroy(&transpose);
+  return s;
 }
 
 static macko_status check_product(const macko_matrix *m, const macko_product *p, macko_error *err)
@@ -286,7 +315,7 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
   if (!device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device must not be NULL");
   macko_status s = check_product(&device->m, &p, err);
-  if (!s) s = check_device(device, err);
+  if (!s) s = macko_check_device(device, err);
   if (s) return s;
   int64_t ny = op == MACKO_OP_N ? device->m.nrows : device->m.ncols;
   if (k == 0 || ny == 0) return MACKO_OK;
@@ -304,7 +333,7 @@ macko_status macko_device_diagonal(const macko_device_matrix *device, double *di
 {
   if (!device || (device->m.nrows && !diagonal))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
-  macko_status s = check_device(device, err);
+  macko_status s = macko_check_device(device, err);
   if (s || device->m.nrows == 0) return s;
   if (!device->ops->diagonal)
     return macko_fail(err, MACKO_UNSUPPORTED, "format %s does not give its diagonal on the GPU",

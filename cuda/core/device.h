@@ -91,6 +91,15 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
 /* Copies the sections of matrix to d. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err);
 
+/* *transpose, which may be NULL and then is, takes the place of the one that *d has. */
+void macko_put_transpose(macko_device_matrix *d, macko_device_matrix **transpose);
+
+/* Gives *d the number of its pattern, which it has only once somebody asked. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_know_pattern(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
+
+/* The current GPU must be that of the matrix. Errors: INVALID_ARGUMENT, DEVICE. */
+macko_status macko_check_device(const macko_device_matrix *d, macko_error *err);
+
 /* The transpose, compressed as matrix was asked to be. Errors: OUT_OF_MEMORY and what encode answers. */
 macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err);
 

@@ -228,18 +228,7 @@ macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, in
   return s ? s : macko_put_plan(e, d, &plan, moved, err);
 }
 
-static macko_status renew_transpose(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
-{
-  macko_matrix *m = NULL;
-  if (!d->transpose) return MACKO_OK;
-  macko_device_destroy(&d->transpose);
-  macko_status s = macko_device_fetch(d, stream, &m, err);
-  if (!s) s = macko_device_add_transpose(d, m, stream, err);
-  macko_destroy(&m);
-  return s;
-}
-
-static macko_status check_refresh(const macko_device_matrix *d, const macko_csr *csr, macko_error *err)
+macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr *csr, macko_error *err)
 {
   macko_status s = macko_check_types(csr, err);
   if (s || (csr->nrows == d->m.nrows && csr->ncols == d->m.ncols && csr->value_type == d->m.value_type)) return s;
@@ -252,18 +241,22 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
                                       macko_error *err)
 {
   macko_encoder e;
+  macko_device_matrix *transpose = NULL;
   int done = 0, changed = 0;
   if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
-  macko_status s = check_refresh(device, csr, err);
+  macko_status s = macko_check_same_type(device, csr, err);
   if (s) return s;
   const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout};
   if (is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
-  if (!s && e.readable && e.pattern == device->m.pattern) s = device->ops->refresh(&e, device, &changed, &done, err);
+  /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */
+  int same = !s && e.readable && e.pattern == device->m.pattern;
+  if (same && device->transpose) s = macko_encode_transpose(&e, device, &transpose, err);
+  if (!s && same && (transpose || !device->transpose)) s = device->ops->refresh(&e, device, &changed, &done, err);
   if (!s && done) device->m.pattern = e.pattern; /* also where all was encoded again */
   macko_close_encoder(&e);
-  if (!s && !done) return refresh_on_host(device, csr, stream, moved, err);
-  if (s) return s;
-  if (moved) *moved = changed || device->transpose;
-  return renew_transpose(device, stream, err);
+  if (!s && done && moved) *moved = changed || transpose;
+  if (!s && done) macko_put_transpose(device, &transpose);
+  macko_device_destroy(&transpose);
+  return s || done ? s : refresh_on_host(device, csr, stream, moved, err);
 }

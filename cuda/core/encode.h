@@ -33,6 +33,21 @@ cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check
 /* *number, in device memory, becomes the sum for macko_pattern_number of a csr there that is fit to be read. */
 cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream);
 
+/* ---- the transpose ---- */
+
+/* Room for it and for making it, in device memory. */
+typedef struct {
+  uint32_t *columns[2], *entries[2]; /* one more than there are entries, as cols */
+  int32_t *row_ptr, *cols;           /* of the transpose */
+  void *values, *work;
+  size_t work_bytes;
+} macko_device_transposition;
+
+cudaError_t macko_transpose_work(const macko_device_csr *a, size_t *bytes);
+
+/* The csr must be fit to be read, of fewer than 2^31 - 8 rows, columns and entries. */
+cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_transposition *t, cudaStream_t stream);
+
 /* ---- row_ptr and cols as they are ---- */
 
 /* Section row_ptr, and cols as well, counted from 0 in the types of the sections. */

@@ -79,6 +79,13 @@ macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, mack
 macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err);
 macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err);
 
+/* Whether *csr can hold new values for *d, as far as sizes and types tell. Errors: INVALID_MATRIX. */
+macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr *csr, macko_error *err);
+
+/* The transpose of the encoder's csr, compressed as *d was asked to be; NULL where the host must make it (transpose_csr.c). */
+macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix *d, macko_device_matrix **transpose,
+                                    macko_error *err);
+
 /* Exchanges all but the transpose, which stays with a. */
 void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b);
 

@@ -120,7 +120,7 @@ macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpos
     /* What one way round fits a format's limits need not the other way round; automatic choice always finds one that holds it. */
     if (s == MACKO_LIMIT || s == MACKO_UNSUPPORTED) {
       macko_options_init(&options);
-      options.prefer = matrix->options.prefer, options.target = matrix->options.target;
+      options.prefer = matrix->options.prefer, options.target = MACKO_TARGET_GPU;
       s = macko_encode(&a, &options, transpose, err);
     }
   }

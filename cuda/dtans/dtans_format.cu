@@ -47,6 +47,26 @@ extern "C" void macko_dtans_device_destroy(macko_device_matrix *d)
   free(own);
 }
 
+/* Kernels keep the tables in shared memory, of which a block of some GPUs has 99 KB, of others 227. Entries are largest where sums
+ * are f64. */
+static macko_status check_shared_memory(const macko_dtans_device *own, int device, macko_error *err)
+{
+  dtans_matrix a = {};
+  int bytes, there = 0;
+  if (own->digits == MACKO_DTANS_EQUAL) return MACKO_OK;
+  for (int i = 0; i < own->tables; i++)
+    a.table[i].symbols = own->table[i].symbols, a.table[i].id_bytes = (int)macko_dtans_id_bytes(own);
+  if (own->kind == MACKO_DTANS_JOINT) bytes = tables_of<MACKO_DTANS_JOINT, double, MACKO_DTANS_ANY>::bytes(a);
+  else if (own->kind == MACKO_DTANS_BESIDE) bytes = tables_of<MACKO_DTANS_BESIDE, double, MACKO_DTANS_ANY>::bytes(a);
+  else bytes = tables_of<MACKO_DTANS_SPLIT, double, MACKO_DTANS_ANY>::bytes(a);
+  macko_status s = macko_cuda_status(cudaDeviceGetAttribute(&there, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+                                     "asking what the GPU has", err);
+  if (s || bytes <= there) return s;
+  return macko_fail(err, MACKO_UNSUPPORTED,
+                    "format dtans: the tables of this matrix take %d bytes of shared memory, a block of GPU %d has %d", bytes,
+                    device, there);
+}
+
 extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
                                                    macko_error *err)
 {
@@ -54,6 +74,7 @@ extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const
   if (!own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
   d->own = own, d->ops = &macko_dtans_device_ops;
   macko_status s = macko_dtans_open_device(tables, own, err);
+  if (!s) s = check_shared_memory(own, d->device, err);
   if (!s) s = macko_device_alloc(own->bytes, "the tables of symbols", &own->memory, err);
   if (s) return s;
   d->own_bytes = own->bytes;

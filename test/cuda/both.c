@@ -91,7 +91,8 @@ void compare_matrices(const macko_matrix *want, const macko_device_matrix *d, co
   macko_destroy(&got);
 }
 
-static void multiply(const macko_device_matrix *d, int64_t nrows, int64_t ncols, double *y, const char *what)
+/* nrows x ncols: op(A). */
+static void multiply(const macko_device_matrix *d, macko_op op, int64_t nrows, int64_t ncols, double *y, const char *what)
 {
   double *x = malloc((size_t)ncols * 8 + 8), *on_device;
   macko_error err = {0};
@@ -99,7 +100,7 @@ static void multiply(const macko_device_matrix *d, int64_t nrows, int64_t ncols,
   CUDA(cudaMalloc((void **)&on_device, (size_t)(nrows + ncols) * 8 + 8));
   CUDA(cudaMemcpy(on_device, x, (size_t)ncols * 8, cudaMemcpyHostToDevice));
   macko_status s =
-      macko_device_multiply(d, MACKO_OP_N, MACKO_F64, 1, 1, on_device, ncols, 0, on_device + ncols, nrows, NULL, &err);
+      macko_device_multiply(d, op, MACKO_F64, 1, 1, on_device, ncols, 0, on_device + ncols, nrows, NULL, &err);
   ck_assert_msg(!s, "%s: %s", what, err.text);
   CUDA(cudaMemcpy(y, on_device + ncols, (size_t)nrows * 8, cudaMemcpyDeviceToHost));
   cudaFree(on_device), free(x);
@@ -114,9 +115,26 @@ static void compare_products(const macko_matrix *m, const macko_device_matrix *d
   macko_get_info(m, &info);
   double *want = calloc((size_t)info.nrows + 1, 8), *got = calloc((size_t)info.nrows + 1, 8);
   ck_assert_msg(!macko_device_upload(m, NULL, &uploaded, &err), "%s: %s", what, err.text);
-  multiply(uploaded, info.nrows, info.ncols, want, what);
-  multiply(d, info.nrows, info.ncols, got, what);
+  multiply(uploaded, MACKO_OP_N, info.nrows, info.ncols, want, what);
+  multiply(d, MACKO_OP_N, info.nrows, info.ncols, got, what);
   ck_assert_msg(!memcmp(want, got, (size_t)info.nrows * 8), "%s: products differ", what);
+  ck_assert_int_eq(macko_device_bytes(uploaded), macko_device_bytes(d));
+  macko_device_destroy(&uploaded);
+  free(want), free(got);
+}
+
+void compare_transposes(const macko_matrix *m, const macko_device_matrix *d, const char *what)
+{
+  macko_info info;
+  macko_device_matrix *uploaded = NULL;
+  macko_error err = {0};
+  macko_get_info(m, &info);
+  double *want = calloc((size_t)info.ncols + 1, 8), *got = calloc((size_t)info.ncols + 1, 8);
+  ck_assert_msg(!macko_device_upload(m, NULL, &uploaded, &err), "%s: %s", what, err.text);
+  ck_assert_msg(!macko_device_add_transpose(uploaded, m, NULL, &err), "%s: %s", what, err.text);
+  multiply(uploaded, MACKO_OP_T, info.ncols, info.nrows, want, what);
+  multiply(d, MACKO_OP_T, info.ncols, info.nrows, got, what);
+  ck_assert_msg(!memcmp(want, got, (size_t)info.ncols * 8), "%s: products with the transpose differ", what);
   ck_assert_int_eq(macko_device_bytes(uploaded), macko_device_bytes(d));
   macko_device_destroy(&uploaded);
   free(want), free(got);

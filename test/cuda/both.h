@@ -24,6 +24,9 @@ void send_values(const test_matrix *a, const both *b);
 /* Section for section: name, type, size and bytes. */
 void compare_matrices(const macko_matrix *want, const macko_device_matrix *d, const char *what);
 
+/* Whether products with the transpose that d has are, bit for bit, those with the one that the host builds of m. */
+void compare_transposes(const macko_matrix *m, const macko_device_matrix *d, const char *what);
+
 /* Both compared after encoding on the host and on the GPU; what the host refuses the GPU refuses in the same words. */
 void encode_both(const test_matrix *a, const both *b, const macko_options *o);
 

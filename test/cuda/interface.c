@@ -384,6 +384,45 @@ START_TEST(out_of_device_memory)
 }
 END_TEST
 
+static void assert_products(const fixture *f, double factor, const char *when)
+{
+  macko_error err = {0};
+  for (int op = MACKO_OP_N; op <= MACKO_OP_T; op++) {
+    ck_assert_msg(!multiply(f, (macko_op)op, 1, 0, &err), "%s: %s", when, err.text);
+    CUDA(cudaStreamSynchronize(f->stream));
+    CUDA(cudaMemcpy(y, f->y, sizeof y, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++) ck_assert_msg(y[i] == factor * expected(i), "%s, op %d: element %d is %g", when, op, i, y[i]);
+  }
+}
+
+/* Without room for the new transpose the old values and the old transpose stay together. */
+START_TEST(values_and_transpose_stay_together)
+{
+  macko_error err = {0};
+  fixture f = open_fixture(_i);
+  void *blocks[MANY];
+  size_t available, total;
+  int count = 0;
+  macko_csr a = tridiagonal();
+  if (!f.d) return close_fixture(&f);
+  ck_assert_msg(!macko_device_add_transpose(f.d, f.m, f.stream, &err), "%s", err.text);
+  for (int i = 0; i < 3 * N; i++) values[i] *= 2;
+  ck_assert_msg(!macko_refresh(f.m, &a, &err), "%s", err.text);
+  CUDA(cudaStreamSynchronize(f.stream));
+  CUDA(cudaMemGetInfo(&available, &total));
+  for (size_t size = available; size >= 4096; size /= 2)
+    while (count < MANY && cudaMalloc(&blocks[count], size) == cudaSuccess) count++;
+  cudaGetLastError();
+  macko_status s = macko_device_refresh(f.d, f.m, f.stream, NULL, &err);
+  for (int i = 0; i < count; i++) CUDA(cudaFree(blocks[i]));
+  ck_assert_int_eq(s, MACKO_OUT_OF_MEMORY);
+  assert_products(&f, 1, "refused");
+  ck_assert_msg(!macko_device_refresh(f.d, f.m, f.stream, NULL, &err), "%s", err.text);
+  assert_products(&f, 2, "refreshed");
+  close_fixture(&f);
+}
+END_TEST
+
 START_TEST(refresh_refuses_another_matrix)
 {
   macko_error err = {0};
@@ -417,6 +456,7 @@ static Suite *interface_suite(void)
   tcase_add_test(t, add_at_names_wrong_arguments);
   tcase_add_test(t, refresh_refuses_another_matrix);
   tcase_add_test(t, out_of_device_memory);
+  tcase_add_loop_test(t, values_and_transpose_stay_together, 0, FORMATS);
   return suite;
 }
 

@@ -129,6 +129,76 @@ START_TEST(dtans_takes_new_values)
 }
 END_TEST
 
+/* The transpose is made of the csr on the GPU, as the host makes it of the compressed form, also after new values. */
+static void transpose_both(test_matrix *a, const macko_options *o, int kind)
+{
+  macko_error err = {0};
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  test_fill(a, kind);
+  both b = open_both(a, kind % 4);
+  if (!macko_encode(&b.host, o, &m, NULL)) {
+    ck_assert_msg(!macko_device_encode(&b.device, o, NULL, &d, &err), "%s: %s", a->name, err.text);
+    ck_assert_msg(!macko_device_add_transpose_csr(d, &b.device, NULL, &err), "%s: %s", a->name, err.text);
+    compare_transposes(m, d, a->name);
+    for (int step = 0; step < TEST_VALUES; step++) {
+      test_fill(a, step);
+      send_values(a, &b);
+      macko_status s = macko_refresh(m, &b.host, &err);
+      ck_assert_int_eq(s, macko_device_refresh_csr(d, &b.device, NULL, NULL, &err));
+      compare_transposes(m, d, a->name); /* where the codec cannot hold the values: the old ones */
+    }
+  }
+  macko_device_destroy(&d);
+  macko_destroy(&m);
+  close_both(&b);
+}
+
+START_TEST(transposes_are_the_hosts)
+{
+  macko_options o;
+  test_matrix a = _i < TEST_PATTERNS ? test_make(_i, 1, MACKO_F64) : many_rows(_i - TEST_PATTERNS);
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  for (int f = 0; f <= MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_AUTO; layout <= (f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : MACKO_LAYOUT_AUTO); layout++) {
+      o.format = (macko_format)f, o.layout = (macko_layout)layout;
+      transpose_both(&a, &o, (f + layout + _i) % TEST_VALUES);
+    }
+  test_free(&a);
+}
+END_TEST
+
+START_TEST(transposes_of_another_pattern_are_refused)
+{
+  macko_error err = {0};
+  macko_matrix *m = NULL, *other = NULL;
+  macko_device_matrix *d = NULL;
+  macko_options o;
+  test_matrix a = test_make(8, 1, MACKO_F64);
+  int64_t moved = free_column(&a);
+  ck_assert(moved >= 0);
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR;
+  both b = open_both(&a, 0);
+  ck_assert(!macko_encode(&b.host, &o, &m, NULL) && !macko_device_upload(m, NULL, &d, NULL));
+  close_both(&b);
+  a.cols[moved]++;
+  b = open_both(&a, 1);
+  ck_assert(!macko_encode(&b.host, &o, &other, NULL));
+  ck_assert_int_eq(macko_device_add_transpose_csr(d, &b.device, NULL, &err), MACKO_INVALID_MATRIX);
+  ck_assert_str_eq(err.text, "the matrix has other row lengths or columns than the one on the GPU");
+  ck_assert_int_eq(macko_device_add_transpose(d, other, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "the matrix has other row lengths or columns than the one on the GPU");
+  ck_assert_msg(!macko_device_add_transpose(d, m, NULL, &err), "%s", err.text);
+  compare_transposes(m, d, "the right one");
+  close_both(&b);
+  macko_device_destroy(&d);
+  macko_destroy(&m), macko_destroy(&other);
+  test_free(&a);
+}
+END_TEST
+
 static Suite *refresh_suite(void)
 {
   Suite *suite = suite_create("cuda_refresh");
@@ -136,6 +206,9 @@ static Suite *refresh_suite(void)
   tcase_add_loop_test(all, refresh_gives_the_hosts_bytes, 0, TEST_PATTERNS + 3);
   tcase_add_loop_test(all, refresh_refuses_other_rows, 0, 2 * TEST_VALUES);
   tcase_add_loop_test(all, refresh_refuses_other_columns, 0, TEST_PATTERNS + 3);
+  TCase *transposes = add_case(suite, "transposes", 0);
+  tcase_add_loop_test(transposes, transposes_are_the_hosts, 0, TEST_PATTERNS + 3);
+  tcase_add_test(transposes, transposes_of_another_pattern_are_refused);
   tcase_add_loop_test(add_case(suite, "dtans", 0), dtans_takes_new_values, 0, TEST_PATTERNS + 3);
   return suite;
 }

@@ -76,7 +76,8 @@ static void make_matrix(fixture *f)
 
 static macko_status multiply(const fixture *f, int job, int64_t k, cudaStream_t stream, macko_error *err)
 {
-  return macko_device_multiply(f->d, MACKO_OP_N, f->shape->type, k, 1, f->x[job], f->a.ncols, 0, f->y[job], f->a.nrows, stream, err);
+  return macko_device_multiply(f->d, MACKO_OP_N, f->shape->type, k, 1, f->x[job], f->a.ncols, 0, f->y[job], f->a.nrows, stream,
+                               err);
 }
 
 /* The product of a job alone, and nothing else under way. */

@@ -23,9 +23,11 @@ static macko_status refuse(macko_error *err)
   return reason;
 }
 
-/* ---- malloc, which fails only while the library works on a matrix ---- */
+/* ---- malloc, which fails only while the library works on a matrix, and in the thread that it works in: CUDA's driver has threads
+   of its own, and what fails there is an error of the operating system's to it ---- */
 
-static int in_library, allocations, allocation_fails = -1; /* the allocation of this number */
+static _Thread_local int in_library;
+static int allocations, allocation_fails = -1; /* the allocation of this number */
 
 static int allocation_failing(void)
 {

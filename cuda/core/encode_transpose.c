@@ -1,0 +1,85 @@
+/* Transposes of matrices whose csr is in device memory: made and compressed there. */
+#include "core/encoder.h"
+
+/* Entries are numbered in 32 bits, and so are rows and columns. CUB, which sorts, takes an error that an earlier call of the program
+ * left for its own. */
+static int is_hosts(const macko_encoder *e)
+{
+  return e->a.nnz > INT32_MAX - 8 || e->a.nrows > INT32_MAX - 8 || e->a.ncols > INT32_MAX - 8 || cudaPeekAtLastError();
+}
+
+enum { ROOMS = 8 };
+
+static macko_status take_room(macko_encoder *e, macko_device_transposition *t, macko_error *err)
+{
+  const int64_t entries = (e->a.nnz + 1) * 4;
+  void *room[ROOMS] = {NULL};
+  macko_status s = macko_cuda_status(macko_transpose_work(&e->a, &t->work_bytes), "transposing", err);
+  const int64_t bytes[ROOMS] = {entries, entries, entries, entries, (e->a.ncols + 1) * 4, entries,
+                                e->a.nnz * macko_type_bytes(e->csr.value_type), (int64_t)t->work_bytes};
+  for (int i = 0; !s && i < ROOMS; i++) s = macko_encoder_room(e, bytes[i], &room[i], err);
+  t->columns[0] = room[0], t->columns[1] = room[1], t->entries[0] = room[2], t->entries[1] = room[3];
+  t->row_ptr = room[4], t->cols = room[5], t->values = room[6], t->work = room[7];
+  return s;
+}
+
+static void give_back(macko_encoder *e, const macko_device_transposition *t)
+{
+  void *room[ROOMS] = {t->columns[0], t->columns[1], t->entries[0], t->entries[1], t->row_ptr, t->cols, t->values, t->work};
+  for (int i = 0; i < ROOMS; i++)
+    if (room[i]) macko_encoder_give_back(e, room[i]);
+}
+
+/* As macko_transpose: what one way round fits a format's limits need not the other way round. */
+static macko_status encode(const macko_csr *t, const macko_device_matrix *d, cudaStream_t stream, macko_device_matrix **transpose,
+                           macko_error *err)
+{
+  macko_options options = d->m.options;
+  options.format = d->m.format;
+  macko_status s = macko_device_encode(t, &options, stream, transpose, err);
+  if (s != MACKO_LIMIT && s != MACKO_UNSUPPORTED) return s;
+  macko_options_init(&options);
+  options.prefer = d->m.options.prefer, options.target = MACKO_TARGET_GPU;
+  return macko_device_encode(t, &options, stream, transpose, err);
+}
+
+macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix *d, macko_device_matrix **transpose,
+                                    macko_error *err)
+{
+  macko_device_transposition t = {0};
+  *transpose = NULL;
+  if (is_hosts(e)) return MACKO_OK;
+  macko_csr csr = {.nrows = e->a.ncols, .ncols = e->a.nrows, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
+                   .value_type = e->csr.value_type};
+  macko_status s = take_room(e, &t, err);
+  if (!s) s = macko_cuda_status(macko_transpose_csr(&e->a, &t, e->stream), "transposing", err);
+  csr.row_ptr = t.row_ptr, csr.cols = t.cols, csr.values = t.values;
+  if (!s) s = encode(&csr, d, e->stream, transpose, err);
+  give_back(e, &t);
+  return s;
+}
+
+macko_status macko_device_add_transpose_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream,
+                                            macko_error *err)
+{
+  macko_encoder e;
+  macko_matrix *m = NULL;
+  macko_device_matrix *transpose = NULL;
+  if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
+  macko_status s = macko_check_same_type(device, csr, err);
+  if (!s) s = macko_check_device(device, err);
+  if (s || device->transpose) return s;
+  s = macko_know_pattern(device, stream, err);
+  if (s) return s;
+  s = macko_open_encoder(csr, stream, &e, err);
+  if (!s && e.readable && e.pattern != device->m.pattern)
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "the matrix has other row lengths or columns than the one on the GPU");
+  if (!s && e.readable) s = macko_encode_transpose(&e, device, &transpose, err);
+  macko_close_encoder(&e);
+  if (s || transpose) return macko_put_transpose(device, &transpose), s;
+  /* Unsorted rows and the like: the matrix itself is what the csr became. */
+  s = macko_device_fetch(device, stream, &m, err);
+  if (!s) s = macko_device_add_transpose(device, m, stream, err);
+  macko_destroy(&m);
+  return s;
+}
