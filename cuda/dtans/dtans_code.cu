@@ -266,7 +266,7 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
 
 /* ---- values beside gaps ---- */
 
-/* Number of a bit pattern among the sorted ones. */
+/* Number of a value among the sorted ones. */
 static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
 {
   int low = 0, high = d.count - 1;

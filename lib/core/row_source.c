@@ -1,7 +1,7 @@
 /* Rows in pieces: getting them, and encoding from them. */
 #include "core/row_source.h"
 
-#include "core/pattern_set.h"
+#include "core/value_set.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -291,7 +291,7 @@ static test_matrix irregular_rows(void)
   return a;
 }
 
-/* Of so many bit patterns, some of which are no numbers that compare. */
+/* Of so many distinct values, some of which are no numbers that compare. */
 static void fill_bits(test_matrix *a, int patterns)
 {
   static const uint64_t odd[] = {0x7ff8dead0000beefu, 0x8000000000000000u, 0, 0xfff8000000000000u};
@@ -315,7 +315,7 @@ static macko_matrix *encode_checked(const test_matrix *a, const macko_options *o
   return m;
 }
 
-/* Pairs of gap and value by bit pattern; more of them than fit leave the old values, or take another codec where that is free. */
+/* Pairs of gap and value, by its bits; more of them than fit leave the old values, or take another codec where that is free. */
 START_TEST(joint_follows_new_values)
 {
   static const int patterns[] = {4, 2, 11, 1};

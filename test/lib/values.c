@@ -61,14 +61,14 @@ static uint64_t chosen(uint64_t i)
 START_TEST(nobody_chooses_where_values_meet)
 {
   static uint64_t table[CHOSEN];
-  macko_pattern_set set;
+  macko_value_set set;
   ck_assert(chosen(77) * 0x9e3779b97f4a7c15u == 77); /* their old places: all the first */
-  ck_assert(!macko_open_patterns(MACKO_F64, table, CHOSEN, &set, NULL));
+  ck_assert(!macko_open_value_set(MACKO_F64, table, CHOSEN, &set, NULL));
   for (int again = 0; again < 2; again++)
-    for (uint64_t i = 0; i < CHOSEN; i++) ck_assert_int_eq(macko_pattern_code(&set, chosen(i)), (int64_t)i);
+    for (uint64_t i = 0; i < CHOSEN; i++) ck_assert_int_eq(macko_value_code(&set, chosen(i)), (int64_t)i);
   ck_assert_int_lt(set.steps, 2 * CHOSEN);
-  ck_assert_int_eq(macko_pattern_code(&set, chosen(CHOSEN)), -1);
-  macko_close_patterns(&set);
+  ck_assert_int_eq(macko_value_code(&set, chosen(CHOSEN)), -1);
+  macko_close_value_set(&set);
 }
 END_TEST
 

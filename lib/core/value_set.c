@@ -1,6 +1,6 @@
-/* Keys of hashes, and sets of bit patterns. */
+/* Keys of hashes, and sets of values. */
 #include "core/format.h"
-#include "core/pattern_set.h"
+#include "core/value_set.h"
 
 #include <stdlib.h>
 #include <time.h>
@@ -26,17 +26,17 @@ macko_hash_key macko_new_hash_key(void)
   return (macko_hash_key){random[0], random[1] | 1};
 }
 
-macko_status macko_open_patterns(macko_type type, void *table, int64_t limit, macko_pattern_set *set, macko_error *err)
+macko_status macko_open_value_set(macko_type type, void *table, int64_t limit, macko_value_set *set, macko_error *err)
 {
   uint64_t slots = 64;
   while (slots < 4 * (uint64_t)limit) slots *= 2;
-  *set = (macko_pattern_set){.type = type, .table = table, .limit = limit, .last = slots - 1, .key = macko_new_hash_key()};
+  *set = (macko_value_set){.type = type, .table = table, .limit = limit, .last = slots - 1, .key = macko_new_hash_key()};
   set->slots = calloc(slots, sizeof *set->slots);
   if (set->slots) return MACKO_OK;
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
 }
 
-void macko_close_patterns(macko_pattern_set *set)
+void macko_close_value_set(macko_value_set *set)
 {
   free(set->slots);
   set->slots = NULL;

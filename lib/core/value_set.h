@@ -1,7 +1,7 @@
-/* Bit patterns numbered in the order in which they first appear, and the hash that all sets of the library find patterns by. A
+/* Values, told apart by their bits, numbered in the order in which they first appear, and the hash that all sets find them by. A
  * set draws a key of its own, so that nobody can choose values that meet in one place; codes do not depend on it. */
-#ifndef MACKO_PATTERN_SET_H
-#define MACKO_PATTERN_SET_H
+#ifndef MACKO_VALUE_SET_H
+#define MACKO_VALUE_SET_H
 
 #include "core/convert.h"
 
@@ -25,21 +25,21 @@ MACKO_INLINE uint64_t macko_hash(macko_hash_key key, uint64_t bits)
 macko_hash_key macko_new_hash_key(void);
 
 typedef struct {
-  macko_type type;     /* of the patterns: a float type */
-  void *table;         /* the patterns by their codes: the caller's, with room for `limit` */
+  macko_type type;     /* a float type */
+  void *table;         /* the values by their codes: the caller's, with room for `limit` */
   int64_t limit, used;
   uint64_t last;       /* slots - 1 */
   uint32_t *slots;     /* code + 1, 0 where free */
   macko_hash_key key;
   int64_t steps;       /* slots that were looked at in vain: a test's business */
-} macko_pattern_set;
+} macko_value_set;
 
 /* An empty set. Errors: OUT_OF_MEMORY. */
-macko_status macko_open_patterns(macko_type type, void *table, int64_t limit, macko_pattern_set *set, macko_error *err);
-void macko_close_patterns(macko_pattern_set *set);
+macko_status macko_open_value_set(macko_type type, void *table, int64_t limit, macko_value_set *set, macko_error *err);
+void macko_close_value_set(macko_value_set *set);
 
-/* The code of a pattern, which is added where it is new; -1 where there is no room for it. */
-static inline int64_t macko_pattern_code(macko_pattern_set *set, uint64_t bits)
+/* The code of the value of those bits, which is added where it is new; -1 where there is no room for it. */
+static inline int64_t macko_value_code(macko_value_set *set, uint64_t bits)
 {
   uint64_t at = macko_hash(set->key, bits) & set->last;
   for (; set->slots[at]; at = (at + 1) & set->last, set->steps++)
