@@ -47,7 +47,8 @@ MACKO_INLINE int64_t macko_pattern_blocks(const macko_pattern_words *w)
 
 MACKO_INLINE uint64_t macko_pattern_index(const macko_pattern_words *w, int64_t i)
 {
-  return (uint64_t)((w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i]) - w->base);
+  const int64_t index = w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i];
+  return (uint64_t)index - (uint64_t)w->base;
 }
 
 /* An index that is left over has a zero beside it. */
@@ -96,11 +97,15 @@ static inline uint64_t macko_pattern_number(uint64_t sum_of_blocks)
   return sum_of_blocks ? sum_of_blocks : 1;
 }
 
-/* The number of a csr that is sorted and right. */
+/* The number of a csr whose rows macko_check_rows lets pass; 0 where a column is not even near the matrix. */
 uint64_t macko_pattern_of_csr(const macko_csr *a);
 
 /* The number of *m, which is decoded where it is not known. Errors: OUT_OF_MEMORY. */
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
+
+/* Whether the number of *m is known and that of *csr, which has the sizes of *m and rows that macko_check_rows lets pass; nothing
+ * need be known of its columns. */
+int macko_has_pattern(const macko_matrix *m, const macko_csr *csr);
 
 /* Whether *a, sorted, right and of the sizes of *m, has its pattern; *m keeps the number. Errors: INVALID_MATRIX, naming the first
  * row of another length or else the first column that differs, counted from index_base as the caller counts, as far as there is
