@@ -80,7 +80,7 @@ static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_d
   if (s) return s;
   char *at = *memory;
   *out = (macko_dtans_code_table){(const macko_dtans_symbol *)(void *)at, (const uint16_t *)(void *)(at + symbols),
-                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape};
+                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape, t->key};
   cudaError_t error = cudaMemcpyAsync(at, t->symbol, symbols, cudaMemcpyHostToDevice, e->stream);
   if (!error) error = cudaMemcpyAsync(at + symbols, t->first, first, cudaMemcpyHostToDevice, e->stream);
   if (!error) error = cudaMemcpyAsync(at + symbols + first, t->index, index, cudaMemcpyHostToDevice, e->stream);

@@ -42,6 +42,7 @@ typedef struct {
   const macko_dtans_symbol *symbols;
   const uint16_t *first, *index; /* index: of mask + 1 places */
   int mask, escape;
+  macko_hash_key key;
 } macko_dtans_code_table;
 
 /* One stream to be written. */

@@ -6,7 +6,7 @@
 #define MACKO_PATTERN_H
 
 #include "core/format.h"
-#include "core/inline.h"
+#include "core/hash.h"
 
 enum { MACKO_PATTERN_PAIRS = 256 }; /* in a block */
 
@@ -62,19 +62,10 @@ MACKO_INLINE macko_pattern_pair macko_pattern_pair_at(const macko_pattern_words 
   return p;
 }
 
-/* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
-MACKO_INLINE uint64_t macko_pattern_mix(uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 /* Of set 0 or 1, for pair number `place` of a block. */
 MACKO_INLINE macko_pattern_pair macko_pattern_keys(int set, int place)
 {
-  uint64_t bits = macko_pattern_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
+  uint64_t bits = macko_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
   macko_pattern_pair keys;
   keys.words[0] = (uint32_t)bits, keys.words[1] = (uint32_t)(bits >> 32);
   return keys;
@@ -88,7 +79,7 @@ MACKO_INLINE uint64_t macko_pattern_product(macko_pattern_pair p, macko_pattern_
 /* What a block adds to the number: sums of its products with both sets of keys, and its place. */
 MACKO_INLINE uint64_t macko_pattern_block(const macko_pattern_words *w, int64_t block, const uint64_t *sums)
 {
-  return macko_pattern_mix(sums[0] ^ macko_pattern_mix(sums[1] ^ macko_pattern_mix((uint64_t)block ^ w->places)));
+  return macko_mix(sums[0] ^ macko_mix(sums[1] ^ macko_mix((uint64_t)block ^ w->places)));
 }
 
 /* What a matrix keeps: never 0, which says that the number is not known. */

@@ -1,28 +1,10 @@
-/* Values, told apart by their bits, numbered in the order in which they first appear, and the hash that all sets find them by. A
- * set draws a key of its own, so that nobody can choose values that meet in one place; codes do not depend on it. */
+/* Values, told apart by their bits, numbered in the order in which they first appear. A set draws a key of its own, so that nobody
+ * can choose values that meet in one place; codes do not depend on it. */
 #ifndef MACKO_VALUE_SET_H
 #define MACKO_VALUE_SET_H
 
 #include "core/convert.h"
-
-typedef struct {
-  uint64_t mask, factor;
-} macko_hash_key;
-
-/* All 64 bits of the answer depend on all of bits: the two halves of a product of 128 bits, folded. */
-MACKO_INLINE uint64_t macko_hash(macko_hash_key key, uint64_t bits)
-{
-  uint64_t a = bits ^ key.mask;
-#ifdef __CUDA_ARCH__
-  return a * key.factor ^ __umul64hi(a, key.factor);
-#else
-  __extension__ unsigned __int128 product = (unsigned __int128)a * key.factor;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-#endif
-}
-
-/* A key that nobody can foresee. */
-macko_hash_key macko_new_hash_key(void);
+#include "core/hash.h"
 
 typedef struct {
   macko_type type;     /* a float type */
