@@ -39,9 +39,6 @@ cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long lon
 cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 
-/* Sets *differs where row_ptr, a section of *d, is not that of *a. */
-cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs, cudaStream_t stream);
-
 /* ---- values ---- */
 
 /* Bit i of *misfits: a value does not come back with the same bits from type i. */

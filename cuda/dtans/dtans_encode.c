@@ -308,15 +308,12 @@ macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_d
                                         macko_device_matrix **fresh, int *done, macko_error *err)
 {
   encoder e;
-  const macko_section *lengths = macko_find_section(&d->m, "lengths");
-  int differ = 0;
   *fresh = NULL, *done = 0;
   macko_status s = open_encoder(a, nnz, stream, &e, err);
-  if (!s) s = macko_dtans_compare_lengths(a, lengths->type, lengths->data, &differ, stream, err);
-  if (!s && !differ && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
-  else if (!s && !differ) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
+  if (!s && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
+  else if (!s) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
   close_encoder(&e);
-  *done = !s && !differ;
+  *done = !s;
   return s == MACKO_DEVICE ? s : MACKO_OK;
 }
 

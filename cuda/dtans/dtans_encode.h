@@ -33,10 +33,6 @@ macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, voi
 /* The most entries of a row. Waits for the stream. */
 macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
 
-/* Whether any row has another length than these, which are in device memory. Waits for the stream. */
-macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ,
-                                         cudaStream_t stream, macko_error *err);
-
 /* A table in device memory, as lib/dtans/dtans_table.c has made it. */
 typedef struct {
   const macko_dtans_symbol *symbols;
