@@ -162,10 +162,12 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
 /* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
  * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
  * overlap. Same matrix and vectors give the same bits on every run. Op N takes alpha (A x), op T, which adds to Y row by row of A,
- * A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not.
+ * A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not, as where it underflows and meets an
+ * infinite entry, which gives NaN. macko_device_multiply takes alpha (A' x).
  * Sections are trusted: a matrix whose sections something else than this library wrote must pass macko_validate first.
- * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||A||x| + |beta||y|)_i, where gamma(n) is
- * n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum leaves the range of normal numbers.
+ * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||op(A)||x| + |beta||y|)_i, where nnz_i counts
+ * entries in row i of op(A), gamma(n) is n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum leaves the range of
+ * normal numbers.
  * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL); Y is unchanged then. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);

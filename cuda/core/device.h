@@ -55,8 +55,8 @@ typedef struct macko_device_ops {
   /* The same where the format was asked for, planned in one go; but for DEVICE the host may do what fails. NULL: planned first. */
   macko_status (*plan_and_encode)(struct macko_encoder *e, const macko_options *options, macko_device_matrix **device,
                                   macko_error *err);
-  /* New values for the same pattern; *moved as macko_device_refresh. Sets *done unless the host must do it, also to say what is
-   * wrong. */
+  /* New values for the same pattern, of which the caller has the proof; *moved as macko_device_refresh. Sets *done unless the host
+   * must do it, also to say what is wrong. */
   macko_status (*refresh)(struct macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err);
   /* Frees what the format keeps in e->own. NULL: nothing. */
   void (*close)(struct macko_encoder *e);

@@ -9,7 +9,7 @@ extern "C" {
 #endif
 
 #include "core/facts.h"
-#include "core/pattern_set.h"
+#include "core/value_set.h"
 #include "values/codecs.h"
 
 /* A csr in device memory, as kernels see it. */
@@ -54,9 +54,6 @@ cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_tr
 cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 
-/* Sets *differs where row_ptr, a section of *d, is not that of *a. */
-cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs, cudaStream_t stream);
-
 /* ---- values ---- */
 
 /* Bit i of *misfits: a value does not come back with the same bits from type i. */
@@ -64,7 +61,7 @@ cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cud
 
 enum { MACKO_DEVICE_HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
 
-/* A set of bit patterns, with one slot more for the pattern that marks free slots; device pointers. */
+/* A set of values by their bits, with one slot more for the bits that mark free slots; device pointers. */
 typedef struct {
   unsigned long long *keys;
   unsigned long long *ranks; /* of its first appearance */

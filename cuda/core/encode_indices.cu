@@ -57,19 +57,3 @@ extern "C" cudaError_t macko_copy_indices(const macko_device_csr *a, const macko
   if (error) return error;
   return launch(cols_kernel, blocks_for(a->nnz), ENCODE_THREADS, 0, stream, *a, cols->data, cols->type);
 }
-
-/* ---- is row_ptr still that of the csr? ---- */
-
-static __global__ void compare_row_ptr_kernel(macko_device_csr a, const void *row_ptr, int type, int *differs)
-{
-  int64_t i = thread_number();
-  if (i <= a.nrows && index_at(type, row_ptr, i) != row_start(a, i)) *differs = 1;
-}
-
-extern "C" cudaError_t macko_compare_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, int *differs,
-                                             cudaStream_t stream)
-{
-  const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr");
-  return launch(compare_row_ptr_kernel, blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream, *a, row_ptr->data, row_ptr->type,
-                differs);
-}

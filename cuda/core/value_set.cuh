@@ -1,4 +1,4 @@
-/* Sets of bit patterns in device memory, and what is done with the values that they hold. */
+/* Sets of values by their bits in device memory, and what is done with them. */
 #ifndef MACKO_VALUE_SET_CUH
 #define MACKO_VALUE_SET_CUH
 
@@ -13,7 +13,7 @@ static __device__ __forceinline__ unsigned home_slot(macko_hash_key key, uint64_
   return (unsigned)(macko_hash(key, bits) % MACKO_DEVICE_HASH_SLOTS);
 }
 
-/* Slot of a pattern that is in the set, or the free one where it would go. */
+/* Slot of bits that are in the set, or the free one where they would go. */
 static __device__ __forceinline__ unsigned find_slot(const macko_device_dictionary &d, uint64_t bits)
 {
   unsigned at = home_slot(d.key, bits);

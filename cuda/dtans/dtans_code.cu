@@ -100,7 +100,7 @@ static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count,
 static __device__ unsigned number_of(const device_csr &a, const macko_dtans_job &job, const entry_place &e, int domain)
 {
   const macko_dtans_code_table &t = job.table[domain];
-  return macko_dtans_find_number(t.index, t.mask, t.symbols, t.escape, symbol_at(a, e, job.part[domain]));
+  return macko_dtans_find_number(t.index, t.mask, t.key, t.symbols, t.escape, symbol_at(a, e, job.part[domain]));
 }
 
 /* Numbers of the lanes that are long, one lane after the other. */
@@ -266,7 +266,7 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
 
 /* ---- values beside gaps ---- */
 
-/* Number of a bit pattern among the sorted ones. */
+/* Number of a value among the sorted ones. */
 static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
 {
   int low = 0, high = d.count - 1;

@@ -190,16 +190,6 @@ static __global__ void lengths_kernel(device_csr a, int type, void *lengths)
   else ((uint32_t *)lengths)[row] = (uint32_t)length;
 }
 
-static __global__ void compare_kernel(device_csr a, int type, const void *lengths, int *differ)
-{
-  int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-  if (row >= a.nrows) return;
-  int64_t length = row_at(a, row + 1) - row_at(a, row);
-  int64_t old = type == MACKO_U8 ? ((const uint8_t *)lengths)[row] : type == MACKO_U16 ? ((const uint16_t *)lengths)[row]
-                                                                                       : ((const uint32_t *)lengths)[row];
-  if (length != old) *differ = 1;
-}
-
 static __global__ void longest_kernel(device_csr a, unsigned *longest)
 {
   int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -228,19 +218,4 @@ extern "C" macko_status macko_dtans_longest_device(const macko_csr *csr, int64_t
   cudaFree(device);
   *longest = host;
   return macko_cuda_status(error, "counting row lengths", err);
-}
-
-extern "C" macko_status macko_dtans_compare_lengths(const macko_csr *csr, macko_type type, const void *lengths, int *differ,
-                                                    cudaStream_t stream, macko_error *err)
-{
-  int *device = NULL;
-  macko_status s = macko_device_alloc(sizeof *device, "comparing rows", (void **)&device, err);
-  if (s) return s;
-  cudaError_t error = cudaMemsetAsync(device, 0, sizeof *device, stream);
-  if (!error)
-    error = launch(compare_kernel, blocks_for(csr->nrows, THREADS), THREADS, 0, stream, source_of(csr, 0), type, lengths, device);
-  if (!error) error = cudaMemcpyAsync(differ, device, sizeof *device, cudaMemcpyDeviceToHost, stream);
-  if (!error) error = cudaStreamSynchronize(stream);
-  cudaFree(device);
-  return macko_cuda_status(error, "comparing rows", err);
 }

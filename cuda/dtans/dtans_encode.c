@@ -80,7 +80,7 @@ static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_d
   if (s) return s;
   char *at = *memory;
   *out = (macko_dtans_code_table){(const macko_dtans_symbol *)(void *)at, (const uint16_t *)(void *)(at + symbols),
-                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape};
+                                  (const uint16_t *)(void *)(at + symbols + first), t->index_mask, t->escape, t->key};
   cudaError_t error = cudaMemcpyAsync(at, t->symbol, symbols, cudaMemcpyHostToDevice, e->stream);
   if (!error) error = cudaMemcpyAsync(at + symbols, t->first, first, cudaMemcpyHostToDevice, e->stream);
   if (!error) error = cudaMemcpyAsync(at + symbols + first, t->index, index, cudaMemcpyHostToDevice, e->stream);
@@ -308,15 +308,12 @@ macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_d
                                         macko_device_matrix **fresh, int *done, macko_error *err)
 {
   encoder e;
-  const macko_section *lengths = macko_find_section(&d->m, "lengths");
-  int differ = 0;
   *fresh = NULL, *done = 0;
   macko_status s = open_encoder(a, nnz, stream, &e, err);
-  if (!s) s = macko_dtans_compare_lengths(a, lengths->type, lengths->data, &differ, stream, err);
-  if (!s && !differ && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
-  else if (!s && !differ) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
+  if (!s && d->m.plan.params[MACKO_DTANS_VARIANT] == MACKO_VARIANT_SPLIT) s = refresh_values(&e, d, fresh, err);
+  else if (!s) s = macko_dtans_encode_device(a, nnz, &d->m.options, NULL, stream, fresh, err);
   close_encoder(&e);
-  *done = !s && !differ;
+  *done = !s;
   return s == MACKO_DEVICE ? s : MACKO_OK;
 }
 

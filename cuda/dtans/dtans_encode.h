@@ -16,7 +16,7 @@ typedef struct {
   macko_dtans_count *counts; /* on the host; all of them, or the frequent ones where there are too many */
   int64_t used;
   int forgotten;   /* whether there were too many */
-  void *distinct;  /* values only, on the device: each bit pattern once, of elements of distinct_bytes bytes */
+  void *distinct;  /* values only, on the device: each value once, by its bits, of elements of distinct_bytes bytes */
   int64_t distinct_count;
   int distinct_bytes;
 } macko_dtans_found;
@@ -33,15 +33,12 @@ macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, voi
 /* The most entries of a row. Waits for the stream. */
 macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
 
-/* Whether any row has another length than these, which are in device memory. Waits for the stream. */
-macko_status macko_dtans_compare_lengths(const macko_csr *a, macko_type type, const void *lengths, int *differ,
-                                         cudaStream_t stream, macko_error *err);
-
 /* A table in device memory, as lib/dtans/dtans_table.c has made it. */
 typedef struct {
   const macko_dtans_symbol *symbols;
   const uint16_t *first, *index; /* index: of mask + 1 places */
   int mask, escape;
+  macko_hash_key key;
 } macko_dtans_code_table;
 
 /* One stream to be written. */
@@ -65,7 +62,7 @@ macko_status macko_dtans_write_device(const macko_csr *a, const macko_dtans_job 
 
 /* A dictionary in device memory. */
 typedef struct {
-  const void *sorted; /* its bit patterns, words of 64 bits for f64 and of 32 for others; NULL: values are no codes */
+  const void *sorted; /* its values' bits, words of 64 bits for f64 and of 32 for others; NULL: values are no codes */
   int count;
   unsigned long long *first; /* where each of them appears first */
   const uint16_t *codes;     /* of each of them, in the order of their first appearance */

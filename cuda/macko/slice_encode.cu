@@ -193,19 +193,12 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
   }
 }
 
-static __device__ uint64_t mix(uint64_t x)
-{
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
-/* Any good hash will do: blocks that it takes for equal are compared. */
+/* Any good hash will do: blocks that it takes for equal are compared, and the host does it all where they are not. */
 template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
   uint64_t h = 0;
   for (uint32_t i = warp_of_slice<WARPS>() * WARP + lane_number(); i < count; i += WARPS * WARP)
-    h += mix(words[i] + (i + 1) * 0x9e3779b97f4a7c15u);
+    h += macko_mix(words[i] + i * 0x9e3779b97f4a7c15u);
   return sum_of<WARPS>(h);
 }
 

@@ -235,11 +235,16 @@ static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
   }
 }
 
+macko_status macko_check_rows(const macko_csr *c, macko_error *err)
+{
+  macko_status s = macko_check_types(c, err);
+  return s ? s : check_row_ptr(c, err);
+}
+
 macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
 {
   int is_sorted = 1;
-  macko_status s = macko_check_types(c, err);
-  if (!s) s = check_row_ptr(c, err);
+  macko_status s = macko_check_rows(c, err);
   if (!s) s = check_columns(c, &is_sorted, err);
   if (s) return s;
   *sorted = *c;

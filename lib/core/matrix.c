@@ -143,6 +143,18 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   return MACKO_OK;
 }
 
+/* *sorted becomes what macko_sort_csr makes of *csr, if that has the pattern of *m. The number of a pattern also proves that
+ * columns are sorted and in range, so that they are read once. */
+static macko_status match_pattern(macko_matrix *m, const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err)
+{
+  macko_status s = macko_check_rows(csr, err);
+  if (s) return s;
+  *sorted = *csr;
+  if (macko_has_pattern(m, csr)) return MACKO_OK;
+  s = macko_sort_csr(csr, sorted, owned, err);
+  return s ? s : macko_check_pattern(m, sorted, csr->index_base, err);
+}
+
 macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
@@ -153,8 +165,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
-  macko_status s = macko_sort_csr(csr, &a, &owned, err);
-  if (!s) s = macko_check_pattern(m, &a, csr->index_base, err);
+  macko_status s = match_pattern(m, csr, &a, &owned, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);

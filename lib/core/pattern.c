@@ -10,12 +10,18 @@ typedef struct {
   macko_pattern_pair sets[2][MACKO_PATTERN_PAIRS];
 } key_table;
 
-/* Both sums over pairs from .. to - 1 of the block that begins with pair `block`. */
-static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t from, int64_t to, uint64_t *sums)
+/* Products of pairs with both sets of keys, added up; and single indices, which should fit 32 bits, or-ed together. */
+typedef struct {
+  uint64_t products[2], indices;
+} pair_sums;
+
+/* Pairs from .. to - 1 of the block that begins with pair `block`. */
+static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t from, int64_t to, pair_sums *sums)
 {
   for (int64_t k = from; k < to; k++) {
     const macko_pattern_pair p = macko_pattern_pair_at(w, k);
-    for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys->sets[set][k - block]);
+    for (int set = 0; set < 2; set++) sums->products[set] += macko_pattern_product(p, keys->sets[set][k - block]);
+    for (int64_t i = 2 * k; !w->wide && i < 2 * k + 2 && i < w->count; i++) sums->indices |= macko_pattern_index(w, i);
   }
 }
 
@@ -30,32 +36,62 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m256i products(__m256i
   return _mm256_mul_epu32(pairs, _mm256_srli_epi64(pairs, 32));
 }
 
-/* The first pairs of a block, up to pair `to`, a multiple of WIDTH of them, each of two 32-bit indices. */
-static MACKO_AVX2 void add_vectors(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t to, uint64_t *sums)
+/* Pair k and those after it, of the lower halves of 64-bit indices. */
+static inline __attribute__((always_inline)) MACKO_AVX2 __m256i halves_of(const macko_pattern_words *w, int64_t k, __m256i *indices)
 {
-  const __m256i base = _mm256_set1_epi32(w->base);
-  __m256i first = _mm256_setzero_si256(), second = first;
-  uint64_t lanes[2][WIDTH];
+  const __m256i base = _mm256_set1_epi64x(w->base), *from = (const __m256i *)((const int64_t *)w->indices + 2 * k);
+  const __m256i a = _mm256_sub_epi64(_mm256_loadu_si256(from), base), b = _mm256_sub_epi64(_mm256_loadu_si256(from + 1), base);
+  const __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88); /* of a, b, a, b */
+  *indices = _mm256_or_si256(*indices, _mm256_or_si256(a, b));
+  return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
+}
+
+static inline __attribute__((always_inline)) MACKO_AVX2 __m256i words_of(const macko_pattern_words *w, int64_t k)
+{
+  const __m256i *from = (const __m256i *)((const int32_t *)w->indices + 2 * k);
+  return _mm256_sub_epi32(_mm256_loadu_si256(from), _mm256_set1_epi32(w->base));
+}
+
+/* The first pairs of a block, up to pair `to`, a multiple of WIDTH of them, each of two indices of that type. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void add_vectors(const macko_pattern_words *w, int type,
+                                                                         const key_table *keys, int64_t block, int64_t to,
+                                                                         pair_sums *sums)
+{
+  __m256i added[3] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
+  uint64_t lanes[3][WIDTH];
   for (int64_t k = block; k < to; k += WIDTH) {
-    const __m256i pairs = _mm256_sub_epi32(_mm256_loadu_si256((const __m256i *)((const int32_t *)w->indices + 2 * k)), base);
-    first = _mm256_add_epi64(first, products(pairs, keys->sets[0] + (k - block)));
-    second = _mm256_add_epi64(second, products(pairs, keys->sets[1] + (k - block)));
+    const __m256i pairs = type == MACKO_I64 ? halves_of(w, k, &added[2]) : words_of(w, k);
+    for (int set = 0; set < 2; set++) added[set] = _mm256_add_epi64(added[set], products(pairs, keys->sets[set] + (k - block)));
   }
-  _mm256_storeu_si256((__m256i *)lanes[0], first), _mm256_storeu_si256((__m256i *)lanes[1], second);
-  for (int set = 0; set < 2; set++)
-    for (int lane = 0; lane < WIDTH; lane++) sums[set] += lanes[set][lane];
+  for (int i = 0; i < 3; i++) _mm256_storeu_si256((__m256i *)lanes[i], added[i]);
+  for (int lane = 0; lane < WIDTH; lane++) {
+    for (int set = 0; set < 2; set++) sums->products[set] += lanes[set][lane];
+    sums->indices |= lanes[2][lane];
+  }
+}
+
+static MACKO_AVX2 void add_vectors_i32(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t to,
+                                       pair_sums *sums)
+{
+  add_vectors(w, MACKO_I32, keys, block, to, sums);
+}
+
+static MACKO_AVX2 void add_vectors_i64(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t to,
+                                       pair_sums *sums)
+{
+  add_vectors(w, MACKO_I64, keys, block, to, sums);
 }
 #endif
 
 /* The same as add_pairs, by vectors as far as those go. */
-static void add_block(const macko_pattern_words *w, const key_table *keys, int64_t from, int64_t to, uint64_t *sums)
+static void add_block(const macko_pattern_words *w, const key_table *keys, int64_t from, int64_t to, pair_sums *sums)
 {
   int64_t begin = from;
 #if MACKO_HAS_X86_64
-  if (w->type == MACKO_I32 && !w->wide && macko_has_avx2()) {
+  if (!w->wide && macko_has_avx2()) {
     const int64_t whole = w->count / 2 < to ? w->count / 2 : to;
     begin += (whole - from) / WIDTH * WIDTH;
-    add_vectors(w, keys, from, begin, sums);
+    (w->type == MACKO_I64 ? add_vectors_i64 : add_vectors_i32)(w, keys, from, begin, sums);
   }
 #endif
   add_pairs(w, keys, from, begin, to, sums);
@@ -64,6 +100,7 @@ static void add_block(const macko_pattern_words *w, const key_table *keys, int64
 typedef struct {
   const macko_pattern_words *words;
   uint64_t sums[MACKO_MOST_PARTS];
+  int unfit; /* an index needs more than the 32 bits that it was given */
 } adding;
 
 static void add_blocks(void *context, int part, int64_t from, int64_t to)
@@ -71,34 +108,42 @@ static void add_blocks(void *context, int part, int64_t from, int64_t to)
   adding *a = context;
   const int64_t pairs = macko_pattern_pairs(a->words), most = pairs < MACKO_PATTERN_PAIRS ? pairs : MACKO_PATTERN_PAIRS;
   key_table keys;
-  uint64_t sum = 0;
+  uint64_t sum = 0, indices = 0;
   for (int set = 0; set < 2; set++)
     for (int place = 0; place < most; place++) keys.sets[set][place] = macko_pattern_keys(set, place);
   for (int64_t block = from; block < to; block++) {
     const int64_t first = block * MACKO_PATTERN_PAIRS, past = first + MACKO_PATTERN_PAIRS;
-    uint64_t sums[2] = {0};
-    add_block(a->words, &keys, first, past < pairs ? past : pairs, sums);
-    sum += macko_pattern_block(a->words, block, sums);
+    pair_sums sums = {0};
+    add_block(a->words, &keys, first, past < pairs ? past : pairs, &sums);
+    sum += macko_pattern_block(a->words, block, sums.products);
+    indices |= sums.indices;
   }
   a->sums[part] = sum;
+  if (indices >> 32) macko_set(&a->unfit);
 }
 
-static uint64_t sum_of(const macko_pattern_words *words)
+/* 0 where an index does not fit. */
+static int add_words(const macko_pattern_words *words, uint64_t *sum)
 {
   const macko_cut cut = {.n = macko_pattern_blocks(words)};
   adding a = {.words = words};
   int parts = macko_parts(words->count);
-  uint64_t sum = 0;
   macko_do_parts(&cut, parts, add_blocks, &a);
-  for (int part = 0; part < parts; part++) sum += a.sums[part];
-  return sum;
+  for (int part = 0; part < parts; part++) *sum += a.sums[part];
+  return !a.unfit;
 }
 
 uint64_t macko_pattern_of_csr(const macko_csr *a)
 {
   const int64_t nnz = macko_csr_nnz(a);
   const macko_pattern_words starts = macko_pattern_starts(a, nnz), columns = macko_pattern_columns(a, nnz);
-  return macko_pattern_number(sum_of(&starts) + sum_of(&columns));
+  uint64_t sum = 0;
+  return add_words(&starts, &sum) && add_words(&columns, &sum) ? macko_pattern_number(sum) : 0;
+}
+
+int macko_has_pattern(const macko_matrix *m, const macko_csr *csr)
+{
+  return m->pattern && macko_csr_nnz(csr) == m->nnz && macko_pattern_of_csr(csr) == m->pattern;
 }
 
 /* The pattern of *m as a csr without values; its arrays are new. */

@@ -6,7 +6,7 @@
 #define MACKO_PATTERN_H
 
 #include "core/format.h"
-#include "core/inline.h"
+#include "core/hash.h"
 
 enum { MACKO_PATTERN_PAIRS = 256 }; /* in a block */
 
@@ -47,7 +47,8 @@ MACKO_INLINE int64_t macko_pattern_blocks(const macko_pattern_words *w)
 
 MACKO_INLINE uint64_t macko_pattern_index(const macko_pattern_words *w, int64_t i)
 {
-  return (uint64_t)((w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i]) - w->base);
+  const int64_t index = w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i];
+  return (uint64_t)index - (uint64_t)w->base;
 }
 
 /* An index that is left over has a zero beside it. */
@@ -61,19 +62,10 @@ MACKO_INLINE macko_pattern_pair macko_pattern_pair_at(const macko_pattern_words 
   return p;
 }
 
-/* The mixing of splitmix64 (Steele, Lea, Flood 2014). */
-MACKO_INLINE uint64_t macko_pattern_mix(uint64_t x)
-{
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
-  return x ^ x >> 31;
-}
-
 /* Of set 0 or 1, for pair number `place` of a block. */
 MACKO_INLINE macko_pattern_pair macko_pattern_keys(int set, int place)
 {
-  uint64_t bits = macko_pattern_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
+  uint64_t bits = macko_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
   macko_pattern_pair keys;
   keys.words[0] = (uint32_t)bits, keys.words[1] = (uint32_t)(bits >> 32);
   return keys;
@@ -87,7 +79,7 @@ MACKO_INLINE uint64_t macko_pattern_product(macko_pattern_pair p, macko_pattern_
 /* What a block adds to the number: sums of its products with both sets of keys, and its place. */
 MACKO_INLINE uint64_t macko_pattern_block(const macko_pattern_words *w, int64_t block, const uint64_t *sums)
 {
-  return macko_pattern_mix(sums[0] ^ macko_pattern_mix(sums[1] ^ macko_pattern_mix((uint64_t)block ^ w->places)));
+  return macko_mix(sums[0] ^ macko_mix(sums[1] ^ macko_mix((uint64_t)block ^ w->places)));
 }
 
 /* What a matrix keeps: never 0, which says that the number is not known. */
@@ -96,11 +88,15 @@ static inline uint64_t macko_pattern_number(uint64_t sum_of_blocks)
   return sum_of_blocks ? sum_of_blocks : 1;
 }
 
-/* The number of a csr that is sorted and right. */
+/* The number of a csr whose rows macko_check_rows lets pass; 0 where a column is not even near the matrix. */
 uint64_t macko_pattern_of_csr(const macko_csr *a);
 
 /* The number of *m, which is decoded where it is not known. Errors: OUT_OF_MEMORY. */
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
+
+/* Whether the number of *m is known and that of *csr, which has the sizes of *m and rows that macko_check_rows lets pass; nothing
+ * need be known of its columns. */
+int macko_has_pattern(const macko_matrix *m, const macko_csr *csr);
 
 /* Whether *a, sorted, right and of the sizes of *m, has its pattern; *m keeps the number. Errors: INVALID_MATRIX, naming the first
  * row of another length or else the first column that differs, counted from index_base as the caller counts, as far as there is

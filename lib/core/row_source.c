@@ -1,7 +1,8 @@
 /* Rows in pieces: getting them, and encoding from them. */
 #include "core/row_source.h"
 
-#include "core/pattern_set.h"
+#include "core/convert.h"
+#include "core/hash.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -109,7 +109,8 @@ typedef struct {
   double bits;      /* the sum over all occurrences of log2(K / multiplicity), without raw words */
   float log2[MACKO_DTANS_SLOTS]; /* of the multiplicities */
   int index_mask;
-  uint16_t *index; /* hash table: a symbol's number + 1; 0 is free */
+  uint16_t *index; /* hash table under `key`: a symbol's number + 1; 0 is free */
+  macko_hash_key key;
   macko_dtans_symbol symbol[MACKO_DTANS_SLOTS];
   uint16_t first[MACKO_DTANS_SLOTS + 1];
 } macko_dtans_table;
@@ -129,7 +130,7 @@ void macko_dtans_close_table(macko_dtans_table **table);
 
 static inline unsigned macko_dtans_number(const macko_dtans_table *t, macko_dtans_symbol s)
 {
-  return macko_dtans_find_number(t->index, t->index_mask, t->symbol, t->escape, s);
+  return macko_dtans_find_number(t->index, t->index_mask, t->key, t->symbol, t->escape, s);
 }
 
 /* ---- one slice: 32 lanes of `rows` rows; lane l holds rows l, l + 32, l + 64 ... of the slice, one after the other ---- */

@@ -8,7 +8,7 @@ enum { FIRST_ROOM = 1 << 10, BATCH = 64 };
 
 static inline int64_t home(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
-  return (int64_t)macko_hash(h->key, s.value ^ macko_hash(h->key, s.gap)) & (h->room - 1);
+  return (int64_t)(macko_dtans_hash(h->key, s) & (uint64_t)(h->room - 1));
 }
 
 static macko_dtans_count *find(macko_dtans_histogram *h, macko_dtans_symbol s)

@@ -122,23 +122,60 @@ static double place(int64_t k)
   return (double)k + (double)(hash >> 40) / (1 << 24);
 }
 
+/* Slices alike: those whose nonzeros have the same power of two. Short rows give back fewer words than long ones, so that a
+ * sample has its part of each kind, and one slice at least. */
+enum { STRATA = 63 };
+
+typedef struct {
+  double nonzeros, apart, passed; /* of all its slices; between places; of the slices before */
+  int64_t places, taken;
+} stratum;
+
+static stratum *stratum_of(stratum *strata, double nonzeros)
+{
+  return &strata[ilogb(nonzeros)];
+}
+
+/* Strata of slices with fewer than `most` nonzeros, with a place for about every `apart` of them. */
+static void cut_strata(const macko_dtans_planner *p, int64_t rows, double apart, double most, stratum strata[STRATA])
+{
+  for (int64_t i = 0; i < macko_dtans_slices(p->nrows, rows); i++) {
+    double nonzeros = (double)slice_nonzeros(p, rows, i);
+    if (nonzeros > 0 && nonzeros < most) stratum_of(strata, nonzeros)->nonzeros += nonzeros;
+  }
+  for (stratum *t = strata; t < strata + STRATA; t++) {
+    t->places = (int64_t)(t->nonzeros / apart + 0.5);
+    if (!t->places) t->places = 1;
+    t->apart = t->nonzeros / (double)t->places;
+  }
+}
+
+/* How many places lie in the next slice of a stratum. */
+static double count_places(stratum *t, double nonzeros)
+{
+  double places = 0;
+  for (t->passed += nonzeros; t->taken < t->places && place(t->taken) * t->apart < t->passed; t->taken++) places++;
+  return places;
+}
+
 /* Slices that have at least `apart` nonzeros, but not `large`, by themselves; of the others, one at every place. A slice stands
  * for as many like it as its chance to be taken says. */
 static macko_status measure_slices(macko_dtans_planner *p, int64_t rows, macko_dtans_coder *c, double apart, double large,
                                    measured *exact, measured *sample, macko_error *err)
 {
-  int64_t slices = macko_dtans_slices(p->nrows, rows), taken = 0;
-  double passed = 0;
+  stratum strata[STRATA] = {{0}};
   macko_status s = MACKO_OK;
-  for (int64_t i = 0; i < slices && !s; i++) {
-    double nonzeros = (double)slice_nonzeros(p, rows, i), hits = 0;
+  if (apart > 0) cut_strata(p, rows, apart, apart < large ? apart : large, strata);
+  for (int64_t i = 0; i < macko_dtans_slices(p->nrows, rows) && !s; i++) {
+    double nonzeros = (double)slice_nonzeros(p, rows, i);
     if (nonzeros == 0 || nonzeros >= large) continue;
     if (nonzeros >= apart) {
       s = measure(p, rows, c, i, 1, exact, err);
       continue;
     }
-    for (passed += nonzeros; place(taken) * apart < passed; taken++) hits++;
-    if (hits > 0) s = measure(p, rows, c, i, hits * apart / nonzeros, sample, err);
+    stratum *t = stratum_of(strata, nonzeros);
+    double places = count_places(t, nonzeros);
+    if (places > 0) s = measure(p, rows, c, i, places * t->apart / nonzeros, sample, err);
   }
   return s;
 }

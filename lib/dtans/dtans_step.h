@@ -2,6 +2,8 @@
 #ifndef MACKO_DTANS_STEP_H
 #define MACKO_DTANS_STEP_H
 
+#include "core/hash.h"
+
 #include <stdint.h>
 
 #if defined(__CUDACC__)
@@ -52,11 +54,9 @@ MACKO_DTANS_INLINE int macko_dtans_same(macko_dtans_symbol a, macko_dtans_symbol
   return a.value == b.value && a.gap == b.gap;
 }
 
-/* 24 bits. The upper half of a value is folded in first, because that of a round number is all there is to it. */
-MACKO_DTANS_INLINE int64_t macko_dtans_hash(macko_dtans_symbol s)
+MACKO_DTANS_INLINE uint64_t macko_dtans_hash(macko_hash_key key, macko_dtans_symbol s)
 {
-  uint64_t x = s.value ^ s.value >> 32 ^ (uint64_t)s.gap * 0xd6e8feb86659fd93u;
-  return (int64_t)(x * 0x9e3779b97f4a7c15u >> 40);
+  return macko_hash(key, s.value + s.gap * key.factor);
 }
 
 /* How many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of them,
@@ -76,10 +76,10 @@ MACKO_DTANS_INLINE int macko_dtans_frequent(int64_t count, int64_t nonzeros)
 }
 
 /* The number of a symbol by an index of a table's symbols (number + 1; 0 is free), the escape's where it has none. */
-MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int mask, const macko_dtans_symbol *symbols,
-                                                    int escape, macko_dtans_symbol s)
+MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int mask, macko_hash_key key,
+                                                    const macko_dtans_symbol *symbols, int escape, macko_dtans_symbol s)
 {
-  for (int64_t i = macko_dtans_hash(s) & mask; index[i]; i = (i + 1) & mask)
+  for (unsigned i = (unsigned)macko_dtans_hash(key, s) & mask; index[i]; i = (i + 1) & mask)
     if (macko_dtans_same(symbols[index[i] - 1], s)) return index[i] - 1u;
   return (unsigned)escape;
 }

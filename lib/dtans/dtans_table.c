@@ -254,6 +254,7 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
   t->symbols = kept + (t->escaped != 0);
   while (room < 8 * t->symbols) room *= 2;
   t->index_mask = room - 1;
+  t->key = macko_new_hash_key();
   t->index = calloc((size_t)room, sizeof *t->index);
   if (!t->index) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for an index of %d symbols", room);
   for (int i = 0; i < t->symbols; i++) {
@@ -261,7 +262,7 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
     t->log2[i] = (float)s->log2[s->m[i]];
   }
   for (int k = 0; k < kept; k++) {
-    int64_t i = macko_dtans_hash(s->sorted[k].symbol) & t->index_mask;
+    unsigned i = (unsigned)macko_dtans_hash(t->key, s->sorted[k].symbol) & t->index_mask;
     while (t->index[i]) i = (i + 1) & t->index_mask;
     t->index[i] = (uint16_t)(k + 1);
     t->symbol[k] = s->sorted[k].symbol;

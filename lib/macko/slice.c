@@ -157,6 +157,8 @@ static macko_status encode_slices(const macko_csr *a, macko_matrix *m, macko_blo
   if (m->plan.values == MACKO_VALUES_PAIRS) r.kinds |= MACKO_PAIRS;
   if (!r.entries || !r.seen || !r.of_parts)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(m->nrows));
+  const macko_hash_key key = macko_new_hash_key();
+  for (int i = 0; !s && i < r.parts; i++) r.of_parts[i].buffer.key = key;
   if (!s) s = encode_rounds(&r, set, err);
   for (int i = 0; r.of_parts && i < r.parts; i++) free(r.of_parts[i].buffer.words);
   free(r.entries), free(r.seen), free(r.of_parts);

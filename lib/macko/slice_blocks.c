@@ -8,7 +8,7 @@ macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error
 {
   uint64_t size = 64;
   while (size < 2 * (uint64_t)slices) size *= 2;
-  *set = (macko_block_set){.table = calloc(size, sizeof *set->table), .mask = size - 1};
+  *set = (macko_block_set){.table = calloc(size, sizeof *set->table), .mask = size - 1, .key = macko_new_hash_key()};
   if (set->table) return MACKO_OK;
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to compare the blocks of %lld slices", (long long)slices);
 }
@@ -20,7 +20,7 @@ void macko_close_blocks(macko_block_set *set)
 
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new)
 {
-  uint64_t at = hash & set->mask;
+  uint64_t at = macko_hash(set->key, hash) & set->mask;
   *is_new = 0;
   if (!words) return 0;
   for (; set->table[at].used; at = (at + 1) & set->mask) {

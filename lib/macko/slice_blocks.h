@@ -3,6 +3,7 @@
 #ifndef MACKO_BLOCKS_H
 #define MACKO_BLOCKS_H
 
+#include "core/hash.h"
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
 
@@ -16,6 +17,7 @@ typedef struct {
   const uint32_t *block; /* the one at hand */
   macko_known_block *table;
   uint64_t mask;
+  macko_hash_key key; /* hashes of blocks that come from a GPU have none */
   int64_t words; /* of all blocks so far */
 } macko_block_set;
 

@@ -156,19 +156,16 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
 /* ---- blocks in a buffer ---- */
 
 /* Two chains of multiplications, which run side by side. */
-static uint64_t hash_words(const uint32_t *words, int64_t count)
+static uint64_t hash_words(macko_hash_key key, const uint32_t *words, int64_t count)
 {
-  const uint64_t factor = 0x9e3779b97f4a7c15u;
   uint64_t one = (uint64_t)count, other = ~one, pair[2];
   int64_t i = 0;
   for (; i + 4 <= count; i += 4) {
     memcpy(pair, words + i, sizeof pair);
-    one = (one ^ pair[0]) * factor, one ^= one >> 29;
-    other = (other ^ pair[1]) * factor, other ^= other >> 29;
+    one = macko_hash(key, one ^ pair[0]), other = macko_hash(key, other ^ pair[1]);
   }
-  for (; i < count; i++) one = (one ^ words[i]) * factor, one ^= one >> 29;
-  one = (one ^ other >> 32 ^ other << 32) * factor;
-  return one ^ one >> 29;
+  for (; i < count; i++) one = macko_hash(key, one ^ words[i]);
+  return macko_hash(key, one ^ other >> 32 ^ other << 32);
 }
 
 macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
@@ -185,6 +182,6 @@ macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, mac
   uint32_t *block = buffer->words + buffer->used;
   memset(block, 0, (size_t)words * sizeof *block);
   write_block(a, c, block);
-  key->hash = hash_words(block, words);
+  key->hash = hash_words(buffer->key, block, words);
   return MACKO_OK;
 }

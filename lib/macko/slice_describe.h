@@ -18,10 +18,11 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 /* order is that of the slice's window, NULL for rows in their own order; kinds: those of facts.h that slices may be. */
 void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
 
-/* Blocks one after the other; free(words) gives them back. */
+/* Blocks one after the other, hashed under a key; free(words) gives them back. */
 typedef struct {
   uint32_t *words;
   int64_t used, room;
+  macko_hash_key key;
 } macko_block_buffer;
 
 /* What tells a block from others. */

@@ -5,10 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+void macko_open_pairs(macko_pair_set *set)
+{
+  set->used = 0, set->key = macko_new_hash_key();
+  memset(set->hash, 0, sizeof set->hash);
+}
+
 /* Code of a pair, added if new; -1 where there is no room. */
 static int code_of(macko_pair_set *set, uint32_t gap, uint64_t bits)
 {
-  uint64_t at = ((bits ^ (uint64_t)gap << 20) * 0x9e3779b97f4a7c15u) >> 54;
+  uint64_t at = macko_hash(set->key, bits + gap * set->key.factor) % MACKO_PAIR_HASH;
   for (; set->hash[at]; at = (at + 1) % MACKO_PAIR_HASH) {
     int code = set->hash[at] - 1;
     if (set->gaps[code] == gap && set->bits[code] == bits) return code;
@@ -146,6 +152,7 @@ macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int agai
   *v = (macko_value_sections){0};
   macko_status s = MACKO_OK;
   if (!w.parts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d pairs of a gap and a value", MACKO_PAIR_LIMIT);
+  for (int i = 0; !s && i < parts; i++) macko_open_pairs(&w.parts[i].pairs);
   if (!s) s = macko_new_section(macko_values_of(m).values, &v->values, err);
   w.codes = v->values.data;
   if (!s) s = write_codes(&w, parts, err);

@@ -3,6 +3,7 @@
 #ifndef MACKO_PAIRS_H
 #define MACKO_PAIRS_H
 
+#include "core/hash.h"
 #include "macko/slice_describe.h"
 
 enum { MACKO_PAIR_LIMIT = 256, MACKO_PAIR_HASH = 4 * MACKO_PAIR_LIMIT };
@@ -13,7 +14,11 @@ typedef struct {
   uint32_t gaps[MACKO_PAIR_LIMIT];
   uint64_t bits[MACKO_PAIR_LIMIT];
   uint16_t hash[MACKO_PAIR_HASH]; /* code + 1, 0 where free */
+  macko_hash_key key;
 } macko_pair_set;
+
+/* An empty set. */
+void macko_open_pairs(macko_pair_set *set);
 
 /* Adds those of a slice that is no stencil, lane after lane; 0 where there is no room. */
 int macko_count_pairs(const macko_csr *a, const macko_csr_slice *c, macko_pair_set *set);

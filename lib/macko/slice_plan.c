@@ -146,6 +146,8 @@ macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_fac
   *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
   if (!all.keys || !all.parts)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(a->nrows));
+  const macko_hash_key key = macko_new_hash_key();
+  for (int i = 0; !s && i < parts; i++) all.parts[i].buffer.key = key, macko_open_pairs(&all.parts[i].pairs);
   if (!s) macko_do_parts(&cut, parts, look_at_part, &all);
   if (!s) s = add_parts(&all, parts, p, err);
   for (int i = 0; all.parts && i < parts; i++) free(all.parts[i].buffer.words);

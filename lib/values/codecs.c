@@ -88,41 +88,41 @@ static macko_status narrowest(const macko_value_facts *f, macko_type *type, mack
   return MACKO_OK;
 }
 
-/* ---- the dictionary: bit patterns in order of first appearance ---- */
+/* ---- the dictionary: values, by their bits, in order of first appearance ---- */
 
 /* Distinct values, for each part its own. */
 typedef struct {
   const macko_csr *piece;
-  macko_pattern_set *sets;
+  macko_value_set *sets;
   int full; /* one of them: there are too many */
 } distinct_search;
 
-static macko_status open_sets(int parts, macko_type type, macko_pattern_set **sets, macko_error *err)
+static macko_status open_sets(int parts, macko_type type, macko_value_set **sets, macko_error *err)
 {
   int made = 0;
   *sets = calloc((size_t)parts, sizeof **sets);
   for (; *sets && made < parts; made++) {
     void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(type)));
-    if (macko_open_patterns(type, table, MACKO_DICT_LIMIT, &(*sets)[made], NULL) || !table) break;
+    if (macko_open_value_set(type, table, MACKO_DICT_LIMIT, &(*sets)[made], NULL) || !table) break;
   }
   if (made == parts) return MACKO_OK;
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
 }
 
-static void close_sets(int parts, macko_pattern_set *sets)
+static void close_sets(int parts, macko_value_set *sets)
 {
-  for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_patterns(&sets[part]);
+  for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_value_set(&sets[part]);
   free(sets);
 }
 
 /* 1 if there is room for values p .. past - 1. */
-static int add_values(macko_pattern_set *set, const macko_csr *a, int64_t p, int64_t past)
+static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
 {
   uint64_t before = 0;
   for (int64_t first = p; p < past; p++) {
     uint64_t bits = macko_bits_at(a->value_type, a->values, p);
     if (p > first && bits == before) continue;
-    if (macko_pattern_code(set, bits) < 0) return 0;
+    if (macko_value_code(set, bits) < 0) return 0;
     before = bits;
   }
   return 1;
@@ -136,7 +136,7 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
     if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
 }
 
-/* Number of distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
+/* Number of values that differ in their bits, or -1 beyond MACKO_DICT_LIMIT. */
 static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *err)
 {
   macko_rows *r = rows;
@@ -236,12 +236,12 @@ macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, voi
                                macko_error *err)
 {
   *w = (macko_value_writer){.codec = *codec, .value_type = a->value_type, .values = a->values, .stream = stream};
-  return codec->values == MACKO_VALUES_DICT ? macko_open_patterns(a->value_type, table, codec->table, &w->codes, err) : MACKO_OK;
+  return codec->values == MACKO_VALUES_DICT ? macko_open_value_set(a->value_type, table, codec->table, &w->codes, err) : MACKO_OK;
 }
 
 void macko_close_writer(macko_value_writer *w)
 {
-  macko_close_patterns(&w->codes);
+  macko_close_value_set(&w->codes);
 }
 
 macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
@@ -254,7 +254,7 @@ macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
 /* The code of value p; any where there is no room for it, as there was when values were counted. */
 static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
 {
-  int64_t code = macko_pattern_code(&w->codes, macko_bits_at(from, w->values, p));
+  int64_t code = macko_value_code(&w->codes, macko_bits_at(from, w->values, p));
   w->changed |= code < 0;
   return code;
 }
@@ -323,10 +323,10 @@ static macko_value_writer *open_writers(const macko_value_writer *w, int parts)
   int made = 1;
   if (writers) writers[0] = *w;
   for (; writers && made < parts; made++) {
-    const macko_pattern_set *codes = &w->codes;
+    const macko_value_set *codes = &w->codes;
     void *table = malloc((size_t)(codes->limit * macko_type_bytes(codes->type)));
     writers[made] = *w;
-    if (macko_open_patterns(codes->type, table, codes->limit, &writers[made].codes, NULL) || !table) break;
+    if (macko_open_value_set(codes->type, table, codes->limit, &writers[made].codes, NULL) || !table) break;
   }
   if (writers && made == parts) return writers;
   close_writers(writers, made + 1 < parts ? made + 1 : parts);
@@ -338,7 +338,7 @@ static void number_codes(macko_value_writer *first, macko_value_writer *own)
 {
   int moved = 0;
   for (int64_t i = 0; i < own->codes.used; i++) {
-    int64_t code = macko_pattern_code(&first->codes, macko_bits_at(own->value_type, own->codes.table, i));
+    int64_t code = macko_value_code(&first->codes, macko_bits_at(own->value_type, own->codes.table, i));
     first->changed |= code < 0;
     own->codes.slots[i] = (uint32_t)code;
     moved |= code != i;

@@ -4,7 +4,7 @@
 
 #include "core/convert.h"
 #include "core/facts.h"
-#include "core/pattern_set.h"
+#include "core/value_set.h"
 #include "core/row_source.h"
 
 struct macko_cut; /* threads.h, which device code cannot include */
@@ -38,7 +38,7 @@ typedef struct {
   macko_type value_type;
   const void *values; /* of the csr, or of the piece at hand */
   void *stream;
-  macko_pattern_set codes; /* for dict: its table is section dict, filled as distinct patterns appear */
+  macko_value_set codes;   /* for dict: its table is section dict, filled as distinct values appear */
   int changed;             /* there were more of them than the codec has room for */
   const uint32_t *recode;  /* not NULL: codes in the stream are replaced by those, and nothing else is written */
 } macko_value_writer;

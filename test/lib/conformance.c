@@ -3,6 +3,7 @@
 #include "conformance.h"
 #include "suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -177,6 +178,30 @@ START_TEST(counts_widen_beyond_the_limit)
 }
 END_TEST
 
+/* As the header says: alpha (A x), but A' (alpha x), of which an infinite entry makes NaN where alpha x underflows. */
+START_TEST(alpha_goes_first_where_the_header_says)
+{
+  int32_t row_ptr[] = {0, 1, 2}, cols[] = {0, 1};
+  double values[] = {INFINITY, 2}, x[] = {1e-300, 1}, y[2];
+  macko_csr c = {.nrows = 2, .ncols = 2, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options o;
+  macko_error err = {0};
+  for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+    macko_matrix *m = NULL;
+    macko_options_init(&o);
+    o.format = (macko_format)_i, o.layout = (macko_layout)layout;
+    if (macko_options_check(&o, NULL)) continue;
+    ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+    ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1e-300, x, 2, 0, y, 2, NULL));
+    ck_assert_msg(y[0] == INFINITY && y[1] == 2e-300, "op N: %g, %g", y[0], y[1]);
+    ck_assert(!macko_multiply(m, MACKO_OP_T, MACKO_F64, 1, 1e-300, x, 2, 0, y, 2, NULL));
+    ck_assert_msg(isnan(y[0]) && y[1] == 2e-300, "op T: %g, %g", y[0], y[1]);
+    macko_destroy(&m);
+  }
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("conformance");
@@ -189,6 +214,7 @@ int main(void)
   tcase_add_test(t, duplicates_are_added_and_rows_sorted);
   tcase_add_test(t, bit_patterns_survive);
   tcase_add_loop_test(t, counts_widen_beyond_the_limit, 0, 4);
+  tcase_add_loop_test(t, alpha_goes_first_where_the_header_says, 0, MACKO_FORMAT_AUTO + 1);
   suite_add_tcase(suite, new_values_case());
   return test_run(suite);
 }

@@ -138,22 +138,54 @@ START_TEST(sizes_are_reached_and_predicted)
 }
 END_TEST
 
-/* Of every period of rows the first `bands` are long, all others have 8 entries. Kind 0: gaps of 1, few values; 1: gaps of 1 to 4
- * and few values; 2: values that all differ. */
-static plain bands_of_rows(int64_t n, int64_t period, int64_t bands, int64_t length, int kind)
+/* Of every `period` of n rows the first `bands` have `length` entries, all others `rest`. Kind 0: gaps of 1, few values; 1: gaps of
+ * 1 to 4 and few values; 2: values that all differ. */
+typedef struct {
+  int64_t n, period, bands, length, rest;
+  int kind;
+} shape;
+
+static plain bands_of_rows(const shape *q)
 {
   int64_t count = 0;
-  plain a = room(n, (n / period + 1) * bands * length + 8 * n);
+  plain a = room(q->n, (q->n / q->period + 1) * q->bands * q->length + q->rest * q->n);
   test_seed(7);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t entries = i % period < bands ? length : 8;
-    for (int64_t k = 0, col = i; k < entries; k++, col += kind ? 1 + (int64_t)(test_draw() % 4) : 1) {
+  for (int64_t i = 0; i < q->n; i++) {
+    int64_t entries = i % q->period < q->bands ? q->length : q->rest;
+    for (int64_t k = 0, col = i; k < entries; k++, col += q->kind ? 1 + (int64_t)(test_draw() % 4) : 1) {
       a.cols[count] = col;
-      a.values[count++] = kind == 2 ? gauss() : (double)(test_draw() % 5) / 3;
+      a.values[count++] = q->kind == 2 ? gauss() : (double)(test_draw() % 5) / 3;
     }
     a.row_ptr[i + 1] = count;
   }
   return a;
+}
+
+static void make_single(plain *a, macko_csr *c)
+{
+  float *single = (float *)a->values; /* in place: entry p is read before it is written over */
+  for (int64_t p = 0; p < a->row_ptr[a->rows]; p++) {
+    float value = (float)a->values[p];
+    memcpy(&single[p], &value, sizeof value);
+  }
+  c->value_type = MACKO_F32;
+}
+
+static void check_prediction(const shape *q, const macko_csr *c, macko_prefer prefer)
+{
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_info info;
+  macko_error err;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_DTANS, o.prefer = prefer, o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  ck_assert_msg(100 * llabs(m->plan.bytes - info.bytes) <= info.bytes,
+                "%ld of %ld rows of %ld entries among %ld of %ld, %s values of kind %d, %s: %ld bytes predicted, %ld written",
+                (long)q->bands, (long)q->period, (long)q->length, (long)q->n, (long)q->rest, macko_type_name(c->value_type),
+                q->kind, info.reason, (long)m->plan.bytes, (long)info.bytes);
+  macko_destroy(&m);
 }
 
 /* Bytes are known within 1 % also where few slices hold most nonzeros, at whatever distance from each other. */
@@ -162,35 +194,37 @@ START_TEST(bands_of_long_rows_are_predicted)
   static const int64_t shapes[][4] = {{25628, 1955, 256, 945}, {40000, 1600, 64, 700}, {30000, 10000, 300, 1500},
                                       {60000, 2048, 32, 900}, {50000, 992, 128, 300}, {100000, 33333, 100, 2500},
                                       {200000, 20000, 32, 1500}, {25000, 640, 40, 400}, {20000, 2500, 1, 9000},
-                                      {300000, 4096, 33, 60}};
-  const int64_t *q = shapes[_i / 3];
-  plain a = bands_of_rows(q[0], q[1], q[2], q[3], _i % 3);
-  int64_t nnz = a.row_ptr[a.rows];
+                                      {300000, 4096, 33, 60}, {25628, 1024, 256, 60}};
+  const int64_t *of = shapes[_i / 3];
+  const shape q = {of[0], of[1], of[2], of[3], 8, _i % 3};
+  plain a = bands_of_rows(&q);
   macko_csr c = view(&a);
-  c.ncols += 4 * q[3] + 32;
-  if (_i % 2) {
-    float *single = (float *)a.values; /* in place: entry p is read before it is written over */
-    for (int64_t p = 0; p < nnz; p++) {
-      float value = (float)a.values[p];
-      memcpy(&single[p], &value, sizeof value);
-    }
-    c.value_type = MACKO_F32;
-  }
-  for (int prefer = MACKO_PREFER_TIME; prefer <= MACKO_PREFER_MEMORY; prefer++) {
-    macko_options o;
-    macko_matrix *m = NULL;
-    macko_info info;
-    macko_error err;
-    macko_options_init(&o);
-    o.format = MACKO_FORMAT_DTANS, o.prefer = (macko_prefer)prefer, o.target = MACKO_TARGET_GPU;
-    ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
-    macko_get_info(m, &info);
-    ck_assert_msg(100 * llabs(m->plan.bytes - info.bytes) <= info.bytes,
-                  "%ld of %ld rows of %ld entries, %s values of kind %d, %s: %ld bytes predicted, %ld written", (long)q[2],
-                  (long)q[1], (long)q[3], macko_type_name(c.value_type), _i % 3, info.reason, (long)m->plan.bytes,
-                  (long)info.bytes);
-    macko_destroy(&m);
-  }
+  c.ncols += 4 * q.length + 32;
+  if (_i % 2) make_single(&a, &c);
+  check_prediction(&q, &c, MACKO_PREFER_TIME);
+  check_prediction(&q, &c, MACKO_PREFER_MEMORY);
+  release(&a);
+}
+END_TEST
+
+/* Evenly by its logarithm. */
+static int64_t draw_size(double least, double most)
+{
+  return (int64_t)exp(log(least) + (double)(test_draw() % 1000) * 1e-3 * (log(most) - log(least)));
+}
+
+START_TEST(bands_of_any_rows_are_predicted)
+{
+  test_seed(100 + (uint64_t)_i);
+  shape q = {25000 + (int64_t)(test_draw() % 20000), draw_size(64, 20000), 0, draw_size(12, 700),
+             1 + (int64_t)(test_draw() % 9), _i % 3};
+  q.bands = 1 + q.period * (int64_t)(test_draw() % 500) / 1000;
+  while ((q.n / q.period + 1) * q.bands * q.length > 700000) q.bands = 1 + q.bands * 3 / 4, q.length = q.length * 7 / 8;
+  plain a = bands_of_rows(&q);
+  macko_csr c = view(&a);
+  c.ncols += 4 * q.length + 64;
+  if (_i % 2) make_single(&a, &c);
+  check_prediction(&q, &c, _i / 2 % 2 ? MACKO_PREFER_TIME : MACKO_PREFER_MEMORY);
   release(&a);
 }
 END_TEST
@@ -384,7 +418,8 @@ int main(void)
   TCase *t = tcase_create("dtans");
   tcase_set_timeout(t, 120);
   tcase_add_loop_test(t, sizes_are_reached_and_predicted, 0, 4);
-  tcase_add_loop_test(t, bands_of_long_rows_are_predicted, 0, 30);
+  tcase_add_loop_test(t, bands_of_long_rows_are_predicted, 0, 33);
+  tcase_add_loop_test(t, bands_of_any_rows_are_predicted, 0, 160);
   tcase_add_loop_test(t, time_is_bought_with_bytes, 0, 4);
   tcase_add_test(t, refresh_leaves_the_gaps_of_split_alone);
   tcase_add_test(t, automatic_choice_passes_dtans_over);

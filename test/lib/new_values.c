@@ -177,6 +177,37 @@ START_TEST(refresh_refuses_other_columns)
 }
 END_TEST
 
+/* Columns whose lower 32 bits are those that were encoded, wherever in the row starts and columns they are. */
+START_TEST(refresh_refuses_columns_beyond_32_bits)
+{
+  static const int64_t places[] = {0, 1, 5, 14, SAME_ENTRIES - 1}, beyond[] = {(int64_t)1 << 32, -((int64_t)1 << 32), INT64_MIN};
+  static int32_t row_ptr[SAME_ROWS + 1], narrow[SAME_ENTRIES];
+  static int64_t cols[SAME_ENTRIES];
+  static double values[SAME_ENTRIES];
+  macko_csr c = {.nrows = SAME_ROWS, .ncols = SAME_COLS, .row_ptr_type = MACKO_I32, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = NULL;
+  macko_error err;
+  regular_rows(row_ptr, narrow, values);
+  for (int p = 0; p < SAME_ENTRIES; p++) cols[p] = narrow[p];
+  ck_assert(!macko_encode(&c, NULL, &m, NULL));
+  for (int base = 0; base < 2; base++) {
+    for (int i = 0; i < 15; i++) {
+      int64_t p = places[i / 3], old = cols[p];
+      cols[p] = i % 3 < 2 ? old + beyond[i % 3] : beyond[i % 3];
+      ck_assert_int_eq(macko_refresh(m, &c, &err), MACKO_INVALID_MATRIX);
+      ck_assert_msg(strstr(err.text, "is outside"), "%s", err.text);
+      cols[p] = old;
+    }
+    ck_assert(!macko_refresh(m, &c, &err));
+    c.index_base = 1;
+    for (int p = 0; p < SAME_ENTRIES; p++) cols[p]++;
+    for (int i = 0; i <= SAME_ROWS; i++) row_ptr[i]++;
+  }
+  macko_destroy(&m);
+}
+END_TEST
+
 static void round_values(test_matrix *a)
 {
   double *values = a->values;
@@ -291,7 +322,7 @@ static test_matrix irregular_rows(void)
   return a;
 }
 
-/* Of so many bit patterns, some of which are no numbers that compare. */
+/* Of so many distinct values, some of which are no numbers that compare. */
 static void fill_bits(test_matrix *a, int patterns)
 {
   static const uint64_t odd[] = {0x7ff8dead0000beefu, 0x8000000000000000u, 0, 0xfff8000000000000u};
@@ -315,7 +346,7 @@ static macko_matrix *encode_checked(const test_matrix *a, const macko_options *o
   return m;
 }
 
-/* Pairs of gap and value by bit pattern; more of them than fit leave the old values, or take another codec where that is free. */
+/* Pairs of gap and value, by its bits; more of them than fit leave the old values, or take another codec where that is free. */
 START_TEST(joint_follows_new_values)
 {
   static const int patterns[] = {4, 2, 11, 1};
@@ -359,6 +390,7 @@ TCase *new_values_case(void)
   tcase_add_loop_test(t, refresh_takes_new_values, 0, TEST_PATTERNS);
   tcase_add_test(t, refresh_refuses_another_pattern_and_keeps_the_old_values);
   tcase_add_loop_test(t, refresh_refuses_other_columns, 0, 3 * (MACKO_FORMAT_AUTO + 1));
+  tcase_add_test(t, refresh_refuses_columns_beyond_32_bits);
   tcase_add_loop_test(t, rounded_values_multiply_as_themselves, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, sixteen_bits_as_the_other_sixteen, 0, TEST_PATTERNS);
   tcase_add_loop_test(t, copies_are_independent, 0, TEST_PATTERNS);

@@ -1,5 +1,6 @@
 /* Value codecs by themselves: what rounding gives back, and sets of values that were chosen to be slow. */
 #include "dtans/dtans.h"
+#include "macko/slice_pairs.h"
 #include "suite.h"
 #include "values/codecs.h"
 
@@ -61,14 +62,14 @@ static uint64_t chosen(uint64_t i)
 START_TEST(nobody_chooses_where_values_meet)
 {
   static uint64_t table[CHOSEN];
-  macko_pattern_set set;
+  macko_value_set set;
   ck_assert(chosen(77) * 0x9e3779b97f4a7c15u == 77); /* their old places: all the first */
-  ck_assert(!macko_open_patterns(MACKO_F64, table, CHOSEN, &set, NULL));
+  ck_assert(!macko_open_value_set(MACKO_F64, table, CHOSEN, &set, NULL));
   for (int again = 0; again < 2; again++)
-    for (uint64_t i = 0; i < CHOSEN; i++) ck_assert_int_eq(macko_pattern_code(&set, chosen(i)), (int64_t)i);
+    for (uint64_t i = 0; i < CHOSEN; i++) ck_assert_int_eq(macko_value_code(&set, chosen(i)), (int64_t)i);
   ck_assert_int_lt(set.steps, 2 * CHOSEN);
-  ck_assert_int_eq(macko_pattern_code(&set, chosen(CHOSEN)), -1);
-  macko_close_patterns(&set);
+  ck_assert_int_eq(macko_value_code(&set, chosen(CHOSEN)), -1);
+  macko_close_value_set(&set);
 }
 END_TEST
 
@@ -90,6 +91,134 @@ START_TEST(nobody_chooses_where_symbols_meet)
 }
 END_TEST
 
+/* ---- tables whose codes would lie in one run ---- */
+
+static int longest_run(const uint16_t *slots, int count)
+{
+  int longest = 0, run = 0;
+  for (int i = 0; i < count; i++) {
+    run = slots[i] ? run + 1 : 0;
+    if (run > longest) longest = run;
+  }
+  return longest;
+}
+
+START_TEST(nobody_chooses_where_pairs_meet)
+{
+  enum { PAIRS = 200 };
+  static macko_pair_set chosen_pairs, set;
+  chosen_pairs.used = PAIRS;
+  for (int i = 0; i < PAIRS; i++) chosen_pairs.bits[i] = chosen((uint64_t)i);
+  macko_open_pairs(&set);
+  ck_assert(macko_add_pairs_of(&set, &chosen_pairs, NULL));
+  ck_assert_int_eq(set.used, PAIRS);
+  ck_assert_int_lt(longest_run(set.hash, MACKO_PAIR_HASH), PAIRS / 2);
+}
+END_TEST
+
+/* A number whose upper half, folded into the lower one, makes it x. */
+static uint64_t unfold(uint64_t x)
+{
+  return x ^ x >> 32;
+}
+
+START_TEST(nobody_chooses_where_symbols_of_a_table_meet)
+{
+  enum { SYMBOLS = 3000 };
+  static uint64_t values[CHOSEN];
+  static int32_t cols[CHOSEN];
+  int32_t row_ptr[] = {0, CHOSEN};
+  macko_csr c = {.nrows = 1, .ncols = CHOSEN, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  const macko_dtans_table_rules rules = {.multiplicity = 256, .raw_bits = 64, .symbol_bits = 80};
+  macko_rows rows = macko_rows_of(&c);
+  macko_dtans_input in;
+  const macko_dtans_histogram *h;
+  macko_dtans_table *table = NULL;
+  for (uint64_t i = 0; i < CHOSEN; i++) values[i] = unfold(chosen(i % SYMBOLS)), cols[i] = (int32_t)i;
+  ck_assert(!macko_dtans_open_input(&rows, &in, NULL));
+  ck_assert(!macko_dtans_count_symbols(&in, MACKO_DTANS_VALUES, &h, NULL));
+  ck_assert(!macko_dtans_open_table(h, &rules, &table, NULL));
+  ck_assert_int_eq(table->symbols, SYMBOLS);
+  ck_assert_int_lt(longest_run(table->index, table->index_mask + 1), SYMBOLS / 10);
+  macko_dtans_close_table(&table);
+  macko_dtans_close_input(&in);
+}
+END_TEST
+
+/* ---- slices whose blocks would have one hash ---- */
+
+enum { SLICES = 300, SLICE_ROWS = 32, SLICE_STEPS = 9, SLICE_ENTRIES = SLICES * SLICE_ROWS * SLICE_STEPS };
+
+static uint32_t draw_distance(void)
+{
+  static uint64_t drawn;
+  const macko_hash_key key = {1, 0x9e3779b97f4a7c15u};
+  return (uint32_t)macko_hash(key, ++drawn) >> 4;
+}
+
+/* Distances 0 and 1, and 4 and 5, of a slice that are hashed to one number by the well-known factor: the second pair makes up for
+ * the first. Those between and behind them are the same in all slices. */
+static void choose_distances(uint32_t d[SLICE_STEPS - 1], uint64_t *wanted)
+{
+  const uint64_t factor = 0x9e3779b97f4a7c15u;
+  d[2] = 1u << 29, d[3] = d[2] + 1, d[6] = INT32_MAX - 100, d[7] = d[6] + 1;
+  do {
+    d[0] = 1 + draw_distance(), d[1] = d[0] + 1 + draw_distance();
+    uint64_t one = (8 ^ (d[0] | (uint64_t)d[1] << 32)) * factor;
+    one ^= one >> 29;
+    if (!*wanted) *wanted = one ^ ((1u << 30) | (uint64_t)(3u << 29) << 32);
+    uint64_t second = one ^ *wanted;
+    d[4] = (uint32_t)second, d[5] = (uint32_t)(second >> 32);
+  } while (d[4] <= d[3] || d[5] <= d[4] || d[6] <= d[5]);
+}
+
+START_TEST(nobody_chooses_which_blocks_are_taken_for_equal)
+{
+  static int32_t row_ptr[SLICES * SLICE_ROWS + 1], cols[SLICE_ENTRIES];
+  static double values[SLICE_ENTRIES];
+  macko_csr c = {.nrows = SLICES * SLICE_ROWS, .ncols = INT32_MAX, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
+                 .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options o;
+  macko_info predicted, info;
+  macko_matrix *m = NULL;
+  uint64_t wanted = 0;
+  int p = 0;
+  for (int i = 0; i < SLICES; i++) {
+    uint32_t d[SLICE_STEPS - 1];
+    choose_distances(d, &wanted);
+    for (int l = 0; l < SLICE_ROWS; l++) {
+      for (int k = 0; k < SLICE_STEPS; k++, p++) cols[p] = l + (k ? (int32_t)d[k - 1] : 0), values[p] = p;
+      row_ptr[i * SLICE_ROWS + l + 1] = p;
+    }
+  }
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = MACKO_VALUES_RAW;
+  ck_assert(!macko_predict(&c, &o, &predicted, NULL) && !macko_encode(&c, &o, &m, NULL));
+  macko_get_info(m, &info);
+  ck_assert_int_eq(info.bytes, predicted.bytes);
+  ck_assert_int_ge(info.bytes, SLICES * (SLICE_STEPS - 1) * 4 + SLICE_ENTRIES * 8);
+  macko_destroy(&m);
+}
+END_TEST
+
+/* Whatever hashes come from a GPU, their places are not to be foreseen. */
+START_TEST(nobody_chooses_where_blocks_meet)
+{
+  enum { BLOCKS = 3000 };
+  macko_block_set set;
+  int is_new, longest = 0, run = 0;
+  ck_assert(!macko_open_blocks(BLOCKS, &set, NULL));
+  for (uint64_t i = 0; i < BLOCKS; i++) macko_place_block(&set, i << 40, 1, 1, NULL, &is_new);
+  for (uint64_t i = 0; i <= set.mask; i++) {
+    run = set.table[i].used ? run + 1 : 0;
+    if (run > longest) longest = run;
+  }
+  ck_assert_int_lt(longest, BLOCKS / 10);
+  macko_close_blocks(&set);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("values");
@@ -99,6 +228,10 @@ int main(void)
   tcase_add_test(t, the_largest_f16_is_no_bf16);
   tcase_add_test(t, nobody_chooses_where_values_meet);
   tcase_add_test(t, nobody_chooses_where_symbols_meet);
+  tcase_add_test(t, nobody_chooses_where_pairs_meet);
+  tcase_add_test(t, nobody_chooses_where_symbols_of_a_table_meet);
+  tcase_add_test(t, nobody_chooses_which_blocks_are_taken_for_equal);
+  tcase_add_test(t, nobody_chooses_where_blocks_meet);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }

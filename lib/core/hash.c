@@ -1,8 +1,6 @@
-/* Keys of hashes, and sets of bit patterns. */
-#include "core/format.h"
-#include "core/pattern_set.h"
+/* Keys of hashes. */
+#include "core/hash.h"
 
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__) || defined(__APPLE__)
@@ -24,20 +22,4 @@ macko_hash_key macko_new_hash_key(void)
   uint64_t random[2];
   if (getentropy(random, sizeof random)) read_surroundings(random);
   return (macko_hash_key){random[0], random[1] | 1};
-}
-
-macko_status macko_open_patterns(macko_type type, void *table, int64_t limit, macko_pattern_set *set, macko_error *err)
-{
-  uint64_t slots = 64;
-  while (slots < 4 * (uint64_t)limit) slots *= 2;
-  *set = (macko_pattern_set){.type = type, .table = table, .limit = limit, .last = slots - 1, .key = macko_new_hash_key()};
-  set->slots = calloc(slots, sizeof *set->slots);
-  if (set->slots) return MACKO_OK;
-  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
-}
-
-void macko_close_patterns(macko_pattern_set *set)
-{
-  free(set->slots);
-  set->slots = NULL;
 }
