@@ -1,4 +1,4 @@
-/* Between the two files of layout row: how its rows are read. */
+/* Between the files of layout row: how its rows are counted and read. */
 #ifndef MACKO_ROW_H
 #define MACKO_ROW_H
 
@@ -48,6 +48,18 @@ static inline __attribute__((always_inline)) int64_t macko_next_gap(const macko_
   uint32_t code = macko_gap_code(r->gaps, b, p);
   return code == (1u << b) - 1 ? r->long_gaps[(*next_long)++] : code + 1;
 }
+
+/* Rows that are done by one part: blocks of rows with a common reference stay together. */
+static inline int64_t macko_row_of_item(const macko_csr *a, int64_t item)
+{
+  return item * MACKO_BASE_ROWS < a->nrows ? item * MACKO_BASE_ROWS : a->nrows;
+}
+
+/* Gives the smallest first column among the rows of a block; 0 if all are empty. */
+int64_t macko_row_block_first(const macko_csr *a, int64_t block);
+
+/* plan_pattern of the layout (layouts.h). */
+macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 
 void macko_row_multiply(const macko_matrix *m, const macko_product *p);
 

@@ -36,6 +36,12 @@ static const device solves = {cpu_matrices, "", 3, bench_cpu_open, bench_solve};
 static const device gpu = {gpu_matrices, gpu_encodings, 50, bench_gpu_open, bench_gpu};
 #endif
 
+#define MACKO_FORMAT(symbol, name, text) #name ", "
+static const char formats[] = "" /* followed by all of them */
+#include "formats.def"
+  ;
+#undef MACKO_FORMAT
+
 static void help(void)
 {
   printf("Usage: macko-bench [OPTION]... [MATRIX]...\n\n"
@@ -44,7 +50,8 @@ static void help(void)
          "and on a CPU:\n%s\n"
          "  --device cpu|gpu   where (default: the GPU if there is one)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
-         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: slice.raw\n"
+         "  --encodings LIST   of auto, %sslice, row, paper, each with a value codec after a dot if\n"
+         "                     wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
          "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"
@@ -57,7 +64,7 @@ static void help(void)
          "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
          "Generated matrices:\n%s\nAnd made of others:\n%s",
-         gpu_matrices, cpu_matrices, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
+         gpu_matrices, cpu_matrices, formats, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)

@@ -10,7 +10,7 @@ forbid() { # FOLDER PATTERN: includes that a folder must not have
 }
 formats=$(sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' lib/formats.def)
 [ "$(echo "$formats" | wc -l)" -ge 3 ] || say "lib/formats.def names too few formats to be looked at"
-for folder in lib/core lib/values lib/files lib/csr lib/macko lib/dtans cuda/core petsc solvers; do
+for folder in lib/core lib/values lib/files $(echo "$formats" | sed 's,^,lib/,') cuda/core petsc solvers; do
   [ -d $folder ] || say "$folder is not there: nothing would be looked at"
 done
 
@@ -51,4 +51,15 @@ for choice in $choices; do outside "$choice" "$any"; done
 # Two headers with one guard hide each other.
 twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | sort | uniq -d)
 [ -z "$twice" ] || say "more than one header has: $twice"
+
+# Every source file is named in doc/architecture.md, with its folder above it, and none that is gone.
+named=$(sed -n '/^## Files/,$p' doc/architecture.md | awk -F'`' '/^`.*\/`:/ { folder = $2 }
+  /^- `/ { sub(/`: .*/, "`"); for (i = 2; i <= NF; i += 2) print folder $i }' | sort)
+[ "$(echo "$named" | wc -l)" -ge 200 ] || say "doc/architecture.md has lost its list of files"
+there=$(find lib cuda petsc solvers fortran examples test -type f -name '*.*' | grep -E '\.(c|h|cu|cuh|inc|def|f90|F90|template|py|awk|sh)$' |
+  grep -vE '/Makefile\.inc$|^test/build/toy-format/|^test/fuzz/corpus/' | sort)
+for file in $there; do echo "$named" | grep -qxF "$file" || say "doc/architecture.md does not name $file"; done
+for file in $named; do [ -f "$file" ] || say "doc/architecture.md names $file, which is not there"; done
+twice=$(echo "$named" | uniq -d)
+[ -z "$twice" ] || say "doc/architecture.md names more than once: $twice"
 exit $bad

@@ -1,6 +1,6 @@
-/* Damaged matrices of one format (FUZZ_FORMAT: CSR, MACKO or DTANS): whatever is done to the sections, sizes and plan of a good
- * matrix, validate answers, and what it lets pass can be decoded and multiplied. Built two ways: with -fsanitize=fuzzer
- * (libFuzzer's main), or with FUZZ_MAIN, which runs a fixed number of pseudo-random inputs in `make check`. */
+/* Damaged matrices of one format: whatever is done to the sections, sizes and plan of a good matrix, validate answers, and what it
+ * lets pass can be decoded and multiplied. Built two ways: with -fsanitize=fuzzer (libFuzzer's main) for the format FUZZ_FORMAT
+ * (CSR, ...), or with FUZZ_MAIN, which runs a fixed number of pseudo-random inputs of every format in `make check`. */
 #include "core/format.h"
 
 #include <stddef.h>
@@ -8,10 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef FUZZ_MAIN
+static macko_format fuzzed;
+#else
 #define PASTE(a, b) a##b
 #define FORMAT_NAMED(name) PASTE(MACKO_FORMAT_, name)
+static const macko_format fuzzed = FORMAT_NAMED(FUZZ_FORMAT);
+#endif
 
-enum { ROWS = 70, COLS = 90, MOST_IN_ROW = 30, STEP = 1000, LEAP = 65536 };
+enum { ROWS = 70, COLS = 90, MOST_IN_ROW = 30, STEP = 1000, LEAP = 65536, LARGE = 1 << 20 };
 
 /* Columns: random ones; the same spread, so that there are gaps of 9 and of 17 bits; some diagonals; blocks of 3 x 3, whose rows
  * have columns side by side. Kinds of values: few, any bits, one, small integers. */
@@ -26,7 +31,8 @@ typedef struct {
   int kind, columns;
 } fuzz_case;
 
-#define CSR(type, kind, columns) {MACKO_FORMAT_CSR, 0, 0, 0, MACKO_VALUES_AUTO, type, kind, columns}
+/* ANY: of a format that has no cases of its own. */
+#define ANY(type, kind, columns) {MACKO_FORMAT_AUTO, 0, 0, 0, MACKO_VALUES_AUTO, type, kind, columns}
 #define ROW(bits, values, type, kind, columns) \
   {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, bits, 0, MACKO_VALUES_##values, type, kind, columns}
 #define SLICE(values, type, kind, columns) \
@@ -36,7 +42,7 @@ typedef struct {
   {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, NEAR}
 
 static const fuzz_case all_cases[] = {
-    CSR(MACKO_F64, 0, NEAR), CSR(MACKO_F32, 1, NEAR), CSR(MACKO_F16, 1, NEAR), CSR(MACKO_BF16, 1, NEAR), CSR(MACKO_F64, 0, FAR),
+    ANY(MACKO_F64, 0, NEAR), ANY(MACKO_F32, 1, NEAR), ANY(MACKO_F16, 1, NEAR), ANY(MACKO_BF16, 1, NEAR), ANY(MACKO_F64, 0, FAR),
     ROW(1, RAW, MACKO_F64, 1, NEAR), ROW(2, DICT, MACKO_F64, 0, NEAR), ROW(4, NARROW, MACKO_F64, 3, NEAR),
     ROW(8, F32, MACKO_F64, 1, FAR), ROW(16, F16, MACKO_F32, 1, FAR), ROW(4, DICT, MACKO_F64, 1, NEAR),
     ROW(0, BF16, MACKO_F64, 1, NEAR), ROW(0, RAW, MACKO_F16, 1, NEAR), SLICE(RAW, MACKO_F64, 1, NEAR),
@@ -103,10 +109,13 @@ static macko_matrix *make(const fuzz_case *c)
   macko_csr a = {.nrows = ROWS, .ncols = c->columns == FAR ? 40 + (COLS - 40) * STEP + LEAP : c->columns == BLOCKS ? 102 : COLS,
                  .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = c->type, .row_ptr = row_ptr, .cols = cols,
                  .values = values};
-  if (c->format == MACKO_FORMAT_CSR && c->columns == FAR) a.ncols = (int64_t)INT32_MAX + 2;
+  int64_t ncols = a.ncols;
+  if (c->format == MACKO_FORMAT_AUTO && c->columns == FAR) a.ncols = (int64_t)INT32_MAX + 2;
   macko_options_init(&o);
-  o.format = c->format, o.layout = c->layout, o.gap_bits = c->gap_bits, o.variant = c->variant, o.values = c->values;
-  if (macko_encode(&a, &o, &m, NULL)) abort();
+  o.format = fuzzed, o.layout = c->layout, o.gap_bits = c->gap_bits, o.variant = c->variant, o.values = c->values;
+  macko_status s = macko_encode(&a, &o, &m, NULL);
+  if (s == MACKO_LIMIT) a.ncols = ncols, s = macko_encode(&a, &o, &m, NULL);
+  if (s) abort();
   return m;
 }
 
@@ -159,7 +168,7 @@ static void multiply(const macko_matrix *m, int which)
   macko_type type = products[which].vectors;
   int64_t k = m->ncols < 1000 ? products[which].k : 1, apart = products[which].apart;
   double alpha = products[which].alpha, beta = products[which].beta;
-  if (m->ncols > 1 << 18 || m->nrows > 1 << 20) return;
+  if (m->ncols > 1 << 18 || m->nrows > LARGE) return;
   int64_t ldx = m->ncols + apart, ldy = m->nrows + apart, size = macko_type_bytes(type);
   void *x = room(size * (ldx * k - apart)), *y = room(size * (ldy * k - apart));
   memset(x, 0, (size_t)(size * (ldx * k - apart)));
@@ -169,18 +178,28 @@ static void multiply(const macko_matrix *m, int which)
   free(x), free(y);
 }
 
+/* Rows beyond LARGE are what damage to the size alone made, where a format has no section for rows; they are not written out. */
 static void use(const macko_matrix *m, int which)
 {
   macko_error err;
-  int64_t *row_ptr = room(8 * (m->nrows + 1)), *cols = room(8 * m->nnz);
+  int64_t *row_ptr = m->nrows > LARGE ? NULL : room(8 * (m->nrows + 1)), *cols = room(8 * m->nnz);
   void *values = room(macko_type_bytes(m->value_type) * m->nnz);
   if (macko_decode(m, row_ptr, cols, values, &err)) abort();
-  if (row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz) abort();
-  for (int64_t i = 0; i < m->nrows; i++)
+  if (row_ptr && (row_ptr[0] != 0 || row_ptr[m->nrows] != m->nnz)) abort();
+  for (int64_t i = 0; row_ptr && i < m->nrows; i++)
     for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++)
       if (cols[p] < 0 || cols[p] >= m->ncols || (p > row_ptr[i] && cols[p] <= cols[p - 1])) abort();
   free(row_ptr), free(cols), free(values);
   multiply(m, which);
+}
+
+/* The cases of a format are side by side: the first of them and their number. */
+static int cases_of(macko_format format, int *first)
+{
+  int count = 0;
+  for (*first = 0; *first < ALL_CASES && all_cases[*first].format != format;) ++*first;
+  while (*first + count < ALL_CASES && all_cases[*first + count].format == format) count++;
+  return count ? count : cases_of(MACKO_FORMAT_AUTO, first);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -188,16 +207,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 /* First byte: the matrix and the product. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-  static macko_matrix *good[ALL_CASES];
+  static macko_matrix *good[MACKO_FORMAT_AUTO][ALL_CASES];
   macko_matrix *m = NULL;
   macko_error err = {0};
-  int first = 0, count = 0;
-  while (all_cases[first].format != FORMAT_NAMED(FUZZ_FORMAT)) first++;
-  while (first + count < ALL_CASES && all_cases[first + count].format == FORMAT_NAMED(FUZZ_FORMAT)) count++;
+  int first, count = cases_of(fuzzed, &first);
   if (size < 1) return 0;
   int c = first + data[0] % count;
-  if (!good[c]) good[c] = make(&all_cases[c]);
-  if (macko_copy(good[c], &m, &err)) abort();
+  if (!good[fuzzed][c]) good[fuzzed][c] = make(&all_cases[c]);
+  if (macko_copy(good[fuzzed][c], &m, &err)) abort();
   damage(m, data + 1, size - 1);
   macko_status s = macko_validate(m, &err);
   if (s && (s != MACKO_CORRUPT || !err.text[0])) abort();
@@ -210,12 +227,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 #ifdef FUZZ_MAIN
 int main(int argc, char **argv)
 {
-  uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
-  for (long runs = argc > 1 ? atol(argv[1]) : 2000; runs > 0; runs--) {
-    uint8_t data[33];
-    size_t size = 5 + 4 * (next_draw(&state) % 8 * (next_draw(&state) % 2));
-    for (size_t i = 0; i < size; i++) data[i] = (uint8_t)next_draw(&state);
-    LLVMFuzzerTestOneInput(data, size);
+  const long runs = argc > 1 ? atol(argv[1]) : 2000;
+  for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
+    uint64_t state = argc > 2 ? strtoull(argv[2], NULL, 0) : 1;
+    fuzzed = (macko_format)f;
+    for (long run = 0; run < runs; run++) {
+      uint8_t data[33];
+      size_t size = 5 + 4 * (next_draw(&state) % 8 * (next_draw(&state) % 2));
+      for (size_t i = 0; i < size; i++) data[i] = (uint8_t)next_draw(&state);
+      LLVMFuzzerTestOneInput(data, size);
+    }
   }
   return 0;
 }

@@ -1,92 +1,16 @@
 /* Every allocation of the library fails in turn, alone or with all after it: each function must then say OUT_OF_MEMORY with a
  * sentence, lose nothing, and leave an old matrix as it was. The program is linked with the static library and -Wl,--wrap, so
  * that the library's calls of malloc, and only those of this program besides, come here. */
+#include "failing_malloc.h"
 #include "matrices.h"
 #include "readers.h"
 #include "suite.h"
 
-#include <errno.h>
-#include <malloc.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- malloc and friends ---- */
-
-static long live;          /* allocations not freed yet */
-static long calls;         /* since arm() */
-static long fails_at = -1; /* the call of this number; -1: none */
-static int  fails_after;   /* and all calls after it */
-static int  shrinking;     /* some that failed were to make a block smaller, which a function may do without */
-static int  needed;        /* some were not */
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_realloc(void *old, size_t size);
-void  __real_free(void *memory);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t count, size_t size);
-void *__wrap_realloc(void *old, size_t size);
-char *__wrap_strdup(const char *text);
-char *__real_realpath(const char *path, char *room);
-char *__wrap_realpath(const char *path, char *room);
-void  __wrap_free(void *memory);
-
-static int fails(void)
-{
-  long call = calls++;
-  int failing = fails_at >= 0 && (call == fails_at || (fails_after && call > fails_at));
-  needed |= failing;
-  return failing;
-}
-
-static void *counted(void *memory)
-{
-  live += memory != NULL;
-  return memory;
-}
-
-void *__wrap_malloc(size_t size)
-{
-  return fails() ? NULL : counted(__real_malloc(size));
-}
-
-void *__wrap_calloc(size_t count, size_t size)
-{
-  return fails() ? NULL : counted(__real_calloc(count, size));
-}
-
-void *__wrap_realloc(void *old, size_t size)
-{
-  int smaller = old && size <= malloc_usable_size(old), needed_before = needed;
-  if (fails()) {
-    if (smaller) needed = needed_before, shrinking = 1;
-    return NULL;
-  }
-  void *memory = __real_realloc(old, size);
-  if (!old) counted(memory);
-  return memory;
-}
-
-char *__wrap_strdup(const char *text)
-{
-  char *copy = __wrap_malloc(strlen(text) + 1);
-  return copy ? strcpy(copy, text) : NULL;
-}
-
-char *__wrap_realpath(const char *path, char *room)
-{
-  if (fails()) return errno = ENOMEM, NULL;
-  return counted(__real_realpath(path, room));
-}
-
-void __wrap_free(void *memory)
-{
-  live -= memory != NULL;
-  __real_free(memory);
-}
 
 /* ---- one operation under every failure ---- */
 
@@ -129,19 +53,19 @@ static void sweep(operation *run, subject *s, int modes, macko_status at_last, c
     for (long n = 0;; n++) {
       macko_error err = {0};
       uint64_t before = fingerprint(s->m);
-      long balance = live;
-      calls = 0, fails_at = n, fails_after = after, shrinking = needed = 0;
+      long balance = heap.live;
+      heap.calls = 0, heap.fails_at = n, heap.fails_after = after, heap.shrinking = heap.needed = 0;
       macko_status status = run(s, &err);
-      fails_at = -1;
-      if (calls <= n) { /* n allocations are enough */
+      heap.fails_at = -1;
+      if (heap.calls <= n) { /* n allocations are enough */
         ck_assert_msg(status == at_last, "%s: status %d, %s", what, (int)status, err.text);
         break;
       }
       failures++;
-      if (!status && shrinking && !needed) continue;
+      if (!status && heap.shrinking && !heap.needed) continue;
       ck_assert_msg(status == MACKO_OUT_OF_MEMORY, "%s, allocation %ld fails: status %d, %s", what, n, (int)status, err.text);
       ck_assert_msg(err.status == status && strstr(err.text, "memory"), "%s, allocation %ld fails: \"%s\"", what, n, err.text);
-      ck_assert_msg(live == balance, "%s, allocation %ld fails: %ld allocations are lost", what, n, live - balance);
+      ck_assert_msg(heap.live == balance, "%s, allocation %ld fails: %ld allocations are lost", what, n, heap.live - balance);
       ck_assert_msg(fingerprint(s->m) == before, "%s, allocation %ld fails: the matrix has changed", what, n);
     }
 }
@@ -313,7 +237,7 @@ enum { INPUTS = sizeof inputs / sizeof *inputs };
 
 START_TEST(the_library_survives)
 {
-  long balance = live;
+  long balance = heap.live;
   test_matrix a = test_make(inputs[_i].pattern, inputs[_i].values, MACKO_F64);
   test_matrix b = test_make(inputs[_i].pattern, inputs[_i].values, MACKO_F64);
   test_seed(3), test_fill(&b, inputs[_i].refreshed);
@@ -335,7 +259,7 @@ START_TEST(the_library_survives)
   printf("%s: %d failures\n", a.name, failures);
   free((void *)s.unsorted.cols), free((void *)s.unsorted.values);
   test_free(&a), test_free(&b);
-  ck_assert_msg(live == balance, "%ld allocations are left", live - balance);
+  ck_assert_msg(heap.live == balance, "%ld allocations are left", heap.live - balance);
 }
 END_TEST
 
@@ -390,10 +314,10 @@ static int library_is_wrapped(void)
   static const int32_t starts[] = {0};
   macko_csr empty = {.row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .row_ptr = starts};
   macko_matrix *m = NULL;
-  calls = 0;
+  heap.calls = 0;
   macko_status status = macko_encode(&empty, NULL, &m, NULL);
   macko_destroy(&m);
-  return !status && calls > 0;
+  return !status && heap.calls > 0;
 }
 
 int main(void)

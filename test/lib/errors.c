@@ -14,6 +14,17 @@ static macko_csr identity(void)
                      .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
+/* "format 7 is none of 0 (csr), 1 (macko), ... and 3 (auto)" */
+static const char *none_of_the_formats(int number)
+{
+  static char text[512];
+  size_t used = (size_t)snprintf(text, sizeof text, "format %d is none of ", number);
+  for (int f = 0; f <= MACKO_FORMAT_AUTO && used < sizeof text; f++)
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%d (%s)",
+                             f == 0 ? "" : f < MACKO_FORMAT_AUTO ? ", " : " and ", f, macko_format_name((macko_format)f));
+  return text;
+}
+
 START_TEST(options_name_the_nearest)
 {
   macko_options o;
@@ -35,9 +46,9 @@ START_TEST(options_name_the_nearest)
   macko_matrix *m = NULL;
   ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_INVALID_ARGUMENT);
   ck_assert_str_eq(err.text, "gap_bits 3 is none of 0 (auto), 1, 2, 4, 8 and 16");
-  o.gap_bits = 0, o.format = (macko_format)7;
+  o.gap_bits = 0, o.format = (macko_format)(MACKO_FORMAT_AUTO + 4);
   ck_assert_int_eq(macko_options_check(&o, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_str_eq(err.text, "format 7 is none of 0 (csr), 1 (macko), 2 (dtans) and 3 (auto)");
+  ck_assert_str_eq(err.text, none_of_the_formats(MACKO_FORMAT_AUTO + 4));
   ck_assert_ptr_null(m);
 }
 END_TEST

@@ -226,7 +226,7 @@ static macko_matrix *encoded_and_valid(const macko_csr *c, const macko_options *
   return m;
 }
 
-/* A matrix rounded on request is that of the rounded values, in every format, and still is after a refresh; `lossy` follows. */
+/* A matrix rounded on request is that of the rounded values, in every format that rounds, and still is after a refresh; `lossy` follows. */
 START_TEST(rounded_values_multiply_as_themselves)
 {
   test_matrix a = test_make(_i, 1, MACKO_F64), rounded = test_make(_i, 1, MACKO_F64);
@@ -243,6 +243,7 @@ START_TEST(rounded_values_multiply_as_themselves)
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
     macko_error err = {0};
     o.format = (macko_format)f;
+    if (macko_options_check(&o, NULL)) continue;
     macko_matrix *m = encoded_and_valid(&c, &o, &info);
     if (!m) continue;
     ck_assert_msg(info.lossy == lossy, "%s: lossy is %d", macko_format_name(o.format), info.lossy);
@@ -271,6 +272,7 @@ START_TEST(sixteen_bits_as_the_other_sixteen)
     o.values = t ? MACKO_VALUES_F16 : MACKO_VALUES_BF16;
     for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
       o.format = (macko_format)f;
+      if (macko_options_check(&o, NULL)) continue;
       macko_matrix *m = encoded_and_valid(&c, &o, &info);
       if (!m) continue;
       if (!info.lossy) test_check_decode(&a, m, macko_format_name(o.format));

@@ -227,6 +227,14 @@ static macko_info info_by(const macko_csr *c, macko_format format, macko_prefer 
   return info;
 }
 
+static int has_target(macko_format format, macko_target target)
+{
+  macko_options o;
+  macko_options_init(&o);
+  o.format = format, o.target = target;
+  return !macko_options_check(&o, NULL);
+}
+
 /* By memory automatic choice takes no more bytes than any format by itself, and says what the others take; by time on a CPU it
  * does not look at dtans. */
 START_TEST(automatic_choice_takes_the_fewest_bytes)
@@ -237,6 +245,7 @@ START_TEST(automatic_choice_takes_the_fewest_bytes)
   for (int target = MACKO_TARGET_CPU; target <= MACKO_TARGET_GPU; target++) {
     macko_info best = info_by(&c, MACKO_FORMAT_AUTO, MACKO_PREFER_MEMORY, (macko_target)target, reason);
     for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
+      if (!has_target((macko_format)f, (macko_target)target)) continue;
       macko_info info = info_by(&c, (macko_format)f, MACKO_PREFER_MEMORY, (macko_target)target, other);
       ck_assert_msg(best.bytes <= info.bytes, "%s: auto %lld bytes, %s %lld; %s", a.name, (long long)best.bytes,
                     macko_format_name((macko_format)f), (long long)info.bytes, reason);
@@ -285,6 +294,7 @@ START_TEST(lossy_values_are_rounded_once)
   o.values = MACKO_VALUES_F16;
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
     o.format = (macko_format)f;
+    if (macko_options_check(&o, NULL)) continue;
     ck_assert(!macko_encode(&c, &o, &m, NULL));
     macko_decode(m, NULL, NULL, back, NULL);
     for (int i = 0; i < 5; i++) ck_assert_double_eq(back[i], f16[i]);

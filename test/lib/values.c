@@ -28,6 +28,7 @@ START_TEST(bf16_leaves_finite_f16_finite)
   macko_error err = {0};
   macko_options_init(&o);
   o.format = (macko_format)_i, o.values = MACKO_VALUES_BF16;
+  if (macko_options_check(&o, NULL)) return; /* a format that does not round */
   for (int i = 0; i < HALVES; i++) halves[i] = (uint16_t)i, cols[i] = i;
   ck_assert_msg(!macko_encode(&c, &o, &m, &err) && !macko_decode(m, NULL, NULL, back, &err), "%s", err.text);
   for (int i = 0; i < HALVES; i++) {

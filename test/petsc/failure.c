@@ -182,7 +182,11 @@ START_TEST(one_rank_fails_for_all)
 }
 END_TEST
 
-static const char *const storages[] = {"csr", "macko", "dtans"};
+static const char *const storages[] = {
+#define MACKO_FORMAT(symbol, name, text) #name,
+#include "formats.def"
+#undef MACKO_FORMAT
+};
 enum { STORAGES = sizeof storages / sizeof *storages };
 
 /* What makes the library work: a first product, one after new values, one after a conversion. */

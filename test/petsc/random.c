@@ -25,7 +25,10 @@ typedef struct {
 
 /* Every format, layout and variant with the values and gap widths it can have. */
 static const char *const storages[] = {
-  "", "format csr", "format macko", "format macko values raw", "format macko layout row", "format macko layout row values raw",
+#define MACKO_FORMAT(symbol, name, text) "format " #name,
+#include "formats.def"
+#undef MACKO_FORMAT
+  "", "format macko values raw", "format macko layout row", "format macko layout row values raw",
   "format macko layout row values narrow", "format macko layout row values dict", "format macko layout row values f32",
   "format macko layout row values bf16", "format macko layout row gap_bits 1", "format macko layout row gap_bits 2",
   "format macko layout row gap_bits 4", "format macko layout row gap_bits 8", "format macko layout row gap_bits 16",
@@ -34,7 +37,7 @@ static const char *const storages[] = {
   "format macko layout slice prefer memory", "format macko prefer memory", "halo host",
   "format macko layout slice values f32", "format macko layout slice values bf16", "format macko layout paper",
   "format macko layout paper gap_bits 1", "format macko layout paper gap_bits 8",
-  "format dtans", "format dtans variant split", "format dtans variant joint", "format dtans variant paper",
+  "format dtans variant split", "format dtans variant joint", "format dtans variant paper",
   "format dtans variant split values raw", "format dtans variant split values narrow", "format dtans variant split values dict",
   "format dtans variant split values coded", "format dtans variant split values f32"};
 enum { STORAGES = sizeof storages / sizeof *storages };

@@ -1,0 +1,174 @@
+/* Layout row planned: what its gaps and base columns would take, at every width, by one count over the rows. */
+#include "core/cost.h"
+#include "core/threads.h"
+#include "macko/row.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { WIDTHS = 5 };
+static const int widths[WIDTHS] = {1, 2, 4, 8, 16};
+
+typedef struct {
+  int mode, bytes;
+  int64_t bias, cost;
+} base_choice;
+
+int64_t macko_row_block_first(const macko_csr *a, int64_t block)
+{
+  int64_t first = INT64_MAX, end = (block + 1) * MACKO_BASE_ROWS;
+  for (int64_t i = block * MACKO_BASE_ROWS; i < end && i < a->nrows; i++) {
+    int64_t p = macko_csr_row(a, i);
+    if (p < macko_csr_row(a, i + 1) && macko_csr_col(a, p) < first) first = macko_csr_col(a, p);
+  }
+  return first == INT64_MAX ? 0 : first;
+}
+
+/* Of rows from .. to - 1; from begins a block. */
+static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t to, int64_t *low, int64_t *high)
+{
+  int64_t block = 0;
+  *low = INT64_MAX, *high = INT64_MIN;
+  for (int64_t i = from; i < to; i++) {
+    int64_t p = macko_csr_row(a, i);
+    if (mode == MACKO_BASE_BLOCK && i % MACKO_BASE_ROWS == 0) block = macko_row_block_first(a, i / MACKO_BASE_ROWS);
+    if (p == macko_csr_row(a, i + 1)) continue;
+    int64_t distance = macko_csr_col(a, p) - (mode == MACKO_BASE_DIAGONAL ? i : mode == MACKO_BASE_BLOCK ? block : 0);
+    if (distance < *low) *low = distance;
+    if (distance > *high) *high = distance;
+  }
+}
+
+static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_log[33])
+{
+  for (int64_t i = from; i < to; i++) {
+    int64_t end = macko_csr_row(a, i + 1), p = macko_csr_row(a, i);
+    if (p == end) continue;
+    for (int64_t before = macko_csr_col(a, p++); p < end; p++) {
+      int64_t col = macko_csr_col(a, p);
+      by_log[63 - __builtin_clzll((uint64_t)(col - before))]++;
+      before = col;
+    }
+  }
+}
+
+typedef struct {
+  const macko_csr *a;
+  macko_row_facts *of_parts;
+} counting;
+
+static void count_part(void *context, int part, int64_t from, int64_t to)
+{
+  const counting *c = context;
+  macko_row_facts facts = {0};
+  from = macko_row_of_item(c->a, from), to = macko_row_of_item(c->a, to);
+  count_gaps(c->a, from, to, facts.by_log);
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++)
+    find_distances(c->a, mode, from, to, &facts.low[mode], &facts.high[mode]);
+  c->of_parts[part] = facts;
+}
+
+static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
+{
+  for (int l = 0; l <= 32; l++) facts->by_log[l] += more->by_log[l];
+  for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++) {
+    if (more->low[mode] < facts->low[mode]) facts->low[mode] = more->low[mode];
+    if (more->high[mode] > facts->high[mode]) facts->high[mode] = more->high[mode];
+  }
+}
+
+macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err)
+{
+  const macko_csr *a = csr;
+  const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
+  int parts = macko_parts(macko_csr_nnz(a));
+  counting c = {a, calloc((size_t)parts, sizeof *c.of_parts)};
+  if (!c.of_parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the gaps of %lld rows", (long long)a->nrows);
+  macko_do_parts(&cut, parts, count_part, &c);
+  *facts = c.of_parts[0];
+  for (int part = 1; part < parts; part++) add_facts(facts, &c.of_parts[part]);
+  free(c.of_parts);
+  return MACKO_OK;
+}
+
+/* ---- plan ---- */
+
+static base_choice try_base(int64_t nrows, const macko_row_facts *facts, int mode)
+{
+  int64_t low = facts->low[mode], high = facts->high[mode];
+  if (low > high) low = high = 0;
+  base_choice c = {mode, macko_unsigned_bytes((uint64_t)(high - low)), low, 0};
+  c.cost = c.bytes * nrows + (mode == MACKO_BASE_BLOCK ? 4 * macko_base_blocks(nrows) : 0);
+  return c;
+}
+
+static base_choice choose_base(int64_t nrows, const macko_row_facts *facts)
+{
+  base_choice best = try_base(nrows, facts, MACKO_BASE_ABSOLUTE);
+  for (int mode = MACKO_BASE_DIAGONAL; mode <= MACKO_BASE_BLOCK; mode++) {
+    base_choice c = try_base(nrows, facts, mode);
+    if (c.cost < best.cost) best = c;
+  }
+  return best;
+}
+
+/* escapes[w]: gaps that a code of widths[w] bits, which holds gaps 1 .. 2^b - 1, cannot hold. */
+static void count_escapes(const macko_row_facts *facts, int64_t escapes[WIDTHS])
+{
+  for (int w = 0; w < WIDTHS; w++) {
+    escapes[w] = 0;
+    for (int l = widths[w]; l <= 32; l++) escapes[w] += facts->by_log[l];
+  }
+}
+
+static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
+{
+  return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
+}
+
+/* What gaps of b bits take beside their bytes. */
+static double gap_time(const macko_facts *f, const macko_cost *cost, int b, int64_t escapes)
+{
+  return (double)escapes * cost->row_escape + (b < 4 ? (double)f->nnz * cost->row_thin : 0);
+}
+
+/* What widths are compared by: bytes or time. */
+static double width_cost(const macko_facts *f, const macko_options *options, int b, int64_t escapes)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  double bytes = (double)gap_cost(f, b, escapes);
+  return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + gap_time(f, cost, b, escapes);
+}
+
+macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_csr *a = f->csr;
+  int64_t escapes[WIDTHS], nnz = f->nnz;
+  double least = 0;
+  macko_row_facts facts;
+  int best = -1;
+  macko_status s = macko_columns_of(f)->rows(f->context, &facts, err);
+  if (s) return s;
+  count_escapes(&facts, escapes);
+  for (int w = 0; w < WIDTHS; w++) {
+    if ((options->gap_bits && options->gap_bits != widths[w]) || escapes[w] > INT32_MAX) continue;
+    double cost = width_cost(f, options, widths[w], escapes[w]);
+    if (best < 0 || cost < least) best = w, least = cost;
+  }
+  if (best < 0)
+    return macko_fail(err, MACKO_LIMIT, "layout row has room for %d long gaps; %d bits would leave more", INT32_MAX,
+                      options->gap_bits ? options->gap_bits : 16);
+  base_choice base = choose_base(a->nrows, &facts);
+  macko_params *params = macko_set_params(plan);
+  plan->gap_bits = widths[best];
+  params->row.base_mode = base.mode, params->row.base_bias = base.bias, params->row.base_bytes = base.bytes;
+  params->row.long_gaps = escapes[best];
+  plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
+  const macko_cost *cost = macko_cost_of(options);
+  plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
+               gap_time(f, cost, widths[best], escapes[best]) + (double)nnz * macko_row_cost(options, a->value_type);
+  snprintf(plan->reason, sizeof plan->reason,
+           "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
+           options->gap_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);
+  return MACKO_OK;
+}
