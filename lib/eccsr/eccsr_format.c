@@ -25,7 +25,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   list[n++] = macko_pattern_section("lengths", macko_eccsr_length_bytes(&m->plan) == 2 ? MACKO_U16 : MACKO_U32, c->blocks);
   list[n++] = macko_pattern_section("rows", MACKO_I32, c->rows);
   list[n++] = macko_pattern_section("gaps", MACKO_U32, c->words);
-  list[n++] = macko_value_section("values", m->plan.stored_type, m->nnz + MACKO_ECCSR_SPARE);
+  list[n++] = macko_value_section("values", m->plan.stored_type, macko_eccsr_slots(m->nnz));
   if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, m->plan.table);
   return n;
 }

@@ -12,7 +12,7 @@
  *
  * Section "values" has the entries of a slice from slot `values` on, and nothing else: for every step and column of the run those
  * of the lanes, in their order, that have one: the first active * g lanes, or those of the mask. MACKO_ECCSR_SPARE slots at the end
- * belong to no slice, so that loads may reach beyond it. */
+ * belong to no slice, so that loads may reach beyond it; there are none where there are no entries. */
 #ifndef MACKO_ECCSR_LAYOUT_H
 #define MACKO_ECCSR_LAYOUT_H
 
@@ -69,6 +69,12 @@ MACKO_INLINE void macko_eccsr_put_slice(const macko_eccsr_slice *s, uint32_t *h)
   h[4] = s->block, h[5] = s->row, h[6] = s->steps;
   h[7] = (uint32_t)(s->g - 1) | (uint32_t)(s->w - 1) << 4 | bits << 7 | (uint32_t)(s->blocks - 1) << 9 |
          (uint32_t)s->masked << 14 | (uint32_t)s->in_order << 15 | (uint32_t)(s->unit != 1) << 16;
+}
+
+/* Slots of section "values". */
+MACKO_INLINE int64_t macko_eccsr_slots(int64_t nnz)
+{
+  return nnz ? nnz + MACKO_ECCSR_SPARE : 0;
 }
 
 /* Runs of block b, counted over all slices; lengths has elements of so many bytes, 2 or 4. */

@@ -22,7 +22,7 @@ static int64_t pattern_bytes(const macko_eccsr_counts *c)
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
-  int64_t size = macko_type_bytes(codec->stored_type), slots = f->nnz + MACKO_ECCSR_SPARE;
+  int64_t size = macko_type_bytes(codec->stored_type), slots = macko_eccsr_slots(f->nnz);
   int64_t bytes = slots * size + codec->table * macko_type_bytes(f->csr->value_type);
   plan->bytes += sign * bytes;
   plan->time += sign * ((double)bytes * cost->byte + (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table));
