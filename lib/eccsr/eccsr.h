@@ -57,6 +57,14 @@ void macko_eccsr_put_window(const macko_csr *a, const macko_eccsr_window *w, int
 /* Rows from `row` on, before `past`, with equal columns: how many. */
 int macko_eccsr_equal_rows(const macko_csr *a, int64_t row, int64_t past);
 
+/* 1 if the n columns from entry p on are runs of w consecutive ones. */
+int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w);
+
+/* Adds the block of so many rows from `row` on, which is at place `first` of the window, in runs of `width` columns from multiples
+ * of it on. Errors: OUT_OF_MEMORY. */
+macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
+                                     macko_error *err);
+
 /* The most columns, at most MACKO_ECCSR_MAX_RUN, that all maximal runs of the n from entry p on are multiples of. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n);
 

@@ -21,8 +21,7 @@ void macko_eccsr_free_window(macko_eccsr_window *w)
 
 /* ---- runs ---- */
 
-/* 1 if the n columns from entry p on are runs of w consecutive ones. */
-static int is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
+int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
 {
   int64_t apart = n % w;
   for (int64_t end = p + n - w; !apart && p <= end; p += w) apart |= macko_csr_col(a, p + w - 1) - macko_csr_col(a, p) - (w - 1);
@@ -32,7 +31,7 @@ static int is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
 {
   for (int w = MACKO_ECCSR_MAX_RUN; w > 1; w--)
-    if (is_cut(a, p, n, w)) return w;
+    if (macko_eccsr_is_cut(a, p, n, w)) return w;
   return 1;
 }
 
@@ -54,7 +53,7 @@ int macko_eccsr_equal_rows(const macko_csr *a, int64_t row, int64_t past)
 static void add_block(const macko_csr *a, const macko_eccsr_shape *shape, int64_t row, int first, int g, macko_eccsr_window *w)
 {
   int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
-  int width = is_cut(a, p, n, (int)shape->run) ? (int)shape->run : is_cut(a, p, n, g) ? g : 1;
+  int width = macko_eccsr_is_cut(a, p, n, (int)shape->run) ? (int)shape->run : macko_eccsr_is_cut(a, p, n, g) ? g : 1;
   macko_eccsr_block b = {.first = first, .runs = (uint32_t)(n / width), .g = (uint8_t)g, .w = (uint8_t)width, .at = p};
   w->blocks[w->nblocks++] = b;
 }
@@ -107,14 +106,16 @@ macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape
                                      macko_error *err)
 {
   int64_t past = a->nrows - first < MACKO_ECCSR_WINDOW ? a->nrows : first + MACKO_ECCSR_WINDOW;
-  (void)err;
+  int aligned = (int)shape->aligned;
+  macko_status s = MACKO_OK;
   w->nblocks = 0, w->used = 0;
   for (int64_t row = first; row < past; row++) w->rows[row - first] = (int32_t)row;
-  for (int64_t row = first; row < past;) {
-    int count = macko_eccsr_equal_rows(a, row, past);
-    add_equal_rows(a, shape, row, (int)(row - first), count, w);
+  for (int64_t row = first; row < past && !s;) {
+    int count = aligned ? aligned < past - row ? aligned : (int)(past - row) : macko_eccsr_equal_rows(a, row, past);
+    if (aligned) s = macko_eccsr_add_aligned(a, row, (int)(row - first), count, aligned, w, err);
+    else add_equal_rows(a, shape, row, (int)(row - first), count, w);
     row += count;
   }
-  order_blocks(w);
-  return MACKO_OK;
+  if (!s) order_blocks(w);
+  return s;
 }

@@ -104,6 +104,9 @@ static macko_status validate_lengths(const check *c, int64_t i, const macko_eccs
     if (length > before || (b == 0 && length < before))
       return macko_fail(err, MACKO_CORRUPT, "block %lld of slice %lld has %u runs, where the slice has %u steps and the block before %u",
                         (long long)s->block + b, (long long)i, length, s->steps, before);
+    if (length == 0 && c->r.bases[s->block + (int64_t)b])
+      return macko_fail(err, MACKO_CORRUPT, "block %lld has no runs and begins at column %d, not 0", (long long)s->block + b,
+                        c->r.bases[s->block + (int64_t)b]);
     *gaps += length ? length - 1 : 0;
     before = length;
   }

@@ -100,7 +100,7 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
     macko_eccsr_sink *sink = &all.parts[i].sink;
     sink->slices = macko_section_data(m, "slices"), sink->words = macko_section_data(m, "gaps");
     sink->bases = macko_section_data(m, "bases"), sink->rows = macko_section_data(m, "rows");
-    sink->lengths = macko_section_data(m, "lengths"), sink->length_bytes = macko_eccsr_length_bytes(&m->plan);
+    sink->lengths = macko_section_data(m, "lengths"), sink->length_bytes = macko_eccsr_length_bytes(&macko_eccsr_params_of(&m->plan)->of.counts);
   }
   if (!s) s = put_all(&all, parts, err);
   free(all.parts);

@@ -11,9 +11,10 @@ static const macko_eccsr_facts host_facts = {macko_eccsr_host_sample, macko_eccs
 
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
 {
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&m->plan)->of.counts;
   return (macko_eccsr_reader){macko_section_data(m, "slices"), macko_section_data(m, "gaps"), macko_section_data(m, "bases"),
-                              macko_section_data(m, "rows"), macko_section_data(m, "lengths"),
-                              macko_eccsr_length_bytes(&m->plan), macko_eccsr_params_of(&m->plan)->of.counts.slices};
+                              macko_section_data(m, "rows"), macko_section_data(m, "lengths"), macko_eccsr_length_bytes(c),
+                              c->slices};
 }
 
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
@@ -22,7 +23,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   int n = 0;
   list[n++] = macko_pattern_section("slices", MACKO_U32, c->slices * MACKO_ECCSR_SLICE_WORDS);
   list[n++] = macko_pattern_section("bases", MACKO_I32, c->blocks);
-  list[n++] = macko_pattern_section("lengths", macko_eccsr_length_bytes(&m->plan) == 2 ? MACKO_U16 : MACKO_U32, c->blocks);
+  list[n++] = macko_pattern_section("lengths", macko_eccsr_length_bytes(c) == 2 ? MACKO_U16 : MACKO_U32, c->blocks);
   list[n++] = macko_pattern_section("rows", MACKO_I32, c->rows);
   list[n++] = macko_pattern_section("gaps", MACKO_U32, c->words);
   list[n++] = macko_value_section("values", m->plan.stored_type, macko_eccsr_slots(m->nnz));

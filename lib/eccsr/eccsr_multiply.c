@@ -30,6 +30,7 @@ static slice_values open_values(const macko_matrix *m)
 
 typedef struct {
   macko_eccsr_slice s;
+  const int32_t *bases;
   const uint32_t *gaps;
   const uint32_t *masks; /* of the steps of the chunk, [step][column] */
   int64_t k, gap;        /* steps and gaps before those that come next */
@@ -45,7 +46,7 @@ static inline int64_t open_chunks(const macko_eccsr_reader *r, int64_t slice, co
   c->s = macko_eccsr_slice_at(r->slices, slice);
   c->masks = r->gaps + c->s.words, c->gaps = c->masks + macko_eccsr_mask_words(&c->s);
   c->k = 0, c->gap = 0, c->steps = 0;
-  for (int b = 0; b < MACKO_ECCSR_LANES; b++) c->at[b] = b < c->s.blocks ? r->bases[c->s.block + (uint32_t)b] : 0;
+  c->bases = r->bases + c->s.block;
   return c->s.values;
 }
 
@@ -54,6 +55,7 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
 {
   const int32_t w = c->s.w, unit = c->s.unit;
   int64_t gap = c->gap;
+  for (int b = 0; c->k == 0 && b < MACKO_ECCSR_LANES; b++) c->at[b] = b < c->s.blocks ? c->bases[b] : 0;
   for (int k = 0; k < c->steps; k++) {
     for (int b = 0; b < c->active[k] && (c->k || k); b++, gap++) {
       uint32_t code = bits == 16 ? ((const uint16_t *)c->gaps)[gap] : bits == 8 ? ((const uint8_t *)c->gaps)[gap]

@@ -53,9 +53,15 @@ typedef struct {
 } macko_eccsr_facts;
 
 /* Bytes of an element of section "lengths". */
-static inline int macko_eccsr_length_bytes(const macko_plan *plan)
+static inline int macko_eccsr_length_bytes(const macko_eccsr_counts *c)
 {
-  return macko_eccsr_params_of(plan)->of.counts.longest > 65535 ? 4 : 2;
+  return c->longest > 65535 ? 4 : 2;
+}
+
+/* Of all sections but the values. */
+static inline int64_t macko_eccsr_pattern_bytes(const macko_eccsr_counts *c)
+{
+  return c->slices * MACKO_ECCSR_SLICE_WORDS * 4 + c->blocks * (4 + macko_eccsr_length_bytes(c)) + c->rows * 4 + c->words * 4;
 }
 
 #endif

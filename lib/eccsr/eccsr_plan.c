@@ -13,11 +13,6 @@ static const macko_eccsr_facts *facts_of(const macko_facts *f)
   return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
 }
 
-static int64_t pattern_bytes(const macko_eccsr_counts *c)
-{
-  return c->slices * MACKO_ECCSR_SLICE_WORDS * 4 + c->blocks * (c->longest > 65535 ? 8 : 6) + c->rows * 4 + c->words * 4;
-}
-
 /* Adds a value stream to *plan, or takes it away (sign -1). */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
@@ -68,7 +63,7 @@ static double pattern_time(const macko_facts *f, const macko_options *options, c
 {
   const macko_cost *cost = macko_cost_of(options);
   (void)work;
-  return (double)pattern_bytes(c) * cost->byte + (double)f->nnz * cost->csr_entry;
+  return (double)macko_eccsr_pattern_bytes(c) * cost->byte + (double)f->nnz * cost->csr_entry;
 }
 
 static macko_status check_limits(const macko_csr *a, macko_error *err)
@@ -92,7 +87,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = pattern_bytes(c), .time = pattern_time(f, options, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .time = pattern_time(f, options, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps and masks",
