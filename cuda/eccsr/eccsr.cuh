@@ -7,7 +7,8 @@
 #include "core/warp.cuh"
 #include "eccsr/eccsr_params.h"
 
-enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
+/* RESIDENT blocks on a multiprocessor leave 64 registers a lane. */
+enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256, RESIDENT = 8 };
 
 struct eccsr {
   const uint4 *slices;
@@ -15,6 +16,7 @@ struct eccsr {
   const int32_t *bases, *rows;
   const void *lengths;
   int length_bytes;
+  int width, masked; /* of all runs, 0: they differ; 1: some slices have masks */
   int64_t count;
 };
 
@@ -76,12 +78,12 @@ template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_g
   return code;
 }
 
-/* Steps whose loads are in flight together: so many that registers still leave room for enough warps. */
-template <int W> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 : W <= 4 ? 2 : 1;
+/* Steps whose loads are in flight together: as many as have room in the registers. Masks take some. */
+template <int W, int MASKED> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 ? 2 - MASKED : 1;
 
 /* What is known of a few steps before their values and x are loaded. */
 template <int W, int MASKED> struct eccsr_round {
-  static constexpr int STEPS = steps_at_once<W>;
+  static constexpr int STEPS = steps_at_once<W, MASKED>;
   unsigned codes[STEPS], lanes[STEPS];
   uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
 
@@ -208,27 +210,41 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
   }
 }
 
-/* Values of a slice of known type. */
-template <int STORED> static __device__ __forceinline__ device_values values_at(const device_values &values, int64_t slot)
+/* The slice of a warp, of runs of W columns; MASKED: it may have masks. */
+template <int STORED, int VECTOR, typename SUM, int W, int MASKED>
+static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
+                                                  const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
+                                                  SUM *sum)
 {
   device_values at = values;
-  at.stream = (const char *)values.stream + slot * (int64_t)sizeof(typename element<STORED>::type);
-  return at;
+  at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
+  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, 1, W, MASKED>(a, at, table, v, s, l, sum);
+  else walk<STORED, VECTOR, SUM, 1, W, 0>(a, at, table, v, s, l, sum);
 }
 
-static inline unsigned blocks_for(const eccsr &a)
+/* A block that has loaded a table keeps it for several slices. */
+template <int STORED> static inline unsigned blocks_for(const eccsr &a)
 {
   int64_t blocks = (a.count + WARPS - 1) / WARPS;
+  if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Types that have kernels for runs of one width: those that most matrices have, for one vector. */
-template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths =
-    GROUP == 1 && (VECTOR == MACKO_F64 ? STORED == MACKO_F64 || STORED == MACKO_F32 : VECTOR == MACKO_F32 && STORED == MACKO_F32);
+/* Types that have kernels for runs of known width, for one vector: those that most matrices have. */
+#define MACKO_ECCSR_WIDTHS \
+  MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
+  MACKO_CASE(F32, F32, float)
 
-/* All slices have runs of so many columns and no masks; or, width 0, any. */
+template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
+{
+#define MACKO_CASE(stored, vector, sum) if (GROUP == 1 && STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
+  MACKO_ECCSR_WIDTHS
+#undef MACKO_CASE
+  return false;
+}
+
 template <int STORED, int VECTOR, typename SUM>
-void macko_eccsr_run_width(const eccsr &a, int width, const device_values &values, const device_vectors &v, cudaStream_t stream);
+void macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM>
 void macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 

@@ -15,23 +15,22 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_val
 
 struct eccsr_launch {
   eccsr a;
-  int width; /* of all runs; 0: they differ, or some are masked */
   cudaStream_t stream;
   static constexpr int RARE = MACKO_ANY;
   template <int STORED, int VECTOR, typename SUM, int GROUP> void run(const device_values &values, const device_vectors &v) const
   {
-    if constexpr (has_widths<STORED, VECTOR, GROUP>) {
-      if (width) macko_eccsr_run_width<STORED, VECTOR, SUM>(a, width, values, v, stream);
+    if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
+      if (a.width) macko_eccsr_run_width<STORED, VECTOR, SUM>(a, values, v, stream);
       else macko_eccsr_run_mixed<STORED, VECTOR, SUM>(a, values, v, stream);
     } else
-      any_kernel<STORED, VECTOR, SUM, GROUP><<<blocks_for(a), THREADS, 0, stream>>>(a, values, v);
+      any_kernel<STORED, VECTOR, SUM, GROUP><<<blocks_for<STORED>(a), THREADS, 0, stream>>>(a, values, v);
   }
 };
 
 static int width_of(const macko_eccsr_counts *c)
 {
   for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
-    if (!c->masked && c->widths == (int64_t)1 << w) return w;
+    if (c->widths == (int64_t)1 << w) return w;
   return 0;
 }
 
@@ -54,8 +53,8 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
-             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(&d->m.plan), c->slices};
-  return run_product(eccsr_launch{a, width_of(c), stream}, d, p, err);
+             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices};
+  return run_product(eccsr_launch{a, stream}, d, p, err);
 }
 
 static void destroy(macko_device_matrix *d)
