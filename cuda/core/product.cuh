@@ -21,6 +21,24 @@ struct device_tables {
   float *as_f32;  /* NULL where the values are f64 */
 };
 
+/* Those of the dictionary in the sections of *d, for the plan of *host; *t is zero before the first time. as_f64 is freed with
+ * cudaFree. Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_prepare_tables(device_tables *t, macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
+                                  macko_error *err);
+
+/* The table of an 8-bit code in shared memory, 256 elements; all threads of the block take part. */
+template <int STORED, typename SUM>
+static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
+{
+  const SUM *table = (const SUM *)values.table;
+  if constexpr (STORED == MACKO_U8) {
+    for (int i = threadIdx.x; i < values.table_entries; i += (int)blockDim.x) shared_table[i] = table[i];
+    __syncthreads();
+    table = shared_table;
+  }
+  return table;
+}
+
 static inline const device_tables *value_tables_of(const macko_device_matrix *d)
 {
   return d->m.plan.table ? (const device_tables *)d->own : NULL;

@@ -3,35 +3,6 @@
 
 #include <stdlib.h>
 
-/* Every lane would convert at every look-up, so the table is converted once. */
-static __global__ void convert_kernel(const void *dict, int type, int entries, double *as_f64, float *as_f32)
-{
-  int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  if (i >= entries) return;
-  double value = any_number(type, dict, i);
-  as_f64[i] = value;
-  if (as_f32) as_f32[i] = (float)value;
-}
-
-static macko_status prepare_table(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
-{
-  device_tables *t = &((device_macko *)d->own)->tables;
-  int64_t entries = host->plan.table;
-  int f32 = d->m.value_type != MACKO_F64;
-  if (!entries) return MACKO_OK;
-  if (!t->as_f64) {
-    void *memory = NULL;
-    macko_status s = macko_device_alloc(entries * (f32 ? 12 : 8), "the table of values", &memory, err);
-    if (s) return s;
-    d->own_bytes += entries * (f32 ? 12 : 8);
-    t->as_f64 = (double *)memory;
-    t->as_f32 = f32 ? (float *)(t->as_f64 + entries) : NULL;
-  }
-  return macko_cuda_status(launch(convert_kernel, (unsigned)((entries + 255) / 256), 256, 0, stream, macko_device_data(d, "dict"),
-                                  d->m.value_type, (int)entries, t->as_f64, t->as_f32),
-                           "converting the table of values", err);
-}
-
 extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host,
                                               cudaStream_t stream, macko_error *err)
 {
@@ -45,7 +16,7 @@ extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const mack
     if (s) return s;
     d->own_bytes = own->rows.bytes + own->rows.near.bytes + own->rows.space_bytes;
   }
-  return prepare_table(d, host, stream, err);
+  return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 
 extern "C" macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p,

@@ -183,17 +183,4 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const devic
   return row.row;
 }
 
-/* The table of an 8-bit code in shared memory. */
-template <int STORED, typename SUM>
-static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
-{
-  const SUM *table = (const SUM *)values.table;
-  if constexpr (STORED == MACKO_U8) {
-    for (int i = threadIdx.x; i < values.table_entries; i += THREADS) shared_table[i] = table[i];
-    __syncthreads();
-    table = shared_table;
-  }
-  return table;
-}
-
 #endif

@@ -160,36 +160,15 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return macko_layout_of(m->plan.layout)->decode(m, row_ptr, cols, values, err);
 }
 
-/* Every code of a dictionary stream inside the table. */
-static macko_status validate_codes(const macko_matrix *m, macko_error *err)
-{
-  const macko_section *values = macko_find_section(m, "values");
-  if (values->type != MACKO_U8 && values->type != MACKO_U16) return MACKO_OK;
-  int64_t count = values->bytes / macko_type_bytes(values->type);
-  for (int64_t i = 0; i < count; i++) {
-    int64_t code = macko_unsigned_at(values->data, values->type == MACKO_U8 ? 1 : 2, i);
-    if (code >= m->plan.table)
-      return macko_fail(err, MACKO_CORRUPT, "value code %lld at slot %lld is beyond the %lld of the dictionary", (long long)code,
-                        (long long)i, (long long)m->plan.table);
-  }
-  return MACKO_OK;
-}
-
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
     return macko_fail(err, MACKO_CORRUPT, "layout %d is none of row, slice and paper", (int)m->plan.layout);
   if (m->ncols > INT32_MAX)
     return macko_fail(err, MACKO_CORRUPT, "format macko holds at most %d columns, not %lld", INT32_MAX, (long long)m->ncols);
-  if ((unsigned)m->plan.stored_type > MACKO_I8 && m->plan.stored_type != MACKO_U8 && m->plan.stored_type != MACKO_U16)
-    return macko_fail(err, MACKO_CORRUPT, "values are stored as type %d, which is no codec's", (int)m->plan.stored_type);
-  if (m->plan.table < 0 || m->plan.table > MACKO_DICT_LIMIT)
-    return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; there is room for %d", (long long)m->plan.table,
-                      MACKO_DICT_LIMIT);
-  if (m->plan.stored_type == MACKO_U8 && m->plan.table > 256)
-    return macko_fail(err, MACKO_CORRUPT, "a dictionary of %lld values; codes of 8 bits tell 256 apart", (long long)m->plan.table);
-  macko_status s = macko_layout_of(m->plan.layout)->validate(m, err);
-  return s ? s : validate_codes(m, err);
+  macko_status s = macko_check_codec(m, err);
+  if (!s) s = macko_layout_of(m->plan.layout)->validate(m, err);
+  return s ? s : macko_check_codes(m, err);
 }
 
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)

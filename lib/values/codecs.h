@@ -80,4 +80,8 @@ static inline __attribute__((always_inline)) double macko_value_at(macko_type st
 void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
                        int64_t count, void *values, int64_t p);
 
+/* validate: stored type and table of the plan are a codec's; every code of section "values", which is there, is one of the table. */
+macko_status macko_check_codec(const macko_matrix *m, macko_error *err);
+macko_status macko_check_codes(const macko_matrix *m, macko_error *err);
+
 #endif

@@ -16,12 +16,13 @@ typedef struct {
   int64_t moved;                 /* matrix, x once, y once */
   double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
   double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
-  double difference;             /* |y - y_first| / |y_first| in the 2-norm, NAN where that is none */
+  double difference;             /* |y - A x| / |A x| in the 2-norm, NAN where that is none */
 } bench_result;
 
 typedef struct {
   bench_result *all;
   int count, room;
+  int wrong; /* products that rounding does not explain: left out */
 } bench_table;
 
 /* Fills *err with a sentence, which is printed as printf does, and returns status. */
@@ -54,6 +55,13 @@ macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
 /* Calls `use` for every matrix of the set of that name, or for the name itself if it is no set. */
 void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context);
 
+/* What block form suits *a (32-bit indices): the size of 2 to 8 whose blocks take the fewest bytes, judged by rows spread over the
+ * matrix; 1 where blocks would take 1.4 times CSR's bytes or more. */
+int bench_block_size(const macko_csr *a);
+
+/* How many blocks block row `row` has; seen, ncols / block elements, is zeroed before the first row. */
+int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int32_t *seen);
+
 /* The sets and tile as help text. */
 extern const char bench_matrix_help[];
 
@@ -78,8 +86,35 @@ void bench_cpu_close(void);
  * settings->repeats solves. Adds no rows to *table. */
 macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 
-/* A product that is further off than this is wrong: above what rounding to 8 bits of mantissa explains. */
-#define BENCH_WRONG 0.02
+/* ---- check.c: vectors, and products compared element by element ---- */
+
+/* Element i of a vector of type f64, f32, f16 or bf16. */
+double bench_get(macko_type type, const void *v, int64_t i);
+void bench_put(macko_type type, void *v, int64_t i, double value);
+
+/* n random elements in [-1, 1), the same in every run. */
+void bench_fill(macko_type type, void *v, int64_t n);
+
+/* What rounding to a type may change a number by, as a share of it. */
+double bench_unit(macko_type type);
+
+/* A x, and for every element what a product may be off by. */
+typedef struct {
+  macko_type type;        /* of x and y */
+  int64_t nrows;
+  const int32_t *row_ptr; /* the matrix's */
+  long double *sum;
+  double *size;           /* |A||x| */
+} bench_reference;
+
+/* *a has 32-bit indices and outlives *r. Errors: OUT_OF_MEMORY; *r is empty then. */
+macko_status bench_reference_open(const macko_csr *a, macko_type type, const void *x, bench_reference *r, macko_error *err);
+void bench_reference_close(bench_reference *r);
+
+/* Whether every |y_i - (A x)_i| is at most gamma(nnz_i + 3) (|A||x|)_i, u of the sums, which are in f64 for vectors of f64 and in
+ * f32 for others, and of y; rounding is what values of the form at hand may be off by, as a share of each. *difference as in
+ * bench_result. Errors: CORRUPT, naming the worst row. */
+macko_status bench_check(const bench_reference *r, const void *y, double rounding, double *difference, macko_error *err);
 
 /* ---- report.c: what follows from the results. NAN where something is missing ---- */
 

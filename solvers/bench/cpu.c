@@ -5,7 +5,6 @@
 #include "bench/cpu.h"
 
 #include <dirent.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -157,7 +156,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   if (!s) s = time_preparation(a, &options, o, m, err);
   if (s) return s;
   macko_get_info(o->matrix, &info);
-  m->bytes = info.bytes, m->lossy = info.lossy;
+  m->bytes = info.bytes, m->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
   snprintf(m->detail, sizeof m->detail, "%s", info.reason);
   return MACKO_OK;
 }
@@ -187,24 +186,10 @@ static int open_methods(const char *matrix, const macko_csr *a, const bench_sett
   return count;
 }
 
-static double value_at(macko_type type, const void *v, int64_t i)
-{
-  return type == MACKO_F64 ? ((const double *)v)[i] : ((const float *)v)[i];
-}
-
-static double difference(macko_type type, const void *y, const void *first, int64_t n)
-{
-  double apart = 0, size = 0;
-  for (int64_t i = 0; i < n; i++) {
-    double d = value_at(type, y, i) - value_at(type, first, i);
-    apart += d * d, size += value_at(type, first, i) * value_at(type, first, i);
-  }
-  return size > 0 ? sqrt(apart / size) : sqrt(apart);
-}
-
 typedef struct {
   macko_type type;
-  void *x, *y, *first;
+  void *x, *y;
+  bench_reference reference;
 } vectors;
 
 static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
@@ -213,31 +198,31 @@ static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *er
   size_t size = (size_t)macko_type_bytes(v->type);
   v->x = aligned_alloc(64, ((size_t)a->ncols * size / 64 + 1) * 64);
   v->y = aligned_alloc(64, ((size_t)a->nrows * size / 64 + 1) * 64);
-  v->first = malloc((size_t)a->nrows * size + 1);
-  if (!v->x || !v->y || !v->first) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
-  uint64_t state = 1;
-  for (int64_t j = 0; j < a->ncols; j++) {
-    state = state * 6364136223846793005u + 1442695040888963407u;
-    double value = (double)(state >> 40) * 0x1p-23 - 1;
-    if (v->type == MACKO_F64) ((double *)v->x)[j] = value;
-    else ((float *)v->x)[j] = (float)value;
-  }
-  return MACKO_OK;
+  if (!v->x || !v->y) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
+  bench_fill(v->type, v->x, a->ncols);
+  return bench_reference_open(a, v->type, v->x, &v->reference, err);
 }
 
-/* One untimed multiply into a poisoned y, compared with the first method's; then as many as make a sample. */
-static macko_status rehearse(const macko_csr *a, const bench_method *m, vectors *v, int first, double *apart, int *batch,
+/* A method whose product is right, or could not be compared, and what it was timed to. */
+typedef struct {
+  double difference;
+  int batch, wrong;
+} rehearsal;
+
+/* One untimed multiply into a poisoned y, every element of which is compared; then as many as make a sample. */
+static macko_status rehearse(const char *matrix, const macko_csr *a, const bench_method *m, vectors *v, rehearsal *h,
                              macko_error *err)
 {
-  size_t bytes = (size_t)(a->nrows * macko_type_bytes(v->type));
-  memset(v->y, 0xff, bytes);
+  macko_error wrong;
+  memset(v->y, 0xff, (size_t)(a->nrows * macko_type_bytes(v->type)));
   macko_status s = m->run(m, v->x, v->y, err);
-  if (first) memcpy(v->first, v->y, bytes);
-  *apart = difference(v->type, v->y, v->first, a->nrows);
+  if (s) return s;
+  h->wrong = bench_check(&v->reference, v->y, m->rounding, &h->difference, &wrong) != MACKO_OK;
+  if (h->wrong) fprintf(stderr, "%s: %s left out: %s\n", matrix, m->name, wrong.text);
   double start = bench_now();
-  if (!s) s = m->run(m, v->x, v->y, err);
+  s = m->run(m, v->x, v->y, err);
   double one = bench_now() - start;
-  *batch = one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
+  h->batch = one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
   return s;
 }
 
@@ -250,39 +235,37 @@ static void shuffle(int *order, int count, unsigned *state)
   }
 }
 
-static macko_status time_rounds(const macko_csr *a, const bench_method *methods, int count, int cached, int repeats, vectors *v,
-                                double *times, double *apart, macko_error *err)
+static macko_status time_rounds(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
+                                int repeats, vectors *v, double *times, rehearsal *h, macko_error *err)
 {
-  int batch[METHODS], order[METHODS];
+  int order[METHODS];
   unsigned state = 1;
   macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < count; i++) s = rehearse(a, &methods[i], v, i == 0, &apart[i], &batch[i], err), order[i] = i;
+  for (int i = 0; !s && i < count; i++) s = rehearse(matrix, a, &methods[i], v, &h[i], err), order[i] = i;
   for (int round = 0; round < repeats; round++) {
     shuffle(order, count, &state);
     for (int turn = 0; !s && turn < count; turn++) {
       int i = order[turn];
       if (cached) s = methods[i].run(&methods[i], v->x, v->y, err);
       double start = bench_now();
-      for (int b = 0; !s && b < batch[i]; b++) s = methods[i].run(&methods[i], v->x, v->y, err);
-      times[i * repeats + round] = (bench_now() - start) / batch[i];
+      for (int b = 0; !s && b < h[i].batch; b++) s = methods[i].run(&methods[i], v->x, v->y, err);
+      times[i * repeats + round] = (bench_now() - start) / h[i].batch;
     }
   }
   return s;
 }
 
 static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
-                             int repeats, double *times, const double *apart, bench_table *table, macko_error *err)
+                             int repeats, double *times, const rehearsal *h, bench_table *table, macko_error *err)
 {
   for (int i = 0; i < count; i++) {
     const bench_method *m = &methods[i];
-    if (!(apart[i] <= BENCH_WRONG)) {
-      fprintf(stderr, "%s: %s left out: its product is off by %.1e\n", matrix, m->name, apart[i]);
-      continue;
-    }
+    table->wrong += h[i].wrong;
+    if (h[i].wrong) continue;
     bench_result *r = bench_add(table);
     if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
-    *r = (bench_result){.peer = m->peer, .lossy = m->lossy, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
-                        .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = apart[i]};
+    *r = (bench_result){.peer = m->peer, .lossy = m->rounding > 0, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
+                        .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = h[i].difference};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
     r->warm = 1e6 * bench_median(times + i * repeats, repeats);
@@ -297,15 +280,17 @@ macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *s
 {
   bench_method methods[METHODS + 1];
   vectors v;
-  double apart[METHODS], *times = malloc((size_t)settings->repeats * METHODS * sizeof *times);
+  rehearsal h[METHODS];
+  double *times = malloc((size_t)settings->repeats * METHODS * sizeof *times);
   int cached = csr_bytes(a) <= settings->cache, count = 0;
   macko_status s = open_vectors(a, &v, err);
   if (!s && !times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
   if (!s) count = open_methods(matrix, a, settings, methods);
-  if (!s) s = time_rounds(a, methods, count, cached, settings->repeats, &v, times, apart, err);
-  if (!s) s = add_rows(matrix, a, methods, count, cached, settings->repeats, times, apart, table, err);
+  if (!s) s = time_rounds(matrix, a, methods, count, cached, settings->repeats, &v, times, h, err);
+  if (!s) s = add_rows(matrix, a, methods, count, cached, settings->repeats, times, h, table, err);
   for (int i = 0; i < count; i++) methods[i].close(&methods[i]);
-  free(v.x), free(v.y), free(v.first), free(times);
+  bench_reference_close(&v.reference);
+  free(v.x), free(v.y), free(times);
   return s;
 }
 

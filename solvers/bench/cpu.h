@@ -9,14 +9,15 @@ typedef struct bench_method {
   void (*close)(struct bench_method *m);
   void *own;
   int64_t bytes;
-  int peer, lossy;
+  int peer;
+  double rounding; /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double plan, encode, refresh; /* seconds */
   char name[48], detail[512];
 } bench_method;
 
 /* Peers for *csr (32-bit indices), which must outlive them. What a peer cannot take, or a library that is not there, is
  * UNSUPPORTED with a sentence. number counts from 0 up to BENCH_PETSC - 1. */
-enum { BENCH_PETSC = 3 };
+enum { BENCH_PETSC = 4 };
 macko_status bench_open_petsc(int number, const macko_csr *csr, bench_method *m, macko_error *err);
 macko_status bench_open_mkl(const char *library, const macko_csr *csr, bench_method *m, macko_error *err);
 

@@ -1,43 +1,12 @@
 #include "bench/generate.h"
 
 #include "bench/bench.h"
-#include "core/half.h"
+#include "bench/request.h"
+#include "bench/random.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const char generate_help[] =
-    "  5-point:N 9-point:N     N x N grid, constant coefficients\n"
-    "  7-point:N 27-point:N    N x N x N grid\n"
-    "  elasticity:N            27-point grid of N^3 nodes with blocks of 3 x 3, random values\n"
-    "  banded:NxW              N rows of W random columns near the diagonal, random values\n"
-    "  rmat:S                  power-law graph of 2^S nodes\n"
-    "  erdos:NxD               N rows of D random columns, random values\n"
-    "  mesh:N                  N^3 scattered points, about 15 neighbours within a radius, numbered by bricks, random values\n"
-    "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
-    "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
-    "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n";
-
-/* ---- random numbers: each row draws from a generator of its own ---- */
-
-static uint64_t mix(uint64_t z)
-{
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
-}
-
-static uint64_t draw(uint64_t *state)
-{
-  return mix(*state += 0x9e3779b97f4a7c15u);
-}
-
-static double uniform(uint64_t *state)
-{
-  return (double)(draw(state) >> 11) * 0x1p-53;
-}
 
 /* ---- growing arrays ---- */
 
@@ -60,25 +29,18 @@ static void add(builder *b, int64_t col)
   b->cols[b->nnz++] = (int32_t)col;
 }
 
-typedef struct {
-  char kind[32];
-  int64_t a, b, option; /* SIZE as A or AxB; the number after the second colon */
-  int random;
-  macko_type type;
-} request;
-
 /* ---- patterns ---- */
 
-static void stencil_row(builder *b, int64_t i, int64_t n, int dims, int wide, int block)
+static void stencil_row(builder *b, int64_t node, int64_t n, int dims, int wide)
 {
-  int64_t node = i / block, at[3] = {node % n, node / n % n, node / n / n};
+  int64_t at[3] = {node % n, node / n % n, node / n / n};
   for (int dz = dims == 3 ? -1 : 0; dz <= (dims == 3); dz++)
     for (int dy = -1; dy <= 1; dy++)
       for (int dx = -1; dx <= 1; dx++) {
         if (!wide && (dx != 0) + (dy != 0) + (dz != 0) > 1) continue;
         if (at[0] + dx < 0 || at[0] + dx >= n || at[1] + dy < 0 || at[1] + dy >= n) continue;
         if (dims == 3 && (at[2] + dz < 0 || at[2] + dz >= n)) continue;
-        for (int d = 0; d < block; d++) add(b, (node + dx + n * dy + n * n * dz) * block + d);
+        add(b, node + dx + n * dy + n * n * dz);
       }
 }
 
@@ -98,7 +60,7 @@ static void sort_row(builder *b, int64_t start)
   b->nnz = to;
 }
 
-static void random_row(builder *b, const request *r, int64_t i)
+static void random_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
   int64_t start = b->nnz, banded = !strcmp(r->kind, "banded"), width = 8 * r->b + 1;
@@ -109,7 +71,7 @@ static void random_row(builder *b, const request *r, int64_t i)
   sort_row(b, start);
 }
 
-static void pruned_row(builder *b, const request *r, int64_t i)
+static void pruned_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
   double kept = 1 - (double)r->option / 100;
@@ -117,7 +79,7 @@ static void pruned_row(builder *b, const request *r, int64_t i)
     if (uniform(&state) < kept) add(b, j);
 }
 
-static void pattern_row(builder *b, const request *r, int64_t i)
+static void pattern_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
   for (int64_t start = 0; start < b->ncols; start += 2 * r->option) {
@@ -130,7 +92,7 @@ static void pattern_row(builder *b, const request *r, int64_t i)
 
 /* ---- scattered points in the unit cells of a grid, numbered at random inside bricks of 4^3 cells as by a mesh generator ---- */
 
-enum { BRICK = 4, CELLS = BRICK * BRICK * BRICK };
+enum { BRICK = MESH_BRICK, CELLS = BRICK * BRICK * BRICK };
 
 /* Numbers of a brick's cells are the odd multiples of one of them, shifted: a permutation that can be undone. */
 static uint64_t brick_key(int64_t brick)
@@ -181,7 +143,7 @@ static void mesh_row(builder *b, int64_t i, int64_t n)
 }
 
 /* Rows of an R-MAT graph (a = 0.57, b = c = 0.19): edges are drawn, counted by row, and sorted row by row. */
-static void rmat(builder *b, const request *r)
+static void rmat(builder *b, const generate_request *r)
 {
   int64_t edges = b->nrows * 32;
   int32_t *from = malloc((size_t)edges * sizeof *from), *to = malloc((size_t)edges * sizeof *to);
@@ -209,115 +171,99 @@ static void rmat(builder *b, const request *r)
   free(from), free(to), free(start);
 }
 
-static void add_row(builder *b, const request *r, int64_t i)
+static void tetra_row(builder *b, const generate_request *r, int64_t i)
 {
-  if (!strcmp(r->kind, "5-point")) stencil_row(b, i, r->a, 2, 0, 1);
-  else if (!strcmp(r->kind, "9-point")) stencil_row(b, i, r->a, 2, 1, 1);
-  else if (!strcmp(r->kind, "7-point")) stencil_row(b, i, r->a, 3, 0, 1);
-  else if (!strcmp(r->kind, "27-point")) stencil_row(b, i, r->a, 3, 1, 1);
-  else if (!strcmp(r->kind, "elasticity")) stencil_row(b, i, r->a, 3, 1, 3);
+  for (int64_t q = r->graph.start[i]; q < r->graph.start[i + 1]; q++) add(b, r->graph.to[q]);
+}
+
+static void add_row(builder *b, const generate_request *r, int64_t i)
+{
+  if (!strcmp(r->kind, "5-point")) stencil_row(b, i, r->a, 2, 0);
+  else if (!strcmp(r->kind, "9-point")) stencil_row(b, i, r->a, 2, 1);
+  else if (!strcmp(r->kind, "7-point")) stencil_row(b, i, r->a, 3, 0);
+  else if (!strcmp(r->kind, "27-point") || !strcmp(r->kind, "elasticity")) stencil_row(b, i, r->a, 3, 1);
   else if (!strcmp(r->kind, "mesh")) mesh_row(b, i, r->a);
+  else if (!strcmp(r->kind, "tetra")) tetra_row(b, r, i);
   else if (!strcmp(r->kind, "pruned")) pruned_row(b, r, i);
   else if (!strcmp(r->kind, "pattern")) pattern_row(b, r, i);
   else random_row(b, r, i);
 }
 
-/* ---- values ---- */
+/* ---- several unknowns a node ---- */
 
-static void put_value(macko_type type, void *values, int64_t p, double v)
+/* Whether unknown d of node i is coupled with unknown e of node j: a coupling and its mirror are dropped together. */
+static int is_coupled(const generate_request *r, int64_t i, int64_t j, int d, int e)
 {
-  if (type == MACKO_F64) ((double *)values)[p] = v;
-  else if (type == MACKO_F32) ((float *)values)[p] = (float)v;
-  else ((uint16_t *)values)[p] = type == MACKO_F16 ? macko_f32_to_f16((float)v) : macko_f32_to_bf16((float)v);
+  int64_t row = i * r->unknowns + d, col = j * r->unknowns + e;
+  if (r->mask == MASK_UPPER && d > e) return 0;
+  if (r->mask == MASK_ARROW && d != e && d < r->unknowns - 1 && e < r->unknowns - 1) return 0;
+  if (!r->drop || row == col) return 1;
+  uint64_t state = mix((uint64_t)(row < col ? row : col)) ^ (uint64_t)(row < col ? col : row);
+  return uniform(&state) * 100 >= r->drop;
 }
 
-static void *make_values(const builder *b, const request *r)
+/* The rows of node i, whose neighbours *nodes holds. */
+static void add_unknowns(builder *b, const generate_request *r, int64_t i, const builder *nodes)
+{
+  for (int d = 0; d < r->unknowns; d++) {
+    for (int64_t q = 0; q < nodes->nnz; q++)
+      for (int e = 0; e < r->unknowns; e++)
+        if (is_coupled(r, i, nodes->cols[q], d, e)) add(b, (int64_t)nodes->cols[q] * r->unknowns + e);
+    if (b->nnz >= INT32_MAX) b->failed = 1;
+    b->row_ptr[i * r->unknowns + d + 1] = (int32_t)b->nnz;
+  }
+}
+
+static void add_nodes(builder *b, const generate_request *r)
+{
+  builder node = {.nrows = b->nrows / r->unknowns, .ncols = b->ncols / r->unknowns};
+  for (int64_t i = 0; !b->failed && i < node.nrows; i++) {
+    node.nnz = 0;
+    add_row(&node, r, i);
+    b->failed |= node.failed;
+    if (!b->failed) add_unknowns(b, r, i, &node);
+  }
+  free(node.cols);
+}
+
+/* ---- values ---- */
+
+static void *make_values(const builder *b, const generate_request *r)
 {
   void *values = malloc((size_t)b->nnz * (size_t)macko_type_bytes(r->type) + 8);
   for (int64_t i = 0; values && i < b->nrows; i++) {
     uint64_t state = mix((uint64_t)i + 0x5eed);
     for (int64_t p = b->row_ptr[i]; p < b->row_ptr[i + 1]; p++)
-      put_value(r->type, values, p, r->random ? uniform(&state) * 2 - 1 : !b->center ? 1 : b->cols[p] == i ? b->center : -1);
+      bench_put(r->type, values, p, r->random ? uniform(&state) * 2 - 1 : !b->center ? 1 : b->cols[p] == i ? b->center : -1);
   }
   return values;
 }
 
-/* ---- the spec ---- */
+/* ---- the whole ---- */
 
-static const struct {
-  const char *kind;
-  int dims; /* rows are A^dims; 0: A alone */
-  int points, random;
-} kinds[] = {{"5-point", 2, 5, 0}, {"9-point", 2, 9, 0}, {"7-point", 3, 7, 0}, {"27-point", 3, 27, 0}, {"elasticity", 3, 0, 1},
-             {"mesh", 3, 0, 1}, {"banded", 0, 0, 1}, {"rmat", 0, 0, 0}, {"erdos", 0, 0, 1}, {"pruned", 0, 0, 1},
-             {"pattern", 0, 0, 1}};
-enum { KINDS = sizeof kinds / sizeof *kinds };
-
-static macko_status parse_option(const char *spec, char *word, request *r, macko_error *err)
+static void fill(builder *b, generate_request *r)
 {
-  char *end;
-  long long number = strtoll(word, &end, 10);
-  if (!strcmp(word, "random")) r->random = 1;
-  else if (!strcmp(word, "f64")) r->type = MACKO_F64;
-  else if (!strcmp(word, "f32")) r->type = MACKO_F32;
-  else if (!strcmp(word, "f16")) r->type = MACKO_F16;
-  else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
-  else if (*word && !*end && number > 0) r->option = number;
-  else
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number", spec,
-                      word);
-  return MACKO_OK;
-}
-
-static macko_status parse(const char *spec, request *r, int *kind, macko_error *err)
-{
-  char text[256], *save = NULL, *word;
-  snprintf(text, sizeof text, "%s", spec);
-  word = strtok_r(text, ":", &save);
-  for (*kind = 0; *kind < KINDS; ++*kind)
-    if (word && !strcmp(word, kinds[*kind].kind)) break;
-  if (*kind == KINDS)
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; 27-point:160 would be one", spec);
-  int half = !strcmp(word, "pruned") || !strcmp(word, "pattern");
-  *r = (request){.random = kinds[*kind].random, .type = half ? MACKO_F16 : MACKO_F64, .option = half ? 50 : 0};
-  snprintf(r->kind, sizeof r->kind, "%s", word);
-  word = strtok_r(NULL, ":", &save);
-  int found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
-  int two = !kinds[*kind].dims && strcmp(r->kind, "rmat");
-  if (found < 1 + two || r->a < 1 || (two && r->b < 1) || (!strcmp(r->kind, "rmat") && r->a > 25))
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, r->kind, r->kind,
-                      two ? "1000x20" : "20");
-  if (!strcmp(r->kind, "mesh") && r->a % BRICK)
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d",
-                      spec, BRICK, BRICK);
-  macko_status s = MACKO_OK;
-  while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, r, err);
-  return s;
+  if (!strcmp(r->kind, "rmat")) return rmat(b, r);
+  if (!strcmp(r->kind, "tetra")) b->failed = !points_open(r->a, r->order, &r->graph);
+  add_nodes(b, r);
+  points_close(&r->graph);
 }
 
 macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
 {
-  request r;
-  int kind;
-  macko_status s = parse(spec, &r, &kind, err);
+  generate_request r;
+  const generate_kind *k;
+  macko_status s = generate_parse(spec, &r, &k, err);
   if (s) return s;
-  int block = !strcmp(r.kind, "elasticity") ? 3 : 1, dense = !strcmp(r.kind, "pruned") || !strcmp(r.kind, "pattern");
-  builder b = {.center = kinds[kind].points ? kinds[kind].points - 1 : 0};
-  b.nrows = kinds[kind].dims == 3 ? r.a * r.a * r.a * block
-            : kinds[kind].dims == 2 ? r.a * r.a
-            : !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a;
-  b.ncols = dense ? r.b : b.nrows;
+  builder b = {.center = k->points ? k->points - 1 : 0, .nrows = !strcmp(r.kind, "rmat") ? (int64_t)1 << r.a : r.a};
+  for (int d = 1; d < k->dims && b.nrows < INT32_MAX; d++) b.nrows *= r.a;
+  b.nrows = b.nrows < INT32_MAX ? b.nrows * r.unknowns : INT32_MAX;
+  b.ncols = k->dense ? r.b : b.nrows;
   if (b.nrows >= INT32_MAX || b.ncols >= INT32_MAX)
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: too big for 32-bit indices", spec);
   b.row_ptr = calloc((size_t)b.nrows + 1, sizeof *b.row_ptr);
   b.failed = !b.row_ptr;
-  if (!b.failed && !strcmp(r.kind, "rmat")) rmat(&b, &r);
-  else
-    for (int64_t i = 0; !b.failed && i < b.nrows; i++) {
-      add_row(&b, &r, i);
-      if (b.nnz >= INT32_MAX) b.failed = 1;
-      b.row_ptr[i + 1] = (int32_t)b.nnz;
-    }
+  if (!b.failed) fill(&b, &r);
   void *values = b.failed ? NULL : make_values(&b, &r);
   if (!values) {
     free(b.row_ptr), free(b.cols);

@@ -13,9 +13,13 @@
  *   erdos:NxD                    N rows of D random columns, random values
  *   mesh:N                       N^3 points, one in each cell of a grid (N a multiple of 4), coupled where closer than 1.5 cells
  *                                (15 on average, 5 to 30), numbered at random inside bricks of 4^3 cells; random values
+ *   tetra:N                      N^3 random points, coupled like the corners of tetrahedra (points.h); random values. Options:
+ *                                morton (usual), rcm, brick, shuffle: how they are numbered
  *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16
  *   pattern:RxC:N                R x C with 2N-2 of every 2N columns kept at random, f16
- * Options: random (random values), f64, f32, f16, bf16 (the type of the values).
+ * Options: random (random values), f64, f32, f16, bf16 (the type of the values). Of all but rmat, pruned and pattern: a number, the
+ * unknowns a node, each coupled with all those of its neighbours but for what arrow (keeps the diagonal, last row and last column
+ * of each block), upper (keeps what is on and right of its diagonal) and dropP (P percent at random, with their mirrors) leave out.
  * The same spec gives the same matrix everywhere. Errors: INVALID_ARGUMENT (what is not understood), OUT_OF_MEMORY. */
 macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err);
 

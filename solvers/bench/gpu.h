@@ -13,12 +13,12 @@ typedef struct bench_contender {
   void *own;
   void *x, *y; /* device */
   int64_t bytes;
-  int lossy;
+  double rounding;    /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double preparation; /* seconds that a peer spends once before it multiplies */
   char name[48], detail[512];
 } bench_contender;
 
-enum { BENCH_PEERS = 9 };
+enum { BENCH_PEERS = 10 };
 
 /* Peer 0 .. BENCH_PEERS - 1 for *csr (32-bit indices); run is NULL if that peer cannot take this matrix, with the reason in
  * detail. */

@@ -67,23 +67,6 @@ static void help(void)
          gpu_matrices, cpu_matrices, formats, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
 }
 
-macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
-{
-  char text[64], *dot;
-  macko_status s = MACKO_OK;
-  snprintf(text, sizeof text, "%s", name);
-  dot = strchr(text, '.');
-  if (dot) *dot++ = 0;
-  macko_options_init(options);
-  options->target = target;
-  if (!strcmp(text, "row") || !strcmp(text, "slice") || !strcmp(text, "paper")) {
-    options->format = MACKO_FORMAT_MACKO;
-    s = macko_options_set(options, "layout", text, err);
-  } else
-    s = macko_options_set(options, "format", text, err);
-  return s || !dot ? s : macko_options_set(options, "values", dot, err);
-}
-
 static macko_status measure(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr a = {0};
@@ -240,6 +223,7 @@ static int run(request *r, char **arguments, int count)
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
   int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  if (r->table.wrong) failed = 1;
   bench_print_means(stdout, &r->table, &r->settings);
   if (tsv && unwritten(tsv, r->tsv)) failed = 1;
   if (d == &cpu || d == &solves) bench_cpu_close();

@@ -1,5 +1,5 @@
 /* What macko-bench compares with: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also with
- * values in f32), COO and sliced ELL (32 rows), and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a
+ * values in f32), COO, sliced ELL (32 rows) and, where there are blocks, BSR, and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a
  * peer prepares is not in its times. */
 #include "bench/gpu.h"
 
@@ -143,7 +143,7 @@ static macko_status make_csr_f32(peer *p, const macko_csr *a, bench_contender *c
   for (int64_t q = 0; q < nnz; q++) values[q] = (float)((const double *)a->values)[q];
   half.values = values, half.value_type = MACKO_F32;
   p->type = CUDA_R_32F;
-  c->lossy = 1;
+  c->rounding = bench_unit(MACKO_F32);
   macko_status s = make_csr(p, &half, c, err);
   free(values);
   return s;
@@ -189,6 +189,78 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
                                         p->arrays[1], p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I,
                                         CUSPARSE_INDEX_BASE_ZERO, p->type),
                 "describing SELL", err);
+}
+
+static int compare_columns(const void *a, const void *b)
+{
+  int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The block columns of a block row, sorted; where[] of each is its number in it. Returns how many there are. */
+static int32_t find_blocks(const macko_csr *a, int block, int64_t row, int32_t *found, int32_t *where)
+{
+  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
+  int32_t count = 0;
+  for (int64_t q = row_ptr[row * block]; q < row_ptr[(row + 1) * block]; q++) {
+    int32_t col = cols[q] / block;
+    if (where[col] < count && found[where[col]] == col) continue;
+    where[col] = count, found[count++] = col;
+  }
+  qsort(found, (size_t)count, sizeof *found, compare_columns);
+  for (int32_t k = 0; k < count; k++) where[found[k]] = k;
+  return count;
+}
+
+typedef struct {
+  int block;
+  int64_t rows, count;     /* of blocks */
+  int32_t *starts, *cols;
+  char *values;
+} bsr;
+
+/* Blocks row after row, each row after row, with zeros where the matrix has no entry. 0 without memory. */
+static int fill_bsr(const macko_csr *a, bsr *m)
+{
+  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
+  const int64_t size = macko_type_bytes(a->value_type), block = m->block, area = block * block;
+  int32_t *where = calloc((size_t)(a->ncols / block) + 1, 4);
+  m->rows = a->nrows / block;
+  m->starts = malloc((size_t)(m->rows + 1) * 4), m->cols = malloc((size_t)row_ptr[a->nrows] * 4 + 4);
+  for (int64_t i = 0; where && m->starts && m->cols && i <= m->rows; i++) {
+    m->starts[i] = (int32_t)m->count;
+    if (i < m->rows) m->count += find_blocks(a, m->block, i, m->cols + m->count, where);
+  }
+  m->values = calloc((size_t)(m->count * area * size) + 1, 1);
+  int there = where && m->starts && m->cols && m->values;
+  for (int64_t r = 0; there && r < a->nrows; r++) {
+    const int64_t i = r / block;
+    for (int64_t k = m->starts[i]; r % block == 0 && k < m->starts[i + 1]; k++) where[m->cols[k]] = (int32_t)k;
+    for (int64_t q = row_ptr[r]; q < row_ptr[r + 1]; q++) {
+      int64_t slot = where[cols[q] / block] * area + r % block * block + cols[q] % block;
+      memcpy(m->values + slot * size, (const char *)a->values + q * size, (size_t)size);
+    }
+  }
+  free(where);
+  return there;
+}
+
+static macko_status make_bsr(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
+{
+  bsr m = {.block = bench_block_size(a)};
+  const int64_t area = m.block * m.block * macko_type_bytes(a->value_type);
+  if (m.block == 1) return snprintf(c->detail, sizeof c->detail, "no blocks"), MACKO_OK;
+  snprintf(c->detail, sizeof c->detail, "blocks of %d x %d", m.block, m.block);
+  macko_status s = fill_bsr(a, &m) ? MACKO_OK : say(err, MACKO_OUT_OF_MEMORY, "BSR", "no memory");
+  if (!s) s = upload(p, 0, m.starts, (m.rows + 1) * 4, c, err);
+  if (!s) s = upload(p, 1, m.cols, m.count * 4, c, err);
+  if (!s) s = upload(p, 2, m.values, m.count * area, c, err);
+  free(m.starts), free(m.cols), free(m.values);
+  if (s) return s;
+  return sparse(cusparseCreateBsr(&p->matrix, m.rows, a->ncols / m.block, m.count, m.block, m.block, p->arrays[0], p->arrays[1],
+                                  p->arrays[2], CUSPARSE_INDEX_32I, CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type,
+                                  CUSPARSE_ORDER_ROW),
+                "describing BSR", err);
 }
 
 /* Row after row, which is the transpose column after column. */
@@ -246,9 +318,11 @@ static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
                                        p->compute, p->algorithm, &bytes), "sizing the work space", err);
   if (!s) s = bench_cuda(cudaMalloc(&p->buffer, bytes + 256), "the work space", err);
   double start = bench_gpu_now();
-  if (!s && p->preprocess)
-    s = sparse(cusparseSpMV_preprocess(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y,
-                                       p->compute, p->algorithm, p->buffer), "preprocessing", err);
+  if (!s && p->preprocess) {
+    cusparseStatus_t done = cusparseSpMV_preprocess(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, alpha, p->matrix, p->x, beta, p->y,
+                                                    p->compute, p->algorithm, p->buffer);
+    if (done != CUSPARSE_STATUS_NOT_SUPPORTED) s = sparse(done, "preprocessing", err); /* not every form has it */
+  }
   if (!s) s = bench_cuda(cudaDeviceSynchronize(), "preprocessing", err);
   if (p->preprocess) c->preparation = bench_gpu_now() - start;
   if (!s) c->run = run_sparse;
@@ -268,6 +342,7 @@ macko_status bench_open_peer(int number, const macko_csr *a, void *x, void *y, b
                           {"cusparse-csr2-plain", CUSPARSE_SPMV_CSR_ALG2, 0, make_csr},
                           {"cusparse-coo", CUSPARSE_SPMV_COO_ALG1, 1, make_coo},
                           {"cusparse-sell", CUSPARSE_SPMV_SELL_ALG1, 1, make_sell},
+                          {"cusparse-bsr", CUSPARSE_SPMV_BSR_ALG1, 1, make_bsr},
                           {"cusparse-csr1-f32", CUSPARSE_SPMV_CSR_ALG1, 1, make_csr_f32},
                           {"cublas-gemm", CUSPARSE_SPMV_ALG_DEFAULT, 0, make_dense},
                           {"cublas-gemv", CUSPARSE_SPMV_ALG_DEFAULT, 0, make_dense_vector}};

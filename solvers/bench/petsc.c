@@ -2,6 +2,7 @@
 #include "bench/cpu.h"
 
 #include <petscmat.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int started;
@@ -31,7 +32,26 @@ static void close_method(bench_method *m)
   m->own = NULL;
 }
 
-static PetscErrorCode make(const char *type, const macko_csr *a, bench_method *m, petsc_method *p)
+/* MatConvert takes minutes where blocks are many. */
+static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
+{
+  const PetscInt *row_ptr = a->row_ptr, *cols = a->cols;
+  const PetscScalar *values = a->values;
+  int64_t rows = a->nrows / block;
+  PetscInt *counts = malloc((size_t)rows * sizeof *counts + 1);
+  int32_t *seen = calloc((size_t)(a->ncols / block) + 1, sizeof *seen);
+  PetscErrorCode e = counts && seen ? 0 : PETSC_ERR_MEM;
+  for (int64_t i = 0; !e && i < rows; i++) counts[i] = (PetscInt)bench_blocks_of_row(a, block, i, seen);
+  if (!e) e = MatCreateSeqBAIJ(PETSC_COMM_SELF, block, (PetscInt)a->nrows, (PetscInt)a->ncols, 0, counts, A);
+  for (PetscInt r = 0; !e && r < (PetscInt)a->nrows; r++)
+    e = MatSetValues(*A, 1, &r, row_ptr[r + 1] - row_ptr[r], cols + row_ptr[r], values + row_ptr[r], INSERT_VALUES);
+  if (!e) e = MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY);
+  if (!e) e = MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY);
+  free(counts), free(seen);
+  return e;
+}
+
+static PetscErrorCode make(const char *type, const macko_csr *a, int block, bench_method *m, petsc_method *p)
 {
   Mat csr;
   MatInfo info;
@@ -41,7 +61,7 @@ static PetscErrorCode make(const char *type, const macko_csr *a, bench_method *m
   double start = bench_now();
   if (!strcmp(type, MATSEQAIJ)) p->A = csr;
   else {
-    e = MatConvert(csr, type, MAT_INITIAL_MATRIX, &p->A);
+    e = strcmp(type, MATSEQBAIJ) ? MatConvert(csr, type, MAT_INITIAL_MATRIX, &p->A) : make_baij(a, block, &p->A);
     m->encode = bench_now() - start;
     if (!e) e = MatDestroy(&csr);
   }
@@ -49,7 +69,9 @@ static PetscErrorCode make(const char *type, const macko_csr *a, bench_method *m
   if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->nrows, NULL, &p->y);
   if (!e) e = MatGetInfo(p->A, MAT_LOCAL, &info);
   /* PETSc counts entries, not their padding. */
-  if (!e) m->bytes = 4 * (a->nrows + 1) + 12 * (int64_t)(info.nz_allocated > info.nz_used ? info.nz_allocated : info.nz_used);
+  if (e) return e;
+  int64_t entries = (int64_t)(info.nz_allocated > info.nz_used ? info.nz_allocated : info.nz_used);
+  m->bytes = 4 * (a->nrows / block + 1) + 8 * entries + 4 * entries / (block * block);
   return e;
 }
 
@@ -63,16 +85,18 @@ macko_status bench_start_petsc(macko_error *err)
 
 macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, macko_error *err)
 {
-  static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM};
+  static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM, MATSEQBAIJ};
   *m = (bench_method){.run = run, .close = close_method, .peer = 1};
   snprintf(m->name, sizeof m->name, "petsc-%s", types[number] + 3);
   if (a->value_type != MACKO_F64 || sizeof(PetscInt) != 4 || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
     return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and a PETSc of 32-bit indices only");
+  int block = strcmp(types[number], MATSEQBAIJ) ? 1 : bench_block_size(a);
+  if (!strcmp(types[number], MATSEQBAIJ) && block == 1) return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "no blocks");
   macko_status s = bench_start_petsc(err);
   if (s) return s;
   petsc_method *p = m->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
-  return make(types[number], a, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
+  return make(types[number], a, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
 }
 
 void bench_close_petsc(void)

@@ -6,13 +6,14 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 fail() { echo "FAIL: $*"; cat "$dir/text"; exit 1; }
 status=0
-$bench --device gpu --repeat 5 --encodings auto --json "$dir/g.json" 27-point:20 pruned:256x256:50 >"$dir/text" 2>&1 || status=$?
+$bench --device gpu --repeat 5 --encodings auto --json "$dir/g.json" 27-point:20 tetra:12:3 pruned:256x256:50 >"$dir/text" 2>&1 || status=$?
 [ $status = 77 ] && { echo "SKIP: $(tail -n 1 "$dir/text")"; exit 77; }
 [ $status = 0 ] || fail "exit status $status on a GPU"
 python3 - "$dir/g.json" <<'END' || fail "results of a GPU"
 import json, sys
 forms = {(r["matrix"], r["form"]) for r in json.load(open(sys.argv[1]))["results"] if r["flushed_us"] > 0 and r["warm_us"] > 0}
 for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert ("27-point:20", "cusparse-" + form) in forms, form
+assert ("tetra:12:3", "cusparse-bsr") in forms, "bsr"
 for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
 END
 exit 0

@@ -15,7 +15,7 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 2 0.1\n
 
 # On the CPU: a table, TSV, JSON and pictures of the same results.
 expect 0 $bench --device cpu --repeat 3 --encodings auto,slice.raw,auto.f32 --tsv "$dir/a.tsv" --json "$dir/a.json" \
-  --plot "$dir/a" "$dir/little \"one\".mtx" "tile:$dir/little \"one\".mtx:0.01" 27-point:8 pruned:64x64:50:f32 rmat:6
+  --plot "$dir/a" "$dir/little \"one\".mtx" "tile:$dir/little \"one\".mtx:0.01" 27-point:8 pruned:64x64:50:f32 rmat:6 tetra:6:3:rcm
 grep -q "^27-point:8: 512 x 512, 10648 nonzeros" "$dir/text" || fail "no heading of 27-point:8"
 python3 - "$dir/a.json" "$dir/a.tsv" <<'END' || fail "the JSON is not what the TSV is"
 import json, math, sys
@@ -35,6 +35,9 @@ of = {(r["matrix"], r["form"]): r for r in results}
 tiled = of["tile:little \"one\".mtx:0.01", "csr-loop"]
 assert tiled["rows"] == tiled["columns"] and tiled["nonzeros"] * 2 == tiled["rows"] * 3 and tiled["bytes"] >= 10000, tiled
 assert of["little \"one\".mtx", "auto.f32"]["lossy"], "0.1 does not fit into f32"
+if any(r["form"] == "petsc-aij" for r in results):
+    blocks = of["tetra:6:3:rcm", "petsc-baij"]
+    assert blocks["bytes"] == 4 * (216 + 1) + 76 * blocks["nonzeros"] / 9, blocks
 for r in results:
     best = min(p["warm_us"] for p in results if p["matrix"] == r["matrix"] and p["peer"])
     assert math.isclose(r["x_best_peer"], best / r["warm_us"], rel_tol=1e-4), r
@@ -101,5 +104,5 @@ grep -q "tile needs a matrix" "$dir/text" || fail "what tile needs"
 expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-point:4
 grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
 expect 0 $bench --help
-for word in tile: pruned-shapes --plot --from --solve; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
+for word in tile: tetra: arrow pruned-shapes --plot --from --solve; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
 exit 0

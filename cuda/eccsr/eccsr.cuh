@@ -1,0 +1,251 @@
+/* Format eccsr on the GPU: one warp a slice, one lane a row. All but the lanes' own columns, lengths and rows is the same for the
+ * warp, so no branch diverges. Lanes whose block is at its end load what the others load, which costs nothing, and do not add it. */
+#ifndef MACKO_ECCSR_CUH
+#define MACKO_ECCSR_CUH
+
+#include "core/product.cuh"
+#include "core/warp.cuh"
+#include "eccsr/eccsr_params.h"
+
+/* RESIDENT blocks on a multiprocessor leave 64 registers a lane. */
+enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256, RESIDENT = 8 };
+
+struct eccsr {
+  const uint4 *slices;
+  const uint32_t *gaps;
+  const int32_t *bases, *rows;
+  const void *lengths;
+  int length_bytes;
+  int width, masked; /* of all runs, 0: they differ; 1: some slices have masks */
+  int64_t count;
+};
+
+static __device__ __forceinline__ macko_eccsr_slice load_slice(const eccsr &a, int64_t i)
+{
+  uint4 h[2] = {__ldg(a.slices + 2 * i), __ldg(a.slices + 2 * i + 1)};
+  uint32_t words[MACKO_ECCSR_SLICE_WORDS] = {h[0].x, h[0].y, h[0].z, h[0].w, h[1].x, h[1].y, h[1].z, h[1].w};
+  return macko_eccsr_slice_at(words, 0);
+}
+
+/* What a lane has of its slice. */
+struct eccsr_lane {
+  int row;          /* -1: none */
+  int block, leads; /* its block in the slice, and whether it is that one's first lane */
+  int length;       /* runs of its block; 0 where it has none */
+  int base;         /* where the first begins; 0 there */
+};
+
+static __device__ __forceinline__ eccsr_lane open_lane(const eccsr &a, const macko_eccsr_slice &s)
+{
+  int lane = threadIdx.x % WARP;
+  eccsr_lane l = {-1, (int)__fdividef((float)lane + 0.5f, (float)s.g), 0, 0, 0}; /* far enough from whole numbers */
+  if (l.block >= s.blocks) return l;
+  int64_t block = (int64_t)s.block + l.block;
+  int r = lane - l.block * s.g;
+  l.row = s.in_order ? __ldg(a.rows + s.row + l.block) + r : __ldg(a.rows + s.row + lane);
+  l.leads = r == 0;
+  l.length = a.length_bytes == 2 ? (int)__ldg((const unsigned short *)a.lengths + block)
+                                 : (int)__ldg((const unsigned *)a.lengths + block);
+  l.base = __ldg(a.bases + block);
+  return l;
+}
+
+/* The gaps of a slice, step by step. */
+struct eccsr_gaps {
+  const uint32_t *codes;
+  unsigned number, leaders; /* of the first gap of the step; lanes that lead blocks */
+  int log_bits, log_per;    /* of a code; codes of a word */
+  uint32_t mask;
+  int k;
+};
+
+static __device__ __forceinline__ eccsr_gaps open_gaps(const eccsr &a, const macko_eccsr_slice &s, const eccsr_lane &l)
+{
+  int log_bits = 31 - __clz(s.gap_bits);
+  return {a.gaps + s.words + macko_eccsr_mask_words(&s), 0, __ballot_sync(EVERY, l.leads), log_bits, 5 - log_bits,
+          0xffffffffu >> (32 - s.gap_bits), 0};
+}
+
+/* The code of the next step of a lane, 0 for the first and where there is none; *lanes have the step. */
+template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_gaps &g, const eccsr_lane &l, unsigned *lanes)
+{
+  int alive = g.k++ < l.length;
+  *lanes = __ballot_sync(EVERY, alive);
+  if (FIRST) return 0;
+  unsigned i = g.number + (unsigned)l.block, code = 0;
+  if (alive) code = __ldg(g.codes + (i >> g.log_per)) >> ((i & ((1u << g.log_per) - 1)) << g.log_bits) & g.mask;
+  g.number += (unsigned)__popc(*lanes & g.leaders);
+  return code;
+}
+
+/* Steps whose loads are in flight together: as many as have room in the registers. Masks take some. */
+template <int W, int MASKED> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 ? 2 - MASKED : 1;
+
+/* What is known of a few steps before their values and x are loaded. */
+template <int W, int MASKED> struct eccsr_round {
+  static constexpr int STEPS = steps_at_once<W, MASKED>;
+  unsigned codes[STEPS], lanes[STEPS];
+  uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
+
+  template <int FIRST>
+  __device__ __forceinline__ void load(const macko_eccsr_slice &s, const uint32_t *mask_words, eccsr_gaps &g, const eccsr_lane &l)
+  {
+    int k = g.k;
+    if constexpr (MASKED)
+#pragma unroll
+      for (int u = 0; u < STEPS; u++)
+#pragma unroll
+        for (int j = 0; j < W; j++) masks[u][j] = k + u < (int)s.steps ? __ldg(mask_words + (int64_t)(k + u) * W + j) : 0;
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) codes[u] = FIRST && u == 0 ? next_gap<1>(g, l, &lanes[u]) : next_gap<0>(g, l, &lanes[u]);
+  }
+};
+
+static __device__ __forceinline__ unsigned lanes_below(int lane)
+{
+  return (1u << lane) - 1;
+}
+
+/* Adds a whole slice of runs of W columns to the sums of its lanes; at.stream is its first value. */
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
+static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
+                                            const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
+{
+  typedef eccsr_round<W, MASKED> round;
+  constexpr int STEPS = round::STEPS, bytes = sizeof(typename element<STORED>::type);
+  const int lane = threadIdx.x % WARP;
+  const uint32_t *mask_words = a.gaps + s.words;
+  eccsr_gaps gaps = open_gaps(a, s, l);
+  round now;
+  int col = l.length ? l.base - W : 0;
+  at.table = table;
+  now.template load<1>(s, mask_words, gaps, l);
+#pragma unroll 1
+  for (int k = 0; k < (int)s.steps; k += STEPS) {
+    SUM value[STEPS][W];
+    int x_at[STEPS], alive[STEPS];
+    uint32_t masks[MASKED ? STEPS : 1][MASKED ? W : 1];
+#pragma unroll
+    for (int u = 0; u < STEPS; u++) {
+      alive[u] = k + u < l.length;
+      if (alive[u]) col += W + (int)now.codes[u] * s.unit;
+      x_at[u] = col;
+      int n = __popc(now.lanes[u]), before = 0;
+#pragma unroll
+      for (int j = 0; j < W; j++) {
+        if constexpr (MASKED) masks[u][j] = now.masks[u][j];
+        value[u][j] = load_value<STORED, SUM>(at, MASKED ? before + __popc(now.masks[u][MASKED ? j : 0] & lanes_below(lane))
+                                                         : j * n + lane);
+        if constexpr (MASKED) before += __popc(now.masks[u][j]);
+      }
+      at.stream = (const char *)at.stream + (int64_t)(MASKED ? before : W * n) * bytes;
+    }
+    now.template load<0>(s, mask_words, gaps, l);
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) {
+      SUM x[STEPS][W];
+#pragma unroll
+      for (int u = 0; u < STEPS; u++)
+#pragma unroll
+        for (int j = 0; j < W; j++) {
+          /* Of a run with masks not every column need exist. */
+          if constexpr (MASKED) x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (masks[u][j] >> lane & 1 ? x_at[u] + j : 0),
+                                                                   v.type);
+          else x[u][j] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + x_at[u] + j, v.type);
+        }
+#pragma unroll
+      for (int u = 0; u < STEPS; u++)
+#pragma unroll
+        for (int j = 0; j < W; j++)
+          if (MASKED ? masks[MASKED ? u : 0][MASKED ? j : 0] >> lane & 1 : alive[u]) sum[g] += value[u][j] * x[u][j];
+    }
+  }
+}
+
+/* The same for runs of any width, with masks or without, of any types: a step at a time. */
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
+                                                const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
+{
+  const int lane = threadIdx.x % WARP;
+  const uint32_t *mask_words = a.gaps + s.words;
+  eccsr_gaps gaps = open_gaps(a, s, l);
+  unsigned lanes, code = next_gap<1>(gaps, l, &lanes);
+  int64_t slot = s.values;
+  int col = l.base - s.w;
+  at.table = table;
+#pragma unroll 1
+  for (int k = 0; k < (int)s.steps; k++) {
+    const unsigned present = lanes;
+    col += s.w + (int)code * s.unit;
+    code = next_gap<0>(gaps, l, &lanes);
+#pragma unroll 4
+    for (int j = 0; j < s.w; j++) {
+      uint32_t mask = s.masked ? __ldg(mask_words + (int64_t)k * s.w + j) : present;
+      int there = mask >> lane & 1;
+      SUM value = load_value<STORED, SUM>(at, slot + __popc(mask & lanes_below(lane)));
+      slot += __popc(mask);
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) {
+        SUM x = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (there ? col + j : 0), v.type);
+        if (there) sum[g] += value * x;
+      }
+    }
+  }
+}
+
+/* All slices, each by one warp: add(s, l, sum) adds what its lanes have. */
+template <int VECTOR, typename SUM, int GROUP, typename ADD>
+static __device__ __forceinline__ void take_slices(const eccsr &a, const device_vectors &v, const ADD &add)
+{
+  int64_t warps = (int64_t)gridDim.x * WARPS;
+  for (int64_t slice = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; slice < a.count; slice += warps) {
+    macko_eccsr_slice s = load_slice(a, slice);
+    eccsr_lane l = open_lane(a, s);
+    SUM sum[GROUP] = {};
+    add(s, l, sum);
+    if (l.row >= 0)
+#pragma unroll
+      for (int g = 0; g < GROUP; g++) put_y<VECTOR>(v, g, l.row, sum[g]);
+  }
+}
+
+/* The slice of a warp, of runs of W columns; MASKED: it may have masks. */
+template <int STORED, int VECTOR, typename SUM, int W, int MASKED>
+static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
+                                                  const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
+                                                  SUM *sum)
+{
+  device_values at = values;
+  at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
+  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, 1, W, MASKED>(a, at, table, v, s, l, sum);
+  else walk<STORED, VECTOR, SUM, 1, W, 0>(a, at, table, v, s, l, sum);
+}
+
+/* A block that has loaded a table keeps it for several slices. */
+template <int STORED> static inline unsigned blocks_for(const eccsr &a)
+{
+  int64_t blocks = (a.count + WARPS - 1) / WARPS;
+  if (STORED == MACKO_U8 && blocks > 4096) blocks = (blocks + 3) / 4;
+  return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
+}
+
+/* Types that have kernels for runs of known width, for one vector: those that most matrices have. */
+#define MACKO_ECCSR_WIDTHS \
+  MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
+  MACKO_CASE(F32, F32, float)
+
+template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
+{
+#define MACKO_CASE(stored, vector, sum) if (GROUP == 1 && STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
+  MACKO_ECCSR_WIDTHS
+#undef MACKO_CASE
+  return false;
+}
+
+template <int STORED, int VECTOR, typename SUM>
+cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+template <int STORED, int VECTOR, typename SUM>
+cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+
+#endif

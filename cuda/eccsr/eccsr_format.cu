@@ -1,0 +1,81 @@
+/* Format eccsr on the GPU: its table of functions, and products of types that have no kernels for runs of one width. */
+#include "eccsr/eccsr.cuh"
+
+#include <stdlib.h>
+
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_values values, device_vectors v)
+{
+  __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
+  const SUM *table = share_table<STORED>(values, shared_table);
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
+    walk_any<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, l, sum);
+  });
+}
+
+struct eccsr_launch {
+  eccsr a;
+  cudaStream_t stream;
+  static constexpr int RARE = MACKO_ANY;
+  template <int STORED, int VECTOR, typename SUM, int GROUP>
+  cudaError_t run(const device_values &values, const device_vectors &v) const
+  {
+    if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
+      if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM>(a, values, v, stream);
+      else return macko_eccsr_run_mixed<STORED, VECTOR, SUM>(a, values, v, stream);
+    } else
+      return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
+  }
+};
+
+static int width_of(const macko_eccsr_counts *c)
+{
+  for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
+    if (c->widths == (int64_t)1 << w) return w;
+  return 0;
+}
+
+/* Numbers of gaps within a slice have 32 bits. */
+enum { MOST_RUNS = 1 << 26 };
+
+static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+{
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  if (c->longest > MOST_RUNS)
+    return macko_fail(err, MACKO_LIMIT, "format eccsr on a GPU: a row of %lld runs of columns is longer than %d",
+                      (long long)c->longest, MOST_RUNS);
+  if (!d->own && !(d->own = calloc(1, sizeof(device_tables))))
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
+  return macko_prepare_tables((device_tables *)d->own, d, host, stream, err);
+}
+
+static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+{
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
+             (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
+             macko_device_data(d, "lengths"), macko_eccsr_length_bytes(c), width_of(c), c->masked > 0, c->slices};
+  return run_product(eccsr_launch{a, stream}, d, p, err);
+}
+
+static void destroy(macko_device_matrix *d)
+{
+  if (d->own) cudaFree(((device_tables *)d->own)->as_f64);
+  free(d->own);
+}
+
+extern "C" const macko_device_ops macko_eccsr_device_ops = {
+  .prepare = prepare,
+  .multiply = multiply,
+  .destroy = destroy,
+  .diagonal = NULL, /* products are all that it has kernels for */
+  .on_host = NULL,
+  .facts = NULL,
+  .encode = NULL, /* the host encodes: blocks are found window by window, and the result is copied */
+  .plan_and_encode = NULL,
+  .refresh = NULL, /* as encode */
+  .close = NULL,
+  .write_pattern = NULL,
+  .write_values = NULL,
+  .move_values = NULL,
+  .reads = NULL};

@@ -1,0 +1,175 @@
+/* y = alpha op(A) x + beta y from format eccsr, compiled for several vector widths and chosen by what the processor has. */
+#include "core/cpu.h"
+#include "core/product.h"
+#include "core/threads.h"
+#include "eccsr/eccsr.h"
+
+#include <string.h>
+
+enum {
+  CHUNK = 32,            /* columns of runs that are looked at together */
+  PREFETCH_BYTES = 8192, /* ahead in values: hardware follows a stream to the end of a page only */
+  DOUBLES = 100          /* beside the stored types: what is read as doubles, widened where it is something else */
+};
+
+/* What a product reads of values. */
+typedef struct {
+  macko_type stored, table_type;
+  macko_value_stream v;
+  double wide[256]; /* the table as doubles, for codes of 8 bits */
+} slice_values;
+
+static slice_values open_values(const macko_matrix *m)
+{
+  slice_values v = {.stored = m->plan.stored_type, .table_type = m->value_type, .v = macko_eccsr_stream(m)};
+  for (int64_t i = 0; v.stored == MACKO_U8 && i < m->plan.table; i++) v.wide[i] = macko_float_at(m->value_type, v.v.table, i);
+  return v;
+}
+
+/* ---- a few steps of a slice at a time ---- */
+
+typedef struct {
+  macko_eccsr_slice s;
+  const int32_t *bases;
+  const uint32_t *gaps;
+  const uint32_t *masks; /* of the steps of the chunk, [step][column] */
+  int64_t k, gap;        /* steps and gaps before those that come next */
+  int steps, entries;
+  int active[CHUNK];                        /* blocks that have the step */
+  int32_t at[MACKO_ECCSR_LANES];            /* of blocks: where their last runs begin */
+  int32_t cols[CHUNK * MACKO_ECCSR_LANES];  /* [step][block]: where runs begin; a column for those without one, too */
+} column_chunk;
+
+/* Before its first steps; answers the slot of its first entry. */
+static inline int64_t open_chunks(const macko_eccsr_reader *r, int64_t slice, column_chunk *c)
+{
+  c->s = macko_eccsr_slice_at(r->slices, slice);
+  c->masks = r->gaps + c->s.words, c->gaps = c->masks + macko_eccsr_mask_words(&c->s);
+  c->k = 0, c->gap = 0, c->steps = 0;
+  c->bases = r->bases + c->s.block;
+  return c->s.values;
+}
+
+/* Columns of c->steps steps from c->k on. */
+static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits)
+{
+  const int32_t w = c->s.w, unit = c->s.unit;
+  int64_t gap = c->gap;
+  for (int b = 0; c->k == 0 && b < MACKO_ECCSR_LANES; b++) c->at[b] = b < c->s.blocks ? c->bases[b] : 0;
+  for (int k = 0; k < c->steps; k++) {
+    for (int b = 0; b < c->active[k] && (c->k || k); b++, gap++) {
+      uint32_t code = bits == 16 ? ((const uint16_t *)c->gaps)[gap] : bits == 8 ? ((const uint8_t *)c->gaps)[gap]
+                                                                                : macko_eccsr_gap(c->gaps, bits, gap);
+      c->at[b] += w + (int32_t)(code * (uint32_t)unit);
+    }
+    memcpy(c->cols + k * MACKO_ECCSR_LANES, c->at, sizeof c->at);
+  }
+  c->gap = gap;
+}
+
+/* To the next steps, without their columns; 0 where there are none. */
+static inline int next_steps(const macko_eccsr_reader *r, column_chunk *c)
+{
+  const macko_eccsr_slice *s = &c->s;
+  int active = c->steps ? c->active[c->steps - 1] : s->blocks, most = CHUNK / s->w, blocks = 0;
+  if (s->masked) c->masks += c->steps * s->w;
+  c->k += c->steps, c->entries = 0;
+  for (c->steps = 0; c->steps < most && c->k + c->steps < s->steps; c->steps++) {
+    active = macko_eccsr_active(s, r->lengths, r->length_bytes, c->k + c->steps, active);
+    c->active[c->steps] = active, blocks += active;
+  }
+  c->entries = blocks * s->g * s->w;
+  if (s->masked) c->entries = 0;
+  for (int i = 0; s->masked && i < c->steps * s->w; i++) c->entries += __builtin_popcount(c->masks[i]);
+  return c->steps > 0;
+}
+
+/* Sums of the lanes into y. */
+static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_slice *s, const int32_t *rows, macko_type vector,
+                                                           const macko_product *q, int i, const double *sums)
+{
+  for (int b = 0; b < s->blocks; b++)
+    for (int r = 0; r < s->g; r++) {
+      int64_t row = s->in_order ? (int64_t)rows[s->row + (uint32_t)b] + r : rows[s->row + (uint32_t)(b * s->g + r)];
+      macko_put_y(vector, q, i, row, *sums++);
+    }
+}
+
+/* ---- op N ---- */
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+#define WIDTH 8
+#define TARGET MACKO_AVX512
+#define NAME(x) wide_##x
+#include "eccsr/eccsr_simd/kernel.inc"
+#define WIDTH 4
+#define TARGET MACKO_AVX2
+#define NAME(x) middle_##x
+#include "eccsr/eccsr_simd/kernel.inc"
+#endif
+#define WIDTH 2
+#define TARGET
+#define NAME(x) narrow_##x
+#include "eccsr/eccsr_simd/kernel.inc"
+
+static void multiply_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+#if MACKO_HAS_X86_64
+  if (macko_has_avx512()) wide_multiply(m, p, from, to);
+  else if (macko_has_avx2()) middle_multiply(m, p, from, to);
+  else narrow_multiply(m, p, from, to);
+#else
+  narrow_multiply(m, p, from, to);
+#endif
+}
+
+/* ---- op T ---- */
+
+/* Entries of column j of the runs of a step, which begin at that slot, added to y; answers how many. */
+static inline __attribute__((always_inline)) int add_column(const macko_eccsr_steps *t, const slice_values *v, macko_type stored,
+                                                            const macko_product *q, int j, const double *x, int64_t slot)
+{
+  uint32_t lanes = macko_eccsr_lanes(t, j);
+  int n = __builtin_popcount(lanes);
+  for (; lanes; lanes &= lanes - 1) {
+    int l = __builtin_ctz(lanes);
+    double term = macko_value_at(stored, v->table_type, &v->v, slot++) * x[l];
+    macko_add_y(q->vector_type, q, 0, t->cols[l / t->s.g] + j, term);
+  }
+  return n;
+}
+
+static inline __attribute__((always_inline)) void transpose_as(const macko_matrix *m, const macko_product *q, macko_type stored,
+                                                               int64_t from, int64_t to)
+{
+  macko_eccsr_reader r = macko_eccsr_open(m);
+  slice_values v = open_values(m);
+  for (; from < to; from++) {
+    macko_eccsr_steps t = macko_eccsr_open_slice(&r, from);
+    double x[MACKO_ECCSR_LANES];
+    for (int l = 0; l < t.s.blocks * t.s.g; l++)
+      x[l] = q->alpha * macko_x(q->vector_type, q, 0, macko_eccsr_row(&t.s, r.rows, l));
+    while (macko_eccsr_next_step(&r, &t))
+      for (int j = 0; j < t.s.w; j++) t.slot += add_column(&t, &v, stored, q, j, x, t.slot);
+  }
+}
+
+/* A vector at a time. */
+static void transpose_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+  for (int64_t j = 0; j < p->k; j++) {
+    macko_product q = macko_product_from(p, j);
+    if (m->plan.stored_type == MACKO_F64) transpose_as(m, &q, MACKO_F64, from, to);
+    else transpose_as(m, &q, m->plan.stored_type, from, to);
+  }
+}
+
+macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  const macko_cut cut = {.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_slices : transpose_slices, &cut);
+  return MACKO_OK;
+}

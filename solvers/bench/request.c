@@ -1,0 +1,119 @@
+/* Generated matrices: their kinds, and the names that ask for them. */
+#include "bench/request.h"
+#include "bench/bench.h"
+#include "bench/generate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char generate_help[] =
+    "  5-point:N 9-point:N     N x N grid, constant coefficients\n"
+    "  7-point:N 27-point:N    N x N x N grid\n"
+    "  elasticity:N            27-point grid of N^3 nodes with blocks of 3 x 3, random values\n"
+    "  banded:NxW              N rows of W random columns near the diagonal, random values\n"
+    "  rmat:S                  power-law graph of 2^S nodes\n"
+    "  erdos:NxD               N rows of D random columns, random values\n"
+    "  mesh:N                  N^3 scattered points, about 15 neighbours within a radius, numbered by bricks, random values\n"
+    "  tetra:N                 N^3 random points, coupled like the corners of tetrahedra, 15.5 entries a row, random values;\n"
+    "                          options: morton (usual), rcm, brick, shuffle (the order they are numbered in)\n"
+    "  pruned:RxC:P            R x C weights of which P percent were dropped, f16\n"
+    "  pattern:RxC:N           R x C weights with 2N-2 of every 2N columns kept, f16\n"
+    "  options, after a colon: random (random values), f64, f32, f16, bf16 (type of the values)\n"
+    "  of all but rmat, pruned and pattern: a number, the unknowns a node (27-point:72:3), all coupled with those of its\n"
+    "  neighbours but for what these leave out: arrow (only the last unknown couples with others), upper (unknowns couple with\n"
+    "  later ones), dropP (P percent of the couplings, at random, with their mirrors)\n";
+
+static const generate_kind kinds[] = {
+    {"5-point", 2, 5, 0, 1, 0, 0}, {"9-point", 2, 9, 0, 1, 0, 0}, {"7-point", 3, 7, 0, 1, 0, 0}, {"27-point", 3, 27, 0, 1, 0, 0},
+    {"elasticity", 3, 0, 1, 3, 0, 0}, {"mesh", 3, 0, 1, 1, 0, 0}, {"tetra", 3, 0, 1, 1, POINTS_MOST, 0},
+    {"banded", 0, 0, 1, 1, 0, 0}, {"rmat", 0, 0, 0, 0, 25, 0}, {"erdos", 0, 0, 1, 1, 0, 0}, {"pruned", 0, 0, 1, 0, 0, 1},
+    {"pattern", 0, 0, 1, 0, 0, 1}};
+enum { KINDS = sizeof kinds / sizeof *kinds, MOST_UNKNOWNS = 16 };
+
+static int has_size_only(const generate_kind *k)
+{
+  return k->dims || !strcmp(k->name, "rmat");
+}
+
+/* The position of word in a list; count where it is none of them. */
+static int position(const char *word, const char *const *list, int count)
+{
+  int i = 0;
+  while (i < count && strcmp(word, list[i])) i++;
+  return i;
+}
+
+/* 0 for what is no word of the mesh at hand. */
+static int parse_coupling(const char *word, const generate_kind *k, generate_request *r)
+{
+  int order = position(word, points_order_names, POINTS_ORDERS), drop = 0, end = 0;
+  if (k->unknowns && !strcmp(word, "arrow")) r->mask = MASK_ARROW;
+  else if (k->unknowns && !strcmp(word, "upper")) r->mask = MASK_UPPER;
+  else if (k->unknowns && sscanf(word, "drop%2d%n", &drop, &end) == 1 && !word[end] && drop > 0) r->drop = drop;
+  else if (order < POINTS_ORDERS && !strcmp(k->name, "tetra")) r->order = (points_order)order;
+  else return 0;
+  return 1;
+}
+
+static macko_status parse_number(const char *spec, long long number, const generate_kind *k, generate_request *r, macko_error *err)
+{
+  if (k->dense) return r->option = number, MACKO_OK;
+  if (!k->unknowns) return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s has one unknown a node", spec, k->name);
+  if (number > MOST_UNKNOWNS)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: a node has 1 to %d unknowns, not %lld unknowns", spec, MOST_UNKNOWNS,
+                      number);
+  return r->unknowns = (int)number, MACKO_OK;
+}
+
+static macko_status parse_option(const char *spec, char *word, const generate_kind *k, generate_request *r, macko_error *err)
+{
+  char *end;
+  long long number = strtoll(word, &end, 10);
+  if (!strcmp(word, "random")) r->random = 1;
+  else if (!strcmp(word, "f64")) r->type = MACKO_F64;
+  else if (!strcmp(word, "f32")) r->type = MACKO_F32;
+  else if (!strcmp(word, "f16")) r->type = MACKO_F16;
+  else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
+  else if (*word && !*end && number > 0) return parse_number(spec, number, k, r, err);
+  else if (!parse_coupling(word, k, r))
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
+                      "of those that --help lists for %s", spec, word, k->name);
+  return MACKO_OK;
+}
+
+static macko_status parse_size(const char *spec, const char *word, const generate_kind *k, generate_request *r, macko_error *err)
+{
+  int two = !has_size_only(k), found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
+  if (found < 1 + two || r->a < 1 || (two && r->b < 1))
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, k->name, k->name,
+                      two ? "1000x20" : "20");
+  if (k->most && r->a > k->most)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: the size of %s is at most %d", spec, k->name, k->most);
+  if (!strcmp(k->name, "mesh") && r->a % MESH_BRICK)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d",
+                      spec, MESH_BRICK, MESH_BRICK);
+  return MACKO_OK;
+}
+
+macko_status generate_parse(const char *spec, generate_request *r, const generate_kind **found, macko_error *err)
+{
+  char text[256], *save = NULL, *word;
+  const generate_kind *k = kinds;
+  snprintf(text, sizeof text, "%s", spec);
+  word = strtok_r(text, ":", &save);
+  while (k < kinds + KINDS && (!word || strcmp(word, k->name))) k++;
+  if (k == kinds + KINDS)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; 27-point:160 would be one", spec);
+  *found = k;
+  *r = (generate_request){.random = k->random, .type = k->dense ? MACKO_F16 : MACKO_F64, .option = k->dense ? 50 : 0,
+                 .unknowns = k->unknowns ? k->unknowns : 1};
+  snprintf(r->kind, sizeof r->kind, "%s", word);
+  macko_status s = parse_size(spec, strtok_r(NULL, ":", &save), k, r, err);
+  while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, k, r, err);
+  if (!s && r->unknowns < (r->mask == MASK_ARROW ? 3 : r->mask == MASK_UPPER ? 2 : 1))
+    s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s leaves nothing out of %d unknown%s a node", spec,
+                   r->mask == MASK_ARROW ? "arrow" : "upper", r->unknowns, r->unknowns > 1 ? "s" : "");
+  return s;
+}

@@ -1,0 +1,33 @@
+/* What is asked for in the name of a generated matrix. */
+#ifndef REQUEST_H
+#define REQUEST_H
+
+#include "bench/points.h"
+#include "macko.h"
+
+enum { MESH_BRICK = 4 }; /* cells of a brick of a mesh, each way */
+
+typedef struct {
+  const char *name;
+  int dims;             /* nodes are A^dims; 0: A alone */
+  int points, random;
+  int unknowns;         /* of a node unless told otherwise; 0: there is no telling */
+  int most;             /* of A; 0: what indices allow */
+  int dense;            /* weights of RxC, of which some were dropped */
+} generate_kind;
+
+typedef struct {
+  char kind[32];
+  int64_t a, b, option; /* SIZE as A or AxB; the number of pruned and pattern */
+  int random;
+  macko_type type;
+  int unknowns, drop;   /* of a node; percent of couplings */
+  enum { MASK_NONE, MASK_ARROW, MASK_UPPER } mask;
+  points_order order;
+  points_graph graph;   /* of tetra */
+} generate_request;
+
+/* Takes spec apart; *kind is of a list. Errors: INVALID_ARGUMENT. */
+macko_status generate_parse(const char *spec, generate_request *r, const generate_kind **kind, macko_error *err);
+
+#endif
