@@ -43,7 +43,7 @@ typedef struct {
   char machine[384];
 } bench_settings;
 
-/* Encoding of a name "auto", "csr", "slice", "row", "paper" or "dtans", with the value codec after a dot: "slice.raw",
+/* Encoding of a name "auto", "csr", "slice", "row", "paper", "dtans" or "eccsr", with the value codec after a dot: "slice.raw",
  * "auto.f32". Errors: INVALID_ARGUMENT. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 

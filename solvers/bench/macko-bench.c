@@ -20,8 +20,8 @@ static const char cpu_matrices[] =
     "  5-point:2048 9-point:2048 7-point:144 27-point:112 5-point:2048:random 9-point:2048:random 7-point:144:random\n"
     "  27-point:112:random elasticity:48 banded:1000000x24 rmat:19 erdos:1000000x16 mesh:128 5-point:256 7-point:32:random\n"
     "  27-point:24:random elasticity:12 rmat:13 mesh:24\n";
-static const char gpu_encodings[] = "auto,auto.raw,csr,slice,row,dtans";
-static const char cpu_encodings[] = "auto,auto.raw,auto.f32,csr,slice.raw,row.raw,dtans";
+static const char gpu_encodings[] = "auto,auto.raw,csr,slice,row,dtans,eccsr";
+static const char cpu_encodings[] = "auto,auto.raw,auto.f32,csr,slice.raw,row.raw,dtans,eccsr";
 
 /* What runs where; the GPU side is there in a build with CUDA. */
 typedef struct {
@@ -44,7 +44,7 @@ static void help(void)
          "and on a CPU:\n%s\n"
          "  --device cpu|gpu   where (default: the GPU if there is one)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
-         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, each with a value codec after a dot if wished: slice.raw\n"
+         "  --encodings LIST   of auto, csr, slice, row, paper, dtans, eccsr, each with a value codec after a dot if wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
          "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"

@@ -10,7 +10,7 @@ forbid() { # FOLDER PATTERN: includes that a folder must not have
 }
 formats=$(sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' lib/formats.def)
 [ "$(echo "$formats" | wc -l)" -ge 3 ] || say "lib/formats.def names too few formats to be looked at"
-for folder in lib/core lib/values lib/files lib/csr lib/macko lib/dtans cuda/core petsc solvers; do
+for folder in lib/core lib/values lib/files lib/csr lib/macko lib/dtans lib/eccsr cuda/core petsc solvers; do
   [ -d $folder ] || say "$folder is not there: nothing would be looked at"
 done
 

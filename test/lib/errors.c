@@ -37,7 +37,7 @@ START_TEST(options_name_the_nearest)
   ck_assert_str_eq(err.text, "gap_bits 3 is none of 0 (auto), 1, 2, 4, 8 and 16");
   o.gap_bits = 0, o.format = (macko_format)7;
   ck_assert_int_eq(macko_options_check(&o, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_str_eq(err.text, "format 7 is none of 0 (csr), 1 (macko), 2 (dtans) and 3 (auto)");
+  ck_assert_str_eq(err.text, "format 7 is none of 0 (csr), 1 (macko), 2 (dtans), 3 (eccsr) and 4 (auto)");
   ck_assert_ptr_null(m);
 }
 END_TEST
@@ -119,7 +119,8 @@ static void check_wide(const macko_csr *c, const macko_matrix *m, const char *fo
 START_TEST(wide_columns_are_held_or_refused)
 {
   static const int64_t sizes[] = {INT32_MAX, 1LL << 31, (1LL << 31) + 1, UINT32_MAX, 1LL << 32, 1LL << 54, INT64_MAX};
-  static const int64_t limits[MACKO_FORMAT_AUTO + 1] = {[MACKO_FORMAT_MACKO] = INT32_MAX, [MACKO_FORMAT_DTANS] = UINT32_MAX};
+  static const int64_t limits[MACKO_FORMAT_AUTO + 1] = {[MACKO_FORMAT_MACKO] = INT32_MAX, [MACKO_FORMAT_DTANS] = UINT32_MAX,
+                                                        [MACKO_FORMAT_ECCSR] = INT32_MAX};
   int64_t n = sizes[_i], row_ptr[] = {0, 2, 4}, cols[] = {1, n / 2, 2, n - 1};
   double values[] = {1, 2, 3, 4};
   char sentence[200];
