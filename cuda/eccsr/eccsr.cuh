@@ -167,6 +167,7 @@ template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                                 const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
 {
+  constexpr int UNROLL = is_known<STORED> ? 4 : 1;
   const int lane = threadIdx.x % WARP;
   const uint32_t *mask_words = a.gaps + s.words;
   eccsr_gaps gaps = open_gaps(a, s, l);
@@ -179,11 +180,14 @@ static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at
     const unsigned present = lanes;
     col += s.w + (int)code * s.unit;
     code = next_gap<0>(gaps, l, &lanes);
-#pragma unroll 4
+#pragma unroll UNROLL
     for (int j = 0; j < s.w; j++) {
       uint32_t mask = s.masked ? __ldg(mask_words + (int64_t)k * s.w + j) : present;
       int there = mask >> lane & 1;
-      SUM value = load_value<STORED, SUM>(at, slot + __popc(mask & lanes_below(lane)));
+      SUM value = 0;
+      with_stored<STORED>(at.stored_type, [&](auto type) {
+        value = load_value<type.value, SUM>(at, slot + __popc(mask & lanes_below(lane)));
+      });
       slot += __popc(mask);
 #pragma unroll
       for (int g = 0; g < GROUP; g++) {

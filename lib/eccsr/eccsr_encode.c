@@ -42,7 +42,7 @@ static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
 static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 {
   w->entries += more->entries, w->steps += more->steps, w->columns += more->columns, w->lanes += more->lanes;
-  w->reads += more->reads;
+  w->reads += more->reads, w->masked += more->masked, w->runs += more->runs;
 }
 
 static macko_status open_parts(const macko_csr *a, const macko_eccsr_shape *shape, int parts, all_windows *all, macko_error *err)

@@ -35,6 +35,7 @@ typedef struct {
   const uint32_t *masks; /* of the steps of the chunk, [step][column] */
   int64_t k, gap;        /* steps and gaps before those that come next */
   int steps, entries;
+  int32_t most;          /* the last column that a run begins in, in slices with masks */
   int active[CHUNK];                        /* blocks that have the step */
   int32_t at[MACKO_ECCSR_LANES];            /* of blocks: where their last runs begin */
   int32_t cols[CHUNK * MACKO_ECCSR_LANES];  /* [step][block]: where runs begin; a column for those without one, too */
@@ -55,6 +56,7 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
 {
   const int32_t w = c->s.w, unit = c->s.unit;
   int64_t gap = c->gap;
+  int32_t most = 0;
   for (int b = 0; c->k == 0 && b < MACKO_ECCSR_LANES; b++) c->at[b] = b < c->s.blocks ? c->bases[b] : 0;
   for (int k = 0; k < c->steps; k++) {
     for (int b = 0; b < c->active[k] && (c->k || k); b++, gap++) {
@@ -64,7 +66,8 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
     }
     memcpy(c->cols + k * MACKO_ECCSR_LANES, c->at, sizeof c->at);
   }
-  c->gap = gap;
+  for (int b = 0; b < MACKO_ECCSR_LANES; b++) most = c->at[b] > most ? c->at[b] : most; /* columns rise */
+  c->gap = gap, c->most = most;
 }
 
 /* To the next steps, without their columns; 0 where there are none. */

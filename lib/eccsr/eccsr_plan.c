@@ -58,12 +58,12 @@ static void describe_values(macko_plan *plan)
 }
 
 /* Predicted for everything but the values. */
-static double pattern_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *c,
-                           const macko_eccsr_work *work)
+static double pattern_time(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
-  (void)work;
-  return (double)macko_eccsr_pattern_bytes(c) * cost->byte + (double)f->nnz * cost->csr_entry;
+  return (double)macko_eccsr_pattern_bytes(c) * cost->byte + (double)work->entries * cost->eccsr_entry +
+         (double)work->reads * cost->eccsr_read + (double)work->runs * cost->eccsr_run +
+         (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->step;
 }
 
 static macko_status check_limits(const macko_csr *a, macko_error *err)
@@ -87,7 +87,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .time = pattern_time(f, options, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .time = pattern_time(options, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps and masks",
@@ -111,8 +111,12 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return MACKO_OK;
 }
 
+/* Rows that share nothing are what other formats are for. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
-  (void)f, (void)options, (void)plans, (void)best;
-  return 0;
+  const macko_eccsr_facts *ask = facts_of(f);
+  macko_eccsr_shape shape = {1, 1, 0};
+  (void)options, (void)plans, (void)best;
+  if (!ask || check_limits(f->csr, NULL) || ask->sample(f->context, &shape, NULL)) return 0;
+  return shape.rows > 1 || shape.aligned;
 }

@@ -115,7 +115,8 @@ static int64_t count_work(const new_slice *n, macko_eccsr_work *work)
     for (int64_t i = 0; n->s.masked && i < (int64_t)n->blocks[b]->runs * n->s.w; i++) entries += __builtin_popcount(bits[i]);
   }
   if (!n->s.masked) entries = runs * n->s.w * n->s.g;
-  work->entries += entries;
+  work->entries += entries, work->runs += runs;
+  if (n->s.masked) work->masked += entries;
   work->steps += n->s.steps;
   work->columns += (int64_t)n->s.steps * n->s.w;
   work->lanes += runs * n->s.w * n->s.g;

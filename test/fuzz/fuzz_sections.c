@@ -19,8 +19,8 @@ static const macko_format fuzzed = FORMAT_NAMED(FUZZ_FORMAT);
 enum { ROWS = 70, COLS = 90, MOST_IN_ROW = 30, STEP = 1000, LEAP = 65536, LARGE = 1 << 20 };
 
 /* Columns: random ones; the same spread, so that there are gaps of 9 and of 17 bits; some diagonals; blocks of 3 x 3, whose rows
- * have columns side by side. Kinds of values: few, any bits, one, small integers. */
-enum { NEAR, FAR, DIAGONALS, BLOCKS };
+ * have columns side by side; blocks of 2 x 2 that lack entries. Kinds of values: few, any bits, one, small integers. */
+enum { NEAR, FAR, DIAGONALS, BLOCKS, HOLES };
 typedef struct {
   macko_format format;
   macko_layout layout;
@@ -41,6 +41,8 @@ typedef struct {
 #define DTANS(variant, values, type, kind) \
   {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, NEAR}
 
+#define ECCSR(values, type, kind, columns) {MACKO_FORMAT_ECCSR, 0, 0, 0, MACKO_VALUES_##values, type, kind, columns}
+
 static const fuzz_case all_cases[] = {
     ANY(MACKO_F64, 0, NEAR), ANY(MACKO_F32, 1, NEAR), ANY(MACKO_F16, 1, NEAR), ANY(MACKO_BF16, 1, NEAR), ANY(MACKO_F64, 0, FAR),
     ROW(1, RAW, MACKO_F64, 1, NEAR), ROW(2, DICT, MACKO_F64, 0, NEAR), ROW(4, NARROW, MACKO_F64, 3, NEAR),
@@ -56,7 +58,10 @@ static const fuzz_case all_cases[] = {
     PAPER(4, MACKO_F64, 0), PAPER(8, MACKO_BF16, 1), DTANS(PAPER, AUTO, MACKO_F64, 0), DTANS(SPLIT, CODED, MACKO_F64, 0),
     DTANS(JOINT, AUTO, MACKO_F64, 0), DTANS(SPLIT, RAW, MACKO_F64, 1), DTANS(SPLIT, DICT, MACKO_F64, 0),
     DTANS(SPLIT, AUTO, MACKO_F64, 2), DTANS(PAPER, AUTO, MACKO_F32, 1), DTANS(JOINT, AUTO, MACKO_F16, 1),
-    DTANS(SPLIT, CODED, MACKO_F32, 1)};
+    DTANS(SPLIT, CODED, MACKO_F32, 1), ECCSR(RAW, MACKO_F64, 1, BLOCKS), ECCSR(RAW, MACKO_F64, 1, HOLES),
+    ECCSR(DICT, MACKO_F64, 0, HOLES), ECCSR(NARROW, MACKO_F64, 3, BLOCKS), ECCSR(F32, MACKO_F64, 1, FAR),
+    ECCSR(RAW, MACKO_F16, 1, NEAR), ECCSR(DICT, MACKO_F32, 0, BLOCKS), ECCSR(RAW, MACKO_F32, 1, DIAGONALS),
+    ECCSR(BF16, MACKO_F64, 1, HOLES)};
 enum { ALL_CASES = sizeof all_cases / sizeof *all_cases };
 
 static uint64_t next_draw(uint64_t *state)
@@ -83,11 +88,13 @@ static void draw_value(const fuzz_case *c, void *values, int64_t p, uint64_t *st
 /* Columns of row i, rising, at most MOST_IN_ROW of them: how many there are. */
 static int draw_columns(const fuzz_case *c, int i, int64_t *cols, uint64_t *state)
 {
-  static const int diagonals[] = {-9, -1, 0, 1, 9}, in_block[] = {0, 1, 2, 30, 31, 32};
+  static const int diagonals[] = {-9, -1, 0, 1, 9}, in_block[] = {0, 1, 2, 30, 31, 32}, in_pair[] = {0, 1, 30, 31};
   int n = 0;
   for (int k = 0; c->columns == DIAGONALS && k < 5; k++)
     if (i + diagonals[k] >= 0) cols[n++] = i + diagonals[k];
   for (int k = 0; c->columns == BLOCKS && k < 6; k++) cols[n++] = i / 3 * 3 + in_block[k];
+  for (int k = 0; c->columns == HOLES && k < 4; k++)
+    if ((i * 3 + k) % 5) cols[n++] = i / 2 * 2 + in_pair[k];
   for (int64_t j = 0; c->columns <= FAR && j < COLS && n < MOST_IN_ROW; j++) {
     if (next_draw(state) % 6) continue;
     cols[n++] = c->columns == NEAR || j < 40 ? j : 40 + (j - 40) * STEP + (j == COLS - 1) * LEAP;
@@ -106,7 +113,7 @@ static macko_matrix *make(const fuzz_case *c)
     row_ptr[i + 1] = n + draw_columns(c, i, cols + n, &state);
     for (; n < row_ptr[i + 1]; n++) draw_value(c, values, n, &state);
   }
-  macko_csr a = {.nrows = ROWS, .ncols = c->columns == FAR ? 40 + (COLS - 40) * STEP + LEAP : c->columns == BLOCKS ? 102 : COLS,
+  macko_csr a = {.nrows = ROWS, .ncols = c->columns == FAR ? 40 + (COLS - 40) * STEP + LEAP : c->columns >= BLOCKS ? 102 : COLS,
                  .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = c->type, .row_ptr = row_ptr, .cols = cols,
                  .values = values};
   int64_t ncols = a.ncols;

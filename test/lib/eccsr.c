@@ -1,0 +1,238 @@
+/* Format eccsr: what blocks and masks it finds, sizes that must be reached, refresh, x that no entry meets, the choice of the
+ * format, the example of the manual. */
+#include "eccsr/eccsr.h"
+#include "suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* ---- matrices: nodes with neighbours at random distances, some unknowns each ---- */
+
+typedef struct {
+  macko_csr csr;
+  int64_t *row_ptr, *cols;
+  double *values;
+} test_matrix;
+
+static uint64_t mix(uint64_t x)
+{
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+  return x ^ x >> 31;
+}
+
+/* 10 to 20 neighbours, up to 40 nodes from one to the next; holes: unknowns i and j of two nodes are not coupled where i + j is a
+ * multiple of 3. */
+static test_matrix mesh(int64_t nodes, int unknowns, int holes)
+{
+  test_matrix t = {.row_ptr = calloc((size_t)(nodes * unknowns + 1), 8)};
+  size_t room = (size_t)(nodes * unknowns * unknowns * 21);
+  int64_t n = 0;
+  t.cols = malloc(8 * room), t.values = malloc(8 * room);
+  for (int64_t i = 0; i < nodes; i++)
+    for (int r = 0; r < unknowns; r++) {
+      int64_t other = i > 100 ? i - 100 : 0, count = 10 + (int64_t)(mix((uint64_t)i) % 11);
+      for (int64_t k = 0; k < count && other < nodes; other += 1 + (int64_t)(mix((uint64_t)(i * 32 + k)) % 40), k++)
+        for (int j = 0; j < unknowns; j++) {
+          if (holes && (r + j) % 3 == 0) continue;
+          t.cols[n] = other * unknowns + j, t.values[n] = (double)(mix((uint64_t)n) >> 11) * 0x1p-53;
+          n++;
+        }
+      t.row_ptr[i * unknowns + r + 1] = n;
+    }
+  t.csr = (macko_csr){.nrows = nodes * unknowns, .ncols = nodes * unknowns, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                      .value_type = MACKO_F64, .row_ptr = t.row_ptr, .cols = t.cols, .values = t.values};
+  return t;
+}
+
+static void release(test_matrix *t)
+{
+  free(t->row_ptr), free(t->cols), free(t->values);
+}
+
+static macko_matrix *encode(const macko_csr *a, macko_format format, macko_target target)
+{
+  macko_options o;
+  macko_error err;
+  macko_matrix *m = NULL;
+  macko_options_init(&o);
+  o.format = format, o.target = target;
+  ck_assert_msg(!macko_encode(a, &o, &m, &err), "%s", err.text);
+  ck_assert_msg(!macko_validate(m, &err), "%s", err.text);
+  return m;
+}
+
+static const macko_eccsr_counts *counts_of(const macko_matrix *m)
+{
+  return &macko_eccsr_params_of(&m->plan)->of.counts;
+}
+
+static double bytes_an_entry(const macko_matrix *m)
+{
+  macko_info info;
+  macko_get_info(m, &info);
+  return (double)info.bytes / (double)info.nnz;
+}
+
+/* Blocks of as many rows and columns as a node has unknowns, and nothing but the entries and 8 % of their size. */
+START_TEST(nodes_become_blocks)
+{
+  int b = _i;
+  test_matrix t = mesh(3000, b, 0);
+  macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  ck_assert_int_eq(counts_of(m)->blocks, 3000);
+  ck_assert_int_eq(counts_of(m)->widths, 1 << b);
+  ck_assert_int_eq(counts_of(m)->masked, 0);
+  ck_assert_msg(bytes_an_entry(m) <= (b == 2 ? 8.8 : 8.6), "%d unknowns: %g bytes an entry", b, bytes_an_entry(m));
+  macko_destroy(&m);
+  release(&t);
+}
+END_TEST
+
+/* 5 of 9 entries of a block are there in places that differ from row to row. */
+START_TEST(missing_couplings_become_masks)
+{
+  int b = _i;
+  test_matrix t = mesh(3000, b, 1);
+  macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  ck_assert_int_eq(counts_of(m)->blocks, 3000);
+  ck_assert_int_eq(counts_of(m)->masked, counts_of(m)->slices);
+  ck_assert_int_eq(macko_find_section(m, "values")->bytes, (m->nnz + MACKO_ECCSR_SPARE) * 8);
+  ck_assert_msg(bytes_an_entry(m) <= 8.9, "%d unknowns: %g bytes an entry", b, bytes_an_entry(m));
+  macko_destroy(&m);
+  release(&t);
+}
+END_TEST
+
+/* Columns that only masks leave out hold infinite elements of x, which must not reach y. The last run of the last node is cut by
+ * the end of the matrix. */
+START_TEST(what_masks_leave_out_is_not_multiplied)
+{
+  enum { NODES = 400, ROWS = 3 * NODES };
+  int64_t row_ptr[ROWS + 1] = {0}, cols[ROWS * 4], n = 0;
+  double values[ROWS * 4], x[ROWS], y[ROWS];
+  for (int i = 0; i < ROWS; i++) {
+    for (int j = 0; j < 6; j++) {
+      int64_t col = i / 3 * 3 + j;
+      if (col % 3 == 1 || (col % 3 == 2 && i % 3 == 2) || col >= ROWS - 1) continue;
+      cols[n] = col, values[n++] = 1;
+    }
+    row_ptr[i + 1] = n;
+    x[i] = i % 3 == 1 ? INFINITY : 1;
+  }
+  macko_csr a = {.nrows = ROWS, .ncols = ROWS - 1, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_matrix *m = encode(&a, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  ck_assert_int_gt(counts_of(m)->masked, 0);
+  ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, ROWS, 0, y, ROWS, NULL));
+  for (int i = 0; i < ROWS; i++) ck_assert_msg(y[i] == (double)(row_ptr[i + 1] - row_ptr[i]), "row %d: %g", i, y[i]);
+  macko_destroy(&m);
+}
+END_TEST
+
+START_TEST(refresh_leaves_the_pattern_alone)
+{
+  test_matrix t = mesh(500, 3, _i);
+  macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU), *fresh;
+  const void *gaps = macko_section_data(m, "gaps"), *slices = macko_section_data(m, "slices");
+  for (int64_t p = 0; p < m->nnz; p++) t.values[p] = (double)(p % 5) - 2; /* another codec */
+  ck_assert(!macko_refresh(m, &t.csr, NULL));
+  ck_assert(macko_section_data(m, "gaps") == gaps && macko_section_data(m, "slices") == slices);
+  fresh = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  ck_assert_int_eq(m->nsections, fresh->nsections);
+  for (int i = 0; i < m->nsections; i++) {
+    ck_assert_int_eq(m->sections[i].bytes, fresh->sections[i].bytes);
+    ck_assert(!memcmp(m->sections[i].data, fresh->sections[i].data, (size_t)m->sections[i].bytes));
+  }
+  macko_destroy(&m), macko_destroy(&fresh);
+  release(&t);
+}
+END_TEST
+
+/* Three unknowns a node; one, where rows share nothing. */
+START_TEST(automatic_choice_takes_it_for_several_unknowns)
+{
+  test_matrix several = mesh(20000, 3, 0), one = mesh(20000, 1, 0);
+  for (int target = MACKO_TARGET_CPU; target <= (int)MACKO_TARGET_GPU; target++) {
+    macko_matrix *m = encode(&several.csr, MACKO_FORMAT_AUTO, (macko_target)target);
+    ck_assert_msg(m->format == MACKO_FORMAT_ECCSR, "%s", m->plan.reason);
+    macko_destroy(&m);
+    m = encode(&one.csr, MACKO_FORMAT_AUTO, (macko_target)target);
+    ck_assert_msg(m->format != MACKO_FORMAT_ECCSR && !strstr(m->plan.reason, "eccsr"), "%s", m->plan.reason);
+    macko_destroy(&m);
+  }
+  release(&several), release(&one);
+}
+END_TEST
+
+/* ---- the manual ---- */
+
+static FILE *open_manual(const char *block)
+{
+  const char *srcdir = getenv("srcdir");
+  char path[500], line[200];
+  snprintf(path, sizeof path, "%s/doc/formats/eccsr.md", srcdir ? srcdir : ".");
+  FILE *file = fopen(path, "r");
+  ck_assert_msg(file != NULL, "%s cannot be opened", path);
+  while (fgets(line, sizeof line, file))
+    if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
+  ck_abort_msg("%s has no block %s", path, block);
+  return NULL;
+}
+
+static macko_csr example(int64_t row_ptr[20], int64_t cols[100], double values[100])
+{
+  FILE *file = open_manual("matrix");
+  long rows, ncols, row, col, n = 0;
+  ck_assert_int_eq(fscanf(file, "%ld %ld", &rows, &ncols), 2);
+  memset(row_ptr, 0, 20 * 8);
+  for (; n < 100 && fscanf(file, "%ld %ld %lf", &row, &col, &values[n]) == 3; n++) cols[n] = col, row_ptr[row + 1] = n + 1;
+  for (long i = 1; i <= rows; i++)
+    if (row_ptr[i] < row_ptr[i - 1]) row_ptr[i] = row_ptr[i - 1];
+  fclose(file);
+  return (macko_csr){.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                     .row_ptr = row_ptr, .cols = cols, .values = values};
+}
+
+START_TEST(the_example_of_the_manual_is_true)
+{
+  int64_t row_ptr[20], cols[100];
+  double values[100];
+  macko_csr a = example(row_ptr, cols, values);
+  macko_matrix *m = encode(&a, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
+  FILE *file = open_manual("sections");
+  char name[40];
+  int sections = 0;
+  for (; fscanf(file, "%39s", name) == 1 && name[0] != '`'; sections++) {
+    const macko_section *s = macko_find_section(m, name);
+    ck_assert_msg(s != NULL, "no section %s", name);
+    int64_t size = macko_type_bytes(s->type), spare = strcmp(name, "values") ? 0 : MACKO_ECCSR_SPARE * size;
+    for (int64_t i = 0; i < s->bytes - spare; i += size) {
+      unsigned long long expected, element = 0;
+      ck_assert_int_eq(fscanf(file, "%llx", &expected), 1);
+      memcpy(&element, (const char *)s->data + i, (size_t)size);
+      ck_assert_msg(element == expected, "%s[%ld] is %llx, the manual says %llx", name, (long)(i / size), element, expected);
+    }
+  }
+  ck_assert_int_eq(sections, m->nsections);
+  fclose(file);
+  macko_destroy(&m);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("eccsr");
+  TCase *t = tcase_create("eccsr");
+  tcase_set_timeout(t, 120);
+  tcase_add_loop_test(t, nodes_become_blocks, 2, 9);
+  tcase_add_loop_test(t, missing_couplings_become_masks, 3, 7);
+  tcase_add_test(t, what_masks_leave_out_is_not_multiplied);
+  tcase_add_loop_test(t, refresh_leaves_the_pattern_alone, 0, 2);
+  tcase_add_test(t, automatic_choice_takes_it_for_several_unknowns);
+  tcase_add_test(t, the_example_of_the_manual_is_true);
+  suite_add_tcase(suite, t);
+  return test_run(suite);
+}
