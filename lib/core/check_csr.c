@@ -68,6 +68,12 @@ static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
+macko_status macko_check_starts(const macko_csr *c, macko_error *err)
+{
+  macko_status s = macko_check_types(c, err);
+  return s ? s : check_row_ptr(c, err);
+}
+
 /* Of columns from .. past - 1: whether one is outside low .. high; *falls counts those that are not above the one before. */
 static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
 {
@@ -238,8 +244,7 @@ static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
 macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
 {
   int is_sorted = 1;
-  macko_status s = macko_check_types(c, err);
-  if (!s) s = check_row_ptr(c, err);
+  macko_status s = macko_check_starts(c, err);
   if (!s) s = check_columns(c, &is_sorted, err);
   if (s) return s;
   *sorted = *c;

@@ -201,6 +201,9 @@ void macko_drop_values(macko_matrix *m);
 /* Sizes, types and the index base of a csr. Errors: INVALID_MATRIX, INVALID_ARGUMENT. */
 macko_status macko_check_types(const macko_csr *csr, macko_error *err);
 
+/* The same, and row starts. */
+macko_status macko_check_starts(const macko_csr *csr, macko_error *err);
+
 /* Checks *csr. Where rows are sorted and free of duplicates *sorted is the same view and *owned is NULL; otherwise *sorted
  * points into *owned, one allocation, which the caller frees. */
 macko_status macko_sort_csr(const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err);

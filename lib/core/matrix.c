@@ -162,6 +162,14 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   return MACKO_OK;
 }
 
+/* 1 if the number of a csr, whose row starts are right, says that it has the pattern of *m: sorted rows and columns in range need
+ * no other proof. Where columns are counted in 32 bits, the number has all bits of 32-bit ones only. */
+static int has_pattern(const macko_matrix *m, const macko_csr *a)
+{
+  int whole = a->col_type == MACKO_I32 || a->ncols > INT32_MAX;
+  return whole && m->pattern && macko_csr_nnz(a) == m->nnz && macko_pattern_of_csr(a) == m->pattern;
+}
+
 macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
@@ -172,8 +180,12 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       "a matrix of %lld x %lld values of type %s cannot refresh one of %lld x %lld, %s", (long long)csr->nrows,
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
-  macko_status s = macko_sort_csr(csr, &a, &owned, err);
-  if (!s) s = macko_check_pattern(m, &a, csr->index_base, err);
+  macko_status s = macko_check_starts(csr, err);
+  if (!s && has_pattern(m, csr)) a = *csr;
+  else if (!s) {
+    s = macko_sort_csr(csr, &a, &owned, err);
+    if (!s) s = macko_check_pattern(m, &a, csr->index_base, err);
+  }
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);
