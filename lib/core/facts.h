@@ -10,8 +10,8 @@ typedef struct {
   macko_type value_type;
   /* Whether a value does not come back with the same bits from that type. */
   macko_status (*misfit)(void *context, macko_type to, int *found, macko_error *err);
-  /* Distinct bit patterns, or -1 beyond MACKO_DICT_LIMIT. */
-  macko_status (*distinct)(void *context, int64_t *count, macko_error *err);
+  /* Distinct bit patterns, or -1 beyond `limit`, at most MACKO_DICT_LIMIT. */
+  macko_status (*distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
   void *context;
 } macko_value_facts;
 

@@ -25,7 +25,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
   macko_codec codecs[3];
   int count;
-  macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, wanted, MACKO_DICT_LIMIT, codecs, &count, err);
   if (s) return s;
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);

@@ -26,6 +26,14 @@ static double slot_time(const macko_options *options, const macko_codec *codec)
   return (double)macko_type_bytes(codec->stored_type) * cost->byte + macko_codec_cost(cost, codec->stored_type, codec->table);
 }
 
+/* The largest dictionary that can be better than values as they are. Codec pairs asks whether there are more than 256. */
+static int64_t most_values(const macko_facts *f, const macko_options *options)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, MACKO_DICT_LIMIT};
+  int slower = options->prefer == MACKO_PREFER_TIME && slot_time(options, &wide) >= slot_time(options, &raw);
+  return slower ? 256 : MACKO_DICT_LIMIT;
+}
+
 /* Adds a value stream to *plan, or takes it away (sign -1). */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
                        int sign, macko_plan *plan)
@@ -60,7 +68,7 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
     *plan = with_codec(f, options, ops, &raw, plan);
     return MACKO_OK;
   }
-  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, codecs, count, err);
+  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
   if (s) return s;
   macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
   for (int i = 1; i < *count; i++) {
@@ -127,7 +135,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   if (s) return s;
   if (estimated_time(estimates, 0) <= bound) {
     if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
-    s = macko_codecs_by(&f->values, options->values, codecs, count, err);
+    s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
     if (s) return s;
     slot = slot_time(options, &codecs[0]);
     for (int i = 1; i < *count; i++) slot = slot_time(options, &codecs[i]) < slot ? slot_time(options, &codecs[i]) : slot;

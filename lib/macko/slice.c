@@ -69,9 +69,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
       int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), p = macko_csr_row(a, row), length = macko_csr_row(a,
                                                                                                                      row + 1) - p;
       if (per == 1) macko_write_values(w, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
-      else
-        for (int64_t k = 0; k < length; k += per)
-          macko_write_values(w, p + k, length - k < per ? length - k : per, macko_slice_slot(units, size, k, l), 1);
+      else macko_write_groups(w, per, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
     }
     units += (uint32_t)macko_slice_value_units(&s, size);
   }
