@@ -38,7 +38,7 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
 
 /* Facts about values (lib/values/codecs.h); context is the encoder. */
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
-macko_status macko_encoder_distinct(void *context, int64_t *distinct, macko_error *err);
+macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err);
 
 macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err); /* room for one */
 

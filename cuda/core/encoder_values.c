@@ -33,14 +33,15 @@ macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary 
   return MACKO_OK;
 }
 
-macko_status macko_encoder_distinct(void *context, int64_t *distinct, macko_error *err)
+macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_encoder *e = context;
   unsigned used = 0;
   macko_status s = e->values.keys ? MACKO_OK : macko_encoder_dictionary(e, &e->values, err);
   if (!s) s = macko_cuda_status(macko_collect_values(&e->a, &e->values, e->stream), "collecting values", err);
   if (!s) s = macko_encoder_read_back(e, &used, e->values.used, sizeof used, err);
-  e->distinct = *distinct = used > MACKO_DICT_LIMIT ? -1 : (int64_t)used;
+  e->distinct = used > MACKO_DICT_LIMIT ? -1 : (int64_t)used;
+  *distinct = e->distinct > limit ? -1 : e->distinct;
   return s;
 }
 

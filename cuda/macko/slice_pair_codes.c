@@ -9,7 +9,7 @@ macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *sli
 {
   macko_survey *v = e->own[MACKO_FORMAT_MACKO];
   unsigned used[2] = {0, 0};
-  macko_status s = e->values.keys ? MACKO_OK : macko_encoder_distinct(e, &e->distinct, err);
+  macko_status s = e->values.keys ? MACKO_OK : macko_encoder_distinct(e, MACKO_DICT_LIMIT, &e->distinct, err);
   if (s || e->distinct < 0) return facts->pairs = -1, s;
   if (!v->pairs.keys) s = macko_encoder_dictionary(e, &v->pairs, err);
   if (!s) s = macko_cuda_status(macko_collect_pairs(&e->a, slices, &e->values, &v->pairs, e->stream), "collecting pairs", err);
@@ -48,7 +48,7 @@ macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix 
   macko_survey *v;
   unsigned used = 0;
   macko_status s = macko_open_survey(e, &v, err);
-  if (!s) s = macko_encoder_distinct(e, pairs, err);
+  if (!s) s = macko_encoder_distinct(e, MACKO_DICT_LIMIT, pairs, err);
   if (s || *pairs < 0) return s;
   s = macko_encoder_dictionary(e, &v->pairs, err);
   if (!s) s = keep_gaps(e, d, err);

@@ -1,5 +1,5 @@
 /* Checks a caller's CSR; where rows are unsorted or hold duplicates, makes the copy that encoders read instead. */
-#include "core/compare_csr.h"
+#include "core/cpu.h"
 #include "core/format.h"
 #include "core/half.h"
 #include "core/threads.h"
@@ -68,21 +68,42 @@ static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
-/* Of columns from .. past - 1: whether one is outside low .. high; *falls counts those that are not above the one before. */
-static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
+typedef int32_t eight __attribute__((vector_size(32)));
+
+/* Of columns from .. past - 1, from > 0: whether one is outside low .. high; *falls counts those that are not above the one
+ * before. */
+static inline __attribute__((always_inline)) int scan_after(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high,
+                                                            int64_t *falls)
 {
-  macko_pack outside = {0}, fallen = {0};
+  enum { WIDTH = sizeof(eight) / sizeof *c };
+  eight outside = {0}, fallen = {0}, here, before;
   int64_t p = from;
   int found = 0;
-  if (p == 0 && p < past) found = c[0] < low || c[0] > high, p = 1;
-  for (; p + MACKO_PACK <= past; p += MACKO_PACK) {
-    macko_pack here = macko_load_pack(c + p);
+  for (; p + WIDTH <= past; p += WIDTH) {
+    memcpy(&here, c + p, sizeof here), memcpy(&before, c + p - 1, sizeof before);
     outside |= (here < low) | (here > high);
-    fallen -= here <= macko_load_pack(c + p - 1);
+    fallen -= here <= before;
   }
   for (; p < past; p++) found |= c[p] < low || c[p] > high, *falls += c[p] <= c[p - 1];
-  for (int l = 0; l < MACKO_PACK; l++) found |= outside[l], *falls += fallen[l];
+  for (int l = 0; l < WIDTH; l++) found |= outside[l], *falls += fallen[l];
   return found;
+}
+
+#if MACKO_HAS_X86_64
+static MACKO_AVX2 int scan_avx2(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
+{
+  return scan_after(c, from, past, low, high, falls);
+}
+#endif
+
+static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
+{
+  int found = from == 0 && past > 0 && (c[0] < low || c[0] > high);
+  if (from == 0) from = 1;
+#if MACKO_HAS_X86_64
+  if (macko_has_avx2()) return scan_avx2(c, from, past, low, high, falls) | found;
+#endif
+  return scan_after(c, from, past, low, high, falls) | found;
 }
 
 /* The same of 64-bit columns. */

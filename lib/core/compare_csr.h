@@ -47,7 +47,8 @@ static inline uint64_t macko_or_differences(const macko_csr *a, int64_t p, int64
 static inline int macko_equal_values(const macko_csr *a, int64_t p, int64_t q, int64_t n)
 {
   int64_t size = macko_type_bytes(a->value_type);
-  if (size != 8) return !memcmp((const char *)a->values + p * size, (const char *)a->values + q * size, (size_t)(n * size));
+  if (size != 8 || n > 32)
+    return !memcmp((const char *)a->values + p * size, (const char *)a->values + q * size, (size_t)(n * size));
   uint64_t apart = 0, one, other;
   for (int64_t k = 0; k < n; k++) {
     memcpy(&one, (const double *)a->values + p + k, 8), memcpy(&other, (const double *)a->values + q + k, 8);

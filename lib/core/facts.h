@@ -10,10 +10,20 @@ typedef struct {
   macko_type value_type;
   /* Whether a value does not come back with the same bits from that type. */
   macko_status (*misfit)(void *context, macko_type to, int *found, macko_error *err);
-  /* Values that differ in their bits, or -1 beyond MACKO_DICT_LIMIT. */
-  macko_status (*distinct)(void *context, int64_t *count, macko_error *err);
+  /* Values that differ in their bits, or -1 beyond `limit`, at most MACKO_DICT_LIMIT. */
+  macko_status (*distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
   void *context;
 } macko_value_facts;
+
+/* Of a csr in host memory, what planning found that encoding takes: one pointer a format, whose table says how it is freed. */
+struct macko_findings {
+  const macko_csr *csr;
+  int handed_on; /* encoding follows; else what takes memory is not kept */
+  void *own[MACKO_FORMAT_AUTO];
+};
+
+/* Frees what format number i has found. */
+void macko_forget(macko_findings *found, int i);
 
 struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
@@ -23,8 +33,8 @@ struct macko_facts {
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };
 
-/* Those of a csr in host memory, checked and sorted; of its values alone. */
-macko_facts macko_host_facts(const macko_csr *a);
+/* Those of a csr in host memory, checked and sorted, with *found as context; of its values alone. */
+macko_facts macko_host_facts(macko_findings *found);
 macko_value_facts macko_facts_of_csr(const macko_csr *a);
 
 /* A matrix with its plan, and no sections yet. libmacko_cuda asks for it, too. Errors: as macko_encode. */

@@ -36,6 +36,7 @@ enum { MACKO_MAX_SECTIONS = 12, MACKO_MAX_PARAMS = 10, MACKO_REASON_LENGTH = 512
 
 struct macko_rows;
 typedef struct macko_facts macko_facts;
+typedef struct macko_findings macko_findings;
 
 /* What plan decided: everything encode needs besides the matrix, and everything info reports. */
 typedef struct {
@@ -92,15 +93,17 @@ typedef struct macko_format_ops {
    * matrix does not fit; one of the forms has what the options ask for. A format that is chosen automatically asks for facts
    * only, as the arrays may be out of reach. */
   macko_status (*plan)(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
-  /* The answers, for a csr in host memory as context, to what plan asks besides values (facts.h); NULL where it asks nothing, or
-   * reads the csr itself. */
+  /* The answers, with findings in a csr in host memory as context, to what plan asks besides values (facts.h); NULL where it asks
+   * nothing, or reads the csr itself. */
   const void *facts;
+  /* Frees its own of the findings; NULL where there is never any. */
+  void (*forget)(void *own);
   /* The plan after new values that leave the pattern of m as it is; NULL where only encoding finds it. */
   macko_status (*plan_values)(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
   /* The sections that m->plan asks for, in their order and without data: how many. NULL where only encoding tells their lengths. */
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
-  /* Fills m->sections by m->plan; the caller frees them when this fails. */
-  macko_status (*encode)(const macko_csr *a, macko_matrix *m, macko_error *err);
+  /* Fills m->sections by m->plan, of found->csr and of what else has been found; the caller frees them when this fails. */
+  macko_status (*encode)(macko_findings *found, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
   macko_status (*refresh)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* Makes m->prepared of the sections: once after encode and copy, so that no product has to; after refresh in the memory that is

@@ -8,11 +8,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-macko_facts macko_host_facts(const macko_csr *a)
+macko_facts macko_host_facts(macko_findings *found)
 {
-  macko_facts f = {.csr = a, .nnz = macko_csr_nnz(a), .values = macko_facts_of_csr(a), .context = (void *)a};
+  const macko_csr *a = found->csr;
+  macko_facts f = {.csr = a, .nnz = macko_csr_nnz(a), .values = macko_facts_of_csr(a), .context = found};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
   return f;
+}
+
+void macko_forget(macko_findings *found, int i)
+{
+  if (found->own[i]) macko_formats[i]->forget(found->own[i]);
+  found->own[i] = NULL;
+}
+
+/* All but what that format has found. */
+static void forget_others(macko_findings *found, int format)
+{
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
+    if (i != format) macko_forget(found, i);
 }
 
 /* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
@@ -95,10 +109,13 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err)
 
 static macko_status plan_and_encode(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_facts facts = macko_host_facts(a);
+  macko_findings found = {.csr = a, .handed_on = 1};
+  macko_facts facts = macko_host_facts(&found);
   macko_matrix *m = NULL;
   macko_status s = new_matrix(&facts, options, &m, err);
-  if (!s) s = m->ops->encode(a, m, err);
+  if (!s) forget_others(&found, (int)m->format);
+  if (!s) s = m->ops->encode(&found, m, err);
+  forget_others(&found, -1);
   if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;
@@ -132,8 +149,10 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (!s) {
-    macko_facts facts = macko_host_facts(&a);
+    macko_findings found = {.csr = &a};
+    macko_facts facts = macko_host_facts(&found);
     s = open_matrix(&facts, &settled, &m, err);
+    forget_others(&found, -1);
   }
   free(owned);
   if (s) return s;

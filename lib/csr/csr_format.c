@@ -25,7 +25,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
   macko_codec codecs[3];
   int count;
-  macko_status s = macko_codecs_by(&f->values, wanted, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, wanted, MACKO_DICT_LIMIT, codecs, &count, err);
   if (s) return s;
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);
@@ -113,12 +113,12 @@ static void copy_entries(void *context, int part, int64_t from, int64_t past)
   copy_values(context, part, from, past);
 }
 
-static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_status s = macko_add_sections(m, 0, err);
   if (s) return s;
   const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
-  copying c = {a, m};
+  copying c = {found->csr, m};
   macko_do_parts(&rows, macko_parts(m->nrows), copy_rows, &c);
   macko_do_parts(&entries, macko_parts(m->nnz), copy_entries, &c);
   return MACKO_OK;
@@ -126,7 +126,8 @@ static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err
 
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_facts f = macko_host_facts(a);
+  macko_findings found = {.csr = a};
+  macko_facts f = macko_host_facts(&found);
   macko_plan plan;
   macko_status s = plan_values(&f, m, &plan, err);
   if (s) return s;
@@ -261,6 +262,7 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
 const macko_format_ops macko_csr_ops = {
   .plan = plan,
   .facts = NULL, /* values are all that it asks for */
+  .forget = NULL,
   .plan_values = plan_values,
   .sections = sections,
   .encode = encode,

@@ -18,9 +18,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   return s;
 }
 
-static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  macko_rows rows = macko_rows_of(a);
+  macko_rows rows = macko_rows_of(found->csr);
   macko_dtans_input in;
   macko_status s = macko_dtans_open_input(&rows, &in, err);
   in.relative = (int)m->plan.params[MACKO_DTANS_RELATIVE];
@@ -80,6 +80,7 @@ static const macko_form forms[] = {
 const macko_format_ops macko_dtans_ops = {
   .plan = plan,
   .facts = NULL,       /* it counts symbols itself where the arrays are at hand */
+  .forget = NULL,
   .plan_values = NULL, /* refresh plans by the symbols that it codes */
   .sections = NULL, /* how long streams and tables are is known once they are written */
   .encode = encode,

@@ -61,10 +61,10 @@ static macko_status put_all(all_windows *all, int parts, macko_error *err)
   return MACKO_OK;
 }
 
-macko_status macko_eccsr_host_count(void *csr, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
+macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                                     macko_error *err)
 {
-  const macko_csr *a = csr;
+  const macko_csr *a = ((macko_findings *)context)->csr;
   int parts = macko_parts(macko_csr_nnz(a));
   all_windows all;
   macko_status s = open_parts(a, shape, parts, &all, err);
@@ -149,8 +149,9 @@ static void put_values(macko_matrix *m, const macko_section *values, const macko
   if (dict->data) macko_put_section(m, dict);
 }
 
-macko_status macko_eccsr_encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  const macko_csr *a = found->csr;
   macko_section values, dict;
   macko_status s = encode_pattern(a, m, err);
   if (!s) s = new_values(a, m, &values, &dict, err);
@@ -171,7 +172,8 @@ static void overwrite_values(const macko_csr *a, macko_matrix *m)
 
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
-  macko_facts f = macko_host_facts(a);
+  macko_findings found = {.csr = a};
+  macko_facts f = macko_host_facts(&found);
   macko_section values, dict;
   macko_matrix next = *m;
   macko_status s = macko_eccsr_plan_values(&f, m, &next.plan, err);

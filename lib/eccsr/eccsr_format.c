@@ -34,6 +34,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 const macko_format_ops macko_eccsr_ops = {
   .plan = macko_eccsr_plan,
   .facts = &host_facts,
+  .forget = NULL, /* encoding looks again, by the shape in the plan */
   .plan_values = macko_eccsr_plan_values,
   .sections = sections,
   .encode = macko_eccsr_encode,

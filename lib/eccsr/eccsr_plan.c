@@ -36,7 +36,7 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
 {
   macko_codec codecs[3];
   int count;
-  macko_status s = macko_codecs_by(&f->values, options->values, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
   if (s) return s;
   macko_plan best = with_codec(f, options, &codecs[0], plan);
   for (int i = 1; i < count; i++) {

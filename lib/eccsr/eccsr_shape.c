@@ -64,9 +64,9 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   return s;
 }
 
-macko_status macko_eccsr_host_sample(void *csr, macko_eccsr_shape *shape, macko_error *err)
+macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
-  const macko_csr *a = csr;
+  const macko_csr *a = ((macko_findings *)context)->csr;
   int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
   shape_counts c;
   memset(&c, 0, sizeof c);

@@ -18,7 +18,7 @@ typedef struct {
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
   /* What depends on the values besides their codec; NULL where nothing does. */
   macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
-  macko_status (*encode_pattern)(const macko_csr *a, macko_matrix *m, macko_error *err);
+  macko_status (*encode_pattern)(macko_findings *found, macko_matrix *m, macko_error *err);
   /* Values of slices or rows from .. to - 1; rows_of_item is how many rows of the csr such an item has, 0 where all must be
    * written in one go. */
   void (*write_values)(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to);

@@ -18,7 +18,8 @@ typedef struct {
 /* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (macko_layout.h). */
 enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
-/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, and slots of values. */
+/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, 0 where the sample is empty, and slots
+ * of values. */
 typedef struct {
   double columns, slots;
 } macko_slice_estimate;
@@ -31,8 +32,9 @@ typedef struct {
 
 typedef struct {
   macko_status (*slices)(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
-  /* With rows in their order and sorted; 0 where the sample is empty. NULL: looking at all is as cheap. */
-  int (*sample)(void *context, const macko_options *options, macko_slice_estimate estimates[2]);
+  /* With rows in their order or sorted. NULL: looking at all is as cheap. */
+  macko_status (*sample)(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
+                         macko_error *err);
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
 } macko_column_facts;
 
@@ -41,9 +43,10 @@ static inline const macko_column_facts *macko_columns_of(const macko_facts *f)
   return (const macko_column_facts *)f->of_format[MACKO_FORMAT_MACKO];
 }
 
-/* Those of a csr in host memory. */
-macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
-int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2]);
-macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err);
+/* Those of a csr in host memory; context: macko_findings. */
+macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
+macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
+                               macko_error *err);
+macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error *err);
 
 #endif

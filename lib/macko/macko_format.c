@@ -2,7 +2,7 @@
  * has what its layouts share, which have files of their own. */
 #include "core/product.h"
 #include "core/threads.h"
-#include "macko/layouts.h"
+#include "macko/slice_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,11 +80,12 @@ static void put_values(macko_matrix *m, const macko_value_sections *v)
   if (v->pair_gaps.data) macko_put_section(m, &v->pair_gaps);
 }
 
-static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
-  macko_status s = macko_layout_of(m->plan.layout)->encode_pattern(a, m, err);
-  if (!s) s = new_values(a, m, &v, err);
+  macko_status s = macko_layout_of(m->plan.layout)->encode_pattern(found, m, err);
+  macko_forget(found, MACKO_FORMAT_MACKO);
+  if (!s) s = new_values(found->csr, m, &v, err);
   if (!s) put_values(m, &v);
   return s;
 }
@@ -127,7 +128,8 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
 {
   const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
   const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
-  macko_facts f = macko_host_facts(a);
+  macko_findings found = {.csr = a};
+  macko_facts f = macko_host_facts(&found);
   macko_value_sections v;
   macko_section starts = {0};
   macko_matrix next = *m;
@@ -182,6 +184,7 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
 const macko_format_ops macko_macko_ops = {
   .plan = macko_choose_parts,
   .facts = &host_columns,
+  .forget = macko_forget_slices,
   .plan_values = macko_plan_values,
   .sections = sections,
   .encode = encode,

@@ -26,6 +26,14 @@ static double slot_time(const macko_options *options, const macko_codec *codec)
   return (double)macko_type_bytes(codec->stored_type) * cost->byte + macko_codec_cost(cost, codec->stored_type, codec->table);
 }
 
+/* The largest dictionary that can be better than values as they are. Codec pairs asks whether there are more than 256. */
+static int64_t most_values(const macko_facts *f, const macko_options *options)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, MACKO_DICT_LIMIT};
+  int slower = options->prefer == MACKO_PREFER_TIME && slot_time(options, &wide) >= slot_time(options, &raw);
+  return slower ? 256 : MACKO_DICT_LIMIT;
+}
+
 /* Adds a value stream to *plan, or takes it away (sign -1). */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
                        int sign, macko_plan *plan)
@@ -60,7 +68,7 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
     *plan = with_codec(f, options, ops, &raw, plan);
     return MACKO_OK;
   }
-  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, codecs, count, err);
+  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
   if (s) return s;
   macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
   for (int i = 1; i < *count; i++) {
@@ -95,10 +103,15 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
+static double time_of(const macko_slice_estimate *e, double slot)
+{
+  return e->columns + e->slots * slot;
+}
+
 /* Of the better of both orders of rows. */
 static double estimated_time(const macko_slice_estimate estimates[2], double slot)
 {
-  double unsorted = estimates[0].columns + estimates[0].slots * slot, sorted = estimates[1].columns + estimates[1].slots * slot;
+  double unsorted = time_of(&estimates[0], slot), sorted = time_of(&estimates[1], slot);
   return unsorted < sorted ? unsorted : sorted;
 }
 
@@ -113,12 +126,16 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   macko_slice_estimate estimates[2];
   *hopeless = 0;
   if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
-      plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample || !ask->sample(f->context, options, estimates))
+      plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample)
     return MACKO_OK;
   double bound = 1.1 * plan->time, slot = 0; /* a tenth for what the sample missed */
+  macko_status s = ask->sample(f->context, options, 0, &estimates[0], err);
+  if (s || time_of(&estimates[0], slot_time(options, &raw)) <= bound) return s;
+  s = ask->sample(f->context, options, 1, &estimates[1], err);
+  if (s) return s;
   if (estimated_time(estimates, 0) <= bound) {
     if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
-    macko_status s = macko_codecs_by(&f->values, options->values, codecs, count, err);
+    s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
     if (s) return s;
     slot = slot_time(options, &codecs[0]);
     for (int i = 1; i < *count; i++) slot = slot_time(options, &codecs[i]) < slot ? slot_time(options, &codecs[i]) : slot;

@@ -113,8 +113,9 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
   gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
-static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  const macko_csr *a = found->csr;
   int64_t q = 0;
   int b = m->plan.gap_bits;
   macko_status s = macko_add_sections(m, 1, err);

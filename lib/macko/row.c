@@ -120,8 +120,9 @@ static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
     }
 }
 
-static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  const macko_csr *a = found->csr;
   const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
   int parts = macko_parts(m->nnz);
   macko_status s = macko_add_sections(m, 1, err);

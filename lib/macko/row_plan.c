@@ -77,9 +77,9 @@ static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
   }
 }
 
-macko_status macko_host_rows(void *csr, macko_row_facts *facts, macko_error *err)
+macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error *err)
 {
-  const macko_csr *a = csr;
+  const macko_csr *a = ((macko_findings *)context)->csr;
   const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
   int parts = macko_parts(macko_csr_nnz(a));
   counting c = {a, calloc((size_t)parts, sizeof *c.of_parts)};

@@ -69,8 +69,8 @@ static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice
   return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];
 }
 
-/* Makes *s and steps the stencil of the rows row .. row + lanes - 1, if they are one; s->steps is the longest row. */
-int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, macko_stencil_step *steps, macko_slice *s);
+/* Makes *s and steps the stencil of the rows row .. row + lanes - 1, of those lengths, if they are one; s->steps is the longest. */
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s);
 
 /* Whether the stencils of m have the values of *a, which has the pattern of m. */
 int macko_stencils_hold(const macko_csr *a, const macko_matrix *m);

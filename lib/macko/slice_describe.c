@@ -81,24 +81,50 @@ static void prefetch_values(const macko_csr *a, int64_t row)
   for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
-void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, macko_type type, int64_t start, macko_csr_slice *c)
 {
-  int64_t shortest = INT64_MAX, start = slice * MACKO_SLICE_ROWS;
-  c->s = (macko_slice){0};
-  c->longest = 0;
-  c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
+  int64_t begin = macko_index(type, a->row_ptr, start) - a->index_base, end;
+  for (int l = 0; l < c->lanes; l++, begin = end) {
+    end = macko_index(type, a->row_ptr, start + l + 1) - a->index_base;
+    c->begin[l] = begin, c->length[l] = end - begin;
+  }
+}
+
+static void find_ordered_rows(const macko_csr *a, int64_t start, const uint16_t *order, macko_csr_slice *c)
+{
   for (int l = 0; l < c->lanes; l++) {
-    int64_t row = order ? start / WINDOW * WINDOW + order[(start + l) % WINDOW] : start + l;
+    int64_t row = start / WINDOW * WINDOW + order[l];
     c->begin[l] = macko_csr_row(a, row);
     c->length[l] = macko_csr_row(a, row + 1) - c->begin[l];
+  }
+}
+
+/* Sets the longest lane; the length of the shortest. */
+static int64_t find_longest(macko_csr_slice *c)
+{
+  int64_t shortest = c->length[0];
+  c->longest = 0;
+  for (int l = 1; l < c->lanes; l++) {
     if (c->length[l] < shortest) shortest = c->length[l];
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
   for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
+  return shortest;
+}
+
+void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+{
+  int64_t start = slice * MACKO_SLICE_ROWS;
+  c->s = (macko_slice){0};
+  c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
+  if (order) find_ordered_rows(a, start, order + start % WINDOW, c);
+  else if (a->row_ptr_type == MACKO_I32) find_rows(a, MACKO_I32, start, c);
+  else find_rows(a, MACKO_I64, start, c);
+  int64_t shortest = find_longest(c);
   c->s.steps = (uint32_t)c->length[c->longest];
   int stencils = kinds & MACKO_STENCILS && !order;
   if (stencils) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
-  if (stencils && macko_find_stencil(a, start, c->lanes, c->stencil, &c->s)) return;
+  if (stencils && macko_find_stencil(a, start, c->lanes, c->length, c->stencil, &c->s)) return;
   c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);

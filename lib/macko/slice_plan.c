@@ -2,7 +2,7 @@
  * the blocks. */
 #include "core/cost.h"
 #include "core/threads.h"
-#include "macko/slice_pairs.h"
+#include "macko/slice_look.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,122 +37,6 @@ static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_
          (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) +
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
-}
-
-/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
-static int in_line(const macko_csr *a, const macko_csr_slice *c, int first)
-{
-  for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
-    if (!c->length[l] || c->length[l] != c->length[first] || macko_base_distance(a, c, l) != macko_base_distance(a, c,
-                                                                                                                 first)) return 0;
-  return 1;
-}
-
-static void count_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p)
-{
-  unsigned lined = 0;
-  int64_t entries = 0;
-  int alike = c->s.stencil || macko_is_uniform(&c->s, c->lanes);
-  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !alike; group++)
-    lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
-  for (int l = 0; l < c->lanes; l++) entries += c->length[l];
-  macko_count_slice(p, &c->s, c->lanes, lined, entries);
-}
-
-/* ---- all slices, in parts ---- */
-
-typedef struct {
-  macko_slice_facts facts;
-  macko_pair_set pairs;
-  macko_block_buffer buffer; /* for a block at a time */
-  macko_status status;
-  macko_error err;
-} part_of_slices;
-
-typedef struct {
-  const macko_csr *a;
-  int sorted, kinds;
-  macko_block_key *keys; /* of all slices */
-  part_of_slices *parts;
-  int full; /* there are too many pairs */
-} all_slices;
-
-static macko_status look_at_next(all_slices *all, part_of_slices *part, const uint16_t *order, int64_t i)
-{
-  macko_csr_slice c;
-  macko_look_at_slice(all->a, order, all->kinds, i, &c);
-  if (all->kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(all->a, &c, &part->pairs)) {
-    macko_set(&all->full);
-    return MACKO_OK;
-  }
-  if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
-    return macko_fail(&part->err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
-                      c.s.steps);
-  macko_status s = macko_fill_buffer(all->a, &c, &part->buffer, &all->keys[i], &part->err);
-  if (!s) count_slice(all->a, &c, &part->facts);
-  return s;
-}
-
-/* Items are slices or, where rows are sorted, windows. */
-static void look_at_part(void *context, int number, int64_t from, int64_t to)
-{
-  all_slices *all = context;
-  part_of_slices *part = &all->parts[number];
-  uint16_t order[WINDOW];
-  int64_t slices = macko_slices_of(all->a->nrows), per = all->sorted ? WINDOW / MACKO_SLICE_ROWS : 1;
-  for (int64_t i = from * per; i < to * per && i < slices && !part->status && !macko_is_set(&all->full); i++) {
-    if (all->sorted && i % per == 0) macko_sort_window(all->a, i * MACKO_SLICE_ROWS, order);
-    part->status = look_at_next(all, part, all->sorted ? order : NULL, i);
-  }
-}
-
-/* Blocks stored once, by their hashes. */
-static macko_status place_blocks(const all_slices *all, macko_slice_facts *p, macko_error *err)
-{
-  macko_block_set set;
-  int64_t slices = macko_slices_of(all->a->nrows);
-  int is_new;
-  macko_status s = macko_open_blocks(slices, &set, err);
-  if (s) return s;
-  for (int64_t i = 0; i < slices; i++)
-    macko_place_block(&set, all->keys[i].hash, all->keys[i].words, (int)all->keys[i].align, NULL, &is_new);
-  s = macko_count_blocks(p, &set, err);
-  macko_close_blocks(&set);
-  return s;
-}
-
-/* The first part that failed speaks for all. */
-static macko_status add_parts(all_slices *all, int parts, macko_slice_facts *p, macko_error *err)
-{
-  macko_pair_set *pairs = &all->parts[0].pairs;
-  for (int i = 0; i < parts; i++) {
-    if (all->parts[i].status) return macko_fail(err, all->parts[i].status, "%s", all->parts[i].err.text);
-    macko_add_counts(p, &all->parts[i].facts);
-    if (i && !macko_add_pairs_of(pairs, &all->parts[i].pairs, NULL)) all->full = 1;
-  }
-  p->pairs = all->full ? -1 : pairs->used;
-  for (int i = 0; i < pairs->used; i++) p->wide_pairs |= pairs->gaps[i] >> 16 != 0;
-  return all->full ? MACKO_OK : place_blocks(all, p, err);
-}
-
-macko_status macko_host_slices(void *csr, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
-{
-  const macko_csr *a = csr;
-  const macko_cut cut = macko_cut_rows(a, sorted ? WINDOW : MACKO_SLICE_ROWS);
-  int parts = macko_parts(macko_csr_nnz(a));
-  all_slices all = {.a = a, .sorted = sorted, .kinds = kinds, .parts = calloc((size_t)parts, sizeof *all.parts),
-                    .keys = calloc((size_t)macko_slices_of(a->nrows) + 1, sizeof *all.keys)};
-  macko_status s = MACKO_OK;
-  *p = (macko_slice_facts){.window = sorted ? WINDOW : 0, .order_bytes = sorted ? a->nrows * 2 : 0};
-  if (!all.keys || !all.parts)
-    s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)macko_slices_of(a->nrows));
-  const macko_hash_key key = macko_new_hash_key();
-  for (int i = 0; !s && i < parts; i++) all.parts[i].buffer.key = key, macko_open_pairs(&all.parts[i].pairs);
-  if (!s) macko_do_parts(&cut, parts, look_at_part, &all);
-  if (!s) s = add_parts(&all, parts, p, err);
-  for (int i = 0; all.parts && i < parts; i++) free(all.parts[i].buffer.words);
-  free(all.parts), free(all.keys);
-  return s;
 }
 
 static int64_t padding(const macko_slice_facts *p)
@@ -196,7 +80,7 @@ static void sample_windows(void *context, int part, int64_t from, int64_t to)
     if (s->sorted) macko_sort_window(s->a, w * WINDOW, order);
     for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < s->a->nrows; i++) {
       macko_look_at_slice(s->a, s->sorted ? order : NULL, s->sorted ? 0 : MACKO_STENCILS, i, &c);
-      count_slice(s->a, &c, &facts);
+      macko_count_csr_slice(s->a, &c, &facts);
       for (int l = 0; l < c.lanes && c.s.stencil; l++) facts.streamed += c.length[l]; /* those of stencils too */
     }
   }
@@ -216,21 +100,28 @@ static void sample(const macko_csr *a, int sorted, macko_slice_facts *p)
   for (int i = 0; i < parts; i++) macko_add_counts(p, &s.parts[i]);
 }
 
-int macko_host_sample(void *csr, const macko_options *options, macko_slice_estimate estimates[2])
+static macko_slice_estimate estimate_by(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
-  const macko_csr *a = csr;
-  const macko_cost *cost = macko_cost_of(options);
-  for (int sorted = 0; sorted < 2; sorted++) {
-    macko_slice_facts p;
-    sample(a, sorted, &p);
-    if (!p.streamed) return 0;
-    double scale = (double)macko_csr_nnz(a) / (double)p.streamed;
-    estimates[sorted].columns = scale * ((double)p.stencil * cost->stencil + (double)p.uniform * cost->uniform +
-                                         (double)p.run * cost->run + (double)p.listed * cost->listed +
-                                         (double)p.walked * cost->walked);
-    estimates[sorted].slots = scale * (double)(p.uniform + p.run + p.listed + p.walked);
+  double scale = p->streamed ? (double)macko_csr_nnz(a) / (double)p->streamed : 0;
+  double columns = (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run +
+                   (double)p->listed * cost->listed + (double)p->walked * cost->walked;
+  return (macko_slice_estimate){scale * columns, scale * (double)(p->uniform + p->run + p->listed + p->walked)};
+}
+
+macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
+                               macko_error *err)
+{
+  macko_findings *f = context;
+  macko_slice_findings *found = macko_slice_findings_of(f);
+  macko_slice_facts p;
+  if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is known of slices");
+  if (!found->sampled[sorted]) {
+    sample(f->csr, sorted, &p);
+    found->estimates[sorted] = estimate_by(f->csr, macko_cost_of(options), &p);
+    found->sampled[sorted] = 1;
   }
-  return 1;
+  *estimate = found->estimates[sorted];
+  return MACKO_OK;
 }
 
 /* The part of a plan that is no value's. */
@@ -247,21 +138,51 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 
-/* By a sample: 1 where rows sorted by length multiply faster for sure, -1 where they do not, 0 where all of both orders must be
- * looked at. Only for choices that no GPU makes: those look at all. */
-static int order_by_sample(const macko_facts *f, const macko_options *options)
+/* ---- the order of rows by a sample: only for choices that no GPU makes, which looks at all ---- */
+
+static int may_sample(const macko_facts *f, const macko_options *options)
+{
+  return options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU &&
+         macko_columns_of(f)->sample != NULL;
+}
+
+/* Of a multiply, but for what depends on the codec, in an order of rows; 0 where the sample is empty. */
+static macko_status time_by_sample(const macko_facts *f, const macko_options *options, int sorted, double *time, double *padding,
+                                   macko_error *err)
 {
   const macko_cost *cost = macko_cost_of(options);
-  const macko_column_facts *ask = macko_columns_of(f);
-  macko_slice_estimate by_order[2];
-  double slot = 4 * cost->byte, order = (double)f->csr->nrows * (cost->ordered_row + 2 * cost->byte);
-  if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
-      !ask->sample || !ask->sample(f->context, options, by_order))
-    return 0;
-  double unsorted = by_order[0].columns + by_order[0].slots * slot;
-  double sorted = by_order[1].columns + by_order[1].slots * slot + order;
-  if (sorted > 1.1 * unsorted) return -1; /* a tenth for what the sample missed */
-  return unsorted > 1.1 * sorted && by_order[0].slots - (double)f->nnz > (double)f->csr->nrows;
+  macko_slice_estimate e;
+  macko_status s = macko_columns_of(f)->sample(f->context, options, sorted, &e, err);
+  if (s) return s;
+  *time = e.columns + e.slots * 4 * cost->byte;
+  if (sorted && e.columns > 0) *time += (double)f->csr->nrows * (cost->ordered_row + 2 * cost->byte);
+  if (padding) *padding = e.slots - (double)f->nnz;
+  return MACKO_OK;
+}
+
+/* *sorted: rows sorted by length multiply faster for sure, so that their own order need not be looked at. */
+static macko_status surely_sorted(const macko_facts *f, const macko_options *options, int *sorted, macko_error *err)
+{
+  double time[2], padding;
+  *sorted = 0;
+  if (!may_sample(f, options)) return MACKO_OK;
+  macko_status s = time_by_sample(f, options, 0, &time[0], &padding, err);
+  if (s || time[0] == 0 || padding <= (double)f->csr->nrows) return s;
+  s = time_by_sample(f, options, 1, &time[1], NULL, err);
+  *sorted = !s && time[0] > 1.1 * time[1]; /* a tenth for what the sample missed */
+  return s;
+}
+
+/* *unsorted: they do not, for sure. */
+static macko_status surely_unsorted(const macko_facts *f, const macko_options *options, int *unsorted, macko_error *err)
+{
+  double time[2];
+  *unsorted = 0;
+  if (!may_sample(f, options)) return MACKO_OK;
+  macko_status s = time_by_sample(f, options, 0, &time[0], NULL, err);
+  if (!s) s = time_by_sample(f, options, 1, &time[1], NULL, err);
+  *unsorted = !s && time[1] > 1.1 * time[0];
+  return s;
 }
 
 /* *best as if no slice were a stencil, where that is better: both kinds together cost more than either. */
@@ -277,25 +198,35 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
   return MACKO_OK;
 }
 
+/* Rows sorted by length in place of *best, where that is better. Sorting pays where it saves more padding, at 4 bytes a slot, than
+ * the order of rows costs. */
+static macko_status try_sorted(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_plan hoped = best_sorted(f->csr, f->nnz, cost), unsorted = with_values(f->csr, cost, best);
+  macko_slice_facts sorted;
+  int hopeless;
+  if (padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
+  macko_status s = surely_unsorted(f, options, &hopeless, err);
+  if (!s && !hopeless) s = macko_columns_of(f)->slices(f->context, 1, 0, &sorted, err);
+  if (s || hopeless) return s;
+  macko_plan one = with_values(f->csr, cost, &sorted);
+  if (macko_better(options, &one, &unsorted)) *best = sorted;
+  return MACKO_OK;
+}
+
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
   const macko_cost *cost = macko_cost_of(options);
-  macko_slice_facts best, sorted;
-  int order = order_by_sample(f, options);
-  macko_status s = macko_columns_of(f)->slices(f->context, order > 0, order > 0 ? 0 : stencils_allowed(a, options), &best, err);
+  macko_slice_facts best;
+  int sorted;
+  macko_status s = surely_sorted(f, options, &sorted, err);
+  if (!s) s = macko_columns_of(f)->slices(f->context, sorted, sorted ? 0 : stencils_allowed(a, options), &best, err);
   if (!s && some_stencils(a, &best) && cost->passed > 0) s = without_stencils(f, options, &best, err);
-  if (s) return s;
-  /* Sorting pays where it saves more padding, at 4 bytes a slot, than the order of rows costs. */
-  macko_plan hoped = best_sorted(a, f->nnz, cost), unsorted = with_values(a, cost, &best);
-  if (padding(&best) > a->nrows && macko_better(options, &hoped, &unsorted) && order == 0) {
-    s = macko_columns_of(f)->slices(f->context, 1, 0, &sorted, err);
-    if (s) return s;
-    macko_plan one = with_values(a, cost, &sorted);
-    if (macko_better(options, &one, &unsorted)) best = sorted;
-  }
-  fill_plan(a, cost, &best, plan);
-  return MACKO_OK;
+  if (!s && !sorted) s = try_sorted(f, options, &best, err);
+  if (!s) fill_plan(a, cost, &best, plan);
+  return s;
 }
 
 macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern)

@@ -28,32 +28,40 @@ static int add_entry(macko_stencil_step *steps, int *count, int at, int64_t dist
   return 1;
 }
 
-/* Lanes of the rows from row on, at most `lanes`, that have the same values at the same distances from the diagonal. */
-static int equal_rows(const macko_csr *a, int64_t row, int lanes)
+/* 1 if rows of that length from entry p on, `more` of them after the first, have the columns of the one before plus 1, and its
+ * values. */
+static int same_as_before(const macko_csr *a, int64_t p, int64_t length, int64_t more)
 {
-  int n = 1;
-  int64_t p = macko_csr_row(a, row), q = macko_csr_row(a, row + 1), length = q - p;
-  for (; n < lanes; n++, p = q, q += length) {
-    if (macko_csr_row(a, row + n + 1) - q != length || macko_or_differences(a, p, q, length, 1) ||
-        !macko_equal_values(a, p, q, length))
-      break;
-  }
-  return n;
+  return !macko_or_differences(a, p, p + length, length * more, 1) && macko_equal_values(a, p, p + length, length * more);
 }
 
-int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, macko_stencil_step *steps, macko_slice *s)
+/* How many rows from entry p on, of those lengths, have the same values at the same distances from the diagonal: all of one length
+ * at once, where the second is not another one already. */
+static int equal_rows(const macko_csr *a, int64_t p, const int64_t *length, int lanes)
 {
+  int same = 1, n = 1;
+  while (same < lanes && length[same] == length[0]) same++;
+  if (same == 1 || !same_as_before(a, p, length[0], 1)) return 1;
+  if (same_as_before(a, p, length[0], same - 1)) return same;
+  while (same_as_before(a, p + n * length[0], length[0], 1)) n++;
+  return n + 1;
+}
+
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s)
+{
+  int64_t p = macko_csr_row(a, row);
   int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some distances, not most */
   if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return 0;
   for (int l = 0, n; l < lanes; l += n) {
     int at = 0;
-    n = equal_rows(a, row + l, lanes - l);
-    for (int64_t p = macko_csr_row(a, row + l); p < macko_csr_row(a, row + l + 1); p++) {
-      int64_t distance = macko_csr_col(a, p) - (row + l);
+    n = equal_rows(a, p, length + l, lanes - l);
+    for (int64_t q = p; q < p + length[l]; q++) {
+      int64_t distance = macko_csr_col(a, q) - (row + l);
       uint32_t mask = (0xffffffffu >> (MACKO_SLICE_ROWS - n)) << l;
       at = find_distance(steps, at, count, distance);
-      if (!add_entry(steps, &count, at, distance, mask, macko_bits_at(a->value_type, a->values, p)) || count > limit) return 0;
+      if (!add_entry(steps, &count, at, distance, mask, macko_bits_at(a->value_type, a->values, q)) || count > limit) return 0;
     }
+    p += n * length[l];
   }
   s->stencil = 1;
   s->steps = (uint32_t)count;
@@ -90,17 +98,29 @@ int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane
   return n;
 }
 
-/* 1 if the lanes of a slice, whose entries begin at p, have the values of its steps. */
-static inline __attribute__((always_inline)) int slice_holds(const macko_csr *a, macko_type type, const macko_slice *s,
-                                                             const macko_stencil_step *steps, int lanes, int64_t p)
+/* How many entries a lane has, from entry p on; -1 where one has not the value of its step. */
+static int64_t lane_holds(const macko_csr *a, const macko_slice *s, const macko_stencil_step *steps, int lane, int64_t p)
 {
+  int64_t n = 0;
   uint64_t apart = 0;
-  for (int l = 0; l < lanes; l++)
-    for (uint32_t k = 0; k < s->steps; k++) {
-      if (!(steps[k].lanes >> l & 1)) continue;
-      apart |= macko_bits_at(type, a->values, p++) ^ steps[k].value;
-    }
-  return apart == 0;
+  for (uint32_t k = 0; k < s->steps; k++)
+    if (steps[k].lanes >> lane & 1) apart |= macko_bits_at(a->value_type, a->values, p + n++) ^ steps[k].value;
+  return apart ? -1 : n;
+}
+
+/* 1 if the lanes of a slice, whose entries begin at p, have the values of its steps. Lanes that have the steps of the one before
+ * must have its values, all of them at once. */
+static int slice_holds(const macko_csr *a, const macko_slice *s, const macko_stencil_step *steps, int lanes, int64_t p)
+{
+  uint32_t change = 0;
+  for (uint32_t k = 0; k < s->steps; k++) change |= steps[k].lanes ^ steps[k].lanes << 1;
+  for (int l = 0, run = 1; l < lanes; l += run) {
+    int64_t n = lane_holds(a, s, steps, l, p);
+    for (run = 1; l + run < lanes && !(change >> (l + run) & 1);) run++;
+    if (n < 0 || !macko_equal_values(a, p, p + n, n * (run - 1))) return 0;
+    p += n * run;
+  }
+  return 1;
 }
 
 typedef struct {
@@ -121,9 +141,7 @@ static void check_slices(void *context, int part, int64_t from, int64_t to)
     int64_t p = macko_csr_row(c->a, i * MACKO_SLICE_ROWS);
     if (!s.stencil) continue;
     memcpy(steps, r.blocks + s.block, s.steps * sizeof *steps);
-    if (c->a->value_type == MACKO_F64 ? !slice_holds(c->a, MACKO_F64, &s, steps, lanes, p)
-                                      : !slice_holds(c->a, c->a->value_type, &s, steps, lanes, p))
-      macko_set(&c->differ);
+    if (!slice_holds(c->a, &s, steps, lanes, p)) macko_set(&c->differ);
   }
 }
 

@@ -97,16 +97,16 @@ typedef struct {
   int full; /* one of them: there are too many */
 } distinct_search;
 
-static macko_status open_sets(int parts, macko_type type, macko_value_set **sets, macko_error *err)
+static macko_status open_sets(int parts, macko_type type, int64_t limit, macko_value_set **sets, macko_error *err)
 {
   int made = 0;
   *sets = calloc((size_t)parts, sizeof **sets);
   for (; *sets && made < parts; made++) {
-    void *table = malloc((size_t)(MACKO_DICT_LIMIT * macko_type_bytes(type)));
-    if (macko_open_value_set(type, table, MACKO_DICT_LIMIT, &(*sets)[made], NULL) || !table) break;
+    void *table = malloc((size_t)(limit * macko_type_bytes(type)));
+    if (macko_open_value_set(type, table, limit, &(*sets)[made], NULL) || !table) break;
   }
   if (made == parts) return MACKO_OK;
-  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", MACKO_DICT_LIMIT);
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
 }
 
 static void close_sets(int parts, macko_value_set *sets)
@@ -136,14 +136,14 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
     if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
 }
 
-/* Number of values that differ in their bits, or -1 beyond MACKO_DICT_LIMIT. */
-static macko_status count_distinct(void *rows, int64_t *distinct, macko_error *err)
+/* Number of values that differ in their bits, or -1 beyond the limit. */
+static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_rows *r = rows;
   macko_csr piece;
   distinct_search search = {.piece = &piece};
   int parts = r->whole ? macko_large_parts(macko_csr_nnz(r->whole)) : 1;
-  macko_status s = open_sets(parts, r->value_type, &search.sets, err);
+  macko_status s = open_sets(parts, r->value_type, limit, &search.sets, err);
   for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !search.full && !s; first += step) {
     s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
     const macko_cut entries = {.n = s ? 0 : macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0)};
@@ -171,10 +171,10 @@ static macko_status csr_misfit(void *csr, macko_type to, int *found, macko_error
   return find_misfit(&r, to, found, err);
 }
 
-static macko_status csr_distinct(void *csr, int64_t *distinct, macko_error *err)
+static macko_status csr_distinct(void *csr, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_rows r = macko_rows_of(csr);
-  return count_distinct(&r, distinct, err);
+  return count_distinct(&r, limit, distinct, err);
 }
 
 macko_value_facts macko_facts_of_csr(const macko_csr *a)
@@ -201,10 +201,11 @@ static macko_status float_codec(const macko_value_facts *f, macko_values wanted,
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
 {
   macko_value_facts facts = macko_facts_of_rows(r);
-  return macko_codecs_by(&facts, wanted, codecs, count, err);
+  return macko_codecs_by(&facts, wanted, MACKO_DICT_LIMIT, codecs, count, err);
 }
 
-macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
+                             macko_error *err)
 {
   int64_t distinct = -1;
   macko_status s = MACKO_OK;
@@ -221,7 +222,7 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, ma
     else if (type != f->value_type) codecs[(*count)++] = narrow;
     if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
   }
-  s = f->distinct(f->context, &distinct, err);
+  s = f->distinct(f->context, wanted == MACKO_VALUES_DICT ? MACKO_DICT_LIMIT : most, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
@@ -254,8 +255,11 @@ macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
 /* The code of value p; any where there is no room for it, as there was when values were counted. */
 static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
 {
-  int64_t code = macko_value_code(&w->codes, macko_bits_at(from, w->values, p));
+  uint64_t bits = macko_bits_at(from, w->values, p);
+  if (bits == w->bits_before && w->codes.used) return w->code_before;
+  int64_t code = macko_value_code(&w->codes, bits);
   w->changed |= code < 0;
+  w->bits_before = bits, w->code_before = code;
   return code;
 }
 
@@ -277,6 +281,24 @@ static void recode(macko_value_writer *w, int64_t count, int64_t slot, int64_t s
   for (int64_t i = 0; i < count; i++, slot += stride)
     if (w->codec.stored_type == MACKO_U8) ((uint8_t *)w->stream)[slot] = (uint8_t)w->recode[((uint8_t *)w->stream)[slot]];
     else ((uint16_t *)w->stream)[slot] = (uint16_t)w->recode[((uint16_t *)w->stream)[slot]];
+}
+
+static inline __attribute__((always_inline)) void groups_as(macko_value_writer *w, macko_type from, macko_type to, int per, int64_t p,
+                                                            int64_t count, int64_t slot, int64_t stride)
+{
+  for (; count >= per; p += per, slot += stride * per, count -= per) write_as(w, from, to, p, per, slot, 1);
+  write_as(w, from, to, p, count, slot, 1);
+}
+
+void macko_write_groups(macko_value_writer *w, int per, int64_t p, int64_t count, int64_t slot, int64_t stride)
+{
+  macko_type to = w->codec.stored_type;
+  if (w->recode)
+    for (; count > 0; slot += stride * per, count -= per) recode(w, count < per ? count : per, slot, 1);
+  else if (w->value_type == MACKO_F64 && to == MACKO_U8 && per == 4) groups_as(w, MACKO_F64, MACKO_U8, 4, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_I8 && per == 4) groups_as(w, MACKO_F64, MACKO_I8, 4, p, count, slot, stride);
+  else if (w->value_type == MACKO_F64 && to == MACKO_U16 && per == 2) groups_as(w, MACKO_F64, MACKO_U16, 2, p, count, slot, stride);
+  else groups_as(w, w->value_type, to, per, p, count, slot, stride);
 }
 
 void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride)

@@ -20,9 +20,9 @@ typedef struct {
 } macko_codec;
 
 /* The codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes
- * depends on the format's slots, so the format compares.
+ * depends on the format's slots, so the format compares. A dictionary of more values than `most` is only one that is asked for.
  * Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
-macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, macko_codec codecs[3], int *count,
+macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err);
 
 /* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of
@@ -38,7 +38,9 @@ typedef struct {
   macko_type value_type;
   const void *values; /* of the csr, or of the piece at hand */
   void *stream;
-  macko_value_set codes;   /* for dict: its table is section dict, filled as distinct values appear */
+  macko_value_set codes; /* for dict: its table is section dict, filled as distinct values appear */
+  uint64_t bits_before;    /* the value looked up last, once there are codes, and its code */
+  int64_t code_before;
   int changed;             /* there were more of them than the codec has room for */
   const uint32_t *recode;  /* not NULL: codes in the stream are replaced by those, and nothing else is written */
 } macko_value_writer;
@@ -54,6 +56,9 @@ macko_status macko_check_writer(const macko_value_writer *w, macko_error *err);
 
 /* Entries p, p + 1, ... of the csr into slots slot, slot + stride, ...: count of them. */
 void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t slot, int64_t stride);
+
+/* The same where `per` slots lie side by side: entry p + k into slot slot + k / per * per * stride + k % per. */
+void macko_write_groups(macko_value_writer *w, int per, int64_t p, int64_t count, int64_t slot, int64_t stride);
 
 /* Calls macko_write_values for the entries of items from .. to - 1. */
 typedef void (*macko_value_walk)(const void *context, macko_value_writer *w, int64_t from, int64_t to);

@@ -154,6 +154,9 @@ static void check_taken(macko_matrix *m, const macko_csr *c, int base)
   for (int p = 0; p < SAME_ENTRIES; p++) cols[p] = ((const int32_t *)c->cols)[p] + base;
   a.row_ptr = row_ptr, a.cols = cols, a.row_ptr_type = a.col_type = MACKO_I64, a.index_base = base;
   ck_assert_msg(!macko_refresh(m, &a, &err), "%s", err.text);
+  cols[SAME_ENTRIES - 1] += (int64_t)1 << 32; /* the lower half is as it was */
+  ck_assert(macko_refresh(m, &a, &err) == MACKO_INVALID_MATRIX);
+  ck_assert_msg(strstr(err.text, "is outside"), "%s", err.text);
 }
 
 /* Other columns under the same row lengths, taken for new values, would be a wrong product that nothing shows. */

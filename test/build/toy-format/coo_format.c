@@ -49,8 +49,9 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return MACKO_OK;
 }
 
-static macko_status encode(const macko_csr *a, macko_matrix *m, macko_error *err)
+static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  const macko_csr *a = found->csr;
   macko_status s = macko_add_sections(m, 0, err);
   if (s) return s;
   for (int64_t i = 0; i < m->nrows; i++)

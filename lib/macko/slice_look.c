@@ -1,0 +1,314 @@
+/* Layout slice: slices are looked at in rounds, in parts and then placed in their order, so that few blocks wait to be placed. */
+#include "core/threads.h"
+#include "macko/slice_look.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  WINDOW = MACKO_SLICE_WINDOW,
+  ROUNDS = 16, ROUND_ENTRIES = 1 << 20, /* at least so many rounds; at most so many entries of a part in one */
+  FIRST_ROOM = 1 << 12 /* words of blocks; grids need no more */
+};
+
+typedef struct {
+  macko_slice s;
+  macko_block_key key;
+  const macko_block_buffer *buffer; /* where its block is, from word `block` on */
+  int64_t block;
+} seen_slice;
+
+typedef struct {
+  macko_block_buffer buffer;
+  macko_slice_facts facts;
+  macko_pair_set pairs;
+  macko_status status;
+  macko_error err;
+} round_part;
+
+typedef struct {
+  const macko_csr *a;
+  macko_slice_look *look;
+  int64_t most; /* words of blocks */
+  int needed, parts, full; /* full: there are too many pairs */
+  int64_t nnz, first, count; /* slices of the round */
+  int64_t *entries;          /* of the round before each of them */
+  seen_slice *seen;
+  round_part *of_parts;
+  macko_block_set set;
+} slice_round;
+
+/* ---- a part's slices ---- */
+
+/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
+static int in_line(const macko_csr *a, const macko_csr_slice *c, int first)
+{
+  for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
+    if (!c->length[l] || c->length[l] != c->length[first] ||
+        macko_base_distance(a, c, l) != macko_base_distance(a, c, first))
+      return 0;
+  return 1;
+}
+
+void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p)
+{
+  unsigned lined = 0;
+  int64_t entries = 0;
+  int alike = c->s.stencil || macko_is_uniform(&c->s, c->lanes);
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE && !alike; group++)
+    lined |= (unsigned)in_line(a, c, group * MACKO_SIDE_BY_SIDE) << group;
+  for (int l = 0; l < c->lanes; l++) entries += c->length[l];
+  macko_count_slice(p, &c->s, c->lanes, lined, entries);
+}
+
+static void sort_windows(void *context, int part, int64_t from, int64_t to)
+{
+  const slice_round *r = context;
+  (void)part;
+  for (; from < to; from++) macko_sort_window(r->a, from * WINDOW, r->look->order + from * WINDOW);
+}
+
+static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice, seen_slice *seen)
+{
+  macko_csr_slice c;
+  int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
+  macko_look_at_slice(r->a, r->look->order ? r->look->order + window : NULL, r->look->kinds, slice, &c);
+  if (r->look->kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(r->a, &c, &part->pairs)) {
+    macko_set(&r->full);
+    return MACKO_OK;
+  }
+  if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
+    return macko_fail(&part->err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
+                      c.s.steps);
+  macko_status s = macko_fill_buffer(r->a, &c, &part->buffer, &seen->key, &part->err);
+  seen->s = c.s, seen->buffer = &part->buffer, seen->block = part->buffer.used;
+  if (s) return s;
+  part->buffer.used += seen->key.words;
+  macko_count_csr_slice(r->a, &c, &part->facts);
+  return MACKO_OK;
+}
+
+static void look_at_part(void *context, int number, int64_t from, int64_t to)
+{
+  slice_round *r = context;
+  round_part *part = &r->of_parts[number];
+  part->buffer.used = 0;
+  for (; from < to && !part->status && !macko_is_set(&r->full); from++)
+    part->status = look_at_next(r, part, r->first + from, &r->seen[from]);
+}
+
+/* ---- rounds ---- */
+
+static int64_t entries_of(const slice_round *r, int64_t slice)
+{
+  int64_t row = slice * MACKO_SLICE_ROWS, end = row + MACKO_SLICE_ROWS, n = 0;
+  if (end > r->a->nrows) end = r->a->nrows;
+  if (!r->look->order) return macko_csr_row(r->a, end) - macko_csr_row(r->a, row);
+  for (; row < end; row++) {
+    int64_t i = row / WINDOW * WINDOW + r->look->order[row];
+    n += macko_csr_row(r->a, i + 1) - macko_csr_row(r->a, i);
+  }
+  return n;
+}
+
+/* In one part slices are placed one by one. */
+static int64_t most_slices(const slice_round *r)
+{
+  return r->parts > 1 ? macko_slices_of(r->a->nrows) / ROUNDS + 1 : 1;
+}
+
+/* Slices of the next round, at least one; the number of their entries. */
+static int64_t gather_round(slice_round *r, int64_t first)
+{
+  int64_t slices = macko_slices_of(r->a->nrows), total = 0, most = (int64_t)r->parts * ROUND_ENTRIES;
+  if (most > r->nnz / ROUNDS) most = r->nnz / ROUNDS;
+  r->first = first, r->count = 0;
+  while (first + r->count < slices && r->count < most_slices(r)) {
+    int64_t more = r->parts > 1 ? entries_of(r, first + r->count) : 0;
+    if (r->count && total + more > most) break;
+    r->entries[r->count++] = total;
+    total += more;
+  }
+  return total;
+}
+
+/* The array of a new section, NULL where memory is short. */
+static void *new_array(macko_section like, macko_error *err)
+{
+  macko_section section = {.data = NULL};
+  macko_new_section(like, &section, err);
+  return section.data;
+}
+
+static macko_status take_room(macko_slice_look *look, int64_t words, macko_error *err)
+{
+  uint32_t *larger = new_array(macko_pattern_section("blocks", MACKO_U32, words), err);
+  if (!larger) return MACKO_OUT_OF_MEMORY;
+  if (look->room) memcpy(larger, look->blocks, (size_t)look->room * 4);
+  free(look->blocks);
+  look->blocks = larger, look->room = words;
+  return MACKO_OK;
+}
+
+/* Room for so many words of blocks, unless that is more than there may be: then they are no longer kept. */
+static macko_status make_room(slice_round *r, int64_t words, macko_error *err)
+{
+  if (words <= r->most || r->needed)
+    return take_room(r->look, 4 * words < r->most ? 4 * words : words < r->most ? r->most : words, err);
+  free(r->look->blocks);
+  r->look->blocks = NULL, r->look->room = 0;
+  return MACKO_OK;
+}
+
+static macko_status place_slice(slice_round *r, int64_t i, macko_error *err)
+{
+  seen_slice *seen = &r->seen[i];
+  const macko_block_key *key = &seen->key;
+  macko_slice_look *look = r->look;
+  macko_status s = MACKO_OK;
+  int is_new;
+  r->set.block = key->words ? seen->buffer->words + seen->block : NULL;
+  seen->s.block = macko_place_block(&r->set, key->hash, key->words, (int)key->align, look->blocks, &is_new);
+  if (is_new && look->blocks && r->set.words > look->room) s = make_room(r, r->set.words, err);
+  if (is_new && look->blocks) memcpy(look->blocks + seen->s.block, r->set.block, (size_t)key->words * 4);
+  macko_put_slice(&seen->s, look->headers + (r->first + i) * MACKO_SLICE_WORDS);
+  return s;
+}
+
+static macko_status look_in_rounds(slice_round *r, macko_error *err)
+{
+  const macko_cut windows = macko_cut_rows(r->a, WINDOW);
+  if (r->look->order) macko_do_parts(&windows, r->parts, sort_windows, r);
+  for (int64_t first = 0; first < macko_slices_of(r->a->nrows) && !r->full; first += r->count) {
+    int64_t entries = gather_round(r, first);
+    const macko_cut cut = {r->count, MACKO_I64, r->entries, 1, entries};
+    macko_do_parts(&cut, r->parts, look_at_part, r);
+    for (int i = 0; i < r->parts; i++)
+      if (r->of_parts[i].status) return macko_fail(err, r->of_parts[i].status, "%s", r->of_parts[i].err.text);
+    for (int64_t i = 0; i < r->count && !r->full; i++) {
+      macko_status s = place_slice(r, i, err);
+      if (s) return s;
+    }
+  }
+  return MACKO_OK;
+}
+
+/* What the parts have counted, together. */
+static macko_status add_parts(slice_round *r, macko_error *err)
+{
+  macko_slice_facts *p = &r->look->facts;
+  macko_pair_set *pairs = &r->of_parts[0].pairs;
+  for (int i = 0; i < r->parts && !r->full; i++) {
+    macko_add_counts(p, &r->of_parts[i].facts);
+    if (i && !macko_add_pairs_of(pairs, &r->of_parts[i].pairs, NULL)) r->full = 1;
+  }
+  p->pairs = r->full ? -1 : pairs->used;
+  for (int i = 0; i < pairs->used; i++) p->wide_pairs |= pairs->gaps[i] >> 16 != 0;
+  return r->full ? MACKO_OK : macko_count_blocks(p, &r->set, err);
+}
+
+/* ---- looks ---- */
+
+static macko_status open_round(slice_round *r, macko_error *err)
+{
+  macko_slice_look *look = r->look;
+  int64_t slices = macko_slices_of(r->a->nrows), room = r->needed || r->most < FIRST_ROOM ? r->most : FIRST_ROOM;
+  r->entries = calloc((size_t)most_slices(r), sizeof *r->entries);
+  r->seen = calloc((size_t)most_slices(r), sizeof *r->seen);
+  r->of_parts = calloc((size_t)r->parts, sizeof *r->of_parts);
+  if (!r->entries || !r->seen || !r->of_parts)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)slices);
+  const macko_hash_key key = macko_new_hash_key();
+  for (int i = 0; i < r->parts; i++) r->of_parts[i].buffer.key = key, macko_open_pairs(&r->of_parts[i].pairs);
+  look->headers = new_array(macko_pattern_section("slices", MACKO_U32, slices * MACKO_SLICE_WORDS), err);
+  if (look->headers && look->sorted) look->order = new_array(macko_pattern_section("order", MACKO_U16, r->a->nrows), err);
+  if (!look->headers || (look->sorted && !look->order)) return MACKO_OUT_OF_MEMORY;
+  macko_status s = r->needed || r->most ? take_room(look, room, err) : MACKO_OK;
+  return s ? s : macko_open_blocks(slices, &r->set, err);
+}
+
+static void close_round(slice_round *r)
+{
+  for (int i = 0; r->of_parts && i < r->parts; i++) free(r->of_parts[i].buffer.words);
+  free(r->entries), free(r->seen), free(r->of_parts);
+  macko_close_blocks(&r->set);
+}
+
+macko_status macko_take_look(const macko_csr *a, int64_t most, int needed, macko_slice_look *look, macko_error *err)
+{
+  slice_round r = {.a = a, .look = look, .most = most, .needed = needed, .nnz = macko_csr_nnz(a)};
+  r.parts = macko_parts(r.nnz);
+  look->facts = (macko_slice_facts){.window = look->sorted ? WINDOW : 0, .order_bytes = look->sorted ? a->nrows * 2 : 0};
+  macko_status s = open_round(&r, err);
+  if (!s) s = look_in_rounds(&r, err);
+  if (!s) s = add_parts(&r, err);
+  close_round(&r);
+  return s;
+}
+
+void macko_drop_look(macko_slice_look *look)
+{
+  free(look->headers), free(look->order), free(look->blocks);
+  look->headers = look->blocks = NULL, look->order = NULL;
+}
+
+void macko_trim_look(macko_slice_look *look)
+{
+  size_t words = (size_t)look->facts.block_words;
+  uint32_t *less = realloc(look->blocks, words ? 4 * words : 1);
+  if (less) look->blocks = less, look->room = (int64_t)words;
+}
+
+/* ---- what is kept for encoding ---- */
+
+static macko_slice_look *place_of(macko_slice_findings *found, int sorted, int pairs, int stencils)
+{
+  return &found->looks[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
+}
+
+/* One without stencils may come from looking for them in vain. */
+macko_slice_look *macko_look_for(macko_slice_findings *found, const macko_plan *plan)
+{
+  int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
+  int stencils = macko_params_of(plan)->slice.stencils > 0;
+  if (!found) return NULL;
+  macko_slice_look *look = place_of(found, sorted, pairs, stencils);
+  if (!look->blocks && !stencils) look = place_of(found, sorted, pairs, 1);
+  return look->blocks && (look->facts.stencils > 0) == stencils ? look : NULL;
+}
+
+void macko_forget_slices(void *own)
+{
+  macko_slice_findings *found = own;
+  for (int i = 0; i < 8; i++) macko_drop_look(&found->looks[i]);
+  free(found);
+}
+
+macko_slice_findings *macko_slice_findings_of(macko_findings *found)
+{
+  void **own = &found->own[MACKO_FORMAT_MACKO];
+  if (!*own) *own = calloc(1, sizeof(macko_slice_findings));
+  return *own;
+}
+
+/* Words that blocks of looks may still take: all together no more than f64 values would, which are written when they are gone. */
+static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
+{
+  int64_t words = f->handed_on ? 2 * macko_csr_nnz(f->csr) : 0;
+  for (int i = 0; words > 0 && i < 8; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
+  return words > 0 ? words : 0;
+}
+
+macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
+{
+  macko_findings *f = context;
+  macko_slice_findings *found = macko_slice_findings_of(f);
+  macko_slice_look look = {.sorted = sorted, .kinds = kinds};
+  if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
+  macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
+  macko_status s = macko_take_look(f->csr, words_left(f, found), 0, &look, err);
+  *p = look.facts;
+  if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);
+  else macko_trim_look(&look), *place = look;
+  return s;
+}
