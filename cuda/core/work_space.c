@@ -1,23 +1,27 @@
-/* Work space of products (work_space.h). Why streams do not all keep one: nothing says when a stream is gone, so that spaces would
+/* Work space of products (work_space.h). Why not every stream keeps one: nothing says when a stream is gone, so that spaces would
  * add up, and a graph may run on a stream that has one. */
 #include "core/work_space.h"
 
 #include <pthread.h>
 #include <stdlib.h>
 
+enum { KEEPERS = 4 };
+
 struct macko_work_space {
-  void *memory; /* of the stream that was first */
   int64_t bytes, zeroed;
-  pthread_mutex_t lock; /* of what follows; held while that stream's memory is lent, as a product may be several kernels */
-  int has_owner;
-  unsigned long long owner; /* number of the stream: handles are used again, numbers are not */
-  cudaMemPool_t pool;       /* the others'; NULL before the first of them */
+  pthread_mutex_t lock; /* of what follows; held while kept memory is lent, as a product may be several kernels */
+  struct {
+    void *memory;
+    unsigned long long stream; /* its number: handles are used again, numbers are not */
+  } kept[KEEPERS];             /* the first one's memory is there from the beginning */
+  int keepers;
+  cudaMemPool_t pool; /* NULL until a second stream or a graph comes */
 };
 
 void macko_work_space_free(macko_work_space *space)
 {
   if (!space) return;
-  cudaFree(space->memory);
+  for (int i = 0; i < KEEPERS; i++) cudaFree(space->kept[i].memory);
   if (space->pool) cudaMemPoolDestroy(space->pool);
   pthread_mutex_destroy(&space->lock);
   free(space);
@@ -31,9 +35,9 @@ macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t st
   if (!w) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a work space of %zu bytes", sizeof *w);
   w->bytes = bytes, w->zeroed = zeroed;
   pthread_mutex_init(&w->lock, NULL);
-  macko_status s = macko_device_alloc(bytes, "work space of products", &w->memory, err);
+  macko_status s = macko_device_alloc(bytes, "work space of products", &w->kept[0].memory, err);
   if (!s && zeroed)
-    s = macko_cuda_status(cudaMemsetAsync(w->memory, 0, (size_t)zeroed, stream), "clearing work space", err);
+    s = macko_cuda_status(cudaMemsetAsync(w->kept[0].memory, 0, (size_t)zeroed, stream), "clearing work space", err);
   if (s) macko_work_space_free(w);
   else *space = w;
   return s;
@@ -74,29 +78,46 @@ static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, voi
   return macko_cuda_status(e, "clearing work space", err);
 }
 
-macko_status macko_work_space_take(macko_work_space *space, cudaStream_t stream, void **memory, macko_error *err)
+/* The memory that the stream of that number keeps, or from now on keeps; NULL where others do. */
+static macko_status kept_by(macko_work_space *w, unsigned long long number, cudaStream_t stream, void **memory, macko_error *err)
 {
-  enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-  unsigned long long id = 0;
+  macko_status s = MACKO_OK;
+  int i = 0;
   *memory = NULL;
-  if (!space) return MACKO_OK;
-  cudaError_t e = cudaStreamIsCapturing(stream, &capture);
-  if (!e && capture == cudaStreamCaptureStatusNone) e = cudaStreamGetId(stream, &id);
-  if (e) return macko_cuda_status(e, "looking at a stream", err);
-  pthread_mutex_lock(&space->lock);
-  if (capture == cudaStreamCaptureStatusNone) {
-    if (!space->has_owner) space->has_owner = 1, space->owner = id;
-    if (space->owner == id) return *memory = space->memory, MACKO_OK; /* and keeps the lock */
-  }
-  macko_status s = open_pool(space, err);
-  pthread_mutex_unlock(&space->lock);
-  return s ? s : take_from_pool(space, stream, memory, err);
+  while (i < w->keepers && w->kept[i].stream != number) i++;
+  if (i == KEEPERS) return MACKO_OK;
+  if (!w->kept[i].memory) s = open_pool(w, err);
+  if (!s && !w->kept[i].memory) s = take_from_pool(w, stream, &w->kept[i].memory, err);
+  if (s) return w->kept[i].memory = NULL, s;
+  if (i == w->keepers) w->kept[w->keepers++].stream = number;
+  *memory = w->kept[i].memory;
+  return MACKO_OK;
 }
 
-macko_status macko_work_space_give_back(macko_work_space *space, cudaStream_t stream, void *memory, macko_error *err)
+macko_status macko_work_space_take(macko_work_space *space, cudaStream_t stream, macko_work_loan *loan, macko_error *err)
+{
+  enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+  unsigned long long number = 0;
+  *loan = (macko_work_loan){0};
+  if (!space) return MACKO_OK;
+  cudaError_t e = cudaStreamIsCapturing(stream, &capture);
+  if (!e && capture == cudaStreamCaptureStatusNone) e = cudaStreamGetId(stream, &number);
+  if (e) return macko_cuda_status(e, "looking at a stream", err);
+  pthread_mutex_lock(&space->lock);
+  macko_status s = MACKO_OK;
+  if (capture == cudaStreamCaptureStatusNone) s = kept_by(space, number, stream, &loan->memory, err);
+  loan->kept = loan->memory != NULL;
+  if (loan->kept) return MACKO_OK; /* and keeps the lock */
+  if (!s) s = open_pool(space, err);
+  pthread_mutex_unlock(&space->lock);
+  return s ? s : take_from_pool(space, stream, &loan->memory, err);
+}
+
+macko_status macko_work_space_give_back(macko_work_space *space, cudaStream_t stream, const macko_work_loan *loan,
+                                        macko_error *err)
 {
   if (!space) return MACKO_OK;
-  if (memory != space->memory) return macko_cuda_status(cudaFreeAsync(memory, stream), "giving work space back", err);
+  if (!loan->kept) return macko_cuda_status(cudaFreeAsync(loan->memory, stream), "giving work space back", err);
   pthread_mutex_unlock(&space->lock);
   return MACKO_OK;
 }

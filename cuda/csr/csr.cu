@@ -237,16 +237,16 @@ extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const m
 {
   const device_csr *own = (const device_csr *)d->own;
   csr a = own->a;
-  void *space;
-  macko_status s = macko_work_space_take(own->space, stream, &space, err);
+  macko_work_loan loan;
+  macko_status s = macko_work_space_take(own->space, stream, &loan, err);
   if (s) return s;
-  a.done = (unsigned *)space, a.partials = (double *)((char *)space + counter_bytes(&own->cut));
+  a.done = (unsigned *)loan.memory, a.partials = (double *)((char *)loan.memory + counter_bytes(&own->cut));
   int wide = macko_find_section(&d->m, "cols")->type == MACKO_I64;
   csr_launch to_run = {a, own->cut.nblocks, wide, stream};
   if (wide)
     s = macko_cuda_status(run_groups<MACKO_ANY, MACKO_ANY, double>(to_run, values_of(d), p), "starting a multiply", err);
   else s = run_product(to_run, d, p, err);
-  macko_status back = macko_work_space_give_back(own->space, stream, space, s ? NULL : err);
+  macko_status back = macko_work_space_give_back(own->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
 }
 

@@ -304,12 +304,12 @@ macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_produ
 {
   const device_rows *r = &((const device_macko *)d->own)->rows;
   rows_launch to_run = {rows_of(d, r), r->near, r, stream};
-  void *space;
-  macko_status s = macko_work_space_take(r->space, stream, &space, err);
+  macko_work_loan loan;
+  macko_status s = macko_work_space_take(r->space, stream, &loan, err);
   if (s) return s;
-  to_run.a.partials = (double *)((char *)space + r->near.zeroed);
-  macko_near_give_space(&to_run.near, space);
+  to_run.a.partials = (double *)((char *)loan.memory + r->near.zeroed);
+  macko_near_give_space(&to_run.near, loan.memory);
   s = run_product(to_run, d, p, err);
-  macko_status back = macko_work_space_give_back(r->space, stream, space, s ? NULL : err);
+  macko_status back = macko_work_space_give_back(r->space, stream, &loan, s ? NULL : err);
   return s ? s : back;
 }
