@@ -26,7 +26,8 @@ int macko_device_count(macko_error *err);
  * something else than this library wrote must pass macko_validate first, which takes as long as copying them or longer; so must
  * one for macko_device_refresh. Format dtans is decoded once on the host before (macko_validate). Errors: OUT_OF_MEMORY (bytes
  * wanted and free), UNSUPPORTED (a format without a kernel; format dtans: tables larger than a block's shared memory on this GPU),
- * CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread), DEVICE. */
+ * CORRUPT and LIMIT (format dtans: damage; rows of more than 2^31 - 9 entries for one thread;
+ * format eccsr: rows of more than 2^26 runs of columns), DEVICE. */
 macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st *stream, macko_device_matrix **device,
                              macko_error *err);
 
