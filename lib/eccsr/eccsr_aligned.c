@@ -1,5 +1,5 @@
-/* Blocks of rows whose columns are nearly the same, as where some unknowns of a node are not coupled: `aligned` rows from a multiple
- * of that number on, their columns in runs of as many, with masks for the entries that are there. */
+/* Blocks of rows whose columns are nearly the same, as where some unknowns of a node are not coupled: `aligned` rows from a
+ * multiple of that number on, their columns in runs of as many, with masks for the entries that are there. */
 #include "core/compare_csr.h"
 #include "eccsr/eccsr.h"
 

@@ -102,7 +102,8 @@ static macko_status validate_lengths(const check *c, int64_t i, const macko_eccs
   for (int b = 0; b < s->blocks; b++) {
     uint32_t length = macko_eccsr_length(c->r.lengths, c->r.length_bytes, s->block + (int64_t)b);
     if (length > before || (b == 0 && length < before))
-      return macko_fail(err, MACKO_CORRUPT, "block %lld of slice %lld has %u runs, where the slice has %u steps and the block before %u",
+      return macko_fail(err, MACKO_CORRUPT,
+                        "block %lld of slice %lld has %u runs, where the slice has %u steps and the block before %u",
                         (long long)s->block + b, (long long)i, length, s->steps, before);
     if (length == 0 && c->r.bases[s->block + (int64_t)b])
       return macko_fail(err, MACKO_CORRUPT, "block %lld has no runs and begins at column %d, not 0", (long long)s->block + b,
@@ -139,8 +140,8 @@ static macko_status validate_steps(check *c, int64_t i, macko_error *err)
     for (int j = 0; j < t.s.w; j++) {
       uint32_t lanes = macko_eccsr_lanes(&t, j);
       if (lanes & ~there)
-        return macko_fail(err, MACKO_CORRUPT, "step %lld of slice %lld has a mask of %08x, where lanes %08x have it", (long long)t.k,
-                          (long long)i, lanes, (uint32_t)there);
+        return macko_fail(err, MACKO_CORRUPT, "step %lld of slice %lld has a mask of %08x, where lanes %08x have it",
+                          (long long)t.k, (long long)i, lanes, (uint32_t)there);
       for (int b = 0; b < t.active; b++) {
         int64_t col = t.cols[b] + j, has = lanes >> b * t.s.g & ((1u << t.s.g) - 1);
         if (t.cols[b] < 0 || t.cols[b] >= c->m->ncols || (has && col >= c->m->ncols))

@@ -41,7 +41,7 @@ static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
 
 static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 {
-  w->entries += more->entries, w->steps += more->steps, w->columns += more->columns, w->lanes += more->lanes;
+  w->entries += more->entries, w->lanes += more->lanes;
   w->reads += more->reads, w->masked += more->masked, w->runs += more->runs;
 }
 
@@ -100,7 +100,8 @@ static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_er
     macko_eccsr_sink *sink = &all.parts[i].sink;
     sink->slices = macko_section_data(m, "slices"), sink->words = macko_section_data(m, "gaps");
     sink->bases = macko_section_data(m, "bases"), sink->rows = macko_section_data(m, "rows");
-    sink->lengths = macko_section_data(m, "lengths"), sink->length_bytes = macko_eccsr_length_bytes(&macko_eccsr_params_of(&m->plan)->of.counts);
+    sink->lengths = macko_section_data(m, "lengths");
+    sink->length_bytes = macko_eccsr_length_bytes(&macko_eccsr_params_of(&m->plan)->of.counts);
   }
   if (!s) s = put_all(&all, parts, err);
   free(all.parts);

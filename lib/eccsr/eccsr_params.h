@@ -40,9 +40,7 @@ typedef struct {
   int64_t entries;  /* that have been looked at */
   int64_t masked;   /* of them in slices with masks */
   int64_t runs;     /* of all blocks */
-  int64_t steps;    /* of all slices */
-  int64_t columns;  /* of all their runs: a warp has as many loads of values */
-  int64_t lanes;    /* of all these, lanes that have an entry in slices that are not masked */
+  int64_t lanes;    /* slots that there would be without masks */
   int64_t reads;    /* elements of x that blocks read */
 } macko_eccsr_work;
 

@@ -90,8 +90,9 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .time = pattern_time(options, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
-           "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps and masks",
-           work.reads ? (double)work.entries / (double)work.reads : 1, work.columns ? (double)work.columns / (double)work.steps : 1,
+           "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
+           "and masks",
+           work.reads ? (double)work.entries / (double)work.reads : 1, work.runs ? (double)work.reads / (double)work.runs : 1,
            (long long)c->blocks, (long long)c->slices, (long long)c->masked, (long long)c->words * 4);
   s = choose_codec(f, options, plan, err);
   if (!s) describe_values(plan);

@@ -117,8 +117,6 @@ static int64_t count_work(const new_slice *n, macko_eccsr_work *work)
   if (!n->s.masked) entries = runs * n->s.w * n->s.g;
   work->entries += entries, work->runs += runs;
   if (n->s.masked) work->masked += entries;
-  work->steps += n->s.steps;
-  work->columns += (int64_t)n->s.steps * n->s.w;
   work->lanes += runs * n->s.w * n->s.g;
   work->reads += runs * n->s.w;
   return entries;

@@ -10,10 +10,11 @@ typedef struct {
   int steps;
 } step_starts;
 
-/* The next steps of an unmasked slice. */
+/* The next steps of an unmasked slice, whose columns nobody asks for. */
 static void next_steps(const macko_eccsr_reader *r, macko_eccsr_steps *t, step_starts *next)
 {
-  for (next->steps = 0; next->steps < STEPS && macko_eccsr_next_step(r, t); next->steps++) {
+  for (next->steps = 0; next->steps < STEPS && t->k + 1 < t->s.steps; next->steps++) {
+    t->active = macko_eccsr_active(&t->s, r->lengths, r->length_bytes, ++t->k, t->active);
     next->slots[next->steps] = t->slot, next->active[next->steps] = t->active;
     t->slot += (int64_t)t->active * t->s.g * t->s.w;
   }
@@ -28,29 +29,54 @@ static int64_t write_lane(macko_value_writer *w, const macko_eccsr_slice *s, con
   return p;
 }
 
-/* The same where values are stored as they are, in elements of 8 bytes. */
-static int64_t copy_lane(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int lane, int64_t p)
-{
-  const double *from = w->values;
-  double *to = w->stream;
-  for (int k = 0; k < at->steps && at->active[k] > lane / s->g; k++) {
-    double *slot = to + at->slots[k] + lane;
-    for (int j = 0; j < s->w; j++, slot += at->active[k] * s->g) __builtin_memcpy(slot, from + p++, sizeof *slot);
+/* The same of all lanes, where values are stored as they are: slots in their order, which the rows' entries are gathered for. */
+#define COPY_STEPS(type) \
+  static void copy_steps_##type(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next) \
+  { \
+    const type *from[MACKO_ECCSR_LANES]; \
+    int64_t done = 0; \
+    for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const type *)w->values + next[l]; \
+    for (int k = 0; k < at->steps; k++) { \
+      type *to = (type *)w->stream + at->slots[k]; \
+      int lanes = at->active[k] * s->g; \
+      for (int j = 0; j < s->w; j++, done++, to += lanes) \
+        for (int l = 0; l < lanes; l++) to[l] = from[l][done]; \
+    } \
+    for (int l = 0; l < s->blocks * s->g; l++) next[l] += done; \
   }
-  return p;
+COPY_STEPS(uint64_t)
+COPY_STEPS(uint32_t)
+COPY_STEPS(uint16_t)
+#undef COPY_STEPS
+
+static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+{
+  int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
+  if (size == 8) copy_steps_uint64_t(w, s, at, next);
+  else if (size == 4) copy_steps_uint32_t(w, s, at, next);
+  else if (size == 2) copy_steps_uint16_t(w, s, at, next);
+  else
+    for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
+}
+
+/* Rows of a slice lie anywhere in their window: their lines come sooner if all are asked for at once. */
+static void fetch_rows(const macko_value_writer *w, const macko_eccsr_slice *s, const int64_t *next)
+{
+  int64_t size = macko_type_bytes(w->value_type), bytes = (int64_t)s->steps * s->w * size;
+  for (int l = 0; l < s->blocks * s->g; l++)
+    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)w->values + next[l] * size + at);
 }
 
 static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
-  int copied = w->value_type == MACKO_F64 && w->codec.stored_type == MACKO_F64 && !w->recode;
   int64_t next[MACKO_ECCSR_LANES];
   step_starts at;
   for (int l = 0; l < t.s.blocks * t.s.g; l++) next[l] = macko_csr_row(a, macko_eccsr_row(&t.s, r->rows, l));
+  if (t.s.steps <= STEPS) fetch_rows(w, &t.s, next);
   do {
     next_steps(r, &t, &at);
-    for (int l = 0; l < t.s.blocks * t.s.g; l++)
-      next[l] = copied ? copy_lane(w, &t.s, &at, l, next[l]) : write_lane(w, &t.s, &at, l, next[l]);
+    write_steps(w, &t.s, &at, next);
   } while (at.steps == STEPS);
 }
 

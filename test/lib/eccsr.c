@@ -69,6 +69,14 @@ static const macko_eccsr_counts *counts_of(const macko_matrix *m)
   return &macko_eccsr_params_of(&m->plan)->of.counts;
 }
 
+static const macko_section *section(const macko_matrix *m, const char *name)
+{
+  for (int i = 0; i < m->nsections; i++)
+    if (!strcmp(m->sections[i].name, name)) return &m->sections[i];
+  ck_abort_msg("no section %s", name);
+  return NULL;
+}
+
 static double bytes_an_entry(const macko_matrix *m)
 {
   macko_info info;
@@ -99,7 +107,7 @@ START_TEST(missing_couplings_become_masks)
   macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
   ck_assert_int_eq(counts_of(m)->blocks, 3000);
   ck_assert_int_eq(counts_of(m)->masked, counts_of(m)->slices);
-  ck_assert_int_eq(macko_find_section(m, "values")->bytes, (m->nnz + MACKO_ECCSR_SPARE) * 8);
+  ck_assert_int_eq(section(m, "values")->bytes, (m->nnz + MACKO_ECCSR_SPARE) * 8);
   ck_assert_msg(bytes_an_entry(m) <= 8.9, "%d unknowns: %g bytes an entry", b, bytes_an_entry(m));
   macko_destroy(&m);
   release(&t);
@@ -136,10 +144,10 @@ START_TEST(refresh_leaves_the_pattern_alone)
 {
   test_matrix t = mesh(500, 3, _i);
   macko_matrix *m = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU), *fresh;
-  const void *gaps = macko_section_data(m, "gaps"), *slices = macko_section_data(m, "slices");
+  const void *gaps = section(m, "gaps")->data, *slices = section(m, "slices")->data;
   for (int64_t p = 0; p < m->nnz; p++) t.values[p] = (double)(p % 5) - 2; /* another codec */
   ck_assert(!macko_refresh(m, &t.csr, NULL));
-  ck_assert(macko_section_data(m, "gaps") == gaps && macko_section_data(m, "slices") == slices);
+  ck_assert(section(m, "gaps")->data == gaps && section(m, "slices")->data == slices);
   fresh = encode(&t.csr, MACKO_FORMAT_ECCSR, MACKO_TARGET_CPU);
   ck_assert_int_eq(m->nsections, fresh->nsections);
   for (int i = 0; i < m->nsections; i++) {
@@ -206,7 +214,7 @@ START_TEST(the_example_of_the_manual_is_true)
   char name[40];
   int sections = 0;
   for (; fscanf(file, "%39s", name) == 1 && name[0] != '`'; sections++) {
-    const macko_section *s = macko_find_section(m, name);
+    const macko_section *s = section(m, name);
     ck_assert_msg(s != NULL, "no section %s", name);
     int64_t size = macko_type_bytes(s->type), spare = strcmp(name, "values") ? 0 : MACKO_ECCSR_SPARE * size;
     for (int64_t i = 0; i < s->bytes - spare; i += size) {
