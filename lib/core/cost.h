@@ -76,14 +76,14 @@ static inline const macko_cost *macko_cost_of(const macko_options *options)
   return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : &macko_cpu_cost;
 }
 
-/* Of an entry of layout row. */
+/* Gives the time of an entry of layout row. */
 static inline double macko_row_cost(const macko_options *options, macko_type value_type)
 {
   const macko_cost *c = macko_cost_of(options);
   return value_type == MACKO_F64 ? c->row_wide : c->row_narrow;
 }
 
-/* More for an element, for what the values are stored as. */
+/* Gives the time that an element takes more because of the type its value is stored as. */
 static inline double macko_codec_cost(const macko_cost *c, macko_type stored, int64_t table)
 {
   if (stored == MACKO_U8) return table <= 8 ? c->few_codes : c->byte_codes; /* 8 doubles stay in a register */

@@ -56,7 +56,7 @@ extern int macko_test_parts;
 void macko_test_do_parts(const macko_cut *cut, int parts, macko_part run, void *context);
 #endif
 
-/* How many parts work on so many entries has. */
+/* Gives the number of parts into which work on so many entries is cut. */
 static inline int macko_parts(int64_t entries)
 {
 #ifdef MACKO_TEST_PARTS
@@ -69,7 +69,7 @@ static inline int macko_parts(int64_t entries)
   return entries < MACKO_THREADS_NNZ ? 1 : threads < MACKO_MOST_PARTS ? threads : MACKO_MOST_PARTS;
 }
 
-/* The same where every part needs memory of its own: fewer parts. */
+/* Gives a smaller number for work of which every part needs memory of its own. */
 static inline int macko_large_parts(int64_t entries)
 {
   int64_t most = entries / MACKO_THREADS_NNZ / 16;
@@ -82,7 +82,7 @@ static inline void macko_do_part(const macko_cut *cut, int part, int parts, mack
   run(context, part, macko_first_of_part(cut, part, parts), macko_first_of_part(cut, part + 1, parts));
 }
 
-/* All parts, in as many threads as OpenMP gives. */
+/* Runs all parts, in as many threads as OpenMP gives. */
 static inline void macko_do_parts(const macko_cut *cut, int parts, macko_part run, void *context)
 {
   if (parts == 1) {

@@ -29,7 +29,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- encode ---- */
 
-/* Of rows from .. to - 1; from begins a block. */
+/* Writes the base columns of rows from .. to - 1; from begins a block. */
 static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from, int64_t to)
 {
   int64_t mode = macko_params_of(&m->plan)->row.base_mode, bytes = macko_params_of(&m->plan)->row.base_bytes;
@@ -79,14 +79,15 @@ static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
   e->long_before[part + 1] = count;
 }
 
-/* The first entry from p on whose code is in no byte with codes before p. */
+/* Gives the first entry from p on whose code is in no byte with codes before p. */
 static int64_t next_byte(int b, int64_t p)
 {
   while (p * b % 8) p++;
   return p;
 }
 
-/* But for the codes in a byte that the part before writes to. */
+/* Writes bases, row starts, codes and long gaps of a part. Codes in a byte that the part before writes to are left out:
+ * encode_first_codes writes them once all parts are done. */
 static void encode_part(void *context, int part, int64_t from, int64_t to)
 {
   row_encoding *e = context;
@@ -108,7 +109,7 @@ static void encode_part(void *context, int part, int64_t from, int64_t to)
   }
 }
 
-/* Those codes. */
+/* Writes the codes of rows from .. to - 1, a part, that encode_part has left out. */
 static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
 {
   uint32_t escape = (1u << e->b) - 1;

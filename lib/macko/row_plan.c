@@ -24,7 +24,7 @@ int64_t macko_row_block_first(const macko_csr *a, int64_t block)
   return first == INT64_MAX ? 0 : first;
 }
 
-/* Of rows from .. to - 1; from begins a block. */
+/* Finds the least and the largest distance of a first column from its reference in rows from .. to - 1; from begins a block. */
 static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t to, int64_t *low, int64_t *high)
 {
   int64_t block = 0;
@@ -112,7 +112,7 @@ static base_choice choose_base(int64_t nrows, const macko_row_facts *facts)
   return best;
 }
 
-/* escapes[w]: gaps that a code of widths[w] bits, which holds gaps 1 .. 2^b - 1, cannot hold. */
+/* Counts in escapes[w] the gaps that a code of widths[w] bits, which holds gaps 1 .. 2^b - 1, cannot hold. */
 static void count_escapes(const macko_row_facts *facts, int64_t escapes[WIDTHS])
 {
   for (int w = 0; w < WIDTHS; w++) {
@@ -126,13 +126,13 @@ static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
   return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
 }
 
-/* What gaps of b bits take beside their bytes. */
+/* Gives the time that gaps of b bits take beside that of their bytes. */
 static double gap_time(const macko_facts *f, const macko_cost *cost, int b, int64_t escapes)
 {
   return (double)escapes * cost->row_escape + (b < 4 ? (double)f->nnz * cost->row_thin : 0);
 }
 
-/* What widths are compared by: bytes or time. */
+/* Gives what widths are compared by: bytes or time. */
 static double width_cost(const macko_facts *f, const macko_options *options, int b, int64_t escapes)
 {
   const macko_cost *cost = macko_cost_of(options);

@@ -1,4 +1,4 @@
-/* Between the two files of layout slice: how its slices are read. */
+/* Between the files of layout slice: how its slices are read. */
 #ifndef MACKO_SLICE_H
 #define MACKO_SLICE_H
 

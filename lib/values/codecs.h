@@ -19,7 +19,7 @@ typedef struct {
   int64_t table; /* entries of the table "dict", of the matrix's own value type; 0 without one */
 } macko_codec;
 
-/* The codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes
+/* Lists the codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes
  * depends on the format's slots, so the format compares. A dictionary of more values than `most` is only one that is asked for.
  * Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
 macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A format of coordinates (test/build/toy-format/) is added to a copy of the sources by exactly what doc/adding-a-format.md lists;
+# A format of coordinates (test/build/toy/) is added to a copy of the sources by exactly what doc/adding-a-format.md lists;
 # then suites, fuzzers, macko-bench, the PETSc type, the Fortran module and the documents must have it. gcov counts what was asked
 # of the format. No part of make check, as it builds the library anew: .ci/run runs it.
 src=$(cd "$(dirname "$0")/../.." && pwd)
@@ -16,7 +16,7 @@ mkdir "$dir/new" && cd "$src" || exit 1
   [ ! -e "$file" ] || printf '%s\0' "$file"
 done | xargs -0 cp --parents -t "$dir/new" || fail "the sources cannot be copied"
 cp -r "$dir/new" "$dir/old" && cd "$dir/new" || exit 1
-mkdir lib/coo && cp "$src/test/build/toy-format/coo_format.c" lib/coo/
+mkdir lib/coo && cp "$src/test/build/toy/coo_format.c" lib/coo/
 sed -i '/^MACKO_FORMAT(DTANS/a MACKO_FORMAT(COO, coo, "row, column and value of each entry")' lib/formats.def
 sed -i 's,lib/csr/csr_format.c,lib/coo/coo_format.c &,' lib/Makefile.inc
 python3 -B fortran/generate.py . macko >"$dir/macko.f90" && cp "$dir/macko.f90" fortran/macko.f90
