@@ -117,7 +117,8 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
 {
   const macko_eccsr_facts *ask = facts_of(f);
   macko_eccsr_shape shape = {1, 1, 0};
-  (void)options, (void)plans, (void)best;
+  (void)plans, (void)best;
+  if (options->target == MACKO_TARGET_GPU) return 0; /* GPUs do not look for blocks yet, and choose what the host would choose */
   if (!ask || check_limits(f->csr, NULL) || ask->sample(f->context, &shape, NULL)) return 0;
   return shape.rows > 1 || shape.aligned;
 }
