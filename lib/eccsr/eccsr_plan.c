@@ -112,12 +112,13 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return MACKO_OK;
 }
 
-/* Rows that share nothing are what other formats are for. */
+/* Rows that share nothing are what other formats are faster for. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_eccsr_facts *ask = facts_of(f);
   macko_eccsr_shape shape = {1, 1, 0};
-  (void)options, (void)plans, (void)best;
+  (void)plans, (void)best;
+  if (options->prefer == MACKO_PREFER_MEMORY) return 1;
   if (!ask || check_limits(f->csr, NULL) || ask->sample(f->context, &shape, NULL)) return 0;
   return shape.rows > 1 || shape.aligned;
 }
