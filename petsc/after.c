@@ -2,22 +2,32 @@
  * that ours stands on, which has its arrays anyway. */
 #include "matmacko.h"
 
-/* What compressing or renewing a matrix costs in products of AIJCUSPARSE, halved: who has multiplied so often will probably go on,
-   and the sooner the form is there the more it is worth. Seconds on an H200; other GPUs differ in both alike. */
-static PetscInt64 BreakEven(double nnz, PetscBool renew)
+enum { PAYS_AT_ONCE = 32 << 20 }; /* entries */
+
+/* What compressing or renewing a matrix costs in products of AIJCUSPARSE: whoever has multiplied so often will probably go on.
+   Seconds on an H200; other GPUs differ in both alike. Large matrices are compressed at once, as solvers multiply them more often
+   than this, some tens of times. Where rows differ in length slices have little in common, and describing them takes longer. */
+static PetscInt64 BreakEven(double nnz, PetscBool even, PetscBool renew)
 {
-  double cost    = renew ? 8e-4 + 2.5e-11 * nnz : 2e-3 + 9e-11 * nnz;
+  double cost    = renew ? 8e-4 + 2.5e-11 * nnz : 2e-3 + (even ? 1e-10 : 3e-9) * nnz;
   double product = 5e-6 + 3.4e-12 * nnz;
-  return (PetscInt64)(cost / product / 2);
+  return nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
 }
 
-static PetscErrorCode Nonzeros(Mat A, double *nnz)
+/* Entries of A on this rank, and whether most rows of a sample are as long as the next. */
+static PetscErrorCode Look(Mat A, double *nnz, PetscBool *even)
 {
-  MatInfo info;
+  enum { SAMPLE = 256 };
+  const PetscInt *ia, *ja;
+  PetscInt        n, alike = 0, looked = 0;
+  PetscBool       done;
 
   PetscFunctionBegin;
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  *nnz = info.nz_used;
+  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  for (PetscInt i = 0; i + 2 <= n; i += 1 + n / SAMPLE, looked++) alike += ia[i + 2] - ia[i + 1] == ia[i + 1] - ia[i];
+  *nnz  = (double)ia[n];
+  *even = (PetscBool)(4 * alike >= 3 * looked);
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -43,29 +53,27 @@ static PetscBool Automatic(const Mat_Macko *m)
 }
 
 /* As often as the values before were multiplied the present ones are expected to be. */
-static void Decide(Mat_Macko *m, double nnz, PetscBool allowed)
+static void Decide(Mat_Macko *m, double nnz, PetscBool even, PetscBool allowed)
 {
   PetscBool renew = (PetscBool)(m->compressed || m->device || m->encodes);
 
   m->worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
-  m->worth = Automatic(m) && allowed ? BreakEven(nnz, renew) : 0;
+  m->worth = Automatic(m) && allowed ? BreakEven(nnz, even, renew) : 0;
   if (m->products_before >= m->worth) m->worth = 0;
 }
 
 static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
 {
-  double           nnz = 0;
-  PetscBool        changed, known = (PetscBool)(m->counted_owner == A);
-  PetscObjectState pattern = m->counted_nonzerostate;
+  double    nnz  = 0;
+  PetscBool even = PETSC_FALSE, changed;
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(NoticeChange(A, m, &changed));
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Nonzeros(A, &nnz));
-  Decide(m, nnz, MackoDeviceAllowed(A, NULL));
-  if (m->worth && !(known && pattern == m->counted_nonzerostate)) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
+  if (Automatic(m)) PetscCall(Look(A, &nnz, &even));
+  Decide(m, nnz, even, MackoDeviceAllowed(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,19 +106,21 @@ PetscErrorCode MackoWaits(Mat A, PetscBool *waits)
 
 static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
 {
-  double    mine[2], all[2] = {0}; /* the most entries of a rank; whether one may not use a GPU */
-  PetscBool changed;
+  double    mine[3], all[3] = {0}; /* the most entries of a rank; whether one has uneven rows, or may not use a GPU */
+  PetscBool changed, even;
+  Mat       own;
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(NoticeChange(A, m, &changed)); /* on all ranks together */
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
   if (Automatic(m)) {
-    PetscCall(Nonzeros(A, &mine[0]));
-    mine[1] = !MackoDeviceAllowed(A, NULL);
-    PetscCallMPI(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
+    PetscCall(Look(own, &mine[0], &even));
+    mine[1] = !even, mine[2] = !MackoDeviceAllowed(A, NULL);
+    PetscCallMPI(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
   }
-  Decide(m, all[0], (PetscBool)!all[1]);
+  Decide(m, all[0], (PetscBool)!all[1], (PetscBool)!all[2]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -297,13 +297,13 @@ PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool 
 /* That type's own goes wrong where it leaves out empty rows. */
 PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
 {
-  const Mat_Macko *m = MackoOf(A);
+  PetscInt nonempty;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
-  if (!MayUseDevice(A) || A->factortype || !(MackoOwns(m, A) || (m->counted_owner == A && m->worth)) ||
-      m->nonempty_rows < A->rmap->n)
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MayUseDevice(A) || A->factortype) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoCountNonemptyRows(A, &nonempty));
+  if (nonempty < A->rmap->n) PetscFunctionReturn(PETSC_SUCCESS);
   if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoOnDevice(v, done));
   if (*done) MACKO_AS_BASE(A, (*Base()->getdiagonal)(A, v));
