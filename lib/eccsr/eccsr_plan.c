@@ -120,6 +120,7 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   (void)plans, (void)best;
   if (options->target == MACKO_TARGET_GPU) return 0; /* GPUs do not look for blocks yet, and choose what the host would choose */
   if (options->prefer == MACKO_PREFER_MEMORY) return 1;
-  if (!ask || check_limits(f->csr, NULL) || ask->sample(f->context, &shape, NULL)) return 0;
-  return shape.rows > 2 && !shape.aligned;
+  if (!ask || check_limits(f->csr, NULL)) return 0;
+  ask->equal_rows(f->context, &shape);
+  return shape.rows > 2;
 }

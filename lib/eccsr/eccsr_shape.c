@@ -64,7 +64,7 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   return s;
 }
 
-macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
+void macko_eccsr_host_equal_rows(void *context, macko_eccsr_shape *shape)
 {
   const macko_csr *a = ((macko_findings *)context)->csr;
   int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
@@ -79,5 +79,12 @@ macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, ma
     }
   }
   *shape = (macko_eccsr_shape){most(c.rows, MACKO_ECCSR_MOST_EQUAL), most(c.run, MACKO_ECCSR_MAX_RUN), 0};
+}
+
+macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
+{
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
+  macko_eccsr_host_equal_rows(context, shape);
   return windows ? try_aligned(a, windows / 2, shape, err) : MACKO_OK;
 }
