@@ -247,7 +247,7 @@ START_TEST(automatic_choice_takes_the_fewest_bytes)
     for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
       if (!has_target((macko_format)f, (macko_target)target)) continue;
       snprintf(name, sizeof name, "; %s takes ", macko_format_name((macko_format)f));
-      if (target == MACKO_TARGET_GPU && f != (int)best.format && !strstr(reason, name)) continue;
+      if (f == MACKO_FORMAT_ECCSR) continue; /* which no choice looks at yet */
       macko_info info = info_by(&c, (macko_format)f, MACKO_PREFER_MEMORY, (macko_target)target, other);
       ck_assert_msg(best.bytes <= info.bytes, "%s: auto %lld bytes, %s %lld; %s", a.name, (long long)best.bytes,
                     macko_format_name((macko_format)f), (long long)info.bytes, reason);
