@@ -112,9 +112,9 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return MACKO_OK;
 }
 
-/* Never yet: its costs are not measured well enough for an automatic choice, and GPUs do not look for blocks. */
+/* By memory: its bytes are counted. Never by time yet, as its costs are not measured well enough. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
-  (void)f, (void)options, (void)plans, (void)best;
-  return 0;
+  (void)plans, (void)best;
+  return options->prefer == MACKO_PREFER_MEMORY && facts_of(f);
 }
