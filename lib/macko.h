@@ -260,6 +260,28 @@ void macko_free_csr(macko_csr *csr);
  * for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
 
+/* Where a matrix came from, which a file of it keeps for who looks; "" where it is not known. */
+typedef struct {
+  char name[256]; /* of a file */
+  char hash[128]; /* of its bytes, as "sha256:9f86d0..." */
+} macko_origin;
+
+/* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:
+ * a file with checksums that doc/formats/container.md describes, by custom named .macko. Written under a temporary name beside path,
+ * synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was.
+ * Errors: INVALID_ARGUMENT; IO (also for a path that is no regular file), OUT_OF_MEMORY, UNSUPPORTED (no zlib or jansson). */
+macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err);
+
+/* *matrix becomes what was saved, freed with macko_destroy: products, decode and info have the same bits, refresh and copy work as
+ * before. All of the file is checked before use: checksums, and every number and index that products trust, as by macko_validate.
+ * path may be a pipe. origin may be NULL.
+ * Errors: IO, PARSE (not such a file), CORRUPT (damaged or cut short, naming the place), UNSUPPORTED (big-endian, of a newer version
+ * or a format that this one lacks; no zlib or jansson), OUT_OF_MEMORY; *matrix and *origin are unchanged then. */
+macko_status macko_load(const char *path, macko_matrix **matrix, macko_origin *origin, macko_error *err);
+
+/* The same of the head alone, however long the file: *info but for reason, which is NULL as no matrix owns it. */
+macko_status macko_load_info(const char *path, macko_info *info, macko_origin *origin, macko_error *err);
+
 #ifdef __cplusplus
 }
 #endif

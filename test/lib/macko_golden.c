@@ -173,6 +173,8 @@ static macko_matrix *load(FILE *in)
     *s = load_section(name, in);
     if (!strcmp(name, "dict")) plan->table = s->bytes / macko_type_bytes(s->type);
   }
+  macko_section like[MACKO_MAX_SECTIONS]; /* the text does not say what a section tells of */
+  for (int i = m->ops->sections(m, like) - 1; i >= 0; i--) m->sections[i].pattern = like[i].pattern, m->sections[i].values = like[i].values;
   return m;
 }
 
