@@ -26,7 +26,8 @@ static macko_status decode(const macko_matrix *m, macko_csr *csr, macko_error *e
   int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof *row_ptr), *cols = malloc((size_t)(m->nnz + 1) * sizeof *cols);
   double *values = malloc((size_t)(m->nnz + 1) * sizeof *values);
   macko_csr a = {.nrows = m->nrows, .ncols = m->ncols, .row_ptr_type = macko_index_type(m->nnz),
-                 .col_type = macko_index_type(m->ncols), .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+                 .col_type = macko_index_type(m->ncols), .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols,
+                 .values = values};
   macko_status s = MACKO_OK;
   if (!row_ptr || !cols || !values)
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld rows and %lld nonzeros", (long long)m->nrows, (long long)m->nnz);

@@ -232,8 +232,8 @@ static void get_section(reader *r, const json_t *object, macko_matrix *m, macko_
   place->offset = get_integer(r, object, "offset", 0, INT64_MAX);
   place->crc32 = (uint32_t)get_integer(r, object, "crc32", 0, UINT32_MAX);
   if (!r->status && (s.bytes % macko_type_bytes(s.type) || place->offset != offset))
-    r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: section %s of %lld bytes at %lld cannot be; it should begin at %lld", r->name,
-                           s.name, (long long)s.bytes, (long long)place->offset, (long long)offset);
+    r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: section %s of %lld bytes at %lld cannot be; it should begin at %lld",
+                           r->name, s.name, (long long)s.bytes, (long long)place->offset, (long long)offset);
   if (!r->status) m->plan.bytes += s.bytes, m->sections[m->nsections++] = s;
 }
 

@@ -1,5 +1,5 @@
-/* macko_load: a compressed matrix from a file. Sections are read and not mapped: a mapped file that another program cuts short would
- * end this one, a file that changes would not be what was checked, and products read large pages faster. */
+/* macko_load: a compressed matrix from a file. Sections are read and not mapped: a mapped file that another program cuts short
+ * would end this one, a file that changes would not be what was checked, and products read large pages faster. */
 #include "container/container.h"
 
 #include "core/convert.h"
@@ -138,8 +138,8 @@ static macko_status check_end(const input *in, const macko_container_header *h, 
   const int last = m->nsections - 1;
   const int64_t past = last < 0 ? 0 : places[last].offset + m->sections[last].bytes;
   if (past == (int64_t)(h->file_bytes - h->data_offset)) return MACKO_OK;
-  return macko_fail(in->err, MACKO_CORRUPT, "%s: its sections have %lld bytes, where its header says %lld", in->name, (long long)past,
-                    (long long)(h->file_bytes - h->data_offset));
+  return macko_fail(in->err, MACKO_CORRUPT, "%s: its sections have %lld bytes, where its header says %lld", in->name,
+                    (long long)past, (long long)(h->file_bytes - h->data_offset));
 }
 
 /* ---- sections ---- */
@@ -153,7 +153,8 @@ static macko_status read_section(input *in, macko_section *section, int64_t begi
   section->data = fresh.data;
   s = get(in, section->data, section->bytes);
   if (!s && macko_container_crc32(section->data, section->bytes) != place->crc32)
-    s = macko_fail(in->err, MACKO_CORRUPT, "%s: section %s does not have the checksum that the head names", in->name, section->name);
+    s = macko_fail(in->err, MACKO_CORRUPT, "%s: section %s does not have the checksum that the head names", in->name,
+                   section->name);
   return s;
 }
 

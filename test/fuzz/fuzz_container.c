@@ -68,7 +68,8 @@ static void repair_sections(json_t *head, const uint8_t *data, size_t size)
   size_t i;
   json_t *section;
   json_array_foreach(json_object_get(head, "sections"), i, section) {
-    json_int_t at = json_integer_value(json_object_get(section, "offset")), count = json_integer_value(json_object_get(section, "bytes"));
+    json_int_t at = json_integer_value(json_object_get(section, "offset"));
+    json_int_t count = json_integer_value(json_object_get(section, "bytes"));
     if (at >= 0 && count >= 0 && (size_t)at <= size && (size_t)count <= size - (size_t)at)
       json_object_set_new(section, "crc32", json_integer((json_int_t)crc32(0, data + at, (unsigned)count)));
   }

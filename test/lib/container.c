@@ -1,5 +1,5 @@
-/* The container: what is saved comes back bit for bit, files of earlier versions too, and whatever is done to the bytes of a file, it
- * is refused in a sentence. With --write FOLDER it makes the golden files anew. */
+/* The container: what is saved comes back bit for bit, files of earlier versions too, and whatever is done to the bytes of a file,
+ * it is refused in a sentence. With --write FOLDER it makes the golden files anew. */
 #include "containers.h"
 #include "matrices.h"
 #include "suite.h"
@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 enum { HEADER = 64, PAGE = 4096, STRIDE = 5 /* meets every pattern and every kind of values */ };
@@ -51,7 +50,8 @@ START_TEST(every_format_and_type_comes_back)
     char what[100];
     macko_options_init(&o);
     o.format = (macko_format)f;
-    snprintf(what, sizeof what, "%s, %s, values %d of %s", a.name, macko_format_name(o.format), kind->values, macko_type_name(a.type));
+    snprintf(what, sizeof what, "%s, %s, kind %d of %s", a.name, macko_format_name((macko_format)f), kind->values,
+             macko_type_name(a.type));
     ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s: %s", what, err.text);
     ck_assert_msg(!macko_save(test_path("a.macko"), m, NULL, &err), "%s: %s", what, err.text);
     macko_matrix *read = load(test_path("a.macko"), NULL);
@@ -202,23 +202,22 @@ START_TEST(a_flipped_bit_that_checksums_hide_does_no_harm)
 }
 END_TEST
 
+static void refused_cut(const test_file *f, size_t size)
+{
+  test_file cut = test_file_of(f->bytes, size);
+  test_refused(&cut, NULL);
+  test_close(&cut);
+}
+
 START_TEST(a_file_cut_short_is_refused)
 {
   macko_csr a = test_golden_csr();
   macko_matrix *m = test_encode(&a, &test_encodings[_i]);
   test_file f = test_save(m, NULL);
   static const size_t odd[] = {0, 1, 7, 8, 9, 23, 63, 64, 65, 1000};
-  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
-    test_file cut = test_file_of(f.bytes, odd[i]);
-    test_refused(&cut, NULL);
-    test_close(&cut);
-  }
-  for (size_t page = 0; page <= f.size; page += PAGE)
-    for (size_t size = page ? page - 1 : 0; size <= page + 1 && size < f.size; size++) {
-      test_file cut = test_file_of(f.bytes, size);
-      test_refused(&cut, NULL);
-      test_close(&cut);
-    }
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) refused_cut(&f, odd[i]);
+  for (size_t page = PAGE; page <= f.size; page += PAGE)
+    for (size_t size = page - 1; size <= page + 1 && size < f.size; size++) refused_cut(&f, size);
   test_file cut = test_file_of(f.bytes, f.size - 1), longer = test_file_of(f.bytes, f.size);
   test_refused(&cut, "where its header says");
   ck_assert(!ftruncate(longer.file, (off_t)f.size + 1));
