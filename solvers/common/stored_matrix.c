@@ -102,7 +102,7 @@ void StorageWrite(FILE *f, const Storage *s)
     fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"variant\": \"%s\", \"gap_bits\": %d, ",
             (long long)s->info.csr_bytes, s->info.format, s->info.layout, s->info.variant, s->info.gap_bits);
     fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
-    json_string(f, s->reason);
+    put_json_string(f, s->reason);
     fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld", (long long)s->info.encodes, (long long)s->info.refreshes);
   }
   fprintf(f, "}");
