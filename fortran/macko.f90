@@ -126,6 +126,7 @@ module macko_c
     integer(c_int) :: lossy
     integer(c_int64_t) :: nrows, ncols, nnz
     integer(c_int64_t) :: bytes, csr_bytes
+    real(c_double) :: nanoseconds
     integer(c_int64_t) :: nsections
     type(c_ptr) :: reason
   end type macko_info

@@ -198,6 +198,7 @@ typedef struct {
   int lossy;              /* 1 if decode does not return every value bit for bit */
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;
+  double nanoseconds;     /* of one product as predicted when it was encoded, on a core or a GPU as option target said */
   int64_t nsections;
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;

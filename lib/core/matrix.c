@@ -248,8 +248,8 @@ void macko_get_info(const macko_matrix *m, macko_info *info)
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
                        .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .gap_bits = m->plan.gap_bits,
-                       .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
-                       .reason = m->plan.reason};
+                       .lossy = m->plan.lossy, .nanoseconds = m->plan.time, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz,
+                       .nsections = m->nsections, .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }
