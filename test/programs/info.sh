@@ -2,6 +2,9 @@
 # macko-info: its numbers are those that a few lines of Python count, its predictions what is encoded; headers, pictures, sentences.
 info=$PWD/solvers/macko-info convert=$PWD/solvers/macko-convert
 source=$(cd "${srcdir:-.}" && pwd)
+for library in ZLIB JANSSON; do
+  grep -q "^#define HAVE_$library" config.h || { echo "SKIP: a build without $library has no .macko files"; exit 77; }
+done
 command -v python3 >/dev/null || { echo "SKIP: no python3 to count"; exit 77; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
