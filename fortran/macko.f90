@@ -72,7 +72,8 @@ module macko_c
   ! macko_prefer
   integer(c_int), parameter :: macko_prefer_time = 0
   integer(c_int), parameter :: macko_prefer_memory = 1
-  integer(c_int), parameter :: macko_prefer_count = 2
+  integer(c_int), parameter :: macko_prefer_measured = 2
+  integer(c_int), parameter :: macko_prefer_count = 3
 
   ! macko_target
   integer(c_int), parameter :: macko_target_cpu = 0
@@ -1130,8 +1131,8 @@ module macko
     macko_layout_slice, macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, macko_values_narrow, &
     macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
     macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
-    macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_count, macko_target_cpu, macko_target_gpu, &
-    macko_target_count, macko_op_n, macko_op_t
+    macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_measured, macko_prefer_count, macko_target_cpu, &
+    macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_type_name
