@@ -130,6 +130,7 @@ module macko_c
     integer(c_int64_t) :: nrows, ncols, nnz
     integer(c_int64_t) :: bytes, csr_bytes
     integer(c_int64_t) :: nsections
+    real(c_double) :: seconds, csr_seconds
     type(c_ptr) :: reason
   end type macko_info
 

@@ -190,7 +190,7 @@ void macko_destroy(macko_matrix **matrix);
 
 /* ---- what was done and why ---- */
 
-/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
+/* Facts about an encoded matrix. seconds is 0 where nothing was predicted (format dtans by name). bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
  * 32-bit columns and row pointers (64-bit where ncols or nnz needs it) and the same value type. */
 typedef struct {
   macko_format format;
@@ -204,6 +204,7 @@ typedef struct {
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;
   int64_t nsections;
+  double seconds, csr_seconds; /* predicted of a product by one vector where options.target says, in this form and as raw csr */
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;
 

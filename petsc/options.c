@@ -139,6 +139,7 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoNameMisspelt());
   options = m->options;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char        text[64];

@@ -34,6 +34,11 @@ typedef struct {
   PetscInt64     nnz, bytes, csr_bytes; /* csr_bytes: the same as CSR with 32-bit indices where they suffice */
   PetscInt64     encodes, refreshes;    /* of the rank with most */
   PetscLogDouble encode_seconds, refresh_seconds; /* of the slowest rank, all encodes and refreshes together */
+  char           formats[192];  /* of both blocks, and how many ranks have them so: "macko and csr on 3 ranks, csr and csr on 1 rank" */
+  PetscInt64     products;      /* by one vector with the present form, on a CPU, of the rank with most */
+  PetscLogDouble product_seconds; /* their mean of the slowest rank, measured; 0 where there are none */
+  PetscLogDouble predicted_seconds, csr_predicted_seconds; /* of such a product, and of one with csr; 0: not known */
+  PetscInt64     break_even; /* products after which encoding has paid for itself against csr; -1: never */
   PetscBool      on_device;    /* PETSC_TRUE if products of vectors in GPU memory run there, on every rank */
   PetscInt64     device_bytes; /* in GPU memory so far, transposes included */
 } MatMackoInfo;

@@ -50,6 +50,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(PetscLogEventRegister("MatMackoMult", MAT_CLASSID, &MACKO_Mult));
   PetscCall(PetscRegisterFinalize(MatMackoFinalizePackage));
   registered = PETSC_TRUE;
+  PetscCall(MackoNameMisspelt());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

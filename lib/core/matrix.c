@@ -254,13 +254,25 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
+/* Seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. */
+static double csr_seconds(const macko_matrix *m)
+{
+  const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};
+  const macko_facts facts = {.csr = &sizes, .nnz = m->nnz, .values = {.value_type = m->value_type}};
+  macko_options options;
+  macko_plan plan = {0};
+  macko_options_init(&options);
+  options.values = MACKO_VALUES_RAW, options.target = m->options.target;
+  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * plan.time;
+}
+
 void macko_get_info(const macko_matrix *m, macko_info *info)
 {
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
                        .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .gap_bits = m->plan.gap_bits,
                        .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
-                       .reason = m->plan.reason};
+                       .seconds = 1e-9 * m->plan.time, .csr_seconds = csr_seconds(m), .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }
