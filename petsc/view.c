@@ -1,5 +1,5 @@
 /* What is stored and why: for programs (MatMackoGetInfo) and for people (-mat_view ::ascii_info). */
-#include "matmacko.h"
+#include "compressed/compressed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,7 @@ static PetscErrorCode Blocks(Mat A, Mat blocks[2], int *count)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJMACKO, &seq));
-  PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko",
+  PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko or macko",
              ((PetscObject)A)->type_name);
   *count = mpi ? 2 : 1;
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
@@ -36,8 +36,14 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info first = {0}, one;
   const Mat_Macko *whole = MackoOf(A);
+  PetscBool        compressed;
 
   PetscFunctionBegin;
+  PetscCall(MackoIsCompressed(A, &compressed));
+  if (compressed) {
+    PetscCall(MackoCompressedInfo(A, info));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(Blocks(A, blocks, &count));
   for (int i = 0; i < count; i++) {
     if (!BlockInfo(blocks[i], &one)) {
@@ -152,8 +158,11 @@ PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
   int count, open = !A->assembled, any; /* a rank that sets values alone knows it alone */
+  PetscBool compressed;
 
   PetscFunctionBegin;
+  PetscCall(MackoIsCompressed(A, &compressed));
+  if (compressed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Blocks(A, blocks, &count));
   PetscCallMPI(MPI_Allreduce(&open, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
