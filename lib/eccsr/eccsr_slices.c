@@ -49,7 +49,7 @@ static void measure_gaps(new_slice *n)
   }
   if (!apart) any = any_runs, n->s.unit = n->s.w;
   else n->s.unit = 1;
-  n->s.gap_bits = any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
+  n->s.gap_bits = macko_eccsr_gap_bits(any);
 }
 
 /* Code number i of so many bits. */
