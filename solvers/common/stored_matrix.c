@@ -134,7 +134,7 @@ static void WriteName(FILE *f, const char *member, const char *name)
 static void WriteCosts(FILE *f, const MatMackoInfo *info)
 {
   fprintf(f, ", \"formats\": ");
-  json_string(f, info->formats);
+  put_json_string(f, info->formats);
   fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld, ", (long long)info->encodes, (long long)info->refreshes);
   json_number(f, "encode_seconds", info->encode_seconds, ", "), json_number(f, "refresh_seconds", info->refresh_seconds, ", ");
   fprintf(f, "\"products_measured\": %lld, ", (long long)info->products);
@@ -154,7 +154,7 @@ void StorageWrite(FILE *f, const Storage *s)
     WriteName(f, "layout", s->info.layout), WriteName(f, "variant", s->info.variant);
     fprintf(f, "\"gap_bits\": %d, ", s->info.gap_bits);
     fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
-    json_string(f, s->reason);
+    put_json_string(f, s->reason);
     WriteCosts(f, &s->info);
   }
   fprintf(f, "}");
