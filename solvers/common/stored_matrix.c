@@ -30,10 +30,16 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
 {
   struct sigaction speak, before;
   PetscLogDouble start, end;
-  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko;
+  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko, compressed;
+  MatMackoInfo info;
 
   PetscFunctionBegin;
   *seconds = 0;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &compressed, MATSEQMACKO, MATMPIMACKO, ""));
+  if (compressed) { /* while it was read or converted */
+    PetscCall(MatMackoGetInfo(A, &info));
+    *seconds = info.encode_seconds;
+  }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
   if (!macko) {
     PetscCall(View(A));
@@ -83,7 +89,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   s->nnz = p->nnz;
   PetscCall(MatGetType(p->A, &type));
   PetscCall(PetscStrncpy(s->type, type, sizeof s->type));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (macko) {
     PetscCall(MatMackoGetInfo(p->A, &s->info));
