@@ -1,5 +1,5 @@
 /* What is stored and what it costs: for programs (MatMackoGetInfo). */
-#include "matmacko.h"
+#include "compressed/compressed.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@ PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJMACKO, &seq));
-  PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko",
+  PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko or macko",
              ((PetscObject)A)->type_name);
   *count = mpi ? 2 : 1;
   if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
@@ -109,8 +109,14 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   Sums             s    = {0};
   MPI_Comm         comm = PetscObjectComm((PetscObject)A);
   const Mat_Macko *m    = MackoOf(A);
+  PetscBool        compressed;
 
   PetscFunctionBegin;
+  PetscCall(MackoIsCompressed(A, &compressed));
+  if (compressed) {
+    PetscCall(MackoCompressedInfo(A, info));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MackoBlocks(A, blocks, &count));
   for (int i = 0; i < count; i++) AddBlock(blocks[i], i, &s);
   int        mine[3] = {s.without, s.lossy, s.on_cpu}, any[3];

@@ -148,6 +148,9 @@ PETSC_INTERN void      MackoSetOwner(Mat_Macko *m, Mat A);
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
 
+/* Those of them that say how to encode. */
+PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *options);
+
 /* -mat_macko_backend, -mat_macko_halo and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
@@ -305,8 +308,12 @@ PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);
 
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
+
 /* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */
 PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
+
+/* Every rank raises the error of the lowest rank that has one. Collective. */
+PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
 

@@ -1,5 +1,5 @@
 /* What is stored, why, and what it costs, for people: -mat_view ::ascii_info. */
-#include "matmacko.h"
+#include "compressed/compressed.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,8 +145,11 @@ PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
   int count, open = !A->assembled, any; /* a rank that sets values alone knows it alone */
+  PetscBool compressed;
 
   PetscFunctionBegin;
+  PetscCall(MackoIsCompressed(A, &compressed));
+  if (compressed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoBlocks(A, blocks, &count));
   PetscCallMPI(MPI_Allreduce(&open, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,

@@ -4,13 +4,8 @@
 
 #include "core/product.h"
 #include "eccsr/eccsr_params.h"
+#include "eccsr/eccsr_rules.h"
 #include "values/codecs.h"
-
-/* Rows whose blocks are sorted by length together: slices are full for blocks of 1 to 8 rows. */
-enum { MACKO_ECCSR_WINDOW = 3360 };
-
-/* Of a block of rows of equal columns: more rows share a gap among more entries than pays. */
-enum { MACKO_ECCSR_MOST_EQUAL = 8 };
 
 /* ---- writing: blocks of a window of rows ---- */
 

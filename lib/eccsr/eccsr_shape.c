@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-enum { EVERY = 16 }; /* windows, one of which is looked at */
-
 /* Entries by how many rows have equal columns, and by the widest run that those columns are cut into. */
 typedef struct {
   int64_t rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
@@ -70,7 +68,7 @@ void macko_eccsr_host_equal_rows(void *context, macko_eccsr_shape *shape)
   int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
   shape_counts c;
   memset(&c, 0, sizeof c);
-  for (int64_t i = windows > EVERY / 2 ? EVERY / 2 : windows / 2; i < windows; i += EVERY) {
+  for (int64_t i = macko_eccsr_first_sampled(windows); i < windows; i += MACKO_ECCSR_SAMPLED) {
     int64_t row = i * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
     while (row < past) {
       int count = macko_eccsr_equal_rows(a, row, past);
