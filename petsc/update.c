@@ -56,6 +56,8 @@ static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool devi
     m->compressed = fresh;
   }
   m->encodes++;
+  m->multiplied = 0, m->multiply_seconds = 0; /* of another form */
+  PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,6 +83,7 @@ static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool dev
   PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
   if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
   m->refreshes++;
+  PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_refreshes = m->refreshes;
   m->refresh_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);

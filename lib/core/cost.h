@@ -42,6 +42,7 @@ typedef struct {
   double eccsr_read;   /* more for each element of x that a block reads */
   double eccsr_run;    /* more for each of its runs */
   double eccsr_masked; /* more for an entry of a slice with masks */
+  double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
 } macko_cost;
 
@@ -55,7 +56,7 @@ static const macko_cost macko_cpu_cost = {
   .wide_paired = 1.2,
   .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.06, .eccsr_read = 0.3, .eccsr_run = 0.4, .eccsr_masked = 0.4};
+  .eccsr_entry = 0.06, .eccsr_read = 0.3, .eccsr_run = 0.4, .eccsr_masked = 0.4, .slide_slot = 1};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
@@ -69,7 +70,7 @@ static const macko_cost macko_gpu_cost = {
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.0001, .eccsr_read = 0.0006, .eccsr_run = 0, .eccsr_masked = 0.0002};
+  .eccsr_entry = 0.0001, .eccsr_read = 0.0006, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
 
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {

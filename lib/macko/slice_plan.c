@@ -133,8 +133,9 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
-           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils, %lld of %lld slots padding%s",
-           (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils, (long long)padding(p),
+           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils%s, %lld of %lld slots padding%s",
+           (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils,
+           p->stencils ? " (their values are in their blocks)" : "", (long long)padding(p),
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 

@@ -34,6 +34,9 @@ static void EndReport(const Clock *c)
   if (c->shown > 0) fprintf(stderr, "\r             \r");
 }
 
+/* Options of a matrix that has not its type yet: -mat_view is not for AIJ as it was read. */
+static const char unread[] = "unread_";
+
 /* ---- from rank 0 to all ---- */
 
 typedef struct {
@@ -178,6 +181,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
   PetscFunctionBegin;
   PetscCall(ReadOnRankZero(comm, file, &csr, &facts));
   PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetOptionsPrefix(p->A, unread));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
   PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(Distribute(p->A, &csr, &rows));
@@ -248,6 +252,7 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryH
              (long long)head->bytes, (long long)rows, (long long)nonzeros);
   PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetOptionsPrefix(p->A, unread));
   PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(MatLoad(p->A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
@@ -328,6 +333,7 @@ PetscErrorCode ProblemConvert(Problem *p)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof type, NULL));
+  PetscCall(MatSetOptionsPrefix(p->A, NULL));
   if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* sbaij asks for it */
   PetscCall(MatConvert(p->A, type, MAT_INPLACE_MATRIX, &p->A));
   PetscCall(MatSetFromOptions(p->A));
