@@ -46,8 +46,9 @@ typedef struct {
 
 /* lib/ counts in host memory, libmacko_cuda in device memory. */
 typedef struct {
-  /* The shape, by some of the rows: of blocks that lack nothing, and with a look for others, which takes memory. */
-  void (*equal_rows)(void *context, macko_eccsr_shape *shape);
+  /* What rows of equal columns would come to in all, by some of the rows. NULL: as dear as planning. */
+  void (*estimate)(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
+  /* The shape, by some of the rows. */
   macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);

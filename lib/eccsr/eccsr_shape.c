@@ -5,17 +5,20 @@
 
 enum { EVERY = 16 }; /* windows, one of which is looked at */
 
-/* Entries by how many rows have equal columns, and by the widest run that those columns are cut into. */
+/* Entries by how many rows have equal columns, and by the widest run that those columns are cut into; and what they come to. */
 typedef struct {
   int64_t rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
+  int64_t entries, blocks, runs;
 } shape_counts;
 
 static void count_rows(const macko_csr *a, int64_t row, int count, shape_counts *c)
 {
-  int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL, width = macko_eccsr_widest_run(a, p, n);
   if (n == 0) return;
   if (count <= MACKO_ECCSR_MOST_EQUAL) c->rows[count] += n * count;
-  c->run[macko_eccsr_widest_run(a, p, n)] += n * count;
+  c->run[width] += n * count;
+  c->entries += n * count, c->blocks += pieces, c->runs += pieces * (n / width);
 }
 
 /* The most frequent; of equals the smallest. */
@@ -64,27 +67,37 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   return s;
 }
 
-void macko_eccsr_host_equal_rows(void *context, macko_eccsr_shape *shape)
+/* Every 16th window. */
+static void count_some_rows(const macko_csr *a, shape_counts *c)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  shape_counts c;
-  memset(&c, 0, sizeof c);
+  const int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
+  memset(c, 0, sizeof *c);
   for (int64_t i = windows > EVERY / 2 ? EVERY / 2 : windows / 2; i < windows; i += EVERY) {
     int64_t row = i * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
     while (row < past) {
       int count = macko_eccsr_equal_rows(a, row, past);
-      count_rows(a, row, count, &c);
+      count_rows(a, row, count, c);
       row += count;
     }
   }
-  *shape = (macko_eccsr_shape){most(c.rows, MACKO_ECCSR_MOST_EQUAL), most(c.run, MACKO_ECCSR_MAX_RUN), 0};
+}
+
+void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
+{
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  shape_counts c;
+  count_some_rows(a, &c);
+  const double scale = c.entries ? (double)macko_csr_nnz(a) / (double)c.entries : 0;
+  *counts = (macko_eccsr_counts){.blocks = (int64_t)(scale * (double)c.blocks)};
+  *work = (macko_eccsr_work){.entries = macko_csr_nnz(a), .runs = (int64_t)(scale * (double)c.runs)};
 }
 
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   const macko_csr *a = ((macko_findings *)context)->csr;
   int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  macko_eccsr_host_equal_rows(context, shape);
+  shape_counts c;
+  count_some_rows(a, &c);
+  *shape = (macko_eccsr_shape){most(c.rows, MACKO_ECCSR_MOST_EQUAL), most(c.run, MACKO_ECCSR_MAX_RUN), 0};
   return windows ? try_aligned(a, windows / 2, shape, err) : MACKO_OK;
 }
