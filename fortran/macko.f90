@@ -40,8 +40,9 @@ module macko_c
   integer(c_int), parameter :: macko_format_macko = 1
   integer(c_int), parameter :: macko_format_dtans = 2
   integer(c_int), parameter :: macko_format_eccsr = 3
-  integer(c_int), parameter :: macko_format_auto = 4
-  integer(c_int), parameter :: macko_format_count = 5
+  integer(c_int), parameter :: macko_format_slide = 4
+  integer(c_int), parameter :: macko_format_auto = 5
+  integer(c_int), parameter :: macko_format_count = 6
 
   ! macko_layout
   integer(c_int), parameter :: macko_layout_auto = 0
@@ -67,12 +68,14 @@ module macko_c
   integer(c_int), parameter :: macko_variant_split = 1
   integer(c_int), parameter :: macko_variant_joint = 2
   integer(c_int), parameter :: macko_variant_paper = 3
-  integer(c_int), parameter :: macko_variant_count = 4
+  integer(c_int), parameter :: macko_variant_strict = 4
+  integer(c_int), parameter :: macko_variant_count = 5
 
   ! macko_prefer
   integer(c_int), parameter :: macko_prefer_time = 0
   integer(c_int), parameter :: macko_prefer_memory = 1
-  integer(c_int), parameter :: macko_prefer_count = 2
+  integer(c_int), parameter :: macko_prefer_measured = 2
+  integer(c_int), parameter :: macko_prefer_count = 3
 
   ! macko_target
   integer(c_int), parameter :: macko_target_cpu = 0
@@ -126,8 +129,8 @@ module macko_c
     integer(c_int) :: lossy
     integer(c_int64_t) :: nrows, ncols, nnz
     integer(c_int64_t) :: bytes, csr_bytes
-    real(c_double) :: nanoseconds
     integer(c_int64_t) :: nsections
+    real(c_double) :: seconds, csr_seconds
     type(c_ptr) :: reason
   end type macko_info
 
@@ -1156,12 +1159,12 @@ module macko
   public :: macko_ok, macko_invalid_argument, macko_invalid_matrix, macko_out_of_memory, macko_unsupported, macko_limit, &
     macko_corrupt, macko_io, macko_parse, macko_device, macko_status_count, macko_f64, macko_f32, macko_f16, macko_bf16, &
     macko_i8, macko_i32, macko_i64, macko_u8, macko_u16, macko_u32, macko_type_count, macko_format_csr, macko_format_macko, &
-    macko_format_dtans, macko_format_eccsr, macko_format_auto, macko_format_count, macko_layout_auto, macko_layout_row, &
-    macko_layout_slice, macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, macko_values_narrow, &
-    macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, macko_values_coded, &
-    macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
-    macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_count, macko_target_cpu, macko_target_gpu, &
-    macko_target_count, macko_op_n, macko_op_t
+    macko_format_dtans, macko_format_eccsr, macko_format_slide, macko_format_auto, macko_format_count, macko_layout_auto, &
+    macko_layout_row, macko_layout_slice, macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, &
+    macko_values_narrow, macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, &
+    macko_values_coded, macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
+    macko_variant_strict, macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_measured, &
+    macko_prefer_count, macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_type_name

@@ -81,9 +81,14 @@ typedef struct {
  *                          or, in layout row, 16
  *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
  *                          layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but pairs,
- *                          in its variants joint and paper coded only
- *   macko_variant variant  of format dtans; default MACKO_VARIANT_AUTO
- *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME
+ *                          in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
+ *   macko_variant variant  of format dtans, or STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern
+ *                          covers, naming row and block; default MACKO_VARIANT_AUTO
+ *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted time.
+ *                          MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all, and keeps
+ *                          the fastest, which it remembers for this processor, number of threads and pattern in the file
+ *                          $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not measure;
+ *                          target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be fastest
  *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
  * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
  * has together. narrow stays raw where nothing narrower is exact, and so do f32, f16 and bf16 where they are no narrower. */
@@ -198,8 +203,8 @@ typedef struct {
   int lossy;              /* 1 if decode does not return every value bit for bit */
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;
-  double nanoseconds;     /* of one product as predicted when it was encoded, on a core or a GPU as option target said */
   int64_t nsections;
+  double seconds, csr_seconds; /* predicted of a product by one vector where options.target says, in this form and as raw csr */
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;
 

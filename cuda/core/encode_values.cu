@@ -66,11 +66,6 @@ template <typename F> static cudaError_t walk(const macko_device_csr *a, const F
   return launch(entries_kernel<F>, blocks_for(a->nnz), ENCODE_THREADS, 0, stream, a->nnz, f);
 }
 
-struct plain_value {
-  macko_device_csr a;
-  __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t, bool) const { return value_bits(a, p); }
-};
-
 extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_dictionary *set, cudaStream_t stream)
 {
   cudaError_t error = clear_ranks(set, stream);

@@ -49,7 +49,7 @@ typedef struct {
   int lossy;
   int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
-  double time;                     /* of one multiply as predicted, in nanoseconds (cost.h) */
+  double work, time;               /* of one multiply as predicted, in nanoseconds: without what bytes take, and in all (cost.h) */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;
 

@@ -1,5 +1,6 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
 #include "core/facts.h"
+#include "core/measure.h"
 #include "core/pattern.h"
 #include "core/product.h"
 #include "core/row_source.h"
@@ -92,6 +93,8 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
 {
   macko_options settled;
   macko_status s = macko_settle_options(options, &settled, err);
+  if (!s && settled.prefer == MACKO_PREFER_MEASURED)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured times products on a CPU; on a GPU prefer is time or memory");
   return s ? s : new_matrix(f, &settled, matrix, err);
 }
 
@@ -122,6 +125,14 @@ static macko_status plan_and_encode(const macko_csr *a, const macko_options *opt
   return s;
 }
 
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
+  if (!asked || !asked->encode_rows) return plan_and_encode(a, options, matrix, err);
+  macko_rows rows = macko_rows_of(a); /* plans and encodes in one go, so that what plan has counted is not counted again */
+  return macko_encode_in_pieces(&rows, options, asked, matrix, err);
+}
+
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_options settled;
@@ -130,13 +141,18 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (s) return s;
-  const macko_format_ops *asked = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
-  if (asked && asked->encode_rows) { /* plans and encodes in one go, so that what plan has counted is not counted again */
-    macko_rows rows = macko_rows_of(&a);
-    s = macko_encode_in_pieces(&rows, &settled, asked, matrix, err);
-  } else s = plan_and_encode(&a, &settled, matrix, err);
+  s = (settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured : macko_encode_sorted)(&a, &settled, matrix, err);
   if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
+  return s;
+}
+
+macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
+{
+  macko_findings found = {.csr = a};
+  macko_facts facts = macko_host_facts(&found);
+  macko_status s = open_matrix(&facts, options, m, err);
+  forget_others(&found, -1);
   return s;
 }
 
@@ -148,12 +164,7 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   void *owned = NULL;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
-  if (!s) {
-    macko_findings found = {.csr = &a};
-    macko_facts facts = macko_host_facts(&found);
-    s = open_matrix(&facts, &settled, &m, err);
-    forget_others(&found, -1);
-  }
+  if (!s) s = macko_foresee(&a, &settled, &m, err);
   free(owned);
   if (s) return s;
   macko_get_info(&m, info);
@@ -243,13 +254,25 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
+/* Seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. */
+static double csr_seconds(const macko_matrix *m)
+{
+  const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};
+  const macko_facts facts = {.csr = &sizes, .nnz = m->nnz, .values = {.value_type = m->value_type}};
+  macko_options options;
+  macko_plan plan = {0};
+  macko_options_init(&options);
+  options.values = MACKO_VALUES_RAW, options.target = m->options.target;
+  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * plan.time;
+}
+
 void macko_get_info(const macko_matrix *m, macko_info *info)
 {
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
                        .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .gap_bits = m->plan.gap_bits,
-                       .lossy = m->plan.lossy, .nanoseconds = m->plan.time, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz,
-                       .nsections = m->nsections, .reason = m->plan.reason};
+                       .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
+                       .seconds = 1e-9 * m->plan.time, .csr_seconds = csr_seconds(m), .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }

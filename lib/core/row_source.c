@@ -179,6 +179,8 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (!source || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "source and matrix must not be NULL");
   macko_status s = macko_settle_options(options, &settled, err);
   if (!s) s = check_source(source, err);
+  if (!s && settled.prefer == MACKO_PREFER_MEASURED)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured needs the whole matrix; rows that come in pieces are encoded by time or memory");
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];

@@ -7,7 +7,7 @@
  * eccsr_values.c write the sections, eccsr_plan.c counts beforehand, eccsr_decode.c and eccsr_multiply.c read them. */
 #include "eccsr/eccsr.h"
 
-static const macko_eccsr_facts host_facts = {macko_eccsr_host_equal_rows, macko_eccsr_host_sample, macko_eccsr_host_count};
+static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count};
 
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
 {

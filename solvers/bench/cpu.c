@@ -368,7 +368,10 @@ macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
   name_machine(settings->machine, sizeof settings->machine);
 #ifdef _OPENMP
   size_t named = strlen(settings->machine);
-  snprintf(settings->machine + named, sizeof settings->machine - named, ", %d threads", omp_get_max_threads());
+  const char *threads = getenv("OMP_NUM_THREADS");
+  if (!threads || !*threads) omp_set_num_threads(1); /* as macko's */
+  int count = omp_get_max_threads();
+  snprintf(settings->machine + named, sizeof settings->machine - named, ", %d thread%s", count, count > 1 ? "s" : "");
 #endif
   if (settings->cpu_time) {
     size_t end = strlen(settings->machine);

@@ -142,7 +142,7 @@ void head_print(FILE *f, const char *path, const file_head *h)
   fprintf(f, "as CSR         %s%lld bytes\n", h->one_triangle ? "at most " : "", (long long)csr_bytes(h));
   if (h->compressed)
     fprintf(f, "compressed     %s, %lld bytes, %.4g us a product as predicted\n", macko_format_name(h->info.format),
-            (long long)h->info.bytes, 1e-3 * h->info.nanoseconds);
+            (long long)h->info.bytes, 1e6 * h->info.seconds);
 }
 
 void head_json(FILE *f, const char *path, const file_head *h)

@@ -42,9 +42,9 @@ static void print_formats(FILE *f, const predictions *p)
     if (cpu->status) fprintf(f, " %14s %7s %12s", "-", "-", "-");
     else
       fprintf(f, " %14lld %6.1f%% %12.4g", (long long)cpu->info.bytes,
-              100 * (double)cpu->info.bytes / (double)cpu->info.csr_bytes, 1e-3 * cpu->info.nanoseconds);
+              100 * (double)cpu->info.bytes / (double)cpu->info.csr_bytes, 1e6 * cpu->info.seconds);
     if (gpu->status) fprintf(f, " %14s %12s", "-", "-");
-    else fprintf(f, " %14lld %12.4g", (long long)gpu->info.bytes, 1e-3 * gpu->info.nanoseconds);
+    else fprintf(f, " %14lld %12.4g", (long long)gpu->info.bytes, 1e6 * gpu->info.seconds);
     if (!cpu->status) say_parts(&cpu->info, parts, sizeof parts), fprintf(f, "  %s", parts);
     else fprintf(f, "  %s", cpu->why.text);
     fprintf(f, "\n");
@@ -58,12 +58,12 @@ static void print_choice(FILE *f, const char *what, const prediction *chosen, co
   if (chosen->status) return (void)fprintf(f, "%-14s %s\n", what, chosen->why.text);
   say_parts(&chosen->info, parts, sizeof parts);
   fprintf(f, "%-14s %s, %s: %lld bytes, %.4g us", what, macko_format_name(chosen->info.format), parts,
-          (long long)chosen->info.bytes, 1e-3 * chosen->info.nanoseconds);
+          (long long)chosen->info.bytes, 1e6 * chosen->info.seconds);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const prediction *other = &p->of[i][target];
     if (other->status || i == (int)chosen->info.format) continue;
     fprintf(f, "; %s %lld bytes, %.4g us", macko_format_name((macko_format)i), (long long)other->info.bytes,
-            1e-3 * other->info.nanoseconds);
+            1e6 * other->info.seconds);
   }
   fprintf(f, "\n");
 }
@@ -132,7 +132,7 @@ static void put_prediction(FILE *f, const char *target, const prediction *p, con
     put_text(f, "format", macko_format_name(p->info.format), ", "), put_text(f, "layout", macko_layout_name(p->info.layout), ", ");
     put_text(f, "variant", macko_variant_name(p->info.variant), ", ");
     put_text(f, "values", macko_values_name(p->info.values), ", ");
-    put_integer(f, "bytes", p->info.bytes, ", "), put_json_number(f, "nanoseconds", p->info.nanoseconds, "}");
+    put_integer(f, "bytes", p->info.bytes, ", "), put_json_number(f, "seconds", p->info.seconds, "}");
   }
   fputs(end, f);
 }

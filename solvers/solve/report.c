@@ -39,14 +39,12 @@ static void PrintAll(const Problem *p, const Report *r)
          (long long)p->nnz, p->kind);
   StoragePrint(&r->storage);
   printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
-  printf("result    %s after %lld iterations: %s\n", r->reason > 0 ? "converged" : "NOT CONVERGED", (long long)r->iterations,
+  printf("result    %s after %lld iterations: %s\n", r->reason > 0 && !r->misled ? "converged" : "NOT CONVERGED", (long long)r->iterations,
          r->reason_words);
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
-  if (r->misled)
-    printf("\nWARNING   only the preconditioned residual converged, the true one did not; "
-           "-ksp_pc_side right makes a method watch that");
+  if (r->misled) printf("\nWARNING   the method thinks it converged, but the true residual did not; %s", r->advice);
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
@@ -80,7 +78,7 @@ static void WriteAll(FILE *f, const void *summary)
   StorageWrite(f, &r->storage);
   fprintf(f, ",\n");
   fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
-  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 ? "true" : "false",
+  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 && !r->misled ? "true" : "false",
           KSPConvergedReasons[r->reason]);
   put_json_string(f, r->reason_words);
   fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);

@@ -57,7 +57,7 @@ twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | s
 named=$(sed -n '/^## Files/,$p' doc/architecture.md | awk -F'`' '/^`.*\/`:/ { folder = $2 }
   /^- `/ { sub(/`: .*/, "`"); for (i = 2; i <= NF; i += 2) print folder $i }' | sort)
 [ "$(echo "$named" | wc -l)" -ge 200 ] || say "doc/architecture.md has lost its list of files"
-there=$(find lib cuda petsc solvers fortran examples test -type f -name '*.*' | grep -E '\.(c|h|cu|cuh|inc|def|f90|F90|template|py|awk|sh)$' |
+there=$(find lib cuda petsc solvers fortran python examples test -type f -name '*.*' | grep -E '\.(c|h|cu|cuh|inc|def|f90|F90|template|py|awk|sh)$' |
   grep -vE '/Makefile\.inc$|^test/build/toy/|^test/fuzz/corpus/' | sort)
 for file in $there; do echo "$named" | grep -qxF "$file" || say "doc/architecture.md does not name $file"; done
 for file in $named; do [ -f "$file" ] || say "doc/architecture.md names $file, which is not there"; done

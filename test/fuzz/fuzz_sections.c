@@ -19,8 +19,9 @@ static const macko_format fuzzed = FORMAT_NAMED(FUZZ_FORMAT);
 enum { ROWS = 70, COLS = 90, MOST_IN_ROW = 30, STEP = 1000, LEAP = 65536, LARGE = 1 << 20 };
 
 /* Columns: random ones; the same spread, so that there are gaps of 9 and of 17 bits; some diagonals; blocks of 3 x 3, whose rows
- * have columns side by side; blocks of 2 x 2 that lack entries. Kinds of values: few, any bits, one, small integers. */
-enum { NEAR, FAR, DIAGONALS, BLOCKS, HOLES };
+ * have columns side by side; blocks of 2 x 2 that lack entries; nearly all
+ * of the first ones. Kinds of values: few, any bits, one, small integers. */
+enum { NEAR, FAR, DIAGONALS, BLOCKS, HOLES, FULL };
 typedef struct {
   macko_format format;
   macko_layout layout;
@@ -41,6 +42,7 @@ typedef struct {
 #define DTANS(variant, values, type, kind) \
   {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, NEAR}
 
+#define SLIDE(values, type, kind, columns) {MACKO_FORMAT_SLIDE, 0, 0, 0, MACKO_VALUES_##values, type, kind, columns}
 #define ECCSR(values, type, kind, columns) {MACKO_FORMAT_ECCSR, 0, 0, 0, MACKO_VALUES_##values, type, kind, columns}
 
 static const fuzz_case all_cases[] = {
@@ -61,7 +63,9 @@ static const fuzz_case all_cases[] = {
     DTANS(SPLIT, CODED, MACKO_F32, 1), ECCSR(RAW, MACKO_F64, 1, BLOCKS), ECCSR(RAW, MACKO_F64, 1, HOLES),
     ECCSR(DICT, MACKO_F64, 0, HOLES), ECCSR(NARROW, MACKO_F64, 3, BLOCKS), ECCSR(F32, MACKO_F64, 1, FAR),
     ECCSR(RAW, MACKO_F16, 1, NEAR), ECCSR(DICT, MACKO_F32, 0, BLOCKS), ECCSR(RAW, MACKO_F32, 1, DIAGONALS),
-    ECCSR(BF16, MACKO_F64, 1, HOLES)};
+    ECCSR(BF16, MACKO_F64, 1, HOLES), SLIDE(RAW, MACKO_F64, 1, NEAR), SLIDE(RAW, MACKO_F16, 1, FAR),
+    SLIDE(DICT, MACKO_F64, 0, DIAGONALS), SLIDE(NARROW, MACKO_F32, 3, BLOCKS), SLIDE(F32, MACKO_F64, 1, FULL),
+    SLIDE(RAW, MACKO_BF16, 1, FULL), SLIDE(RAW, MACKO_F64, 1, HOLES)};
 enum { ALL_CASES = sizeof all_cases / sizeof *all_cases };
 
 static uint64_t next_draw(uint64_t *state)
@@ -95,6 +99,8 @@ static int draw_columns(const fuzz_case *c, int i, int64_t *cols, uint64_t *stat
   for (int k = 0; c->columns == BLOCKS && k < 6; k++) cols[n++] = i / 3 * 3 + in_block[k];
   for (int k = 0; c->columns == HOLES && k < 4; k++)
     if ((i * 3 + k) % 5) cols[n++] = i / 2 * 2 + in_pair[k];
+  for (int64_t j = 0; c->columns == FULL && j < COLS && n < MOST_IN_ROW; j++)
+    if (next_draw(state) % 25) cols[n++] = j;
   for (int64_t j = 0; c->columns <= FAR && j < COLS && n < MOST_IN_ROW; j++) {
     if (next_draw(state) % 6) continue;
     cols[n++] = c->columns == NEAR || j < 40 ? j : 40 + (j - 40) * STEP + (j == COLS - 1) * LEAP;

@@ -131,7 +131,7 @@ START_TEST(wide_columns_are_held_or_refused)
 {
   static const int64_t sizes[] = {INT32_MAX, 1LL << 31, (1LL << 31) + 1, UINT32_MAX, 1LL << 32, 1LL << 54, INT64_MAX};
   static const int64_t limits[MACKO_FORMAT_AUTO + 1] = {[MACKO_FORMAT_MACKO] = INT32_MAX, [MACKO_FORMAT_DTANS] = UINT32_MAX,
-                                                        [MACKO_FORMAT_ECCSR] = INT32_MAX};
+                                                        [MACKO_FORMAT_ECCSR] = INT32_MAX, [MACKO_FORMAT_SLIDE] = INT32_MAX};
   int64_t n = sizes[_i], row_ptr[] = {0, 2, 4}, cols[] = {1, n / 2, 2, n - 1};
   double values[] = {1, 2, 3, 4};
   char sentence[200];

@@ -198,7 +198,7 @@ START_TEST(sentences)
   } refusals[] = {
     {{"format", "layout"}, {"csr", "slice"}, "format csr has no layout slice; format macko has"},
     {{"format", "variant"}, {"macko", "split"}, "format macko has no variant split; format dtans has"},
-    {{"format", "values"}, {"csr", "dict"}, "format csr has no values dict; formats macko, dtans and eccsr have"},
+    {{"format", "values"}, {"csr", "dict"}, "format csr has no values dict; formats macko, dtans, eccsr and slide have"},
     {{"gap_bits", "layout"}, {"4", "slice"},
      "layout slice and gap_bits 4 cannot go together: gap_bits 4 goes with layout row or paper"},
     {{"layout", "values"}, {"row", "pairs"},
@@ -208,7 +208,7 @@ START_TEST(sentences)
     {{"layout", "variant"}, {"slice", "paper"},
      "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for format dtans"},
     {{"format", "values", "target"}, {"csr", "f32", "gpu"},
-     "format csr does not have values f32 with target gpu; formats macko, dtans and eccsr do"},
+     "format csr does not have values f32 with target gpu; formats macko, dtans, eccsr and slide do"},
     {{"format", "values", "variant"}, {"dtans", "raw", "joint"},
      "values raw and variant joint cannot go together: variant joint goes with values coded"}};
   macko_csr c = matrix(0);

@@ -75,7 +75,7 @@ if n == m:
     assert abs(said["pattern_symmetry"] - sum((j, i) in a for i, j in a) / len(a)) < 1e-12
     assert abs(said["value_symmetry"] - sum(a.get((j, i)) == v for (i, j), v in a.items()) / len(a)) < 1e-12
 else: assert said["pattern_symmetry"] is None
-for one in said["predicted"]: assert one["target"] in ("cpu", "gpu") and ("refused" in one or one["bytes"] > 0 and one["nanoseconds"] > 0), one
+for one in said["predicted"]: assert one["target"] in ("cpu", "gpu") and ("refused" in one or one["bytes"] > 0 and one["seconds"] > 0), one
 print(*sorted({one["format"] for one in said["predicted"] if "format" in one}))
 PY
 for matrix in "$golden/matrix.mtx" square.mtx triangle.mtx "$source/examples/tridiagonal.mtx"; do

@@ -108,7 +108,7 @@ static void multiply_rows(const macko_matrix *m, const macko_product *q, int64_t
         int64_t col = macko_index_at(&m->sections[COLS], p);
         double value = macko_float_at(m->value_type, m->sections[VALUES].data, p);
         if (q->op == MACKO_OP_N) sum += value * macko_x(q->vector_type, q, j, col);
-        else macko_add_y(q->vector_type, q, j, col, value * q->alpha * macko_x(q->vector_type, q, j, i));
+        else macko_add_y(q->vector_type, q, j, col, value * (q->alpha * macko_x(q->vector_type, q, j, i)));
       }
       if (q->op == MACKO_OP_N) macko_put_y(q->vector_type, q, j, i, sum);
     }

@@ -1,0 +1,87 @@
+/* Blocks of a csr counted: how many have entries, which of them break the pattern, how many patterns there are. */
+#include "core/threads.h"
+#include "slide/slide.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+  int64_t cells, entries, broken, rest;
+  macko_slide_broken first;
+  macko_slide_set found;
+} part_counts;
+
+typedef struct {
+  const macko_csr *a;
+  int n, stop; /* at a broken block */
+  part_counts *parts;
+} counting;
+
+/* 1 if the block holds to the pattern. */
+static int count_block(part_counts *c, int n, int64_t row, int64_t block, uint32_t entries)
+{
+  uint32_t left = entries;
+  int count = __builtin_popcount(entries);
+  macko_slide_pack(n, &left);
+  c->cells++, c->entries += count;
+  macko_slide_add(&c->found, entries & ~left);
+  if (!left) return 1;
+  if (!c->broken++) c->first = (macko_slide_broken){row, block, count};
+  c->rest += __builtin_popcount(left);
+  return 0;
+}
+
+static void count_part(void *context, int part, int64_t from, int64_t to)
+{
+  const counting *all = context;
+  part_counts *c = &all->parts[part];
+  for (int64_t i = from; i < to; i++)
+    for (int64_t p = macko_csr_row(all->a, i), end = macko_csr_row(all->a, i + 1), block; p < end;) {
+      uint32_t entries;
+      p = macko_slide_next_block(all->a, all->n, p, end, &block, &entries);
+      if (!count_block(c, all->n, i, block, entries) && all->stop) return;
+    }
+}
+
+/* Everything but `every` and how codes are stored. */
+static int64_t add_parts(const counting *all, int parts, macko_slide_counts *counts, macko_slide_broken *first)
+{
+  part_counts *sum = &all->parts[0];
+  for (int i = 1; i < parts; i++) {
+    const part_counts *more = &all->parts[i];
+    if (!sum->broken) sum->first = more->first;
+    sum->cells += more->cells, sum->entries += more->entries, sum->broken += more->broken, sum->rest += more->rest;
+    for (int w = 0; w < 1024; w++) sum->found.words[w] |= more->found.words[w];
+  }
+  *counts = (macko_slide_counts){.n = all->n, .cells = sum->cells, .broken = sum->broken, .rest = sum->rest};
+  counts->empty = counts->cells * (2 * all->n - 2) - (sum->entries - sum->rest);
+  if (first && sum->broken) *first = sum->first;
+  int64_t patterns = 0;
+  for (int w = 0; w < 1024; w++) patterns += __builtin_popcountll(sum->found.words[w]);
+  return patterns;
+}
+
+/* Codes into a table where it is small and its bits are fewer. */
+static void choose_codes(macko_slide_counts *c, int64_t patterns)
+{
+  int bits = 1;
+  while (bits < 16 && (int64_t)1 << bits < patterns) bits++;
+  c->bits = 4 * (c->n - 1), c->patterns = 0;
+  if (patterns <= MACKO_SLIDE_PATTERNS && c->cells * bits + patterns * 32 < c->cells * c->bits)
+    c->bits = bits, c->patterns = patterns;
+}
+
+macko_status macko_slide_host_count(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err)
+{
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  const macko_cut cut = macko_cut_rows(a, 1);
+  int parts = macko_parts(macko_csr_nnz(a));
+  counting all = {a, n, first != NULL, calloc((size_t)parts, sizeof *all.parts)};
+  if (!all.parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the blocks of %lld rows", (long long)a->nrows);
+  macko_do_parts(&cut, parts, count_part, &all);
+  int64_t patterns = add_parts(&all, parts, counts, first), blocks = macko_slide_blocks(a->ncols, n);
+  counts->every = counts->cells > 0 && counts->cells % blocks == 0 && counts->cells / blocks == a->nrows;
+  choose_codes(counts, patterns);
+  free(all.parts);
+  return MACKO_OK;
+}

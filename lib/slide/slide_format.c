@@ -1,0 +1,68 @@
+/* Format slide (SlideSparse, 2026): matrices of which 2n - 2 of every 2n columns have entries, as windows of two entries in four
+ * columns, which sparse tensor cores multiply. Kept of the paper: blocks, windows and how they are packed. Apart from it: only blocks
+ * with entries are stored, with their columns, so that any matrix has a form; the entries of a block that find no room are kept
+ * beside, as CSR; what a block holds is a code into a table where that takes fewer bits; a slot that holds nothing is told apart
+ * from an explicit zero and multiplies nothing.
+ *
+ * Here is the table of functions; slide_count.c and slide_plan.c choose the pattern, slide_encode.c writes the sections,
+ * slide_decode.c and slide_multiply.c read them. */
+#include "slide/slide.h"
+
+static const macko_slide_facts host_facts = {macko_slide_host_count};
+
+static const macko_form forms[] = {{.values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED) & ~MACKO_HAS(VALUES_PAIRS),
+                                    .variant = MACKO_HAS(VARIANT_STRICT), .target = MACKO_HAS_ALL}};
+
+macko_slide_reader macko_slide_open(const macko_matrix *m)
+{
+  const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
+  const macko_section *blocks = macko_find_section(m, "blocks"), *starts = macko_find_section(m, "starts");
+  const macko_section *rest = macko_find_section(m, "rest_ptr");
+  int per = macko_slide_per(macko_type_bytes(m->plan.stored_type));
+  macko_slide_reader r = {.n = (int)c->n, .per = per, .bits = (int)c->bits, .starts = *starts};
+  r.blocks = c->every ? macko_slide_blocks(m->ncols, c->n) : 0;
+  r.first_rest = macko_slide_slots(r.n, per, c->cells);
+  if (rest) r.rest_ptr = *rest, r.rest_cols = macko_section_data(m, "rest_cols");
+  if (blocks) r.wide = blocks->type == MACKO_I32, r.block_cols = blocks->data;
+  r.codes = macko_section_data(m, "positions"), r.patterns = macko_section_data(m, "patterns");
+  return r;
+}
+
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
+  macko_type stored = m->plan.stored_type;
+  int64_t slots = macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(stored)), c->cells) + c->rest;
+  int n = 0;
+  list[n++] = macko_pattern_section("starts", macko_index_type(c->cells), m->nrows + 1);
+  if (!c->every)
+    list[n++] = macko_pattern_section("blocks", macko_slide_blocks(m->ncols, c->n) > 65536 ? MACKO_I32 : MACKO_U16, c->cells);
+  list[n++] = macko_pattern_section("positions", MACKO_U32, macko_slide_words((int)c->bits, c->cells));
+  if (c->patterns) list[n++] = macko_pattern_section("patterns", MACKO_U32, c->patterns);
+  if (c->rest) list[n++] = macko_pattern_section("rest_ptr", macko_index_type(c->rest), m->nrows + 1);
+  if (c->rest) list[n++] = macko_pattern_section("rest_cols", MACKO_I32, c->rest);
+  list[n++] = macko_value_section("values", stored, slots);
+  if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, m->plan.table);
+  return n;
+}
+
+static const char *const section_names[] = {"starts", "blocks", "positions", "patterns", "rest_ptr", "rest_cols", "values", "dict",
+                                            NULL};
+
+const macko_format_ops macko_slide_ops = {
+  .plan = macko_slide_plan,
+  .facts = &host_facts,
+  .forget = NULL, /* encoding looks again, by the pattern in the plan */
+  .plan_values = macko_slide_plan_values,
+  .sections = sections,
+  .section_names = section_names,
+  .encode = macko_slide_encode,
+  .refresh = macko_slide_refresh,
+  .prepare = NULL, /* products read the sections */
+  .decode = macko_slide_decode,
+  .validate = macko_slide_validate,
+  .multiply = macko_slide_multiply,
+  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .may_win = macko_slide_may_win,
+  .forms = forms,
+  .nforms = sizeof forms / sizeof *forms};

@@ -1,0 +1,160 @@
+/* plan of format slide: the narrowest blocks that hold to the pattern, the codec of values, bytes and time. */
+#include "core/cost.h"
+#include "slide/slide.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const macko_slide_facts *facts_of(const macko_facts *f)
+{
+  return (const macko_slide_facts *)f->of_format[MACKO_FORMAT_SLIDE];
+}
+
+/* Slots of the value stream, those of the rest included. */
+static int64_t slots_of(const macko_slide_counts *c, macko_type stored)
+{
+  return macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(stored)), c->cells) + c->rest;
+}
+
+static int64_t pattern_bytes(const macko_csr *a, const macko_slide_counts *c)
+{
+  int64_t bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(c->cells));
+  if (!c->every) bytes += c->cells * (macko_slide_blocks(a->ncols, c->n) > 65536 ? 4 : 2);
+  bytes += macko_slide_words((int)c->bits, c->cells) * 4 + c->patterns * 4;
+  return c->rest ? bytes + (a->nrows + 1) * macko_type_bytes(macko_index_type(c->rest)) + c->rest * 4 : bytes;
+}
+
+/* Adds a value stream to *plan, or takes it away (sign -1). */
+static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  int64_t slots = slots_of(macko_slide_counts_of(plan), codec->stored_type);
+  int64_t bytes = slots * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(f->csr->value_type);
+  plan->bytes += sign * bytes;
+  plan->time += sign * ((double)bytes * cost->byte + (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table));
+}
+
+static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, const macko_plan *plan)
+{
+  macko_plan p = *plan;
+  add_stream(f, options, codec, 1, &p);
+  p.values = codec->values, p.stored_type = codec->stored_type, p.lossy = codec->lossy, p.table = codec->table;
+  return p;
+}
+
+/* Adds to *plan the codec that suits the options best. */
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  macko_codec codecs[3];
+  int count;
+  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
+  if (s) return s;
+  macko_plan best = with_codec(f, options, &codecs[0], plan);
+  for (int i = 1; i < count; i++) {
+    macko_plan p = with_codec(f, options, &codecs[i], plan);
+    if (macko_better(options, &p, &best)) best = p;
+  }
+  *plan = best;
+  return MACKO_OK;
+}
+
+/* The last part of the reason; refresh may choose another codec. */
+static void describe_values(macko_plan *plan)
+{
+  static const char start[] = "; values ";
+  char *end = strstr(plan->reason, start);
+  if (!end) end = plan->reason + strlen(plan->reason);
+  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
+           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+}
+
+static void describe(const macko_csr *a, const macko_slide_counts *c, macko_plan *plan)
+{
+  char cols[64] = "all blocks of all rows", rest[128] = "";
+  if (!c->every) snprintf(cols, sizeof cols, "%lld blocks with their columns", (long long)c->cells);
+  if (c->broken)
+    snprintf(rest, sizeof rest, "; %lld blocks have more, %lld entries of them beside the pattern", (long long)c->broken,
+             (long long)c->rest);
+  snprintf(plan->reason, sizeof plan->reason, "%lld:%lld in %s, %lld bits a block for positions, %lld slots empty%s", 2 * (long long)c->n - 2,
+           2 * (long long)c->n, a->nrows ? cols : "no rows", (long long)c->bits, (long long)c->empty, rest);
+}
+
+static macko_status check_limits(const macko_csr *a, macko_error *err)
+{
+  if (a->ncols > INT32_MAX)
+    return macko_fail(err, MACKO_LIMIT, "format slide holds at most %d columns, not %lld", INT32_MAX, (long long)a->ncols);
+  return MACKO_OK;
+}
+
+/* Where no pattern covers the matrix: that of the fewest bytes, what is too much in the rest; strict refuses. */
+static macko_status cover_most(const macko_facts *f, const macko_options *options, const macko_slide_broken *broken,
+                               macko_slide_counts *counts, macko_error *err)
+{
+  if (options->variant == MACKO_VARIANT_STRICT)
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "variant strict: row %lld has %lld entries in block %lld of %d columns, and no pattern has more than %d",
+                      (long long)broken->row, (long long)broken->entries, (long long)broken->block, 2 * MACKO_SLIDE_MOST,
+                      2 * MACKO_SLIDE_MOST - 2);
+  int64_t fewest = -1;
+  for (int n = MACKO_SLIDE_LEAST; n <= MACKO_SLIDE_MOST; n++) {
+    macko_slide_counts c;
+    macko_status s = facts_of(f)->count(f->context, n, &c, NULL, err);
+    if (s) return s;
+    int64_t bytes = pattern_bytes(f->csr, &c) + slots_of(&c, f->csr->value_type) * macko_type_bytes(f->csr->value_type);
+    if (fewest < 0 || bytes < fewest) fewest = bytes, *counts = c;
+  }
+  return MACKO_OK;
+}
+
+/* The narrowest pattern that covers the matrix. */
+static macko_status choose_pattern(const macko_facts *f, const macko_options *options, macko_slide_counts *counts, macko_error *err)
+{
+  macko_slide_broken broken;
+  for (int n = MACKO_SLIDE_LEAST; n <= MACKO_SLIDE_MOST; n++) {
+    macko_status s = facts_of(f)->count(f->context, n, counts, &broken, err);
+    if (s || !counts->broken) return s;
+  }
+  return cover_most(f, options, &broken, counts, err);
+}
+
+macko_status macko_slide_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_slide_params params = {{0}};
+  macko_status s = check_limits(f->csr, err);
+  if (s) return s;
+  if (!facts_of(f)) return macko_fail(err, MACKO_UNSUPPORTED, "format slide is planned where the host has the matrix");
+  s = choose_pattern(f, options, &params.of, err);
+  if (s) return s;
+  const macko_slide_counts *c = &params.of;
+  int64_t bytes = pattern_bytes(f->csr, c);
+  *plan = (macko_plan){.bytes = bytes, .variant = options->variant};
+  plan->time = (double)bytes * cost->byte + (double)slots_of(c, f->csr->value_type) * cost->slide_slot +
+               (double)f->csr->nrows * cost->csr_row;
+  memcpy(plan->params, params.all, sizeof plan->params);
+  describe(f->csr, c, plan);
+  s = choose_codec(f, options, plan, err);
+  if (!s) describe_values(plan);
+  return s;
+}
+
+/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
+macko_status macko_slide_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
+{
+  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_plan next = m->plan;
+  add_stream(f, &m->options, &old, -1, &next);
+  macko_status s = choose_codec(f, &m->options, &next, err);
+  if (s) return s;
+  describe_values(&next);
+  *plan = next;
+  return MACKO_OK;
+}
+
+/* By memory: its bytes are counted. By time only where nothing else has what is asked for: other formats multiply sooner on a CPU,
+ * and one vector on a GPU about as soon. */
+int macko_slide_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
+{
+  (void)plans;
+  return !best || (facts_of(f) && options->prefer == MACKO_PREFER_MEMORY);
+}
