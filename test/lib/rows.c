@@ -162,8 +162,9 @@ START_TEST(pieces_of_a_large_matrix_give_the_same_bytes)
   macko_csr c = {.nrows = LARGE, .ncols = 3 * LARGE + PER_ROW * PER_ROW, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
                  .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_DTANS;
-  for (int64_t step = 100; step <= 10000; step *= 10) {
+  for (int kind = 0; kind < 3 * MACKO_FORMAT_AUTO; kind++) {
+    int64_t step = kind % 3 == 0 ? 100 : kind % 3 == 1 ? 1000 : 10000;
+    o.format = (macko_format)(kind / 3);
     piece_source s = {.whole = c};
     macko_row_source source = rows_of(&s, step);
     macko_matrix *whole = NULL, *m = NULL;
@@ -365,10 +366,7 @@ static macko_status give_band(void *context, int64_t first, int64_t count, macko
 /* The result, a hash a row, and no more than what the pieces may take. */
 START_TEST(memory_is_the_result_and_a_piece)
 {
-  static const struct {
-    macko_format format;
-    macko_values values;
-  } kinds[] = {{MACKO_FORMAT_CSR, MACKO_VALUES_RAW}, {MACKO_FORMAT_CSR, MACKO_VALUES_F32}, {MACKO_FORMAT_DTANS, MACKO_VALUES_RAW}};
+  static const macko_format formats[] = {MACKO_FORMAT_CSR, MACKO_FORMAT_DTANS, MACKO_FORMAT_ECCSR};
   static band b;
   macko_row_source source = {.nrows = LONG, .ncols = LONG + WIDE * WIDE, .value_type = MACKO_F64, .piece_rows = FEW_ROWS,
                              .rows = give_band, .context = &b};
@@ -378,7 +376,7 @@ START_TEST(memory_is_the_result_and_a_piece)
   size_t before = in_use();
   if (!before) return; /* an allocator that does not tell */
   macko_options_init(&o);
-  o.format = kinds[_i].format, o.values = kinds[_i].values;
+  o.format = formats[_i / 2], o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
   b.most = 0;
   ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
   macko_get_info(m, &info);
@@ -398,7 +396,7 @@ int main(void)
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_are_reported);
   tcase_add_loop_test(t, no_source_can_lie, 0, MACKO_FORMAT_AUTO + 1);
-  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 3);
+  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 6);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
