@@ -142,9 +142,9 @@ typedef struct {
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed
- * form, 4 bytes a row, one piece and one slice (at most 1024 rows); other formats put all rows together first, for which each is
- * asked for once.
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Formats csr, dtans and eccsr then need memory
+ * for the compressed form, 4 bytes a row and one piece, dtans for one slice besides (at most 1024 rows), eccsr for a window of 3360
+ * rows; format macko, and automatic choice of a format, put all rows together first, for which each is asked for once.
  * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when it
  * was asked for before. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
