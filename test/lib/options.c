@@ -310,9 +310,9 @@ static macko_status two_rows(void *context, int64_t first, int64_t count, macko_
   (void)err;
   *piece = *a;
   piece->nrows = count;
-  for (int64_t i = 0; i <= count; i++) starts[i] = row_ptr[first + i] - row_ptr[first];
-  piece->row_ptr = starts, piece->cols = (const int32_t *)a->cols + row_ptr[first];
-  piece->values = (const double *)a->values + row_ptr[first];
+  for (int64_t i = 0; i <= count; i++) starts[i] = 1 + row_ptr[first + i] - row_ptr[first];
+  piece->row_ptr = starts, piece->cols = (const int32_t *)a->cols + row_ptr[first] - 1;
+  piece->values = (const double *)a->values + row_ptr[first] - 1;
   return MACKO_OK;
 }
 
