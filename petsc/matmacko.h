@@ -43,6 +43,14 @@ typedef struct {
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
 
+  /* How many rows have entries, and of which matrix with which arrays that is known. */
+  struct {
+    Mat              of;
+    const void      *data;
+    PetscObjectState state, nonzerostate;
+    PetscInt         nonempty;
+  } rows;
+
   /* The same in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
   struct macko_device_matrix *device;
   PetscInt64                  device_encodes, device_refreshes;

@@ -10,7 +10,9 @@ enum { WINDOW = MACKO_ECCSR_WINDOW };
 
 /* What an encoder knows of the csr, once asked. */
 typedef struct {
-  uint8_t *same;                   /* of all rows; device memory */
+  uint8_t *same;                   /* of all rows, or of the sample; device memory */
+  int compared_all, is_sampled;
+  macko_eccsr_sampled sampled;
   macko_eccsr_windows all;         /* all windows by the shape that was last counted */
   macko_eccsr_found_window *found; /* of all windows, on the host */
 } survey;
@@ -28,10 +30,17 @@ static macko_status open_survey(macko_encoder *e, survey **v, macko_error *err)
   if (!*own) *own = calloc(1, sizeof **v);
   *v = *own;
   if (!*own) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at rows");
-  if ((*v)->same) return MACKO_OK;
-  macko_status s = macko_encoder_room(e, e->a.nrows, &same, err);
-  if (!s) s = macko_cuda_status(macko_eccsr_compare_rows(&e->a, same, e->stream), "comparing rows", err);
-  if (!s) (*v)->same = same;
+  macko_status s = (*v)->same ? MACKO_OK : macko_encoder_room(e, e->a.nrows, &same, err);
+  if (same) (*v)->same = same;
+  return s;
+}
+
+/* Of the sample, or of all windows. */
+static macko_status compare_rows(macko_encoder *e, survey *v, int sampled, macko_error *err)
+{
+  if (v->compared_all) return MACKO_OK;
+  macko_status s = macko_cuda_status(macko_eccsr_compare_rows(&e->a, sampled, v->same, e->stream), "comparing rows", err);
+  v->compared_all = !s && !sampled;
   return s;
 }
 
@@ -42,24 +51,16 @@ static void close_survey(macko_encoder *e)
   free(v);
 }
 
-/* The most frequent; of equals the smallest. */
-static int64_t most(const unsigned long long *counts, int n)
+/* Counts of the sample, once. */
+static macko_status sample_rows(macko_encoder *e, survey *v, macko_error *err)
 {
-  int best = 1;
-  for (int i = 2; i <= n; i++)
-    if (counts[i] > counts[best]) best = i;
-  return best;
-}
-
-static macko_status sample_rows(macko_encoder *e, macko_eccsr_shape *shape, macko_error *err)
-{
-  macko_eccsr_sampled counts;
-  survey *v;
-  macko_status s = open_survey(e, &v, err);
+  macko_status s = MACKO_OK;
+  if (v->is_sampled) return s;
+  s = compare_rows(e, v, 1, err);
   if (!s) s = macko_encoder_clear(e, err);
   if (!s) s = macko_cuda_status(macko_eccsr_sample_rows(&e->a, v->same, e->answer, e->stream), "looking at rows", err);
-  if (!s) s = macko_encoder_read_back(e, &counts, e->answer, sizeof counts, err);
-  if (!s) *shape = (macko_eccsr_shape){most(counts.rows, MACKO_ECCSR_MOST_EQUAL), most(counts.run, MACKO_ECCSR_MAX_RUN), 0};
+  if (!s) s = macko_encoder_read_back(e, &v->sampled, e->answer, sizeof v->sampled, err);
+  v->is_sampled = !s;
   return s;
 }
 
@@ -144,16 +145,24 @@ static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, mack
 
 /* ---- facts ---- */
 
-/* Single rows where looking fails: nothing is asked of them then. */
-static void equal_rows(void *context, macko_eccsr_shape *shape)
+static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
-  if (sample_rows(context, shape, NULL)) *shape = (macko_eccsr_shape){1, 1, 0};
+  static const macko_eccsr_sampled nothing;
+  macko_encoder *e = context;
+  survey *v;
+  macko_status s = open_survey(e, &v, NULL);
+  if (!s) s = sample_rows(e, v, NULL);
+  macko_eccsr_scale(s ? &nothing : &v->sampled, e->a.nnz, counts, work);
 }
 
 static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_encoder *e = context;
-  macko_status s = sample_rows(e, shape, err);
+  survey *v;
+  macko_status s = open_survey(e, &v, err);
+  if (!s) s = sample_rows(e, v, err);
+  if (!s) s = compare_rows(e, v, 0, err);
+  if (!s) *shape = macko_eccsr_usual_shape(&v->sampled);
   return s || !e->a.nrows ? s : try_aligned(e, shape, err);
 }
 
@@ -176,7 +185,7 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   return s;
 }
 
-static const macko_eccsr_facts facts = {equal_rows, sample, count};
+static const macko_eccsr_facts facts = {estimate, sample, count};
 
 /* ---- encode ---- */
 

@@ -24,10 +24,30 @@ static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t
 
 /* ---- rows of equal columns ---- */
 
-static __global__ void compare_kernel(macko_device_csr a, uint8_t *same)
+/* Some of the windows: the first, of how many there is one, and how many. */
+struct some_windows {
+  int64_t first, every, count;
+};
+
+static some_windows windows_of(const macko_device_csr *a, int sampled)
 {
-  for (int64_t row = warp_number(); row < a.nrows; row += warps()) {
-    bool differ = row % WINDOW == 0;
+  const int64_t all = (a->nrows + WINDOW - 1) / WINDOW, first = macko_eccsr_first_sampled(all);
+  if (!sampled) return {0, 1, all};
+  return {first, MACKO_ECCSR_SAMPLED, (all - first + MACKO_ECCSR_SAMPLED - 1) / MACKO_ECCSR_SAMPLED};
+}
+
+/* The first row of the window that row number i of them is in. */
+static __device__ __forceinline__ int64_t start_of(const some_windows &w, int64_t i)
+{
+  return (w.first + i / WINDOW * w.every) * WINDOW;
+}
+
+static __global__ void compare_kernel(macko_device_csr a, some_windows w, uint8_t *same)
+{
+  for (int64_t i = warp_number(); i < w.count * WINDOW; i += warps()) {
+    const int64_t row = start_of(w, i) + i % WINDOW;
+    bool differ = i % WINDOW == 0;
+    if (row >= a.nrows) continue;
     if (!differ) {
       int64_t p = row_start(a, row - 1), q = row_start(a, row), n = q - p;
       differ = row_start(a, row + 1) - q != n;
@@ -38,9 +58,10 @@ static __global__ void compare_kernel(macko_device_csr a, uint8_t *same)
   }
 }
 
-extern "C" cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, uint8_t *same, cudaStream_t stream)
+extern "C" cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uint8_t *same, cudaStream_t stream)
 {
-  return launch(compare_kernel, blocks_of_rows(a->nrows), ENCODE_THREADS, 0, stream, *a, same);
+  const some_windows w = windows_of(a, sampled);
+  return launch(compare_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, w, same);
 }
 
 /* Rows with the columns of `row`, of a window that ends before `past`. */
@@ -62,28 +83,30 @@ static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, i
 
 /* ---- the sample ---- */
 
-static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, int64_t first, int64_t windows,
-                                     macko_eccsr_sampled *counts)
+static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, some_windows windows, macko_eccsr_sampled *counts)
 {
-  for (int64_t i = warp_number(); i < windows * WINDOW; i += warps()) {
-    int64_t start = (first + i / WINDOW * MACKO_ECCSR_SAMPLED) * WINDOW, row = start + i % WINDOW, past = start + rows_of(a, start);
+  for (int64_t i = warp_number(); i < windows.count * WINDOW; i += warps()) {
+    const int64_t start = start_of(windows, i), row = start + i % WINDOW, past = start + rows_of(a, start);
     if (row >= past || same[row]) continue;
     int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
     int w = MACKO_ECCSR_MAX_RUN, count = count_equal(same, row, past);
     if (n == 0) continue;
     while (w > 1 && !is_cut(a, p, n, w)) w--;
     if (lane_number()) continue;
-    if (count <= MACKO_ECCSR_MOST_EQUAL) atomicAdd(&counts->rows[count], (unsigned long long)(n * count));
-    atomicAdd(&counts->run[w], (unsigned long long)(n * count));
+    const unsigned long long entries = (unsigned long long)(n * count);
+    const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL;
+    if (count <= MACKO_ECCSR_MOST_EQUAL) atomicAdd(&counts->rows[count], entries);
+    atomicAdd(&counts->run[w], entries), atomicAdd(&counts->entries, entries);
+    atomicAdd(&counts->blocks, (unsigned long long)pieces), atomicAdd(&counts->reads, (unsigned long long)(pieces * n));
+    atomicAdd(&counts->runs, (unsigned long long)(pieces * (n / w)));
   }
 }
 
 extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
                                                cudaStream_t stream)
 {
-  int64_t windows = (a->nrows + WINDOW - 1) / WINDOW, first = macko_eccsr_first_sampled(windows);
-  int64_t sampled = (windows - first + MACKO_ECCSR_SAMPLED - 1) / MACKO_ECCSR_SAMPLED;
-  return launch(sample_kernel, blocks_of_rows(sampled * WINDOW), ENCODE_THREADS, 0, stream, *a, same, first, sampled, counts);
+  const some_windows w = windows_of(a, 1);
+  return launch(sample_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, same, w, counts);
 }
 
 /* ---- blocks ---- */

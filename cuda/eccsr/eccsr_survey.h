@@ -45,12 +45,8 @@ typedef struct {
   macko_eccsr_found_window *found;
 } macko_eccsr_windows;
 
-/* Entries of a sample of windows by how many rows have equal columns, and by the widest run these are cut into. */
-typedef struct {
-  unsigned long long rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
-} macko_eccsr_sampled;
-
-cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, uint8_t *same, cudaStream_t stream);
+/* Of all windows, or of those of the sample. */
+cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uint8_t *same, cudaStream_t stream);
 cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
                                     cudaStream_t stream);
 

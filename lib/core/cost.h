@@ -1,5 +1,5 @@
-/* What a multiply by one vector is predicted to take, from bytes and structure alone, so that the same matrix is stored the same
- * way everywhere. Measured with macko-bench; only the ratios within a table matter. */
+/* What a multiply by one vector is predicted to take, from bytes, structure and, on a CPU, the sizes of its caches. Measured with
+ * macko-bench. */
 #ifndef MACKO_COST_H
 #define MACKO_COST_H
 
@@ -7,8 +7,11 @@
 
 /* Nanoseconds. */
 typedef struct {
-  double byte;
+  double byte, cached_byte; /* from memory; from the last-level cache, in place of a part of them. 0: there is no such part */
+  double product;      /* of a format that is read slice by slice */
   double csr_entry, csr_row;
+  double csr_miss;     /* short row that takes more or fewer steps than the one before, which the processor did not foresee */
+  double csr_long_miss; /* the same of a row of several entries a step */
   double csr_single, csr_half; /* an entry of 4 and of 2 bytes */
   double stencil;      /* an entry of a slice that is a stencil */
   double uniform;      /* slot of slices that load x as it lies */
@@ -41,22 +44,23 @@ typedef struct {
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_read;   /* more for each element of x that a block reads */
   double eccsr_run;    /* more for each of its runs */
+  double eccsr_block;  /* more for each block */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
 } macko_cost;
 
-/* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where
- * nothing but instructions counts, and with larger ones: 25 GB/s is the copy bandwidth of one core. CSR's loop runs ahead of its
- * loads, so that two thirds of its instructions hide behind the bytes; layouts decode columns before they use them, and hide
- * none. `listed` lies between blocks of unknowns, 0.13, which are what mostly has it, and lanes anywhere, 0.28. */
+/* One core of an AMD EPYC of the fifth generation (AVX-512), with matrices in its caches, where instructions count and little
+ * else; and bytes a nanosecond that it streams. `listed` lies between blocks of unknowns and lanes anywhere; whatever of csr's
+ * rows differs in length is guessed wrong by the processor unless it has learnt it by heart (MACKO_LEARNT_ROWS). */
 static const macko_cost macko_cpu_cost = {
-  .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
-  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.18, .walked = 0.48, .paired = 1.2, .run_paired = 1.2,
-  .wide_paired = 1.2,
-  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
+  .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
+  .csr_single = 0.55, .csr_half = 1.2,
+  .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2, .run_paired = 1.2,
+  .wide_paired = 1.2, .slice = 9,
+  .row_wide = 0.79, .row_narrow = 0.79, .row_row = 8, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.06, .eccsr_read = 0.3, .eccsr_run = 0.4, .eccsr_masked = 0.4, .slide_slot = 1};
+  .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_block = 2.5, .eccsr_masked = 0.16, .slide_slot = 1};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
@@ -75,6 +79,40 @@ static const macko_cost macko_gpu_cost = {
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
   return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : &macko_cpu_cost;
+}
+
+enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
+
+/* Bytes of the second and the last level that one core sees; usual ones where the system does not tell. */
+typedef struct {
+  int64_t middle, last;
+} macko_caches;
+
+macko_caches macko_machine_caches(void);
+
+/* How much of so many bytes, streamed over and over again, a cache has lost until they are read again. */
+static inline double macko_lost_share(double bytes, int64_t cache)
+{
+  const double half = (double)cache / 2;
+  return bytes <= half ? 0 : bytes >= 2 * half ? 1 : (bytes - half) / half;
+}
+
+/* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On a
+ * GPU one after the other; a CPU does its work while it waits for bytes, which are those of vectors, too: x once, y twice. */
+static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
+{
+  const macko_cost *c = macko_cost_of(options);
+  const double element = a->value_type == MACKO_F64 ? 8 : 4;
+  const double bytes = (double)plan->bytes + element * (double)(a->ncols + 2 * a->nrows);
+  if (options->target == MACKO_TARGET_GPU) {
+    plan->time = plan->work + (double)plan->bytes * c->byte;
+    return;
+  }
+  const macko_caches caches = macko_machine_caches();
+  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) +
+                      (c->byte - c->cached_byte) * macko_lost_share(bytes, caches.last);
+  const double moved = bytes * byte, more = moved > plan->work ? moved : plan->work, less = moved + plan->work - more;
+  plan->time = more + less / 8;
 }
 
 /* Gives the time of an entry of layout row. */

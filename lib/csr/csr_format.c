@@ -12,10 +12,50 @@
 
 enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
+/* LONG_ROWS: entries of a row in the mean from which on CSR_WIDTH entries at a time are faster, in a cache; else from half as many. */
+enum { LONG_ROWS = 6, CSR_WIDTH = 4, CSR_GROUP = 4 };
+
+/* What planning asks of a matrix besides its values; where the arrays are out of the host's reach it does without. */
+typedef struct {
+  double (*uneven_rows)(void *context);
+} csr_facts;
+
 /* Kernels read values as they are. */
 static const macko_form forms[] = {
   {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16)},
   {.values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS(TARGET_GPU)}};
+
+/* Entries that loops take in one step. */
+static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
+{
+  return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
+}
+
+/* Rows that take another number of steps than the one before: in a stretch of 256 of every 4096 rows. */
+static double host_uneven_rows(void *context)
+{
+  enum { STRETCH = 256, EVERY = 4096 };
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  const int64_t step = entries_of_step(a, macko_csr_nnz(a));
+  int64_t seen = 0, uneven = 0, before = 0;
+  for (int64_t first = 0; first < a->nrows; first += EVERY)
+    for (int64_t i = first; i < first + STRETCH && i < a->nrows; i++, seen++) {
+      int64_t steps = (macko_csr_row(a, i + 1) - macko_csr_row(a, i) + step - 1) / step;
+      uneven += i > first && steps != before;
+      before = steps;
+    }
+  return seen ? (double)uneven / (double)seen * (double)a->nrows : 0;
+}
+
+static const csr_facts host_facts = {host_uneven_rows};
+
+/* Of those the rows that a processor does not foresee. */
+static double missed_rows(const macko_facts *f)
+{
+  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  const int64_t rows = f->csr->nrows;
+  return ask && rows > MACKO_LEARNT_ROWS ? ask->uneven_rows(f->context) * (1 - (double)MACKO_LEARNT_ROWS / (double)rows) : 0;
+}
 
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
@@ -32,7 +72,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * (entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss);
+  macko_set_time(options, a, plan);
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));
@@ -225,11 +266,14 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
   /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
   int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
-  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? 6 : 3) * m->nrows)
+  if (p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? LONG_ROWS : LONG_ROWS / 2) * m->nrows)
     return 0;
-  if (cached) (single ? csr_singles : csr_doubles)(&a, p, from, to);
-  else (single ? csr_singles_ahead : csr_doubles_ahead)(&a, p, from, to);
+  for (int64_t j = 0, group; j < p->k; j += group) {
+    const macko_product q = macko_product_from(p, j);
+    group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    csr_kernels[single][!cached][group / 2](&a, &q, from, to);
+  }
   return 1;
 #else
   (void)m, (void)p, (void)from, (void)to;
@@ -259,12 +303,15 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"row_ptr", "cols", "values", NULL};
+
 const macko_format_ops macko_csr_ops = {
   .plan = plan,
-  .facts = NULL, /* values are all that it asks for */
+  .facts = &host_facts,
   .forget = NULL,
   .plan_values = plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .prepare = NULL, /* products read the sections */

@@ -63,7 +63,7 @@ macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first,
 /* The most columns, at most MACKO_ECCSR_MAX_RUN, that all maximal runs of the n from entry p on are multiples of. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n);
 
-void macko_eccsr_host_equal_rows(void *context, macko_eccsr_shape *shape);
+void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
 macko_status macko_eccsr_host_count(void *csr, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                                     macko_error *err);

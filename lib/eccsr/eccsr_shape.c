@@ -3,26 +3,15 @@
 
 #include <string.h>
 
-/* Entries by how many rows have equal columns, and by the widest run that those columns are cut into. */
-typedef struct {
-  int64_t rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
-} shape_counts;
-
-static void count_rows(const macko_csr *a, int64_t row, int count, shape_counts *c)
+static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_sampled *c)
 {
-  int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL, width = macko_eccsr_widest_run(a, p, n);
   if (n == 0) return;
-  if (count <= MACKO_ECCSR_MOST_EQUAL) c->rows[count] += n * count;
-  c->run[macko_eccsr_widest_run(a, p, n)] += n * count;
-}
-
-/* The most frequent; of equals the smallest. */
-static int64_t most(const int64_t *counts, int n)
-{
-  int best = 1;
-  for (int i = 2; i <= n; i++)
-    if (counts[i] > counts[best]) best = i;
-  return best;
+  if (count <= MACKO_ECCSR_MOST_EQUAL) c->rows[count] += (uint64_t)(n * count);
+  c->run[width] += (uint64_t)(n * count);
+  c->entries += (uint64_t)(n * count), c->blocks += (uint64_t)pieces;
+  c->runs += (uint64_t)(pieces * (n / width)), c->reads += (uint64_t)(pieces * n);
 }
 
 /* What a window costs beside its values, and how much of its blocks is there. */
@@ -62,27 +51,35 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   return s;
 }
 
-void macko_eccsr_host_equal_rows(void *context, macko_eccsr_shape *shape)
+/* Of every 16th window. */
+static void count_some_rows(const macko_csr *a, macko_eccsr_sampled *c)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  shape_counts c;
-  memset(&c, 0, sizeof c);
+  const int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
+  memset(c, 0, sizeof *c);
   for (int64_t i = macko_eccsr_first_sampled(windows); i < windows; i += MACKO_ECCSR_SAMPLED) {
     int64_t row = i * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
     while (row < past) {
       int count = macko_eccsr_equal_rows(a, row, past);
-      count_rows(a, row, count, &c);
+      count_rows(a, row, count, c);
       row += count;
     }
   }
-  *shape = (macko_eccsr_shape){most(c.rows, MACKO_ECCSR_MOST_EQUAL), most(c.run, MACKO_ECCSR_MAX_RUN), 0};
+}
+
+void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
+{
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  macko_eccsr_sampled c;
+  count_some_rows(a, &c);
+  macko_eccsr_scale(&c, macko_csr_nnz(a), counts, work);
 }
 
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   const macko_csr *a = ((macko_findings *)context)->csr;
   int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  macko_eccsr_host_equal_rows(context, shape);
+  macko_eccsr_sampled c;
+  count_some_rows(a, &c);
+  *shape = macko_eccsr_usual_shape(&c);
   return windows ? try_aligned(a, windows / 2, shape, err) : MACKO_OK;
 }
