@@ -166,6 +166,13 @@ int macko_format_has(macko_format format, const macko_options *options);
 /* *options becomes *asked (NULL: the defaults). Errors: those of macko_options_check. */
 macko_status macko_settle_options(const macko_options *asked, macko_options *options, macko_error *err);
 
+/* The type that the options ask to round values to; f64 where they do not. Whether that may make values infinite that may not. */
+macko_type macko_rounded_type(const macko_options *options);
+int macko_may_overflow(const macko_options *options, macko_type value_type);
+
+/* UNSUPPORTED, naming the first value, counted from base, that rounding would make infinite, unless the options allow it. */
+macko_status macko_check_overflow(const macko_csr *a, const macko_options *options, int base, macko_error *err);
+
 /* ---- sections ---- */
 
 /* Sections to be, of so many elements. */

@@ -102,7 +102,10 @@ static macko_status check_input(const macko_csr *csr, const macko_options *optio
                                 void **owned, macko_error *err)
 {
   macko_status s = macko_settle_options(options, settled, err);
-  return s ? s : macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_check_overflow(a, settled, csr->index_base, err);
+  if (s) free(*owned), *owned = NULL;
+  return s;
 }
 
 macko_status macko_prepare(macko_matrix *m, macko_error *err)
@@ -196,6 +199,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
   macko_status s = match_pattern(m, csr, &a, &owned, err);
+  if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);

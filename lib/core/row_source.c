@@ -197,6 +197,7 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
   if (ops && ops->encode_rows) {
     s = remember_rows(&r, err);
+    if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
     if (!s) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
   } else s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);

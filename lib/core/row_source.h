@@ -34,6 +34,9 @@ typedef struct {
 macko_status macko_assemble(macko_rows *r, int64_t first, int64_t count, macko_assembly *a, macko_csr *rows, macko_error *err);
 void macko_free_assembly(macko_assembly *a);
 
+/* As macko_check_overflow, of all rows; counted from 0. */
+macko_status macko_check_overflow_of_rows(macko_rows *r, const macko_options *options, macko_error *err);
+
 /* A matrix of a format that has encode_rows, by checked options that name the format. */
 macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
                                     macko_matrix **matrix, macko_error *err);
