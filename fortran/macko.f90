@@ -153,6 +153,11 @@ module macko_c
     type(c_ptr) :: context
   end type macko_progress
 
+  type, bind(c) :: macko_origin
+    character(kind=c_char) :: name(256)
+    character(kind=c_char) :: hash(128)
+  end type macko_origin
+
   interface
     function macko_status_text_c(status) bind(c, name="macko_status_text")
       import
@@ -320,6 +325,30 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_write_matrix_market_c
     end function macko_write_matrix_market_c
+    function macko_save_c(path, matrix, origin, err) bind(c, name="macko_save")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: matrix
+      type(macko_origin), intent(in) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_save_c
+    end function macko_save_c
+    function macko_load_c(path, matrix, origin, err) bind(c, name="macko_load")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_origin), intent(inout) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_load_c
+    end function macko_load_c
+    function macko_load_info_c(path, info, origin, err) bind(c, name="macko_load_info")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(macko_info), intent(inout) :: info
+      type(macko_origin), intent(inout) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_load_info_c
+    end function macko_load_info_c
   end interface
 end module macko_c
 
@@ -1225,6 +1254,11 @@ module macko
     generic, public :: multiply => multiply_r8_2
     ! call a%read(path [, options, symmetric, stat, errmsg]): reads and compresses a file, see macko_read.
     procedure, public :: read => read_matrix
+    ! call a%save(path [, source, hash, stat, errmsg]): the compressed form as a file; source names the file that the matrix is of,
+    ! hash is one of its bytes, such as "sha256:...". An old file stays on failure.
+    procedure, public :: save => save_matrix
+    ! call a%load(path [, source, hash, stat, errmsg]): what was saved, in place of what a held before, which stays on failure.
+    procedure, public :: load => load_matrix
     ! call a%get_info(info [, stat, errmsg]): sizes, bytes and what was chosen; the fields are those of macko_info in macko.h.
     procedure, public :: get_info
     ! a%reason(): the parameters chosen and why, in words.
@@ -2051,4 +2085,50 @@ contains
     end if
     call report(status, err, stat, errmsg)
   end subroutine read_matrix
+
+  ! Text as C has it in an array of fixed length.
+  pure subroutine put_text(text, chars)
+    character(len=*), intent(in) :: text
+    character(kind=c_char), intent(inout) :: chars(:)
+    integer :: i
+    chars(:) = c_null_char
+    do i = 1, min(len_trim(text), size(chars) - 1)
+      chars(i) = text(i:i)
+    end do
+  end subroutine put_text
+
+  recursive subroutine save_matrix(this, path, source, hash, stat, errmsg)
+    class(macko_matrix), intent(in) :: this
+    character(len=*), intent(in) :: path
+    character(len=*), optional, intent(in) :: source, hash
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_origin) :: origin
+    type(macko_error) :: err
+    call put_text('', origin%name)
+    call put_text('', origin%hash)
+    if (present(source)) call put_text(source, origin%name)
+    if (present(hash)) call put_text(hash, origin%hash)
+    call report(macko_save_c(trim(path) // c_null_char, this%handle(), origin, err), err, stat, errmsg)
+  end subroutine save_matrix
+
+  recursive subroutine load_matrix(this, path, source, hash, stat, errmsg)
+    class(macko_matrix), intent(inout) :: this
+    character(len=*), intent(in) :: path
+    character(len=*), optional, intent(inout) :: source, hash
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_origin) :: origin
+    type(macko_error) :: err
+    type(c_ptr) :: fresh
+    integer(c_int) :: status
+    fresh = c_null_ptr
+    status = macko_load_c(trim(path) // c_null_char, fresh, origin, err)
+    if (status == macko_ok) then
+      call replace(this, fresh)
+      if (present(source)) source = from_c(origin%name)
+      if (present(hash)) hash = from_c(origin%hash)
+    end if
+    call report(status, err, stat, errmsg)
+  end subroutine load_matrix
 end module macko

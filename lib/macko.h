@@ -244,14 +244,15 @@ typedef struct {
 } macko_progress;
 
 /* Reads a matrix by what the file holds: Matrix Market (.mtx, .mtx.gz), Rutherford-Boeing or Harwell-Boeing (.rb .rua .rsa .pua
- * .psa .hb), or NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out. Patterns read as ones,
+ * .psa .hb), NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out, or what macko_save wrote. Patterns read as ones,
  * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
  * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
  * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
  * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
  * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
- * an exact double; a file type this build lacks the library for), LIMIT (too many rows), OUT_OF_MEMORY. */
+ * an exact double; a file type this build lacks the library for), LIMIT (too many rows), CORRUPT (a file of macko_save),
+ * OUT_OF_MEMORY. */
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 
@@ -265,6 +266,28 @@ void macko_free_csr(macko_csr *csr);
  * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
  * for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
+
+/* Where a matrix came from, which a file of it keeps for who looks; "" where it is not known. */
+typedef struct {
+  char name[256]; /* of a file */
+  char hash[128]; /* of its bytes, as "sha256:9f86d0..." */
+} macko_origin;
+
+/* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:
+ * a file with checksums that doc/formats/container.md describes, by custom named .macko. Written under a temporary name beside
+ * path, synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was.
+ * Errors: INVALID_ARGUMENT; IO (also for a path that is no regular file), OUT_OF_MEMORY, UNSUPPORTED (no zlib or jansson). */
+macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err);
+
+/* *matrix becomes what was saved, freed with macko_destroy: products, decode and info have the same bits, refresh and copy work as
+ * before. All of the file is checked before use: checksums, and every number and index that products trust, as by macko_validate.
+ * path may be a pipe. origin may be NULL.
+ * Errors: IO, PARSE (not such a file), CORRUPT (damaged or cut short, naming the place), UNSUPPORTED (big-endian, of a newer
+ * version or a format that this one lacks; no zlib or jansson), OUT_OF_MEMORY; *matrix and *origin are unchanged then. */
+macko_status macko_load(const char *path, macko_matrix **matrix, macko_origin *origin, macko_error *err);
+
+/* The same of the head alone, however long the file: *info but for reason, which is NULL as no matrix owns it. */
+macko_status macko_load_info(const char *path, macko_info *info, macko_origin *origin, macko_error *err);
 
 #ifdef __cplusplus
 }

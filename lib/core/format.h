@@ -102,6 +102,8 @@ typedef struct macko_format_ops {
   macko_status (*plan_values)(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
   /* The sections that m->plan asks for, in their order and without data: how many. NULL where only encoding tells their lengths. */
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
+  /* The names of all sections that a matrix of the format may have, NULL at the end: those in files must be among them. */
+  const char *const *section_names;
   /* Fills m->sections by m->plan, of found->csr and of what else has been found; the caller frees them when this fails. */
   macko_status (*encode)(macko_findings *found, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (checked by the caller); on failure m is unchanged. */

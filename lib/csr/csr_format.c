@@ -303,12 +303,15 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"row_ptr", "cols", "values", NULL};
+
 const macko_format_ops macko_csr_ops = {
   .plan = plan,
   .facts = &host_facts,
   .forget = NULL,
   .plan_values = plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .prepare = NULL, /* products read the sections */

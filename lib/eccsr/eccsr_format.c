@@ -31,12 +31,15 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return n;
 }
 
+static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "values", "dict", NULL};
+
 const macko_format_ops macko_eccsr_ops = {
   .plan = macko_eccsr_plan,
   .facts = &host_facts,
   .forget = NULL, /* encoding looks again, by the shape in the plan */
   .plan_values = macko_eccsr_plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = macko_eccsr_encode,
   .refresh = macko_eccsr_refresh,
   .prepare = NULL, /* products read the sections */

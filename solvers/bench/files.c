@@ -176,7 +176,7 @@ static void json_result(FILE *f, const bench_table *table, const bench_settings 
     const field *d = &fields[c];
     const char *at = (const char *)r + d->at;
     fprintf(f, "%s\"%s\": ", c ? ", " : "{", d->name);
-    if (d->kind == TEXT) json_string(f, at);
+    if (d->kind == TEXT) put_json_string(f, at);
     else if (d->kind == FLAG) fputs(*(const int *)at ? "true" : "false", f);
     else if (d->kind == REAL) print_number(f, *(const double *)at, "null");
     else print_cell(f, d, r);
@@ -191,7 +191,7 @@ static void json_result(FILE *f, const bench_table *table, const bench_settings 
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings)
 {
   fprintf(f, "{\"machine\": ");
-  json_string(f, settings->machine);
+  put_json_string(f, settings->machine);
   fprintf(f, ", \"copy_bytes_per_s\": %.6g, \"triad_bytes_per_s\": %.6g, \"cache_bytes\": %lld, \"repeats\": %d, \"results\": [",
           settings->copy, settings->triad, (long long)settings->cache, settings->repeats);
   for (int i = 0; i < table->count; i++) {

@@ -30,10 +30,16 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
 {
   struct sigaction speak, before;
   PetscLogDouble start, end;
-  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko;
+  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko, compressed;
+  MatMackoInfo info;
 
   PetscFunctionBegin;
   *seconds = 0;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &compressed, MATSEQMACKO, MATMPIMACKO, ""));
+  if (compressed) { /* while it was read or converted */
+    PetscCall(MatMackoGetInfo(A, &info));
+    *seconds = info.encode_seconds;
+  }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
   if (!macko) {
     PetscCall(View(A));
@@ -83,7 +89,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   s->nnz = p->nnz;
   PetscCall(MatGetType(p->A, &type));
   PetscCall(PetscStrncpy(s->type, type, sizeof s->type));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (macko) {
     PetscCall(MatMackoGetInfo(p->A, &s->info));
@@ -134,7 +140,7 @@ static void WriteName(FILE *f, const char *member, const char *name)
 static void WriteCosts(FILE *f, const MatMackoInfo *info)
 {
   fprintf(f, ", \"formats\": ");
-  json_string(f, info->formats);
+  put_json_string(f, info->formats);
   fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld, ", (long long)info->encodes, (long long)info->refreshes);
   json_number(f, "encode_seconds", info->encode_seconds, ", "), json_number(f, "refresh_seconds", info->refresh_seconds, ", ");
   fprintf(f, "\"products_measured\": %lld, ", (long long)info->products);
@@ -154,7 +160,7 @@ void StorageWrite(FILE *f, const Storage *s)
     WriteName(f, "layout", s->info.layout), WriteName(f, "variant", s->info.variant);
     fprintf(f, "\"gap_bits\": %d, ", s->info.gap_bits);
     fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
-    json_string(f, s->reason);
+    put_json_string(f, s->reason);
     WriteCosts(f, &s->info);
   }
   fprintf(f, "}");

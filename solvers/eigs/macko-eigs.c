@@ -20,7 +20,7 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "                  Matrix Market where FILE ends in .mtx, else PETSc binary\n"
   "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
-  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
+  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR, macko the compressed form alone\n"
   "of aijmacko, which man macko-solve explains:\n"
 #define MACKO_OPTION(field, LIST, usual, reader, help) "  -mat_macko_" #field "  " help ":"
 #define MACKO_CHOICE(LIST, symbol, name, text) " " #name
@@ -40,7 +40,7 @@ static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read
   PetscLogDouble seconds;
 
   PetscFunctionBegin;
-  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, p));
+  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, PETSC_FALSE, p));
   PetscCall(MatGetSize(p->A, &rows, &cols));
   PetscCheck(rows && cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to find", path,
              (long long)rows, (long long)cols);

@@ -71,7 +71,7 @@ static void WriteAll(FILE *f, const void *summary)
   const Problem *p = ((const Summary *)summary)->p;
   const Report *r = ((const Summary *)summary)->r;
   fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
-  json_string(f, r->path);
+  put_json_string(f, r->path);
   fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n", p->kind, (long long)r->rows,
           (long long)r->cols, (long long)p->nnz);
   fprintf(f, "  \"storage\": ");
@@ -80,15 +80,16 @@ static void WriteAll(FILE *f, const void *summary)
   fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
   fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 && !r->misled ? "true" : "false",
           KSPConvergedReasons[r->reason]);
-  json_string(f, r->reason_words);
+  put_json_string(f, r->reason_words);
   fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);
-  if (r->ones) json_number(f, "error", (double)r->error, ", ");
-  if (r->least_squares) json_number(f, "normal_residual", (double)r->normal_residual, ", ");
+  if (r->ones) put_json_number(f, "error", (double)r->error, ", ");
+  if (r->least_squares) put_json_number(f, "normal_residual", (double)r->normal_residual, ", ");
   fprintf(f, "\"misled\": %s, ", r->misled ? "true" : "false");
-  json_number(f, "residual", (double)r->residual, "},\n");
+  put_json_number(f, "residual", (double)r->residual, "},\n");
   fprintf(f, "  \"seconds\": {");
-  json_number(f, "read", p->read_seconds, ", "), json_number(f, "encode", r->encode, ", "), json_number(f, "setup", r->setup, ", ");
-  json_number(f, "solve", r->solve, ", "), json_number(f, "products", r->products, "}\n}\n");
+  put_json_number(f, "read", p->read_seconds, ", "), put_json_number(f, "encode", r->encode, ", ");
+  put_json_number(f, "setup", r->setup, ", ");
+  put_json_number(f, "solve", r->solve, ", "), put_json_number(f, "products", r->products, "}\n}\n");
 }
 
 PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)

@@ -233,6 +233,38 @@ START_TEST(uneven_rows)
 }
 END_TEST
 
+/* Rows of so many blocks of 2n columns that kernels take whole tiles: two of each dropped; more, and some blocks missing; some with
+ * too many; the last block cut by the end of the matrix. */
+START_TEST(rows_of_windows)
+{
+  enum { ROWS = 7, BLOCKS = 300, HOW = 3 };
+  static const int kinds[] = {0, 4, 7, 2, 9};
+  const int64_t n = _i, cols = BLOCKS * 2 * n - 3;
+  for (int run = 0; run < HOW * (int)(sizeof kinds / sizeof *kinds); run++) {
+    const int how = run % HOW, kind = kinds[run / HOW];
+    test_matrix a = {"rows of windows", ROWS, cols, calloc(ROWS + 1, 8), malloc((size_t)(ROWS * cols) * 8), test_kinds[kind].type,
+                     malloc((size_t)(ROWS * cols) * 8), malloc((size_t)(ROWS * cols) * 8)};
+    int64_t count = 0, first = 0, second = 0;
+    test_seed((uint64_t)(run + 1));
+    for (int64_t i = 0; i < ROWS; a.row_ptr[++i] = count)
+      for (int64_t j = 0, missing = 0; j < cols; j++) {
+        if (j % (2 * n) == 0) first = (int64_t)test_draw() % (2 * n), second = (first + 1 + (int64_t)test_draw() % (2 * n - 1)) % (2 * n);
+        if (j % (2 * n) == 0) missing = how > 0 && test_draw() % 5 == 0;
+        if (how == 2 && test_draw() % 2) first = -1;
+        if (!missing && j % (2 * n) != first && j % (2 * n) != second && (how == 0 || test_draw() % 3)) a.cols[count++] = j;
+      }
+    test_fill(&a, test_kinds[kind].values);
+    test_products *p = test_products_make(&a);
+    macko_options o;
+    macko_options_init(&o);
+    o.format = MACKO_FORMAT_SLIDE;
+    for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++)
+      o.values = (macko_values)values, with_options(&a, p, &o);
+    test_products_free(p), test_free(&a);
+  }
+}
+END_TEST
+
 void add_large_cases(Suite *suite)
 {
   TCase *large = add_case(suite, "large", 0);
@@ -242,6 +274,8 @@ void add_large_cases(Suite *suite)
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
   tcase_add_test(large, uneven_rows);
+  tcase_add_loop_test(large, rows_of_windows, 2, 9);
   tcase_add_test(add_case(suite, "uneven", 0), uneven_rows);
   tcase_add_loop_test(add_case(suite, "rows", 0), wide_rows, 0, 1);
+  tcase_add_loop_test(add_case(suite, "windows", 0), rows_of_windows, 2, 9);
 }

@@ -180,7 +180,8 @@ static const struct {
 } damages[] = {
 #define PLACE(member) (offsetof(macko_plan, params) + offsetof(macko_params, member))
     {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.value_units[0]), 0, "1 value units for elements of 1 byte"},
-    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.stencils), 1, "0 slices are stencils, not 1"},
+    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.stencils), 1,
+     "section slices tells of the pattern (1) and of values (0); it should be 1 and 1"},
     {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MAX, "bias 9223372036854775807"},
     {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MIN, "bias -9223372036854775808"},
     {MACKO_LAYOUT_PAPER, MACKO_VALUES_RAW, PLACE(paper.stored), INT64_MAX, "9223372036854775807 stored entries"},

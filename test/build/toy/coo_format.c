@@ -123,10 +123,13 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"rows", "cols", "values", NULL};
+
 const macko_format_ops macko_coo_ops = {
   .plan = plan,
   .plan_values = plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .decode = decode,

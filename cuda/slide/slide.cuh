@@ -1,0 +1,216 @@
+/* Format slide on the GPU: one warp a row, one lane the cells that lie side by side in a tile. Kernels for the widths of blocks and
+ * the types that pruned networks have; slide_format.cu has one for all others. */
+#ifndef MACKO_SLIDE_CUH
+#define MACKO_SLIDE_CUH
+
+#include "core/product.cuh"
+#include "core/warp.cuh"
+#include "slide/slide_params.h"
+
+enum { THREADS = 128, WARPS = THREADS / WARP };
+
+/* Blocks of threads on a multiprocessor, which leave the registers that two tiles take. */
+template <int N> constexpr int resident = N <= 5 ? 5 : 4;
+
+struct slide {
+  int n, bits, lanes; /* lanes that take a row where its cells are looked at one by one */
+  int padded;         /* some slots of cells are empty */
+  int64_t nrows, ncols;
+  int64_t blocks;     /* of every row where no column is stored, else 0 */
+  int64_t first_rest; /* slot */
+  const void *starts, *rest_ptr, *block_cols;
+  int starts_type, rest_type, cols_type;
+  const uint32_t *codes, *patterns;
+  const int *rest_cols;
+};
+
+/* The cells of a row. */
+static __device__ __forceinline__ int64_t start_of(const slide &a, int64_t row)
+{
+  return a.blocks ? row * a.blocks : index_at(a.starts_type, a.starts, row);
+}
+
+static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first, int64_t cell)
+{
+  if (a.blocks) return cell - first;
+  if (a.cols_type == MACKO_I32) return __ldg((const int *)a.block_cols + cell);
+  return __ldg((const unsigned short *)a.block_cols + cell);
+}
+
+/* What a lane adds of the entries of a row that are beside its cells. */
+template <int STORED, int VECTOR, typename SUM, int GROUP>
+static __device__ __forceinline__ void add_rest(const slide &a, const device_values &values, const device_vectors &v, int64_t row,
+                                                int lane, int lanes, SUM sum[GROUP])
+{
+  if (!a.rest_cols) return;
+  const int64_t end = index_at(a.rest_type, a.rest_ptr, row + 1);
+  for (int64_t i = index_at(a.rest_type, a.rest_ptr, row) + lane; i < end; i += lanes) {
+    const SUM value = load_value<STORED, SUM>(values, a.first_rest + i);
+    const int col = __ldg(a.rest_cols + i);
+#pragma unroll
+    for (int g = 0; g < GROUP; g++) sum[g] += value * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
+  }
+}
+
+/* ---- elements of x of a block, as words ---- */
+
+template <int VECTOR, int N> struct block_x {
+  static constexpr int BYTES = sizeof(typename element<VECTOR>::type), WORDS = 2 * N * BYTES / 4;
+  uint32_t words[WORDS];
+
+  __device__ __forceinline__ void load_vectors(const void *x, int64_t col)
+  {
+    const char *at = (const char *)x + col * BYTES;
+    if constexpr (WORDS % 4 == 0)
+#pragma unroll
+      for (int i = 0; i < WORDS; i += 4) {
+        const uint4 u = __ldg((const uint4 *)at + i / 4);
+        words[i] = u.x, words[i + 1] = u.y, words[i + 2] = u.z, words[i + 3] = u.w;
+      }
+    else if constexpr (WORDS % 2 == 0)
+#pragma unroll
+      for (int i = 0; i < WORDS; i += 2) {
+        const uint2 u = __ldg((const uint2 *)at + i / 2);
+        words[i] = u.x, words[i + 1] = u.y;
+      }
+    else
+#pragma unroll
+      for (int i = 0; i < WORDS; i++) words[i] = __ldg((const unsigned *)at + i);
+  }
+
+  /* Element by element, those that there are. */
+  __device__ __forceinline__ void load_some(const void *x, int64_t col, int64_t ncols)
+  {
+#pragma unroll
+    for (int i = 0; i < WORDS; i++) words[i] = 0;
+#pragma unroll
+    for (int i = 0; i < 2 * N; i++) {
+      if (col + i >= ncols) continue;
+      if constexpr (BYTES == 2) words[i / 2] |= (uint32_t)__ldg((const unsigned short *)x + col + i) << i % 2 * 16;
+      else if constexpr (BYTES == 4) words[i] = __ldg((const unsigned *)x + col + i);
+      else {
+        const double d = __ldg((const double *)x + col + i);
+        words[2 * i] = (uint32_t)__double2loint(d), words[2 * i + 1] = (uint32_t)__double2hiint(d);
+      }
+    }
+  }
+
+  static __device__ __forceinline__ uint32_t pick(int p, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+  {
+    const uint32_t low = p & 1 ? b : a, high = p & 1 ? d : c;
+    return p & 2 ? high : low;
+  }
+
+  /* The elements of the two slots of a window. */
+  template <typename SUM> __device__ __forceinline__ void slots(int w, int window, SUM &first, SUM &second) const
+  {
+    const int p = window & 3, q = window >> 2;
+    if constexpr (BYTES == 2) {
+      const uint32_t pair = __byte_perm(words[w], words[w + 1], 0x1010 + p * 0x22 + q * 0x2200);
+      first = (SUM)number_of<VECTOR>(pair & 0xffff), second = (SUM)number_of<VECTOR>(pair >> 16);
+    } else if constexpr (BYTES == 4) {
+      const uint32_t *c = words + 2 * w;
+      first = (SUM)__uint_as_float(pick(p, c[0], c[1], c[2], c[3])), second = (SUM)__uint_as_float(pick(q, c[0], c[1], c[2], c[3]));
+    } else {
+      const uint32_t *c = words + 4 * w;
+      first = (SUM)__hiloint2double((int)pick(p, c[1], c[3], c[5], c[7]), (int)pick(p, c[0], c[2], c[4], c[6]));
+      second = (SUM)__hiloint2double((int)pick(q, c[1], c[3], c[5], c[7]), (int)pick(q, c[0], c[2], c[4], c[6]));
+    }
+  }
+};
+
+/* ---- a tile ---- */
+
+/* Element number i of the 16 bytes that a lane has of a window. */
+template <int STORED, typename SUM> static __device__ __forceinline__ SUM value_in(const uint4 &u, int i)
+{
+  const uint32_t words[4] = {u.x, u.y, u.z, u.w};
+  constexpr int BYTES = sizeof(typename element<STORED>::type);
+  if constexpr (BYTES == 8) return (SUM)__hiloint2double((int)words[2 * i + 1], (int)words[2 * i]);
+  else if constexpr (BYTES == 4) return (SUM)__uint_as_float(words[i]);
+  else return (SUM)number_of<STORED>(words[i / 2] >> i % 2 * 16 & 0xffff);
+}
+
+/* What a lane loads of a tile before it needs any of it. */
+template <int STORED, int N> struct slide_tile {
+  static constexpr int PER = 8 / sizeof(typename element<STORED>::type);
+  uint4 values[N - 1];
+  uint32_t low[PER], high[PER]; /* words that the codes lie in */
+
+  __device__ __forceinline__ void load(const slide &a, const void *stream, int64_t tile)
+  {
+    const int lane = threadIdx.x % WARP;
+    const uint4 *from = (const uint4 *)stream + tile * (N - 1) * WARP + lane;
+    const uint32_t *code = a.codes + tile * PER * a.bits + lane * a.bits / 32;
+#pragma unroll
+    for (int w = 0; w < N - 1; w++) values[w] = __ldcs(from + w * WARP);
+#pragma unroll
+    for (int j = 0; j < PER; j++) low[j] = __ldg(code + j * a.bits), high[j] = __ldg(code + j * a.bits + 1);
+  }
+
+  __device__ __forceinline__ uint32_t positions(const slide &a, int j) const
+  {
+    const uint32_t code = __funnelshift_r(low[j], high[j], threadIdx.x % WARP * a.bits) & ((1u << a.bits) - 1);
+    return a.patterns ? __ldg(a.patterns + code) : code;
+  }
+};
+
+/* Adds the cell number j of a lane. */
+template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
+static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, int j, uint32_t positions,
+                                                const block_x<VECTOR, N> &x, SUM sum[2])
+{
+#pragma unroll
+  for (int w = 0; w < N - 1; w++) {
+    const int window = macko_slide_window(positions, w);
+    SUM first, second;
+    x.slots(w, window, first, second);
+    if (!PADDED || macko_slide_holds(window, 0)) sum[0] += value_in<STORED, SUM>(t.values[w], 2 * j) * first;
+    if (!PADDED || macko_slide_holds(window, 1)) sum[1] += value_in<STORED, SUM>(t.values[w], 2 * j + 1) * second;
+  }
+}
+
+template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
+static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide a, device_values values, device_vectors v, int aligned)
+{
+  typedef slide_tile<STORED, N> tile_data;
+  constexpr int PER = tile_data::PER, TILE = WARP * PER;
+  const int lane = threadIdx.x % WARP;
+  for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < a.nrows; row += (int64_t)gridDim.x * WARPS) {
+    const int64_t first = start_of(a, row), end = start_of(a, row + 1);
+    SUM sum[2] = {0, 0};
+    tile_data next;
+    if (first < end) next.load(a, values.stream, first / TILE);
+    for (int64_t tile = first / TILE; tile * TILE < end; tile++) {
+      const tile_data now = next;
+      if ((tile + 1) * TILE < end) next.load(a, values.stream, tile + 1);
+#pragma unroll
+      for (int j = 0; j < PER; j++) {
+        const int64_t cell = tile * TILE + j * WARP + lane;
+        if (cell < first || cell >= end) continue;
+        const int64_t col = block_of(a, first, cell) * (2 * N);
+        block_x<VECTOR, N> x;
+        if (aligned && col + 2 * N <= a.ncols) x.load_vectors(v.x, col);
+        else x.load_some(v.x, col, a.ncols);
+        add_cell<STORED, VECTOR, SUM, N, PADDED>(now, j, now.positions(a, j), x, sum);
+      }
+    }
+    sum[0] += sum[1];
+    add_rest<STORED, VECTOR, SUM, 1>(a, values, v, row, lane, WARP, sum);
+    const SUM all = sum_of_lanes(sum[0], WARP);
+    if (lane == 0) put_y<VECTOR>(v, 0, row, all);
+  }
+}
+
+/* Types that have kernels for each width of blocks, for one vector. */
+template <int STORED, int VECTOR, int GROUP> constexpr bool has_tiles()
+{
+  if (GROUP != 1) return false;
+  return (STORED == MACKO_F64 && VECTOR == MACKO_F64) || (STORED == MACKO_F32 && VECTOR == MACKO_F32) ||
+         (STORED == MACKO_F16 && VECTOR == MACKO_F32) || (STORED == MACKO_F16 && VECTOR == MACKO_F16);
+}
+
+template <int STORED, int VECTOR, typename SUM>
+cudaError_t macko_slide_run_tiles(const slide &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
+
+#endif
