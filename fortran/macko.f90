@@ -142,6 +142,12 @@ module macko_c
     integer(c_int) :: pattern, values
   end type macko_section
 
+  type, bind(c) :: macko_windows
+    integer(c_int64_t) :: windows, stride
+    real(c_double) :: expansion
+    real(c_double) :: bound
+  end type macko_windows
+
   type, bind(c) :: macko_file_info
     character(kind=c_char) :: kind(96)
     integer(c_int) :: symmetric
@@ -305,6 +311,25 @@ module macko_c
       integer(c_int64_t), value :: i
       type(c_ptr) :: macko_get_section_c
     end function macko_get_section_c
+    function macko_prune_c(csr, z, l, pruned, err) bind(c, name="macko_prune")
+      import
+      type(macko_csr), intent(in) :: csr
+      integer(c_int64_t), value :: z
+      integer(c_int64_t), value :: l
+      type(macko_csr), intent(inout) :: pruned
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_prune_c
+    end function macko_prune_c
+    function macko_check_windows_c(z, l, m, n, windows, err) bind(c, name="macko_check_windows")
+      import
+      integer(c_int64_t), value :: z
+      integer(c_int64_t), value :: l
+      integer(c_int64_t), value :: m
+      integer(c_int64_t), value :: n
+      type(macko_windows), intent(inout) :: windows
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_check_windows_c
+    end function macko_check_windows_c
     function macko_read_c(path, progress, csr, info, err) bind(c, name="macko_read")
       import
       character(kind=c_char), intent(in) :: path(*)

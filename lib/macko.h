@@ -190,7 +190,7 @@ void macko_destroy(macko_matrix **matrix);
 
 /* ---- what was done and why ---- */
 
-/* Facts about an encoded matrix. seconds is 0 where nothing was predicted (format dtans by name). bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
+/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
  * 32-bit columns and row pointers (64-bit where ncols or nnz needs it) and the same value type. */
 typedef struct {
   macko_format format;
@@ -228,6 +228,26 @@ typedef struct {
  * doc/formats/ describes the others. */
 const macko_section *macko_get_section(const macko_matrix *matrix, int64_t i);
 
+/* ---- pruning to patterns of format slide ---- */
+
+/* Of every l columns of a row, from multiples of l on, the z entries of the largest magnitude: of equal ones those further left, and
+ * what is no number goes for the largest. Rows come out sorted, duplicates added. *pruned is a csr of the types and index base of *csr;
+ * its arrays are new and freed with macko_free_csr. Errors: INVALID_ARGUMENT (z:l), INVALID_MATRIX, OUT_OF_MEMORY. */
+macko_status macko_prune(const macko_csr *csr, int64_t z, int64_t l, macko_csr *pruned, macko_error *err);
+
+/* Windows of n columns with m entries each, which cover blocks of l columns with z: each begins n - m behind the one before. */
+typedef struct {
+  int64_t windows, stride; /* of a block; columns from one to the next */
+  double expansion;        /* columns of all windows, as a multiple of the block's */
+  double bound;            /* the least that it can be: the windows are full then */
+} macko_windows;
+
+/* Whether entries find room wherever in the block they are, each window from the left taking the first ones that it can: then nothing
+ * else places more. Fills *windows. Format slide has m:n = 2:4. Errors: INVALID_ARGUMENT (numbers that are no pattern or no window,
+ * more than 4096 columns), UNSUPPORTED (the windows do not end with the block, or some of its columns can have more entries than
+ * the windows that they are in, which are named: 2:5 on 1:3). */
+macko_status macko_check_windows(int64_t z, int64_t l, int64_t m, int64_t n, macko_windows *windows, macko_error *err);
+
 /* ---- files ---- */
 
 /* What a reader found besides the matrix. */
@@ -256,7 +276,7 @@ typedef struct {
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 
-/* Frees what macko_read made and clears the view. */
+/* Frees what macko_read or macko_prune made and clears the view. */
 void macko_free_csr(macko_csr *csr);
 
 /* Writes *csr as Matrix Market coordinate real general with enough digits to read the same values back; through zlib if path ends

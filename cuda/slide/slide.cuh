@@ -37,6 +37,14 @@ static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first
   return __ldg((const unsigned short *)a.block_cols + cell);
 }
 
+/* The value at a slot, of a type that the kernel knows or is told. */
+template <int STORED, typename SUM> static __device__ __forceinline__ SUM any_value(const device_values &values, int64_t slot)
+{
+  SUM value = 0;
+  with_stored<STORED>(values.stored_type, [&](auto type) { value = load_value<type.value, SUM>(values, slot); });
+  return value;
+}
+
 /* What a lane adds of the entries of a row that are beside its cells. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_rest(const slide &a, const device_values &values, const device_vectors &v, int64_t row,
@@ -45,7 +53,7 @@ static __device__ __forceinline__ void add_rest(const slide &a, const device_val
   if (!a.rest_cols) return;
   const int64_t end = index_at(a.rest_type, a.rest_ptr, row + 1);
   for (int64_t i = index_at(a.rest_type, a.rest_ptr, row) + lane; i < end; i += lanes) {
-    const SUM value = load_value<STORED, SUM>(values, a.first_rest + i);
+    const SUM value = any_value<STORED, SUM>(values, a.first_rest + i);
     const int col = __ldg(a.rest_cols + i);
 #pragma unroll
     for (int g = 0; g < GROUP; g++) sum[g] += value * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);

@@ -151,8 +151,7 @@ static macko_status read_named(const char *name, matrix_file *f, macko_error *er
   return read_text(name, f, err);
 }
 
-/* A sentence about a copy is about what it is a copy of. */
-static void rename_file(const plain_file *f, macko_error *err)
+void plain_file_rename(const plain_file *f, macko_error *err)
 {
   char rest[sizeof err->text];
   const size_t length = strlen(f->name);
@@ -168,7 +167,7 @@ macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err
   macko_status s = plain_file_open(path, &file, err);
   if (s) return s;
   s = read_named(file.name, f, err);
-  if (s) rename_file(&file, err);
+  if (s) plain_file_rename(&file, err);
   if (s) matrix_file_free(f);
   else if (!f->matrix) note_origin(&file, &f->origin);
   return s;

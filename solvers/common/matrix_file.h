@@ -24,6 +24,9 @@ typedef struct {
 } plain_file;
 macko_status plain_file_open(const char *path, plain_file *f, macko_error *err);
 
+/* A sentence about the copy becomes one about what it is a copy of. */
+void plain_file_rename(const plain_file *f, macko_error *err);
+
 /* *err says `path: sentence`, cut to its room. */
 macko_status matrix_file_fail(macko_error *err, macko_status status, const char *path, const char *sentence, ...)
     __attribute__((format(printf, 4, 5)));

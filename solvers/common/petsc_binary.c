@@ -105,15 +105,35 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
   return s ? s : get_values(r, values, sizes[3]);
 }
 
-macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err)
+static macko_status open_reader(const char *path, reader *r, macko_error *err)
 {
   unsigned char start[8];
-  reader r = {path, fopen(path, "rb"), 0, err};
+  *r = (reader){path, fopen(path, "rb"), 0, err};
+  if (!r->f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
+  r->width = width_of(start, fread(start, 1, sizeof start, r->f));
+  rewind(r->f);
+  return MACKO_OK;
+}
+
+macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err)
+{
+  int64_t sizes[4] = {0};
+  reader r;
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = get_sizes(&r, sizes);
+  fclose(r.f);
+  *nrows = sizes[1], *ncols = sizes[2], *nnz = sizes[3];
+  return s;
+}
+
+macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err)
+{
+  reader r;
   macko_error why;
-  if (!r.f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
-  r.width = width_of(start, fread(start, 1, sizeof start, r.f));
-  rewind(r.f);
-  macko_status s = get_matrix(&r, csr);
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = get_matrix(&r, csr);
   fclose(r.f);
   if (!s && (s = matrix_file_settle(csr, &why))) matrix_file_fail(err, s, path, "%.240s", why.text);
   if (s) macko_free_csr(csr);

@@ -9,7 +9,7 @@
 static const char help[] = "Finds eigenvalues or singular values of a sparse matrix that is stored compressed.\n"
   "usage: macko-eigs MATRIX [-b MATRIX] [-singular] [-vectors FILE] [-json FILE] [SLEPc options]\n"
   "       mpiexec -n N macko-eigs MATRIX ...\n"
-  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
+  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb .macko, NAME.tar.gz of the SuiteSparse collection, PETSc binary\n"
   "  -eps_nev N      how many eigenvalues (default 1), the largest in magnitude unless told otherwise:\n"
   "  -eps_smallest_magnitude, -eps_largest_real, -eps_smallest_real\n"
   "  -eps_target T   nearest T, by shift-and-invert unless -st_type says otherwise\n"

@@ -253,6 +253,7 @@ static const struct {
     {2, "\"parameters\": [", "\"parameters\": {", "is no JSON"},
     {3, "\"parameters\": [\n   ", "\"parameters\": [1,", "\"parameters\" in its head has 11 elements"},
     {0, "\"predicted_nanoseconds\": ", "\"predicted_nanoseconds\":[", "is no JSON"},
+    {0, "\"of_work\": ", "\"off_work\":", "\"of_work\" in its head is missing"},
     {0, "\"options\": {", "\"option_\": {", "\"options\" in its head is missing"},
     {0, "\"format\": \"csr\",\n  \"layout\": \"auto\"", "\"format\": \"csr\",\"layout\": \"row\"", "its options cannot be"},
     {1, "\"format\": \"macko\",\n  \"layout\"", "\"format\": \"csr\",\n  \"layout\"", "where csr was asked for"},
