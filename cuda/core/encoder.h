@@ -4,7 +4,7 @@
 
 #include "core/encode.h"
 
-enum { MACKO_ENCODER_ROOMS = 32 };
+enum { MACKO_ENCODER_ROOMS = 64 };
 
 typedef struct macko_encoder {
   macko_csr csr; /* as given */

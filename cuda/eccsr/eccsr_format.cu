@@ -23,8 +23,8 @@ struct eccsr_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
-      if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM>(a, values, v, stream);
-      else return macko_eccsr_run_mixed<STORED, VECTOR, SUM>(a, values, v, stream);
+      if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
+      else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
       return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
   }

@@ -124,6 +124,7 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
   ask->estimate(f->context, &counts, &work);
+  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0; /* measured for blocks of two rows and more */
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(&counts) + work.runs + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, &counts, &work)};
   macko_set_time(options, f->csr, &plan);
