@@ -47,6 +47,13 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
+/* Predictions for a CPU are not so good that a later format, which takes longer to encode, were worth it for less than a tenth. */
+static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
+{
+  if (options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU) return plan->time < 0.9 * best->time;
+  return macko_better(options, plan, best);
+}
+
 /* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
  * last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
@@ -64,7 +71,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
     else planned[i] = 1;
-    if (planned[i] && (!best || macko_better(options, &plans[i], best)))
+    if (planned[i] && (!best || replaces(options, &plans[i], best)))
       m->format = (macko_format)i, m->ops = macko_formats[i], m->plan = plans[i];
   }
   if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
