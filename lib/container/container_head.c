@@ -82,6 +82,15 @@ static json_t *sections_of(const macko_matrix *m, const macko_container_place *p
   return list;
 }
 
+/* In memory of our own: a program may have given jansson functions to allocate with. */
+static char *print(const json_t *head)
+{
+  const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17), length = json_dumpb(head, NULL, 0, flags);
+  char *text = length ? malloc(length + 1) : NULL;
+  if (text) text[json_dumpb(head, text, length, flags)] = 0;
+  return text;
+}
+
 macko_status macko_container_write_head(const macko_matrix *m, const macko_origin *origin, const macko_container_place *places,
                                         char **text, macko_error *err)
 {
@@ -91,7 +100,7 @@ macko_status macko_container_write_head(const macko_matrix *m, const macko_origi
                            options_of(&m->options), "reason", text_of(m->plan.reason), "source", "name",
                            text_of(origin ? origin->name : ""), "hash", text_of(origin ? origin->hash : ""), "sections",
                            sections_of(m, places));
-  *text = head ? json_dumps(head, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
+  *text = head ? print(head) : NULL;
   json_decref(head);
   return *text ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to describe a matrix");
 }

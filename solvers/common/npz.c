@@ -59,6 +59,19 @@ static int parse_header(npy *a)
   return a->count >= a->shape;
 }
 
+/* What libarchive says of a failure, some of which ends with a newline. */
+static const char *reason_of(struct archive *archive)
+{
+  const char *text = archive_error_string(archive);
+  return text ? text : "no reason given";
+}
+
+static int length_of_reason(struct archive *archive)
+{
+  const size_t length = strcspn(reason_of(archive), "\n");
+  return length < 150 ? (int)length : 150;
+}
+
 /* The whole member, however long the archive says it is. */
 static macko_status get_member(struct archive *archive, npy *a)
 {
@@ -91,8 +104,7 @@ static macko_status get_members(const char *path, npy arrays[MEMBERS], macko_err
         s = get_member(archive, &arrays[i]);
   if (s == MACKO_OUT_OF_MEMORY) matrix_file_fail(err, s, path, "no memory for its arrays");
   else if (s || code != ARCHIVE_EOF)
-    s = matrix_file_fail(err, MACKO_PARSE, path, "damaged zip archive: %.150s",
-                         archive_error_string(archive) ? archive_error_string(archive) : "no reason given");
+    s = matrix_file_fail(err, MACKO_PARSE, path, "damaged zip archive: %.*s", length_of_reason(archive), reason_of(archive));
   archive_read_free(archive);
   return s;
 }
@@ -253,7 +265,7 @@ int npz_write(FILE *f, const macko_csr *a, const char **why)
                 put_member(archive, members[FORMAT], "|S3", "", "csr", 3) &&
                 put_indices(archive, members[SHAPE], MACKO_I64, shape, 2) && put_values(archive, a, nnz);
   if (written) written = archive_write_close(archive) == ARCHIVE_OK;
-  snprintf(reason, sizeof reason, "%s", archive_error_string(archive) ? archive_error_string(archive) : "cannot be written");
+  snprintf(reason, sizeof reason, "%.*s", length_of_reason(archive), reason_of(archive));
   *why = reason;
   archive_write_free(archive);
   return written;

@@ -69,11 +69,11 @@ START_TEST(every_option_comes_back)
 {
   macko_options o;
   macko_csr c = test_golden_csr();
-  int kept = 0;
+  int kept = 0, valid = 0;
   for (int64_t n = 0; test_options(n, &o); n++) {
     macko_matrix *m = NULL;
     macko_error err = {0};
-    if (n % 8 != _i || macko_options_check(&o, NULL) || macko_encode(&c, &o, &m, NULL)) continue;
+    if (macko_options_check(&o, NULL) || valid++ % 8 != _i || macko_encode(&c, &o, &m, NULL)) continue;
     ck_assert_msg(!macko_save(test_path("a.macko"), m, NULL, &err), "%s", err.text);
     macko_matrix *read = load(test_path("a.macko"), NULL);
     test_same(m, read, macko_format_name(o.format));

@@ -92,6 +92,9 @@ PY
   refused 1 "column 10" beyond.npz c.mtx
   refused 1 "indices has 208 elements, not 209" short.npz c.mtx
   refused 1 "no array format.npy" other.npz c.mtx
+  cp text.npz flipped.npz
+  printf '\377\377' | dd of=flipped.npz bs=1 seek=18 conv=notrunc 2>/dev/null
+  refused 1 "flipped.npz: " flipped.npz c.mtx
 else
   echo "no NumPy: .npz is compared with itself only"
 fi
