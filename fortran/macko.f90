@@ -74,7 +74,13 @@ module macko_c
   ! macko_prefer
   integer(c_int), parameter :: macko_prefer_time = 0
   integer(c_int), parameter :: macko_prefer_memory = 1
-  integer(c_int), parameter :: macko_prefer_count = 2
+  integer(c_int), parameter :: macko_prefer_measured = 2
+  integer(c_int), parameter :: macko_prefer_count = 3
+
+  ! macko_overflow
+  integer(c_int), parameter :: macko_overflow_refuse = 0
+  integer(c_int), parameter :: macko_overflow_allow = 1
+  integer(c_int), parameter :: macko_overflow_count = 2
 
   ! macko_target
   integer(c_int), parameter :: macko_target_cpu = 0
@@ -106,6 +112,7 @@ module macko_c
     integer(c_int) :: values
     integer(c_int) :: variant
     integer(c_int) :: prefer
+    integer(c_int) :: overflow
     integer(c_int) :: target
   end type macko_options
 
@@ -129,6 +136,7 @@ module macko_c
     integer(c_int64_t) :: nrows, ncols, nnz
     integer(c_int64_t) :: bytes, csr_bytes
     integer(c_int64_t) :: nsections
+    real(c_double) :: seconds, csr_seconds
     type(c_ptr) :: reason
   end type macko_info
 
@@ -156,6 +164,11 @@ module macko_c
     type(c_funptr) :: report
     type(c_ptr) :: context
   end type macko_progress
+
+  type, bind(c) :: macko_origin
+    character(kind=c_char) :: name(256)
+    character(kind=c_char) :: hash(128)
+  end type macko_origin
 
   interface
     function macko_status_text_c(status) bind(c, name="macko_status_text")
@@ -206,6 +219,11 @@ module macko_c
       integer(c_int), value :: prefer
       type(c_ptr) :: macko_prefer_name_c
     end function macko_prefer_name_c
+    function macko_overflow_name_c(overflow) bind(c, name="macko_overflow_name")
+      import
+      integer(c_int), value :: overflow
+      type(c_ptr) :: macko_overflow_name_c
+    end function macko_overflow_name_c
     function macko_target_name_c(target) bind(c, name="macko_target_name")
       import
       integer(c_int), value :: target
@@ -343,6 +361,30 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_write_matrix_market_c
     end function macko_write_matrix_market_c
+    function macko_save_c(path, matrix, origin, err) bind(c, name="macko_save")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), value :: matrix
+      type(macko_origin), intent(in) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_save_c
+    end function macko_save_c
+    function macko_load_c(path, matrix, origin, err) bind(c, name="macko_load")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_origin), intent(inout) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_load_c
+    end function macko_load_c
+    function macko_load_info_c(path, info, origin, err) bind(c, name="macko_load_info")
+      import
+      character(kind=c_char), intent(in) :: path(*)
+      type(macko_info), intent(inout) :: info
+      type(macko_origin), intent(inout) :: origin
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_load_info_c
+    end function macko_load_info_c
   end interface
 end module macko_c
 
@@ -457,6 +499,12 @@ contains
     character(len=:), allocatable :: name
     name = from_pointer(macko_prefer_name_c(prefer))
   end function macko_prefer_name
+
+  recursive function macko_overflow_name(overflow) result(name)
+    integer(c_int), intent(in) :: overflow
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_overflow_name_c(overflow))
+  end function macko_overflow_name
 
   recursive function macko_target_name(target) result(name)
     integer(c_int), intent(in) :: target
@@ -1157,8 +1205,9 @@ module macko
     macko_layout_row, macko_layout_slice, macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, &
     macko_values_narrow, macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, &
     macko_values_coded, macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
-    macko_variant_strict, macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_count, macko_target_cpu, &
-    macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
+    macko_variant_strict, macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_measured, &
+    macko_prefer_count, macko_overflow_refuse, macko_overflow_allow, macko_overflow_count, macko_target_cpu, macko_target_gpu, &
+    macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_type_name
@@ -1167,6 +1216,7 @@ module macko
   public :: macko_values_name
   public :: macko_variant_name
   public :: macko_prefer_name
+  public :: macko_overflow_name
   public :: macko_target_name
 
   type :: macko_matrix
@@ -1248,6 +1298,11 @@ module macko
     generic, public :: multiply => multiply_r8_2
     ! call a%read(path [, options, symmetric, stat, errmsg]): reads and compresses a file, see macko_read.
     procedure, public :: read => read_matrix
+    ! call a%save(path [, source, hash, stat, errmsg]): the compressed form as a file; source names the file that the matrix is of,
+    ! hash is one of its bytes, such as "sha256:...". An old file stays on failure.
+    procedure, public :: save => save_matrix
+    ! call a%load(path [, source, hash, stat, errmsg]): what was saved, in place of what a held before, which stays on failure.
+    procedure, public :: load => load_matrix
     ! call a%get_info(info [, stat, errmsg]): sizes, bytes and what was chosen; the fields are those of macko_info in macko.h.
     procedure, public :: get_info
     ! a%reason(): the parameters chosen and why, in words.
@@ -2074,4 +2129,50 @@ contains
     end if
     call report(status, err, stat, errmsg)
   end subroutine read_matrix
+
+  ! Text as C has it in an array of fixed length.
+  pure subroutine put_text(text, chars)
+    character(len=*), intent(in) :: text
+    character(kind=c_char), intent(inout) :: chars(:)
+    integer :: i
+    chars(:) = c_null_char
+    do i = 1, min(len_trim(text), size(chars) - 1)
+      chars(i) = text(i:i)
+    end do
+  end subroutine put_text
+
+  recursive subroutine save_matrix(this, path, source, hash, stat, errmsg)
+    class(macko_matrix), intent(in) :: this
+    character(len=*), intent(in) :: path
+    character(len=*), optional, intent(in) :: source, hash
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_origin) :: origin
+    type(macko_error) :: err
+    call put_text('', origin%name)
+    call put_text('', origin%hash)
+    if (present(source)) call put_text(source, origin%name)
+    if (present(hash)) call put_text(hash, origin%hash)
+    call report(macko_save_c(trim(path) // c_null_char, this%handle(), origin, err), err, stat, errmsg)
+  end subroutine save_matrix
+
+  recursive subroutine load_matrix(this, path, source, hash, stat, errmsg)
+    class(macko_matrix), intent(inout) :: this
+    character(len=*), intent(in) :: path
+    character(len=*), optional, intent(inout) :: source, hash
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_origin) :: origin
+    type(macko_error) :: err
+    type(c_ptr) :: fresh
+    integer(c_int) :: status
+    fresh = c_null_ptr
+    status = macko_load_c(trim(path) // c_null_char, fresh, origin, err)
+    if (status == macko_ok) then
+      call replace(this, fresh)
+      if (present(source)) source = from_c(origin%name)
+      if (present(hash)) hash = from_c(origin%hash)
+    end if
+    call report(status, err, stat, errmsg)
+  end subroutine load_matrix
 end module macko

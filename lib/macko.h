@@ -34,7 +34,7 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
 } macko_type;
 
 /* macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the number of formats),
- * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_target. Each ends with
+ * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_overflow, macko_target. Each ends with
  * how many there are, MACKO_LAYOUT_COUNT and so on. */
 #define MACKO_OPTION(field, LIST, usual, reader, help) typedef enum {
 #define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
@@ -84,7 +84,13 @@ typedef struct {
  *                          in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
  *   macko_variant variant  of format dtans, or STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern
  *                          covers, naming row and block; default MACKO_VARIANT_AUTO
- *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME
+ *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted time.
+ *                          MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all, and keeps
+ *                          the fastest, which it remembers for this processor, number of threads and pattern in the file
+ *                          $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not measure;
+ *                          target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be fastest
+ *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE: encode
+ *                          and refresh then are UNSUPPORTED, naming the first such value
  *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
  * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
  * has together. narrow stays raw where nothing narrower is exact, and so do f32, f16 and bf16 where they are no narrower. */
@@ -97,7 +103,7 @@ typedef struct {
 /* Sets every field to its default. */
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "target") from text ("macko",
+/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "overflow", "target") from text ("macko",
  * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -138,9 +144,9 @@ typedef struct {
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed
- * form, 4 bytes a row, one piece and one slice (at most 1024 rows); other formats put all rows together first, for which each is
- * asked for once.
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Formats csr, dtans and eccsr then need memory
+ * for the compressed form, 4 bytes a row and one piece, dtans for one slice besides (at most 1024 rows), eccsr for a window of 3360
+ * rows; format macko, and automatic choice of a format, put all rows together first, for which each is asked for once.
  * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when it
  * was asked for before. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
@@ -200,6 +206,7 @@ typedef struct {
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;
   int64_t nsections;
+  double seconds, csr_seconds; /* predicted of a product by one vector where options.target says, in this form and as raw csr */
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;
 
@@ -259,14 +266,15 @@ typedef struct {
 } macko_progress;
 
 /* Reads a matrix by what the file holds: Matrix Market (.mtx, .mtx.gz), Rutherford-Boeing or Harwell-Boeing (.rb .rua .rsa .pua
- * .psa .hb), or NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out. Patterns read as ones,
+ * .psa .hb), NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out, or what macko_save wrote. Patterns read as ones,
  * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
  * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
  * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
  * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
  * symmetric file with entries on both sides of the diagonal), UNSUPPORTED (complex values or element matrices; an integer without
- * an exact double; a file type this build lacks the library for), LIMIT (too many rows), OUT_OF_MEMORY. */
+ * an exact double; a file type this build lacks the library for), LIMIT (too many rows), CORRUPT (a file of macko_save),
+ * OUT_OF_MEMORY. */
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 
@@ -280,6 +288,28 @@ void macko_free_csr(macko_csr *csr);
  * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
  * for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
+
+/* Where a matrix came from, which a file of it keeps for who looks; "" where it is not known. */
+typedef struct {
+  char name[256]; /* of a file */
+  char hash[128]; /* of its bytes, as "sha256:9f86d0..." */
+} macko_origin;
+
+/* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:
+ * a file with checksums that doc/formats/container.md describes, by custom named .macko. Written under a temporary name beside
+ * path, synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was.
+ * Errors: INVALID_ARGUMENT; IO (also for a path that is no regular file), OUT_OF_MEMORY, UNSUPPORTED (no zlib or jansson). */
+macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err);
+
+/* *matrix becomes what was saved, freed with macko_destroy: products, decode and info have the same bits, refresh and copy work as
+ * before. All of the file is checked before use: checksums, and every number and index that products trust, as by macko_validate.
+ * path may be a pipe. origin may be NULL.
+ * Errors: IO, PARSE (not such a file), CORRUPT (damaged or cut short, naming the place), UNSUPPORTED (big-endian, of a newer
+ * version or a format that this one lacks; no zlib or jansson), OUT_OF_MEMORY; *matrix and *origin are unchanged then. */
+macko_status macko_load(const char *path, macko_matrix **matrix, macko_origin *origin, macko_error *err);
+
+/* The same of the head alone, however long the file: *info but for reason, which is NULL as no matrix owns it. */
+macko_status macko_load_info(const char *path, macko_info *info, macko_origin *origin, macko_error *err);
 
 #ifdef __cplusplus
 }

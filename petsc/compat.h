@@ -16,6 +16,12 @@
 #define MackoHashActive(A) ((A)->hash_active)
 #endif
 
+#if PETSC_VERSION_LT(3, 20, 0)
+#define MackoSetRowSumAbs(A, function) ((void)(A), (void)(function)) /* nothing asks for it */
+#else
+#define MackoSetRowSumAbs(A, function) ((A)->ops->getrowsumabs = (function))
+#endif
+
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscOptionItems *MackoOptionItems;
 #else

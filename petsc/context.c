@@ -78,3 +78,21 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
+{
+  struct {
+    int failed, rank;
+  } mine, worst;
+  char sentence[600] = "";
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &mine.rank));
+  mine.failed = (int)status;
+  PetscCallMPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm));
+  if (!worst.failed) PetscFunctionReturn(PETSC_SUCCESS);
+  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, sizeof sentence, "rank %d: %s", mine.rank, text));
+  PetscCallMPI(MPI_Bcast(sentence, sizeof sentence, MPI_CHAR, worst.rank, comm));
+  PetscCall(MackoRaise(comm, (macko_status)worst.failed, sentence));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -37,7 +37,7 @@ static const char *NoDevice(void)
   static macko_error err;
   static int         devices = -1;
   if (devices < 0) devices = macko_device_count(&err);
-  return devices ? NULL : err.text;
+  return devices ? NULL : MackoWithoutGpu(err.text);
 }
 
 PetscBool MackoDeviceFound(void)

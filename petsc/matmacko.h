@@ -6,6 +6,8 @@
 #include "compat.h"
 #include "macko.h"
 
+#include <unistd.h>
+
 /* Where products run. auto: on the GPU where the vectors are there; cuda: on the GPU, with copies if need be. */
 typedef enum {
   MACKO_BACKEND_AUTO,
@@ -41,6 +43,14 @@ typedef struct {
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
 
+  /* How many rows have entries, and of which matrix with which arrays that is known. */
+  struct {
+    Mat              of;
+    const void      *data;
+    PetscObjectState state, nonzerostate;
+    PetscInt         nonempty;
+  } rows;
+
   /* The same in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
   struct macko_device_matrix *device;
   PetscInt64                  device_encodes, device_refreshes;
@@ -52,6 +62,10 @@ typedef struct {
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
+
+  /* Products by one vector that the CPU has done with the present form of a sequential matrix. */
+  PetscInt64     multiplied;
+  PetscLogDouble multiply_seconds;
 
   /* after.c: -mat_macko_after; for the values that the matrix has, known by their state, how many products the type below does,
      and how many there were, those of the values before, and all that the type below did. */
@@ -141,6 +155,9 @@ PETSC_INTERN void      MackoSetOwner(Mat_Macko *m, Mat A);
 
 /* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
 PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
+
+/* Those of them that say how to encode. */
+PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *options);
 
 /* -mat_macko_backend, -mat_macko_halo and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
@@ -295,7 +312,35 @@ PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, Pe
 PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
+/* The products that run in PETSc's log are to leave out seconds that have just gone by. */
+PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);
+
 PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text);
+
+/* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */
+PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
+
+/* Every rank raises the error of the lowest rank that has one. Collective. */
+PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
+
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
+
+/* The sequential matrices of this rank: A itself, or its two blocks. */
+PETSC_INTERN PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count);
+
+/* Facts of the compressed form of a block; PETSC_FALSE before its first product that encodes. */
+PETSC_INTERN PetscBool MackoBlockInfo(Mat block, macko_info *info);
+
+/* Mean of the products that were measured; 0 without any. */
+PETSC_INTERN double MackoProductSeconds(const Mat_Macko *m);
+
+/* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it. Collective. */
+PETSC_INTERN PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int), void *context);
+
+/* Why products of this process are not on a GPU where it has none, or the fault that keeps it from one. */
+static inline const char *MackoWithoutGpu(const char *fault)
+{
+  return access("/dev/nvidiactl", F_OK) && access("/dev/dxg", F_OK) ? "no GPU here" : fault;
+}
 
 #endif

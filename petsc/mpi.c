@@ -23,25 +23,6 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Every rank raises the error of the lowest rank that has one. */
-static PetscErrorCode AgreeOnStatus(MPI_Comm comm, macko_status status, const char *text)
-{
-  struct {
-    int failed, rank;
-  } mine, worst;
-  char sentence[600] = "";
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &mine.rank));
-  mine.failed = (int)status;
-  PetscCallMPI(MPI_Allreduce(&mine, &worst, 1, MPI_2INT, MPI_MAXLOC, comm));
-  if (!worst.failed) PetscFunctionReturn(PETSC_SUCCESS);
-  if (mine.rank == worst.rank) PetscCall(PetscSNPrintf(sentence, sizeof sentence, "rank %d: %s", mine.rank, text));
-  PetscCallMPI(MPI_Bcast(sentence, sizeof sentence, MPI_CHAR, worst.rank, comm));
-  PetscCall(MackoRaise(comm, (macko_status)worst.failed, sentence));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MackoUpdateMPI(Mat A)
 {
   Mat_Macko       *m, *block, before;
@@ -74,7 +55,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   /* Kept here, because new off-diagonal nonzeros make AIJ throw that block away. */
   m->encodes += encoded;
   m->refreshes += refreshed;
-  PetscCall(AgreeOnStatus(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
   MackoSetOwner(m, A);
   m->state = state, m->nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);

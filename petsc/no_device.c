@@ -4,7 +4,7 @@
 PetscBool MackoDeviceAllowed(Mat A, const char **why)
 {
   (void)A;
-  if (why) *why = "libpetscmacko was built without CUDA";
+  if (why) *why = MackoWithoutGpu("libpetscmacko was built without CUDA");
   return PETSC_FALSE;
 }
 

@@ -130,16 +130,13 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
+PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *set)
 {
-  Mat_Macko    *m;
-  macko_options options;
+  macko_options options = *set;
   macko_error   err;
 
   PetscFunctionBegin;
-  PetscCall(MackoGet(A, &m));
-  if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
-  options = m->options;
+  PetscCall(MackoNameMisspelt());
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     char        text[64];
     PetscBool   given    = PETSC_FALSE;
@@ -158,6 +155,20 @@ PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
   if (macko_options_check(&options, &err))
     SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%smat_macko_...: %s",
             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", err.text);
+  *set = options;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
+{
+  Mat_Macko    *m;
+  macko_options options;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  if (m->options_read && !items) PetscFunctionReturn(PETSC_SUCCESS);
+  options = m->options;
+  PetscCall(MackoReadEncoding(A, items, &options));
   MackoSetOptions(m, &options);
   PetscCall(MackoReadBackend(A, items));
   PetscCall(MackoChooseVectors(A));

@@ -1,5 +1,5 @@
 /* Registration: as a plugin (-dll_append) and for programs that link the library. */
-#include "matmacko.h"
+#include "compressed/compressed.h"
 
 PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
@@ -33,6 +33,22 @@ static PetscErrorCode CheckVersion(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Factors of type macko are none of PETSc's, and so PETSc does not choose them by itself; whoever asks for them gets a sentence. */
+static PetscErrorCode RegisterCompressed(void)
+{
+  static const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
+
+  PetscFunctionBegin;
+  PetscCall(MatRegisterRootName(MATMACKO, MATSEQMACKO, MATMPIMACKO));
+  PetscCall(MatRegister(MATSEQMACKO, MatCreate_SeqMacko));
+  PetscCall(MatRegister(MATMPIMACKO, MatCreate_MPIMacko));
+  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
+    PetscCall(MatSolverTypeRegister(MATMACKO, MATSEQMACKO, factors[i], MatGetFactor_Macko));
+    PetscCall(MatSolverTypeRegister(MATMACKO, MATMPIMACKO, factors[i], MatGetFactor_Macko));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatMackoInitializePackage(void)
 {
   PetscFunctionBegin;
@@ -44,12 +60,14 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatRegister(MATMPIAIJMACKO, MatCreate_MPIAIJMacko));
   PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
   PetscCall(MackoCusparseRegister());
+  PetscCall(RegisterCompressed());
   PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));
   PetscCall(PetscLogEventRegister("MatMackoRefresh", MAT_CLASSID, &MACKO_Refresh));
   PetscCall(PetscLogEventRegister("MatMackoUpload", MAT_CLASSID, &MACKO_Upload));
   PetscCall(PetscLogEventRegister("MatMackoMult", MAT_CLASSID, &MACKO_Mult));
   PetscCall(PetscRegisterFinalize(MatMackoFinalizePackage));
   registered = PETSC_TRUE;
+  PetscCall(MackoNameMisspelt());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,13 +5,17 @@
 
 static PetscErrorCode HostProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
-  Mat_Macko   *m = MackoOf(A);
-  macko_error  err;
-  macko_status status;
+  Mat_Macko     *m = MackoOf(A);
+  PetscLogDouble start, end;
+  macko_error    err;
+  macko_status   status;
 
   PetscFunctionBegin;
   PetscCall(MackoDeviceFetch(m, &status, &err));
+  PetscCall(PetscTime(&start));
   if (!status) status = macko_multiply(m->compressed, op, MACKO_F64, k, 1, x.data, x.ld, beta, y.data, y.ld, &err);
+  PetscCall(PetscTime(&end));
+  if (k == 1) m->multiplied++, m->multiply_seconds += end - start;
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

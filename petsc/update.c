@@ -56,6 +56,8 @@ static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool devi
     m->compressed = fresh;
   }
   m->encodes++;
+  m->multiplied = 0, m->multiply_seconds = 0; /* of another form */
+  PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -81,6 +83,7 @@ static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool dev
   PetscCall(PetscLogEventEnd(MACKO_Refresh, 0, 0, 0, 0));
   if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
   m->refreshes++;
+  PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_refreshes = m->refreshes;
   m->refresh_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,17 +141,26 @@ PetscErrorCode MackoCloseRows(Mat A, MackoRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Solvers ask several times of the same matrix, of millions of rows: they are counted once. */
 PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
 {
-  const PetscInt *ia, *ja;
-  PetscInt        n;
-  PetscBool       done;
+  Mat_Macko       *m;
+  const PetscInt  *ia, *ja;
+  PetscInt         n, nonempty = 0;
+  PetscObjectState state, nonzerostate;
+  PetscBool        done;
 
   PetscFunctionBegin;
-  *count = 0;
-  PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
-  for (PetscInt i = 0; i < n; i++) *count += ia[i + 1] > ia[i];
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+  PetscCall(MackoGet(A, &m));
+  PetscCall(CurrentState(A, &state, &nonzerostate));
+  if (m->rows.of != A || m->rows.data != A->data || m->rows.state != state || m->rows.nonzerostate != nonzerostate) {
+    PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+    for (PetscInt i = 0; i < n; i++) nonempty += ia[i + 1] > ia[i];
+    PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
+    m->rows.of = A, m->rows.data = A->data, m->rows.state = state, m->rows.nonzerostate = nonzerostate;
+    m->rows.nonempty = nonempty;
+  }
+  *count = m->rows.nonempty;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,76 +1,8 @@
-/* What is stored and why: for programs (MatMackoGetInfo) and for people (-mat_view ::ascii_info). */
-#include "matmacko.h"
+/* What is stored, why, and what it costs, for people: -mat_view ::ascii_info. */
+#include "compressed/compressed.h"
 
 #include <stdio.h>
 #include <string.h>
-
-/* The sequential matrices of this rank: the matrix itself, or its two blocks. */
-static PetscErrorCode Blocks(Mat A, Mat blocks[2], int *count)
-{
-  PetscBool mpi, seq;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSEQAIJMACKO, &seq));
-  PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko",
-             ((PetscObject)A)->type_name);
-  *count = mpi ? 2 : 1;
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  else blocks[0] = A;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Facts of the compressed form of a block; PETSC_FALSE before its first product. */
-static PetscBool BlockInfo(Mat block, macko_info *info)
-{
-  const Mat_Macko *m = block ? MackoOf(block) : NULL;
-  return (PetscBool)(m && MackoOwns(m, block) && MackoInfo(m, info));
-}
-
-PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
-{
-  Mat        blocks[2];
-  int        count, mine[3] = {0}, any[3]; /* a block without a compressed form; a lossy one; one on the CPU */
-  PetscInt64 sums[4] = {0}, counts[2] = {0}, total_sums[4], total_counts[2];
-  double     seconds[2] = {0}, slowest[2];
-  MPI_Comm   comm = PetscObjectComm((PetscObject)A);
-  macko_info first = {0}, one;
-  const Mat_Macko *whole = MackoOf(A);
-
-  PetscFunctionBegin;
-  PetscCall(Blocks(A, blocks, &count));
-  for (int i = 0; i < count; i++) {
-    if (!BlockInfo(blocks[i], &one)) {
-      mine[0] = 1;
-      continue;
-    }
-    const Mat_Macko *m = MackoOf(blocks[i]);
-    if (i == 0) first = one;
-    mine[1] |= one.lossy;
-    mine[2] |= !MackoDeviceAllowed(blocks[i], NULL);
-    sums[0] += one.nnz, sums[1] += one.bytes, sums[2] += one.csr_bytes, sums[3] += MackoDeviceBytes(m);
-  }
-  if (whole) {
-    counts[0] = whole->encodes, counts[1] = whole->refreshes;
-    seconds[0] = whole->encode_seconds, seconds[1] = whole->refresh_seconds;
-  }
-  PetscCallMPI(MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, comm));
-  PetscCallMPI(MPI_Allreduce(sums, total_sums, 4, MPIU_INT64, MPI_SUM, comm));
-  PetscCallMPI(MPI_Allreduce(counts, total_counts, 2, MPIU_INT64, MPI_MAX, comm));
-  PetscCallMPI(MPI_Allreduce(seconds, slowest, 2, MPI_DOUBLE, MPI_MAX, comm));
-  PetscCall(PetscMemzero(info, sizeof *info));
-  if (any[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  info->encoded = PETSC_TRUE;
-  info->format = macko_format_name(first.format), info->layout = macko_layout_name(first.layout);
-  info->variant = macko_variant_name(first.variant), info->gap_bits = first.gap_bits;
-  info->values = macko_values_name(first.values), info->reason = first.reason;
-  info->lossy = (PetscBool)any[1];
-  info->nnz = total_sums[0], info->bytes = total_sums[1], info->csr_bytes = total_sums[2];
-  info->encodes = total_counts[0], info->refreshes = total_counts[1];
-  info->encode_seconds = slowest[0], info->refresh_seconds = slowest[1];
-  info->on_device = (PetscBool)!any[2], info->device_bytes = total_sums[3];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Smallest and largest value over the ranks, as "a" where they are one and "a/b" else. */
 static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, char *text, size_t length)
@@ -87,31 +19,89 @@ static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One kind of block: what rank 0 has and why, sizes of all ranks. */
+/* What this rank stores of a block, in words. */
+static void Describe(const macko_info *info, char *text, size_t room)
+{
+  char layout[32] = "", gaps[32] = "", variant[32] = "";
+
+  if (info->layout != MACKO_LAYOUT_AUTO) snprintf(layout, sizeof layout, ", layout %s", macko_layout_name(info->layout));
+  if (info->gap_bits) snprintf(gaps, sizeof gaps, ", %d bits a gap", info->gap_bits);
+  if (info->variant) snprintf(variant, sizeof variant, ", variant %s", macko_variant_name(info->variant));
+  snprintf(text, room, "format %s%s%s%s, values %s as %s%s", macko_format_name(info->format), layout, gaps, variant,
+           macko_values_name(info->values), macko_type_name(info->stored_type), info->lossy ? ", LOSSY" : "");
+}
+
+typedef struct {
+  PetscViewer viewer;
+  const char *name;
+  PetscMPIInt size;
+} Line;
+
+static PetscErrorCode SayDescription(void *context, const char *text, int ranks)
+{
+  const Line *line = (const Line *)context;
+  char        count[48] = "";
+
+  PetscFunctionBegin;
+  if (line->size > 1) snprintf(count, sizeof count, " (%d of %d ranks)", ranks, line->size);
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s%s%s\n", line->name, text, count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Bytes of all ranks together, and of each. */
+static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Line *line)
+{
+  PetscInt64 mine[3] = {info->bytes, info->csr_bytes, info->nnz}, all[3];
+  char       range[80], each[96] = "";
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(mine, all, 3, MPIU_INT64, MPI_SUM, comm));
+  PetscCall(Range(comm, (double)info->bytes, "%.0f", range, sizeof range));
+  if (line->size > 1) snprintf(each, sizeof each, " (a rank %s)", range);
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  bytes %" PetscInt64_FMT "%s, a nonzero %.2f, CSR/this %.2f\n", line->name, all[0],
+                                   each, all[2] ? (double)all[0] / (double)all[2] : 0,
+                                   all[0] ? (double)all[1] / (double)all[0] : 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What a product was predicted to take, and takes. */
+static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const Mat_Macko *m, const Line *line)
+{
+  char predicted[80], csr[80], mean[80], count[80], measured[200] = "none measured (those of one vector on a CPU are)";
+
+  PetscFunctionBegin;
+  PetscCall(Range(comm, 1e6 * info->seconds, "%.3g", predicted, sizeof predicted));
+  PetscCall(Range(comm, 1e6 * info->csr_seconds, "%.3g", csr, sizeof csr));
+  PetscCall(Range(comm, 1e6 * MackoProductSeconds(m), "%.3g", mean, sizeof mean));
+  PetscCall(Range(comm, (double)m->multiplied, "%.0f", count, sizeof count));
+  if (strcmp(count, "0")) snprintf(measured, sizeof measured, "measured %s us, mean of %s products", mean, count);
+  if (strcmp(predicted, "0")) strcat(predicted, " us");
+  else snprintf(predicted, sizeof predicted, "unknown");
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us; %s\n", line->name, predicted, csr, measured));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One kind of block: what each rank has, why the first has it, and what it costs. */
 static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer viewer)
 {
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
   macko_info info;
-  char       bytes[80], each[80], ratio[80], gaps[32] = "", variant[32] = "";
-  int        lossy;
+  char       text[192];
+  Line       line = {viewer, name, 1};
 
   PetscFunctionBegin;
-  (void)BlockInfo(block, &info);
-  PetscCallMPI(MPI_Allreduce(&info.lossy, &lossy, 1, MPI_INT, MPI_MAX, comm));
-  PetscCall(Range(comm, (double)info.bytes, "%.0f", bytes, sizeof bytes));
-  PetscCall(Range(comm, info.nnz ? (double)info.bytes / (double)info.nnz : 0, "%.2f", each, sizeof each));
-  PetscCall(Range(comm, info.bytes ? (double)info.csr_bytes / (double)info.bytes : 0, "%.2f", ratio, sizeof ratio));
-  if (info.gap_bits) snprintf(gaps, sizeof gaps, ", %d bits a gap", info.gap_bits);
-  if (info.variant) snprintf(variant, sizeof variant, ", variant %s", macko_variant_name(info.variant));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s%s%s, values %s as %s%s\n", name, macko_format_name(info.format),
-                                   info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout), gaps, variant,
-                                   macko_values_name(info.values), macko_type_name(info.stored_type), lossy ? ", LOSSY" : ""));
+  PetscCallMPI(MPI_Comm_size(comm, &line.size));
+  (void)MackoBlockInfo(block, &info);
+  Describe(&info, text, sizeof text);
+  PetscCall(MackoCountRanks(comm, text, SayDescription, &line));
   PetscCall(PetscViewerASCIIPrintf(viewer, "%s  because: %s\n", name, info.reason));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  bytes %s, a nonzero %s, CSR/this %s\n", name, bytes, each, ratio));
+  PetscCall(ViewBytes(comm, &info, &line));
+  PetscCall(ViewProducts(comm, &info, MackoOf(block), &line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
+/* Encoding and new values, and whether encoding pays. */
+static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer viewer)
 {
   const Mat_Macko *m    = MackoOf(A);
   MPI_Comm         comm = PetscObjectComm((PetscObject)A);
@@ -124,6 +114,9 @@ static PetscErrorCode ViewCounts(Mat A, PetscViewer viewer)
   PetscCall(Range(comm, m->refresh_seconds, "%.3g", refresh_seconds, sizeof refresh_seconds));
   PetscCall(PetscViewerASCIIPrintf(viewer, "encoded %s times in %s s, values refreshed %s times in %s s\n", encodes,
                                    encode_seconds, refreshes, refresh_seconds));
+  if (info->break_even >= 0)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "encoding pays after %" PetscInt64_FMT " products, against csr\n", info->break_even));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "products are not faster than with csr: encoding pays in bytes only\n"));
   if (m->products_below) /* counted on all ranks together */
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s before that paid (-mat_macko_after)\n",
                                      m->products_below, m->kind->base));
@@ -152,9 +145,12 @@ PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
   int count, open = !A->assembled, any; /* a rank that sets values alone knows it alone */
+  PetscBool compressed;
 
   PetscFunctionBegin;
-  PetscCall(Blocks(A, blocks, &count));
+  PetscCall(MackoIsCompressed(A, &compressed));
+  if (compressed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoBlocks(A, blocks, &count));
   PetscCallMPI(MPI_Allreduce(&open, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd before MatMackoEncode");
@@ -183,9 +179,9 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   if (format != PETSC_VIEWER_ASCII_INFO && format != PETSC_VIEWER_ASCII_INFO_DETAIL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatMackoEncode(A)); /* the answer is what the products will use */
   PetscCall(MatMackoGetInfo(A, &info));
-  PetscCall(Blocks(A, blocks, &count));
+  PetscCall(MackoBlocks(A, blocks, &count));
   for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
-  PetscCall(ViewCounts(A, viewer));
+  PetscCall(ViewCounts(A, &info, viewer));
   PetscCall(ViewBackend(A, blocks[0], info.device_bytes, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

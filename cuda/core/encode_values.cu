@@ -13,6 +13,9 @@ template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const 
   if (!macko_fits((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << MACKO_F16;
   if (!macko_fits((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << MACKO_BF16;
   if (!macko_fits((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << MACKO_F32;
+  if (FROM != MACKO_F16 && macko_overflows((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F16);
+  if (FROM != MACKO_BF16 && macko_overflows((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_BF16);
+  if (FROM == MACKO_F64 && macko_overflows((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F32);
   return bits;
 }
 
@@ -65,11 +68,6 @@ template <typename F> static cudaError_t walk(const macko_device_csr *a, const F
   if (!a->nnz) return cudaSuccess;
   return launch(entries_kernel<F>, blocks_for(a->nnz), ENCODE_THREADS, 0, stream, a->nnz, f);
 }
-
-struct plain_value {
-  macko_device_csr a;
-  __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t, bool) const { return value_bits(a, p); }
-};
 
 extern "C" cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_dictionary *set, cudaStream_t stream)
 {

@@ -55,6 +55,12 @@ template <typename ELEMENT> struct rank_values {
   }
 };
 
+/* An element that is the value itself. */
+struct plain_value {
+  macko_device_csr a;
+  __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t, bool) const { return value_bits(a, p); }
+};
+
 template <typename ELEMENT> struct put_value {
   ELEMENT element;
   macko_device_csr a;

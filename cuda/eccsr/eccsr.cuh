@@ -1,5 +1,5 @@
 /* Format eccsr on the GPU: one warp a slice, one lane a row. All but the lanes' own columns, lengths and rows is the same for the
- * warp, so no branch diverges. Lanes whose block is at its end load what the others load, which costs nothing, and do not add it. */
+ * warp, so no branch diverges. Lanes whose block is at its end load what others load, which costs nothing, and do not add it. */
 #ifndef MACKO_ECCSR_CUH
 #define MACKO_ECCSR_CUH
 
@@ -7,8 +7,10 @@
 #include "core/warp.cuh"
 #include "eccsr/eccsr_params.h"
 
-/* RESIDENT blocks on a multiprocessor leave 64 registers a lane. */
-enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256, RESIDENT = 8 };
+enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
+
+/* So many blocks on a multiprocessor leave 64 registers a lane, or 102 for a group of vectors. */
+template <int GROUP> constexpr int resident = GROUP == 1 ? 8 : 5;
 
 struct eccsr {
   const uint4 *slices;
@@ -215,15 +217,15 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
 }
 
 /* The slice of a warp, of runs of W columns; MASKED: it may have masks. */
-template <int STORED, int VECTOR, typename SUM, int W, int MASKED>
+template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
 static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
                                                   SUM *sum)
 {
   device_values at = values;
   at.stream = (const char *)values.stream + s.values * (int64_t)sizeof(typename element<STORED>::type);
-  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, 1, W, MASKED>(a, at, table, v, s, l, sum);
-  else walk<STORED, VECTOR, SUM, 1, W, 0>(a, at, table, v, s, l, sum);
+  if (MASKED && s.masked) walk<STORED, VECTOR, SUM, GROUP, W, MASKED>(a, at, table, v, s, l, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, W, 0>(a, at, table, v, s, l, sum);
 }
 
 /* A block that has loaded a table keeps it for several slices. */
@@ -234,22 +236,28 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Types that have kernels for runs of known width, for one vector: those that most matrices have. */
+/* Types that have kernels for runs of known width, for one vector: those that most matrices have; of them those that have some for
+ * a group of vectors. */
 #define MACKO_ECCSR_WIDTHS \
   MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
   MACKO_CASE(F32, F32, float)
+#define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double)
 
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
 {
-#define MACKO_CASE(stored, vector, sum) if (GROUP == 1 && STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
-  MACKO_ECCSR_WIDTHS
+#define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
+  if (GROUP == 1) {
+    MACKO_ECCSR_WIDTHS
+  } else {
+    MACKO_ECCSR_GROUP_WIDTHS
+  }
 #undef MACKO_CASE
   return false;
 }
 
-template <int STORED, int VECTOR, typename SUM>
+template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
-template <int STORED, int VECTOR, typename SUM>
+template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 
 #endif

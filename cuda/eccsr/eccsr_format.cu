@@ -1,5 +1,7 @@
-/* Format eccsr on the GPU: its table of functions, and products of types that have no kernels for runs of one width. */
+/* Format eccsr on the GPU: what a matrix needs besides its sections, and products of types that have no kernels for runs of one
+ * width. */
 #include "eccsr/eccsr.cuh"
+#include "eccsr/eccsr_survey.h"
 
 #include <stdlib.h>
 
@@ -21,8 +23,8 @@ struct eccsr_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     if constexpr (has_widths<STORED, VECTOR, GROUP>()) {
-      if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM>(a, values, v, stream);
-      else return macko_eccsr_run_mixed<STORED, VECTOR, SUM>(a, values, v, stream);
+      if (a.width) return macko_eccsr_run_width<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
+      else return macko_eccsr_run_mixed<STORED, VECTOR, SUM, GROUP>(a, values, v, stream);
     } else
       return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
   }
@@ -38,7 +40,8 @@ static int width_of(const macko_eccsr_counts *c)
 /* Numbers of gaps within a slice have 32 bits. */
 enum { MOST_RUNS = 1 << 26 };
 
-static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
+                                                   macko_error *err)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   if (c->longest > MOST_RUNS)
@@ -49,7 +52,8 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
   return macko_prepare_tables((device_tables *)d->own, d, host, stream, err);
 }
 
-static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
+extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                                    macko_error *err)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
@@ -58,24 +62,8 @@ static macko_status multiply(const macko_device_matrix *d, const macko_product *
   return run_product(eccsr_launch{a, stream}, d, p, err);
 }
 
-static void destroy(macko_device_matrix *d)
+extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)
 {
   if (d->own) cudaFree(((device_tables *)d->own)->as_f64);
   free(d->own);
 }
-
-extern "C" const macko_device_ops macko_eccsr_device_ops = {
-  .prepare = prepare,
-  .multiply = multiply,
-  .destroy = destroy,
-  .diagonal = NULL, /* products are all that it has kernels for */
-  .on_host = NULL,
-  .facts = NULL,
-  .encode = NULL, /* the host encodes: blocks are found window by window, and the result is copied */
-  .plan_and_encode = NULL,
-  .refresh = NULL, /* as encode */
-  .close = NULL,
-  .write_pattern = NULL,
-  .write_values = NULL,
-  .move_values = NULL,
-  .reads = NULL};

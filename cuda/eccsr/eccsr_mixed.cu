@@ -1,13 +1,13 @@
 /* Format eccsr where runs are of several widths. A file of its own, as kernels take long to compile. */
 #include "eccsr/eccsr.cuh"
 
-template <int STORED, int VECTOR, typename SUM, int MASKED>
-static __global__ void __launch_bounds__(THREADS, RESIDENT) mixed_kernel(eccsr a, device_values values, device_vectors v)
+template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
+static __global__ void __launch_bounds__(THREADS, resident<GROUP>) mixed_kernel(eccsr a, device_values values, device_vectors v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
   const SUM *table = share_table<STORED>(values, shared_table);
-  take_slices<VECTOR, SUM, 1>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
-#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, w, MASKED>(a, values, table, v, s, l, sum); break;
+  take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_eccsr_slice &s, const eccsr_lane &l, SUM *sum) {
+#define CASE(w) case w: walk_slice<STORED, VECTOR, SUM, GROUP, w, MASKED>(a, values, table, v, s, l, sum); break;
     switch (s.w) {
     CASE(1) CASE(2) CASE(3) CASE(4) CASE(5) CASE(6) CASE(7) CASE(8)
     }
@@ -15,14 +15,18 @@ static __global__ void __launch_bounds__(THREADS, RESIDENT) mixed_kernel(eccsr a
   });
 }
 
-template <int STORED, int VECTOR, typename SUM>
+template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
-  if (a.masked) return launch(mixed_kernel<STORED, VECTOR, SUM, 1>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
-  else return launch(mixed_kernel<STORED, VECTOR, SUM, 0>, blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
+  return launch(a.masked ? mixed_kernel<STORED, VECTOR, SUM, GROUP, 1> : mixed_kernel<STORED, VECTOR, SUM, GROUP, 0>,
+                blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
 }
 
-#define MACKO_CASE(stored, vector, sum) \
-  template cudaError_t macko_eccsr_run_mixed<MACKO_##stored, MACKO_##vector, sum>(const eccsr &, const device_values &, \
-                                                                                  const device_vectors &, cudaStream_t);
+#define GROUP_CASE(stored, vector, sum, group) \
+  template cudaError_t macko_eccsr_run_mixed<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
+                                                                                         const device_vectors &, cudaStream_t);
+#define MACKO_CASE(stored, vector, sum) GROUP_CASE(stored, vector, sum, 1)
 MACKO_ECCSR_WIDTHS
+#undef MACKO_CASE
+#define MACKO_CASE(stored, vector, sum) GROUP_CASE(stored, vector, sum, MACKO_DEVICE_GROUP)
+MACKO_ECCSR_GROUP_WIDTHS

@@ -1,5 +1,5 @@
-/* What a multiply by one vector is predicted to take, from bytes and structure alone, so that the same matrix is stored the same
- * way everywhere. Measured with macko-bench; only the ratios within a table matter. */
+/* What a multiply by one vector is predicted to take, from bytes, structure and, on a CPU, the sizes of its caches. Measured with
+ * macko-bench. */
 #ifndef MACKO_COST_H
 #define MACKO_COST_H
 
@@ -7,8 +7,11 @@
 
 /* Nanoseconds. */
 typedef struct {
-  double byte;
+  double byte, cached_byte; /* from memory; from the last-level cache, in place of a part of them. 0: there is no such part */
+  double product;      /* of a format that is read slice by slice */
   double csr_entry, csr_row;
+  double csr_miss;     /* short row that takes more or fewer steps than the one before, which the processor did not foresee */
+  double csr_long_miss; /* the same of a row of several entries a step */
   double csr_single, csr_half; /* an entry of 4 and of 2 bytes */
   double stencil;      /* an entry of a slice that is a stencil */
   double uniform;      /* slot of slices that load x as it lies */
@@ -19,6 +22,8 @@ typedef struct {
   double pair;         /* more for each of the pairs, where lanes look up different ones */
   double run_paired;   /* of 8 lanes side by side, which look up the same */
   double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
+  double padded;       /* more for a slot without an entry */
+  double drag;         /* of slices (macko_plan) */
   double slice;        /* of 32 rows that is no stencil */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
   double step;         /* of the longest slice: no other warp takes a part of it */
@@ -41,22 +46,22 @@ typedef struct {
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_read;   /* more for each element of x that a block reads */
   double eccsr_run;    /* more for each of its runs */
+  double eccsr_block;  /* more for each block */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
 } macko_cost;
 
-/* One core of an AMD EPYC of the fourth generation (2.6 GHz base, AVX-512), with matrices in the second-level cache, where
- * nothing but instructions counts, and with larger ones: 25 GB/s is the copy bandwidth of one core. CSR's loop runs ahead of its
- * loads, so that two thirds of its instructions hide behind the bytes; layouts decode columns before they use them, and hide
- * none. `listed` lies between blocks of unknowns, 0.13, which are what mostly has it, and lanes anywhere, 0.28. */
+/* One core of an AMD EPYC of the fifth generation (AVX-512): instructions by matrices in its second-level cache, bytes by larger
+ * ones. `listed` lies between blocks of unknowns and lanes anywhere. */
 static const macko_cost macko_cpu_cost = {
-  .byte = 0.04, .csr_entry = 0.15, .csr_row = 1, .csr_single = 0.6, .csr_half = 1.2,
-  .stencil = 0.1, .uniform = 0.05, .run = 0.15, .listed = 0.18, .walked = 0.48, .paired = 1.2, .run_paired = 1.2,
-  .wide_paired = 1.2,
-  .row_wide = 1, .row_narrow = 1, .ordered_row = 0.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
+  .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
+  .csr_single = 0.55, .csr_half = 1.2,
+  .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2, .run_paired = 1.2,
+  .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .slice = 9,
+  .row_wide = 0.79, .row_narrow = 0.79, .row_row = 8, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.06, .eccsr_read = 0.3, .eccsr_run = 0.4, .eccsr_masked = 0.4, .slide_slot = 1};
+  .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_block = 2.5, .eccsr_masked = 0.16, .slide_slot = 1};
 
 /* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
  * its loads wait for each other, as far as other warps do not hide it. */
@@ -70,11 +75,45 @@ static const macko_cost macko_gpu_cost = {
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.0001, .eccsr_read = 0.0006, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
+  .eccsr_entry = 0.0001, .eccsr_read = 0.0011, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
 
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
   return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : &macko_cpu_cost;
+}
+
+enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
+
+/* Bytes of the second and the last level that one core sees; usual ones where the system does not tell. */
+typedef struct {
+  int64_t middle, last;
+} macko_caches;
+
+macko_caches macko_machine_caches(void);
+
+/* How much of so many bytes, streamed over and over again, a cache has lost until they are read again. */
+static inline double macko_lost_share(double bytes, int64_t cache)
+{
+  const double half = (double)cache / 2;
+  return bytes <= half ? 0 : bytes >= 2 * half ? 1 : (bytes - half) / half;
+}
+
+/* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On a
+ * GPU one after the other; a CPU does its work while it waits for bytes, which are those of vectors, too: x once, y twice. */
+static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
+{
+  const macko_cost *c = macko_cost_of(options);
+  const double element = a->value_type == MACKO_F64 ? 8 : 4;
+  const double bytes = (double)plan->bytes + element * (double)(a->ncols + 2 * a->nrows);
+  if (options->target == MACKO_TARGET_GPU) {
+    plan->time = plan->work + (double)plan->bytes * c->byte;
+    return;
+  }
+  const macko_caches caches = macko_machine_caches();
+  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) +
+                      (c->byte - c->cached_byte) * macko_lost_share(bytes, caches.last);
+  const double moved = (bytes + plan->drag * (double)plan->bytes) * byte;
+  plan->time = moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8;
 }
 
 /* Gives the time of an entry of layout row. */

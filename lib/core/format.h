@@ -49,7 +49,8 @@ typedef struct {
   int lossy;
   int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
-  double time;                     /* of one multiply as predicted, in nanoseconds (cost.h) */
+  double work, time;               /* of one multiply as predicted, in nanoseconds: without what bytes take, and in all (cost.h) */
+  double drag;                     /* on a CPU its bytes take so much longer than those of a plain stream, as a share */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;
 
@@ -102,6 +103,8 @@ typedef struct macko_format_ops {
   macko_status (*plan_values)(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
   /* The sections that m->plan asks for, in their order and without data: how many. NULL where only encoding tells their lengths. */
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
+  /* The names of all sections that a matrix of the format may have, NULL at the end: those in files must be among them. */
+  const char *const *section_names;
   /* Fills m->sections by m->plan, of found->csr and of what else has been found; the caller frees them when this fails. */
   macko_status (*encode)(macko_findings *found, macko_matrix *m, macko_error *err);
   /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
@@ -138,10 +141,11 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* 1 if plan a suits the options better than plan b: sooner done, or smaller. */
+/* 1 if plan a suits the options better than plan b: sooner done, and smaller where that is the same; or smaller. */
 static inline int macko_better(const macko_options *options, const macko_plan *a, const macko_plan *b)
 {
-  return options->prefer == MACKO_PREFER_MEMORY ? a->bytes < b->bytes : a->time < b->time;
+  if (options->prefer == MACKO_PREFER_MEMORY || a->time == b->time) return a->bytes < b->bytes;
+  return a->time < b->time;
 }
 
 /* ---- options ---- */
@@ -163,6 +167,13 @@ int macko_format_has(macko_format format, const macko_options *options);
 
 /* *options becomes *asked (NULL: the defaults). Errors: those of macko_options_check. */
 macko_status macko_settle_options(const macko_options *asked, macko_options *options, macko_error *err);
+
+/* The type that the options ask to round values to; f64 where they do not. Whether that may make values infinite that may not. */
+macko_type macko_rounded_type(const macko_options *options);
+int macko_may_overflow(const macko_options *options, macko_type value_type);
+
+/* UNSUPPORTED, naming the first value, counted from base, that rounding would make infinite, unless the options allow it. */
+macko_status macko_check_overflow(const macko_csr *a, const macko_options *options, int base, macko_error *err);
 
 /* ---- sections ---- */
 

@@ -1,5 +1,6 @@
 /* The public functions on a compressed matrix: argument checks, then the format's own table. */
 #include "core/facts.h"
+#include "core/measure.h"
 #include "core/pattern.h"
 #include "core/product.h"
 #include "core/row_source.h"
@@ -46,6 +47,13 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
+/* Predictions for a CPU are not so good that a later format, which takes longer to encode, were worth it for less than a tenth. */
+static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
+{
+  if (options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU) return plan->time < 0.9 * best->time;
+  return macko_better(options, plan, best);
+}
+
 /* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
  * last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
@@ -63,7 +71,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
     else planned[i] = 1;
-    if (planned[i] && (!best || macko_better(options, &plans[i], best)))
+    if (planned[i] && (!best || replaces(options, &plans[i], best)))
       m->format = (macko_format)i, m->ops = macko_formats[i], m->plan = plans[i];
   }
   if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
@@ -92,6 +100,8 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
 {
   macko_options settled;
   macko_status s = macko_settle_options(options, &settled, err);
+  if (!s && settled.prefer == MACKO_PREFER_MEASURED)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured times products on a CPU; on a GPU prefer is time or memory");
   return s ? s : new_matrix(f, &settled, matrix, err);
 }
 
@@ -99,7 +109,10 @@ static macko_status check_input(const macko_csr *csr, const macko_options *optio
                                 void **owned, macko_error *err)
 {
   macko_status s = macko_settle_options(options, settled, err);
-  return s ? s : macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_check_overflow(a, settled, csr->index_base, err);
+  if (s) free(*owned), *owned = NULL;
+  return s;
 }
 
 macko_status macko_prepare(macko_matrix *m, macko_error *err)
@@ -122,6 +135,14 @@ static macko_status plan_and_encode(const macko_csr *a, const macko_options *opt
   return s;
 }
 
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
+  if (!asked || !asked->encode_rows) return plan_and_encode(a, options, matrix, err);
+  macko_rows rows = macko_rows_of(a); /* plans and encodes in one go, so that what plan has counted is not counted again */
+  return macko_encode_in_pieces(&rows, options, asked, matrix, err);
+}
+
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_options settled;
@@ -130,13 +151,18 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (s) return s;
-  const macko_format_ops *asked = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
-  if (asked && asked->encode_rows) { /* plans and encodes in one go, so that what plan has counted is not counted again */
-    macko_rows rows = macko_rows_of(&a);
-    s = macko_encode_in_pieces(&rows, &settled, asked, matrix, err);
-  } else s = plan_and_encode(&a, &settled, matrix, err);
+  s = (settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured : macko_encode_sorted)(&a, &settled, matrix, err);
   if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
+  return s;
+}
+
+macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
+{
+  macko_findings found = {.csr = a};
+  macko_facts facts = macko_host_facts(&found);
+  macko_status s = open_matrix(&facts, options, m, err);
+  forget_others(&found, -1);
   return s;
 }
 
@@ -148,12 +174,7 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   void *owned = NULL;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
-  if (!s) {
-    macko_findings found = {.csr = &a};
-    macko_facts facts = macko_host_facts(&found);
-    s = open_matrix(&facts, &settled, &m, err);
-    forget_others(&found, -1);
-  }
+  if (!s) s = macko_foresee(&a, &settled, &m, err);
   free(owned);
   if (s) return s;
   macko_get_info(&m, info);
@@ -185,6 +206,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
   macko_status s = match_pattern(m, csr, &a, &owned, err);
+  if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);
@@ -243,13 +265,25 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
+/* Seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. */
+static double csr_seconds(const macko_matrix *m)
+{
+  const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};
+  const macko_facts facts = {.csr = &sizes, .nnz = m->nnz, .values = {.value_type = m->value_type}};
+  macko_options options;
+  macko_plan plan = {0};
+  macko_options_init(&options);
+  options.values = MACKO_VALUES_RAW, options.target = m->options.target;
+  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * plan.time;
+}
+
 void macko_get_info(const macko_matrix *m, macko_info *info)
 {
   int64_t ptr_bytes = m->nnz > INT32_MAX ? 8 : 4, col_bytes = m->ncols > INT32_MAX ? 8 : 4;
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
                        .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .gap_bits = m->plan.gap_bits,
                        .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
-                       .reason = m->plan.reason};
+                       .seconds = 1e-9 * m->plan.time, .csr_seconds = csr_seconds(m), .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }

@@ -1,5 +1,6 @@
 /* Names from the lists, and options set by name. */
 #include "core/format.h"
+#include "nearest.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,33 +101,13 @@ int macko_option_chosen(const macko_options *options, int option)
   return choice < known[option].count ? choice : -1;
 }
 
-/* Levenshtein distance, of names short enough for one row of 32 counts. */
-static int distance(const char *a, const char *b)
-{
-  int row[32], n = (int)strlen(b);
-  if (n > 30) return 100;
-  for (int j = 0; j <= n; j++) row[j] = j;
-  for (int i = 0; a[i] && i < 64; i++) {
-    int diagonal = row[0];
-    row[0] = i + 1;
-    for (int j = 1; j <= n; j++) {
-      int change = diagonal + (a[i] != b[j - 1]), best = row[j - 1] < row[j] ? row[j - 1] + 1 : row[j] + 1;
-      diagonal = row[j];
-      row[j] = change < best ? change : best;
-    }
-  }
-  return row[n];
-}
-
 static macko_status look_up(const char *option, const char *text, const char *const *names, int count, int *found,
                             macko_error *err)
 {
-  int nearest = 0;
-  for (int i = 0; i < count; i++) {
+  for (int i = 0; i < count; i++)
     if (!strcmp(text, names[i])) return *found = i, MACKO_OK;
-    if (distance(text, names[i]) < distance(text, names[nearest])) nearest = i;
-  }
-  return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s \"%.64s\" is unknown; the nearest is \"%s\"", option, text, names[nearest]);
+  return macko_fail(err, MACKO_INVALID_ARGUMENT, "%s \"%.64s\" is unknown; the nearest is \"%s\"", option, text,
+                    names[macko_nearest_name(text, names, count)]);
 }
 
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err)

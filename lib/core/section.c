@@ -56,7 +56,11 @@ macko_status macko_check_sections(const macko_matrix *m, macko_error *err)
   int n = m->ops->sections(m, list);
   for (int i = 0; i < n; i++) {
     const macko_section *s = i < m->nsections ? &m->sections[i] : NULL, *like = &list[i];
-    if (s && !strcmp(s->name, like->name) && s->type == like->type && s->bytes == like->bytes) continue;
+    if (s && !strcmp(s->name, like->name) && s->type == like->type && s->bytes == like->bytes) {
+      if (s->pattern == like->pattern && s->values == like->values) continue;
+      return macko_fail(err, MACKO_CORRUPT, "section %s tells of the pattern (%d) and of values (%d); it should be %d and %d",
+                        s->name, s->pattern, s->values, like->pattern, like->values);
+    }
     return macko_fail(err, MACKO_CORRUPT, "section %d should be %s of %lld bytes of type %s; it is %s of %lld, %s", i, like->name,
                       (long long)like->bytes, macko_type_name(like->type), s ? s->name : "missing",
                       s ? (long long)s->bytes : 0LL, s && macko_type_name(s->type) ? macko_type_name(s->type) : "no type");

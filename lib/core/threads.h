@@ -1,4 +1,4 @@
-/* Work shared among threads, where macko was configured --with-openmp: items (rows, slices, entries) are cut into parts that
+/* Work shared among threads, where the compiler has OpenMP (--without-openmp: not): items (rows, slices, entries) are cut into parts that
  * follow each other, each of which one thread does. What is stored or multiplied has the same bits with any number of parts: a
  * row's sum is made by one thread and in one order, and what depends on parts before is put together in their order. */
 #ifndef MACKO_THREADS_H
@@ -8,6 +8,7 @@
 
 #ifdef _OPENMP
 #include <omp.h>
+#include <stdlib.h>
 #endif
 
 /* Entries below which starting threads takes longer than the work; test/lib/parts.h has threads for fewer. */
@@ -56,13 +57,28 @@ extern int macko_test_parts;
 void macko_test_do_parts(const macko_cut *cut, int parts, macko_part run, void *context);
 #endif
 
+#ifdef _OPENMP
+/* One where OMP_NUM_THREADS says nothing: OpenMP would take all cores, which the ranks of a program have among them. */
+static inline int macko_threads(void)
+{
+  static int asked = -1;
+  int known = __atomic_load_n(&asked, __ATOMIC_RELAXED);
+  if (known < 0) {
+    const char *text = getenv("OMP_NUM_THREADS");
+    known = text && *text;
+    __atomic_store_n(&asked, known, __ATOMIC_RELAXED);
+  }
+  return known ? omp_get_max_threads() : 1;
+}
+#endif
+
 /* Gives the number of parts into which work on so many entries is cut. */
 static inline int macko_parts(int64_t entries)
 {
 #ifdef MACKO_TEST_PARTS
   int threads = macko_test_parts;
 #elif defined _OPENMP
-  int threads = omp_get_max_threads();
+  int threads = macko_threads();
 #else
   int threads = 1;
 #endif

@@ -1,20 +1,27 @@
-/* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and one f64 vector, with AVX2. A row is taken four
+/* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and 1, 2 or 4 f64 vectors, with AVX2. A row is taken four
  * entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those products out:
  * no branch depends on how long a row is beyond the number of its vectors. Vectors of eight, with AVX-512, were no faster (Zen
  * 4): x is loaded element by element either way, and a longer vector wastes more of a row's end. */
-enum { CSR_WIDTH = 4, CSR_AHEAD = 8192 }; /* bytes prefetched ahead: two pages */
+enum { CSR_AHEAD = 8192 }; /* bytes prefetched ahead: two pages */
 typedef double csr_vector __attribute__((vector_size(8 * CSR_WIDTH)));
 
-/* Values times x. Columns are read two at a time: loads are what there are too few of. */
-static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_terms(macko_type stored, const char *values,
-                                                                             const int32_t *cols, const double *x)
+/* Columns p, p + 1, ..., read two at a time: loads are what there are too few of. */
+typedef struct {
+  uint32_t at[CSR_WIDTH];
+} csr_columns;
+
+static inline __attribute__((always_inline)) csr_columns csr_columns_at(const int32_t *cols)
+{
+  uint64_t pairs[CSR_WIDTH / 2];
+  memcpy(pairs, cols, sizeof pairs);
+  return (csr_columns){{(uint32_t)pairs[0], (uint32_t)(pairs[0] >> 32), (uint32_t)pairs[1], (uint32_t)(pairs[1] >> 32)}};
+}
+
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_values_at(macko_type stored, const char *values, csr_vector *to)
 {
   typedef double doubles __attribute__((vector_size(8 * CSR_WIDTH), aligned(8), may_alias));
-  uint64_t c[CSR_WIDTH / 2];
-  memcpy(c, cols, sizeof c);
-  csr_vector at = {x[(uint32_t)c[0]], x[c[0] >> 32], x[(uint32_t)c[1]], x[c[1] >> 32]};
-  if (stored == MACKO_F64) return at * *(const doubles *)values;
-  return at * (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
+  if (stored == MACKO_F64) *to = *(const doubles *)values;
+  else *to = (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
 }
 
 /* Two pages ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
@@ -25,52 +32,85 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_prefetch(const 
   __builtin_prefetch((const char *)cols + CSR_AHEAD, 0, 2);
 }
 
-/* The sum over entries p to end - 1, which may be none. */
-static inline __attribute__((always_inline)) MACKO_AVX2 double csr_row(macko_type stored, const char *values,
-                                                                       const int32_t *cols, const double *x, int64_t p,
-                                                                       int64_t end, int ahead)
+/* Adds four entries' products with each vector of a group, of the last of a row those that are in it. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_add(macko_type stored, const char *values, const int32_t *cols,
+                                                                     const double *const *x, int group, int last, int64_t left,
+                                                                     csr_vector *sum)
 {
   typedef int64_t integers __attribute__((vector_size(8 * CSR_WIDTH)));
-  const int64_t size = stored == MACKO_F64 ? 8 : 4;
   const integers count = {0, 1, 2, 3};
-  csr_vector sum = {0};
-  if (p >= end) return 0;
+  const csr_columns c = csr_columns_at(cols);
+  csr_vector v;
+  csr_values_at(stored, values, &v);
+#pragma GCC unroll 4
+  for (int j = 0; j < group; j++) {
+    const csr_vector terms = v * (csr_vector){x[j][c.at[0]], x[j][c.at[1]], x[j][c.at[2]], x[j][c.at[3]]};
+    sum[j] += last ? (csr_vector)((integers)terms & (count < left)) : terms;
+  }
+}
+
+/* The sums over entries p to end - 1, which may be none. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(macko_type stored, const char *values, const int32_t *cols,
+                                                                     const double *const *x, int64_t p, int64_t end, int ahead,
+                                                                     int group, csr_vector *sum)
+{
+  const int64_t size = stored == MACKO_F64 ? 8 : 4;
+  if (p >= end) return;
   for (; p < end - CSR_WIDTH; p += CSR_WIDTH) {
     if (ahead) csr_prefetch(values + p * size, cols + p);
-    sum += csr_terms(stored, values + p * size, cols + p, x);
+    csr_add(stored, values + p * size, cols + p, x, group, 0, 0, sum);
   }
   if (ahead) csr_prefetch(values + p * size, cols + p);
-  sum += (csr_vector)((integers)csr_terms(stored, values + p * size, cols + p, x) & (count < end - p));
-  return (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  csr_add(stored, values + p * size, cols + p, x, group, 1, end - p, sum);
 }
 
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(const csr_view *a, const macko_product *q, int64_t from,
-                                                                      int64_t to, macko_type stored, int ahead)
+                                                                      int64_t to, macko_type stored, int ahead, int group)
 {
   const macko_type type = a->row_ptr_type;
   const int64_t last = a->nnz - CSR_WIDTH + 1; /* where rows end whose last vector stays inside the arrays */
   const void *row_ptr = a->row_ptr;
   const int32_t *cols = a->cols;
   const char *values = a->values;
-  const double *x = q->x, alpha = q->alpha, beta = q->beta;
-  double *y = q->y;
+  const double alpha = q->alpha, beta = q->beta, *x[CSR_GROUP];
+  double *y[CSR_GROUP];
+#pragma GCC unroll 4
+  for (int j = 0; j < group; j++) x[j] = (const double *)q->x + j * q->ldx, y[j] = (double *)q->y + j * q->ldy;
   for (int64_t i = from, p = macko_index(type, row_ptr, from), end; i < to; i++, p = end) {
-    double sum = 0;
+    csr_vector sum[CSR_GROUP] = {{0}};
     end = macko_index(type, row_ptr, i + 1);
-    if (end <= last) sum = csr_row(stored, values, cols, x, p, end, ahead);
+    if (end <= last) csr_row(stored, values, cols, x, p, end, ahead, group, sum);
     else
-      for (; p < end; p++) sum += macko_float_at(stored, values, p) * x[cols[p]];
-    y[i] = beta == 0 ? alpha * sum : alpha * sum + beta * y[i];
+      for (; p < end; p++)
+#pragma GCC unroll 4
+        for (int j = 0; j < group; j++) sum[j][0] += macko_float_at(stored, values, p) * x[j][cols[p]];
+#pragma GCC unroll 4
+    for (int j = 0; j < group; j++) {
+      const double all = (sum[j][0] + sum[j][2]) + (sum[j][1] + sum[j][3]);
+      y[j][i] = beta == 0 ? alpha * all : alpha * all + beta * y[j][i];
+    }
   }
 }
 
-#define DEFINE(name, stored, ahead) \
-  static __attribute__((noinline)) MACKO_AVX2 void name(const csr_view *a, const macko_product *q, int64_t from, int64_t to) \
+#define DEFINE(name, stored, ahead, group) \
+  static __attribute__((noinline)) MACKO_AVX2 void name##group(const csr_view *a, const macko_product *q, int64_t from, int64_t to) \
   { \
-    csr_rows(a, q, from, to, stored, ahead); \
+    csr_rows(a, q, from, to, stored, ahead, group); \
   }
-DEFINE(csr_doubles, MACKO_F64, 0)
-DEFINE(csr_doubles_ahead, MACKO_F64, 1)
-DEFINE(csr_singles, MACKO_F32, 0)
-DEFINE(csr_singles_ahead, MACKO_F32, 1)
+#define DEFINE_GROUPS(name, stored, ahead) \
+  DEFINE(name, stored, ahead, 1) \
+  DEFINE(name, stored, ahead, 2) \
+  DEFINE(name, stored, ahead, 4)
+DEFINE_GROUPS(csr_doubles_, MACKO_F64, 0)
+DEFINE_GROUPS(csr_doubles_ahead_, MACKO_F64, 1)
+DEFINE_GROUPS(csr_singles_, MACKO_F32, 0)
+DEFINE_GROUPS(csr_singles_ahead_, MACKO_F32, 1)
 #undef DEFINE
+#undef DEFINE_GROUPS
+
+typedef void csr_kernel(const csr_view *a, const macko_product *q, int64_t from, int64_t to);
+
+/* By stored type (f64, f32), whether memory is waited for, and size of the group (1, 2, 4). */
+static csr_kernel *const csr_kernels[2][2][3] = {
+  {{csr_doubles_1, csr_doubles_2, csr_doubles_4}, {csr_doubles_ahead_1, csr_doubles_ahead_2, csr_doubles_ahead_4}},
+  {{csr_singles_1, csr_singles_2, csr_singles_4}, {csr_singles_ahead_1, csr_singles_ahead_2, csr_singles_ahead_4}}};

@@ -12,10 +12,50 @@
 
 enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
+/* LONG_ROWS: entries of a row in the mean from which on CSR_WIDTH entries at a time are faster, in a cache; else from half as many. */
+enum { LONG_ROWS = 6, CSR_WIDTH = 4, CSR_GROUP = 4 };
+
+/* What planning asks of a matrix besides its values; where the arrays are out of the host's reach it does without. */
+typedef struct {
+  double (*uneven_rows)(void *context);
+} csr_facts;
+
 /* Kernels read values as they are. */
 static const macko_form forms[] = {
   {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16)},
   {.values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS(TARGET_GPU)}};
+
+/* Entries that loops take in one step. */
+static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
+{
+  return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
+}
+
+/* Rows that take another number of steps than the one before: in a stretch of 256 of every 4096 rows. */
+static double host_uneven_rows(void *context)
+{
+  enum { STRETCH = 256, EVERY = 4096 };
+  const macko_csr *a = ((macko_findings *)context)->csr;
+  const int64_t step = entries_of_step(a, macko_csr_nnz(a));
+  int64_t seen = 0, uneven = 0, before = 0;
+  for (int64_t first = 0; first < a->nrows; first += EVERY)
+    for (int64_t i = first; i < first + STRETCH && i < a->nrows; i++, seen++) {
+      int64_t steps = (macko_csr_row(a, i + 1) - macko_csr_row(a, i) + step - 1) / step;
+      uneven += i > first && steps != before;
+      before = steps;
+    }
+  return seen ? (double)uneven / (double)seen * (double)a->nrows : 0;
+}
+
+static const csr_facts host_facts = {host_uneven_rows};
+
+/* Of those the rows that a processor does not foresee. */
+static double missed_rows(const macko_facts *f)
+{
+  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  const int64_t rows = f->csr->nrows;
+  return ask && rows > MACKO_LEARNT_ROWS ? ask->uneven_rows(f->context) * (1 - (double)MACKO_LEARNT_ROWS / (double)rows) : 0;
+}
 
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
@@ -32,7 +72,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  plan->time = (double)plan->bytes * cost->byte + (double)nnz * entry + (double)a->nrows * cost->csr_row;
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * (entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss);
+  macko_set_time(options, a, plan);
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));
@@ -60,68 +101,122 @@ static macko_codec codec_of(const macko_matrix *m)
   return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
 }
 
+/* Rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is entry `entry`. */
 typedef struct {
   const macko_csr *a;
   macko_matrix *m;
+  int64_t row, entry, begin; /* begin: where the first entry is in the arrays of *a */
 } copying;
 
-/* Entries from .. past - 1; without a table a codec's writer is the same for all and needs nothing that could fail. */
-static void write_values(const macko_csr *a, macko_matrix *m, int64_t from, int64_t past)
+/* Entries from .. past - 1 of the piece; without a table a codec's writer is the same for all and needs nothing that could fail. */
+static void write_values(const copying *c, int64_t from, int64_t past)
 {
-  const macko_codec codec = codec_of(m);
-  char *values = m->sections[VALUES].data;
-  int64_t size = macko_type_bytes(m->value_type);
+  const macko_codec codec = codec_of(c->m);
+  char *values = c->m->sections[VALUES].data;
+  int64_t size = macko_type_bytes(c->m->value_type), at = c->begin + from;
   macko_value_writer w;
-  if (codec.stored_type == m->value_type) {
-    if (from < past) memcpy(values + from * size, (const char *)a->values + from * size, (size_t)((past - from) * size));
+  if (codec.stored_type == c->m->value_type) {
+    if (from < past) memcpy(values + (c->entry + from) * size, (const char *)c->a->values + at * size, (size_t)((past - from) * size));
     return;
   }
-  macko_open_writer(a, &codec, values, NULL, &w, NULL);
-  macko_write_values(&w, from, past - from, from, 1);
+  macko_open_writer(c->a, &codec, values, NULL, &w, NULL);
+  macko_write_values(&w, at, past - from, c->entry + from, 1);
   macko_close_writer(&w);
 }
 
-static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t first, int64_t past, int base)
+/* Number from and those after it become `count` elements of the section from element `to` on, each less base. */
+static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type type, const void *array, int64_t from, int64_t base)
 {
-  int64_t size = macko_type_bytes(to->type);
-  if (to->type == from_type && base == 0 && first < past)
-    memcpy((char *)to->data + first * size, (const char *)from + first * size, (size_t)((past - first) * size));
-  else if (to->type == MACKO_I32)
-    for (int64_t i = first; i < past; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
+  int64_t size = macko_type_bytes(s->type);
+  if (s->type == type && base == 0 && count > 0)
+    memcpy((char *)s->data + to * size, (const char *)array + from * size, (size_t)(count * size));
+  else if (s->type == MACKO_I32)
+    for (int64_t i = 0; i < count; i++) ((int32_t *)s->data)[to + i] = (int32_t)(macko_index(type, array, from + i) - base);
   else
-    for (int64_t i = first; i < past; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
+    for (int64_t i = 0; i < count; i++) ((int64_t *)s->data)[to + i] = macko_index(type, array, from + i) - base;
 }
 
+/* Row starts from .. past - 1 of the piece. */
 static void copy_rows(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
   (void)part;
-  copy_indices(&c->m->sections[ROW_PTR], c->a->row_ptr_type, c->a->row_ptr, from, past, c->a->index_base);
+  copy_indices(&c->m->sections[ROW_PTR], c->row + from, past - from, c->a->row_ptr_type, c->a->row_ptr, from,
+               c->a->index_base + c->begin - c->entry);
 }
 
 static void copy_values(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
   (void)part;
-  write_values(c->a, c->m, from, past);
+  write_values(c, from, past);
 }
 
 static void copy_entries(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
-  copy_indices(&c->m->sections[COLS], c->a->col_type, c->a->cols, from, past, c->a->index_base);
+  copy_indices(&c->m->sections[COLS], c->entry + from, past - from, c->a->col_type, c->a->cols, c->begin + from, c->a->index_base);
   copy_values(context, part, from, past);
+}
+
+/* ---- encode: rows are counted, looked at where rounding asks for it, and copied, a piece at a time ---- */
+
+static macko_status next_piece(macko_rows *rows, int64_t first, macko_csr *piece, int64_t *entries, macko_error *err)
+{
+  int64_t step = macko_rows_step(rows), left = rows->nrows - first;
+  macko_status s = macko_get_rows(rows, first, step < left ? step : left, piece, err);
+  if (!s) *entries = macko_csr_row(piece, piece->nrows) - macko_csr_row(piece, 0);
+  return s;
+}
+
+static macko_status count_entries(macko_rows *rows, int64_t *nnz, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  int64_t entries;
+  *nnz = 0;
+  for (int64_t first = 0; !s && first < rows->nrows; first += piece.nrows) {
+    s = next_piece(rows, first, &piece, &entries, err);
+    if (!s) *nnz += entries;
+  }
+  return s;
+}
+
+/* A piece that has changed since it was counted, which its hashes may have missed, must not leave the sections. */
+static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  int64_t entries = 0, before = 0;
+  for (int64_t first = 0; !s && first < rows->nrows; first += piece.nrows, before += entries) {
+    s = next_piece(rows, first, &piece, &entries, err);
+    int64_t left = m->nnz - before;
+    if (!s && (first + piece.nrows == rows->nrows ? entries != left : entries > left))
+      s = macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has the %lld entries that were counted", (long long)m->nnz);
+    if (s) return s;
+    copying c = {&piece, m, first, before, macko_csr_row(&piece, 0)};
+    const macko_cut starts = {.n = piece.nrows + 1}, all = {.n = entries};
+    macko_do_parts(&starts, macko_parts(piece.nrows), copy_rows, &c);
+    macko_do_parts(&all, macko_parts(entries), copy_entries, &c);
+  }
+  return s;
 }
 
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  macko_rows rows = macko_rows_of(found->csr);
   macko_status s = macko_add_sections(m, 0, err);
-  if (s) return s;
-  const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
-  copying c = {found->csr, m};
-  macko_do_parts(&rows, macko_parts(m->nrows), copy_rows, &c);
-  macko_do_parts(&entries, macko_parts(m->nnz), copy_entries, &c);
-  return MACKO_OK;
+  return s ? s : copy_pieces(&rows, m, err);
+}
+
+static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
+{
+  const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
+  macko_status s = count_entries(rows, &m->nnz, err);
+  const macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows)};
+  if (!s) s = plan(&facts, &m->options, &m->plan, err);
+  if (!s) s = macko_add_sections(m, 0, err);
+  return s ? s : copy_pieces(rows, m, err);
 }
 
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
@@ -133,7 +228,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   if (s) return s;
   m->plan = plan;
   const macko_cut entries = {.n = m->nnz};
-  copying c = {a, m};
+  copying c = {.a = a, .m = m};
   macko_do_parts(&entries, macko_parts(m->nnz), copy_values, &c);
   return MACKO_OK;
 }
@@ -225,11 +320,14 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
   /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
   int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
-  if (p->k != 1 || p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? 6 : 3) * m->nrows)
+  if (p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
+      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? LONG_ROWS : LONG_ROWS / 2) * m->nrows)
     return 0;
-  if (cached) (single ? csr_singles : csr_doubles)(&a, p, from, to);
-  else (single ? csr_singles_ahead : csr_doubles_ahead)(&a, p, from, to);
+  for (int64_t j = 0, group; j < p->k; j += group) {
+    const macko_product q = macko_product_from(p, j);
+    group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    csr_kernels[single][!cached][group / 2](&a, &q, from, to);
+  }
   return 1;
 #else
   (void)m, (void)p, (void)from, (void)to;
@@ -259,19 +357,22 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"row_ptr", "cols", "values", NULL};
+
 const macko_format_ops macko_csr_ops = {
   .plan = plan,
-  .facts = NULL, /* values are all that it asks for */
+  .facts = &host_facts,
   .forget = NULL,
   .plan_values = plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .prepare = NULL, /* products read the sections */
   .decode = decode,
   .validate = validate,
   .multiply = multiply,
-  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .encode_rows = encode_rows,
   .may_win = NULL,     /* planned at once */
   .forms = forms,
   .nforms = sizeof forms / sizeof *forms};

@@ -77,12 +77,16 @@ static const macko_form forms[] = {
   {.variant = MACKO_HAS(VARIANT_JOINT), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_PAPER), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL}};
 
+static const char *const section_names[] = {"lengths", "stream", "slices", "gap_symbols", "gap_slots", "value_stream",
+                                            "value_slices", "value_symbols", "value_slots", "values", "dict", NULL};
+
 const macko_format_ops macko_dtans_ops = {
   .plan = plan,
   .facts = NULL,       /* it counts symbols itself where the arrays are at hand */
   .forget = NULL,
   .plan_values = NULL, /* refresh plans by the symbols that it codes */
   .sections = NULL, /* how long streams and tables are is known once they are written */
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .prepare = macko_dtans_prepare,

@@ -224,7 +224,7 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   s = for_time ? plan_for_time(&p, &c, plan, err) : plan_for_memory(&p, &c, plan, err);
   if (!s && p.nnz / MACKO_DTANS_TRIED > 1) s = predict_choice(&p, &c, plan, err);
   macko_dtans_close_planner(&p);
-  if (!s && options->format == MACKO_FORMAT_AUTO) plan->time = macko_dtans_time(in, options, plan, p.escapes);
+  if (!s) plan->time = macko_dtans_time(in, options, plan, p.escapes);
   describe(plan);
   return s;
 }

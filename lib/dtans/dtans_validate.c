@@ -26,11 +26,16 @@ static macko_status check_params(const macko_matrix *m, macko_error *err)
   int64_t variant = q[MACKO_DTANS_VARIANT], M = q[MACKO_DTANS_MULTIPLICITY], rows = q[MACKO_DTANS_ROWS];
   if (variant != MACKO_VARIANT_PAPER && variant != MACKO_VARIANT_SPLIT && variant != MACKO_VARIANT_JOINT)
     return macko_fail(err, MACKO_CORRUPT, "variant %lld is unknown", (long long)variant);
+  if ((int64_t)m->plan.variant != variant)
+    return macko_fail(err, MACKO_CORRUPT, "variant %s is said to be %s", macko_variant_name((macko_variant)variant),
+                      macko_variant_name(m->plan.variant) ? macko_variant_name(m->plan.variant) : "none");
   if (M != 256 && (M != 1024 || variant == MACKO_VARIANT_PAPER))
     return macko_fail(err, MACKO_CORRUPT, "multiplicity %lld does not go with variant %s", (long long)M,
                       macko_variant_name((macko_variant)variant));
   if (rows < 1 || rows > MACKO_DTANS_MAX_ROWS)
     return macko_fail(err, MACKO_CORRUPT, "%lld rows a lane are none of 1..%d", (long long)rows, MACKO_DTANS_MAX_ROWS);
+  if (q[MACKO_DTANS_VALUE_BYTES] < 0 || q[MACKO_DTANS_VALUE_BYTES] > INT64_MAX / 64)
+    return macko_fail(err, MACKO_CORRUPT, "values of %lld bytes", (long long)q[MACKO_DTANS_VALUE_BYTES]);
   int64_t least = q[MACKO_DTANS_LEAST];
   if (least < 0 || least > M || least & (least - 1))
     return macko_fail(err, MACKO_CORRUPT, "at least %lld slots a symbol: not a power of two up to %lld", (long long)least,
@@ -135,9 +140,61 @@ static macko_status check_values_beside(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* ---- which sections there are ---- */
+
+static int list_stream(const macko_matrix *m, int i, macko_section *list)
+{
+  macko_dtans_part part[MACKO_DTANS_DOMAINS];
+  macko_dtans_coding coding = macko_dtans_stream_coding(m->plan.params, m->value_type, i, part);
+  const macko_dtans_part all = coding.domains == 2 ? MACKO_DTANS_PAIRS : part[0];
+  int n = 0;
+  for (int k = 0; k < coding.domains; k++) {
+    if (part[k] & MACKO_DTANS_GAPS) list[n++] = macko_dtans_section(part[k], "gap_symbols", MACKO_U32, 0);
+    if (part[k] & MACKO_DTANS_VALUES) list[n++] = macko_dtans_section(part[k], "value_symbols", m->value_type, 0);
+    list[n++] = macko_dtans_section(part[k], part[k] & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots", MACKO_U16, 0);
+  }
+  list[n++] = macko_dtans_section(all, i ? "value_slices" : "slices", MACKO_I32, 0);
+  list[n++] = macko_dtans_section(all, i ? "value_stream" : "stream", MACKO_U32, 0);
+  return n;
+}
+
+/* By names, and what each tells of: types and lengths are checked with what they hold. */
+static int list_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  int n = 0;
+  list[n++] = macko_pattern_section("lengths", MACKO_U32, 0);
+  n += list_stream(m, 0, list + n);
+  if (macko_dtans_has_value_stream(&m->plan)) return n + list_stream(m, 1, list + n);
+  if (m->plan.params[MACKO_DTANS_VARIANT] != MACKO_VARIANT_SPLIT) return n;
+  if (m->plan.params[MACKO_DTANS_ONE_VALUE]) list[n++] = macko_value_section("value_symbols", m->value_type, 0);
+  else {
+    list[n++] = macko_value_section("values", m->plan.stored_type, 0);
+    if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, 0);
+    list[n++] = macko_value_section("value_slices", MACKO_I32, 0);
+  }
+  return n;
+}
+
+/* Refresh puts sections in place of others by these. */
+static macko_status check_names(const macko_matrix *m, macko_error *err)
+{
+  macko_section list[MACKO_MAX_SECTIONS];
+  int n = list_sections(m, list);
+  for (int i = 0; i < n; i++) {
+    const macko_section *s = macko_find_section(m, list[i].name);
+    if (!s) return macko_fail(err, MACKO_CORRUPT, "section %s is missing", list[i].name);
+    if (s->pattern != list[i].pattern || s->values != list[i].values)
+      return macko_fail(err, MACKO_CORRUPT, "section %s tells of the pattern (%d) and of values (%d); it should be %d and %d",
+                        s->name, s->pattern, s->values, list[i].pattern, list[i].values);
+  }
+  if (m->nsections == n) return MACKO_OK;
+  return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
+}
+
 static macko_status check_sizes(const macko_matrix *m, macko_error *err)
 {
   macko_status s = check_params(m, err);
+  if (!s) s = check_names(m, err);
   if (!s) s = check_lengths(m, err);
   if (!s) s = check_stream(m, 0, err);
   if (s || m->plan.params[MACKO_DTANS_VARIANT] != MACKO_VARIANT_SPLIT) return s;

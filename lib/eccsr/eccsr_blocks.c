@@ -62,8 +62,7 @@ static void add_block(const macko_csr *a, const macko_eccsr_shape *shape, int64_
 static void add_equal_rows(const macko_csr *a, const macko_eccsr_shape *shape, int64_t row, int first, int count,
                            macko_eccsr_window *w)
 {
-  int pieces = count % shape->rows == 0 ? count / (int)shape->rows : (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL;
-  for (; pieces > 0; pieces--) {
+  for (int pieces = macko_eccsr_pieces(count, (int)shape->rows); pieces > 0; pieces--) {
     int g = (count + pieces - 1) / pieces;
     add_block(a, shape, row, first, g, w);
     row += g, first += g, count -= g;
@@ -87,19 +86,18 @@ static void sort_keys(uint64_t *keys, uint64_t *room, int n)
   if (from != keys) memcpy(keys, from, (size_t)n * sizeof *keys);
 }
 
-/* Blocks of one kind together, the longest first, else as rows are. Longer than 2^32 - 1 runs no block is. */
+/* Blocks of one kind together, the longest first, else as rows are. */
 static void order_blocks(macko_eccsr_window *w)
 {
   uint64_t before = 0, rising = 1;
   for (int i = 0; i < w->nblocks; i++) {
     const macko_eccsr_block *b = &w->blocks[i];
-    uint64_t kind = (uint64_t)(b->masked << 7 | (b->g - 1) << 3 | (b->w - 1));
-    w->order[i] = kind << 44 | (uint64_t)(0xffffffffu - b->runs) << 12 | (uint64_t)i;
+    w->order[i] = macko_eccsr_key(b->masked, b->g, b->w, b->runs, i);
     rising &= before <= w->order[i];
     before = w->order[i];
   }
   if (!rising) sort_keys(w->order, w->order + MACKO_ECCSR_WINDOW, w->nblocks);
-  for (int i = 0; i < w->nblocks; i++) w->order[i] &= 0xfff;
+  for (int i = 0; i < w->nblocks; i++) w->order[i] &= MACKO_ECCSR_KEY_PLACE;
 }
 
 macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,

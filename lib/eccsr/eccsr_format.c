@@ -7,7 +7,7 @@
  * eccsr_values.c write the sections, eccsr_plan.c counts beforehand, eccsr_decode.c and eccsr_multiply.c read them. */
 #include "eccsr/eccsr.h"
 
-static const macko_eccsr_facts host_facts = {macko_eccsr_host_equal_rows, macko_eccsr_host_sample, macko_eccsr_host_count};
+static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count};
 
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
 {
@@ -31,19 +31,22 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return n;
 }
 
+static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "values", "dict", NULL};
+
 const macko_format_ops macko_eccsr_ops = {
   .plan = macko_eccsr_plan,
   .facts = &host_facts,
   .forget = NULL, /* encoding looks again, by the shape in the plan */
   .plan_values = macko_eccsr_plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = macko_eccsr_encode,
   .refresh = macko_eccsr_refresh,
   .prepare = NULL, /* products read the sections */
   .decode = macko_eccsr_decode,
   .validate = macko_eccsr_validate,
   .multiply = macko_eccsr_multiply,
-  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .encode_rows = macko_eccsr_encode_rows,
   .may_win = macko_eccsr_may_win,
   .forms = macko_eccsr_forms,
   .nforms = 1};

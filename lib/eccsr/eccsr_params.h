@@ -3,7 +3,7 @@
 #define MACKO_ECCSR_PARAMS_H
 
 #include "core/facts.h"
-#include "eccsr/eccsr_layout.h"
+#include "eccsr/eccsr_rules.h"
 
 /* By what rows are put into blocks and columns into runs. */
 typedef struct {
@@ -44,10 +44,41 @@ typedef struct {
   int64_t reads;    /* elements of x that blocks read */
 } macko_eccsr_work;
 
+/* Of some of the rows: entries by how many rows have equal columns, and by the widest run that those columns are cut into; and what
+ * they come to. */
+typedef struct {
+  unsigned long long rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
+  unsigned long long entries, blocks, runs, reads;
+} macko_eccsr_sampled;
+
+/* The most frequent; of equals the smallest. */
+static inline int64_t macko_eccsr_most(const unsigned long long *counts, int n)
+{
+  int best = 1;
+  for (int i = 2; i <= n; i++)
+    if (counts[i] > counts[best]) best = i;
+  return best;
+}
+
+static inline macko_eccsr_shape macko_eccsr_usual_shape(const macko_eccsr_sampled *c)
+{
+  return (macko_eccsr_shape){macko_eccsr_most(c->rows, MACKO_ECCSR_MOST_EQUAL), macko_eccsr_most(c->run, MACKO_ECCSR_MAX_RUN), 0};
+}
+
+/* What a matrix of so many entries would come to if all were like the sample. */
+static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, macko_eccsr_counts *counts, macko_eccsr_work *work)
+{
+  const double scale = c->entries ? (double)nnz / (double)c->entries : 0;
+  memset(counts, 0, sizeof *counts), memset(work, 0, sizeof *work);
+  counts->blocks = (int64_t)(scale * (double)c->blocks);
+  work->entries = nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
+}
+
 /* lib/ counts in host memory, libmacko_cuda in device memory. */
 typedef struct {
-  /* The shape, by some of the rows: of blocks that lack nothing, and with a look for others, which takes memory. */
-  void (*equal_rows)(void *context, macko_eccsr_shape *shape);
+  /* What rows of equal columns would come to in all, by some of the rows; nothing where that cannot be told. */
+  void (*estimate)(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
+  /* The shape, by some of the rows. */
   macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);

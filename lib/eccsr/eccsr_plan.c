@@ -20,7 +20,8 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   int64_t size = macko_type_bytes(codec->stored_type), slots = macko_eccsr_slots(f->nnz);
   int64_t bytes = slots * size + codec->table * macko_type_bytes(f->csr->value_type);
   plan->bytes += sign * bytes;
-  plan->time += sign * ((double)bytes * cost->byte + (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table));
+  plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  macko_set_time(options, f->csr, plan);
 }
 
 static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, const macko_plan *plan)
@@ -47,22 +48,12 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* The last part of the reason; refresh may choose another codec. */
-static void describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
-}
-
-/* Predicted for everything but the values. */
-static double pattern_time(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+/* Predicted for everything but bytes and values. */
+static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
-  return (double)macko_eccsr_pattern_bytes(c) * cost->byte + (double)work->entries * cost->eccsr_entry +
-         (double)work->reads * cost->eccsr_read + (double)work->runs * cost->eccsr_run +
+  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->reads * cost->eccsr_read +
+         (double)work->runs * cost->eccsr_run + (double)c->blocks * cost->eccsr_block +
          (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->step;
 }
 
@@ -87,7 +78,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .time = pattern_time(options, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
@@ -95,7 +86,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
            work.reads ? (double)work.entries / (double)work.reads : 1, work.runs ? (double)work.reads / (double)work.runs : 1,
            (long long)c->blocks, (long long)c->slices, (long long)c->masked, (long long)c->words * 4);
   s = choose_codec(f, options, plan, err);
-  if (!s) describe_values(plan);
+  if (!s) macko_describe_values(plan);
   return s;
 }
 
@@ -107,14 +98,25 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   add_stream(f, &m->options, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, &next, err);
   if (s) return s;
-  describe_values(&next);
+  macko_describe_values(&next);
   *plan = next;
   return MACKO_OK;
 }
 
-/* By memory: its bytes are counted. Never by time yet, as its costs are not measured well enough. */
+/* By memory: its bytes are counted. By time where rows of equal columns, by a sample of them and with values as they are, make it
+ * faster than the best so far. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
-  (void)plans, (void)best;
-  return options->prefer == MACKO_PREFER_MEMORY && facts_of(f);
+  const macko_eccsr_facts *ask = facts_of(f);
+  macko_eccsr_counts counts;
+  macko_eccsr_work work;
+  (void)plans;
+  if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
+  if (options->target == MACKO_TARGET_GPU) return 0; /* until its encoder there has been seen on a GPU */
+  if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
+  ask->estimate(f->context, &counts, &work);
+  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(&counts) + work.runs + f->nnz * macko_type_bytes(f->csr->value_type),
+                     .work = pattern_work(options, &counts, &work)};
+  macko_set_time(options, f->csr, &plan);
+  return !best || plan.time < best->time;
 }

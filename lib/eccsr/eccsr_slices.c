@@ -49,7 +49,7 @@ static void measure_gaps(new_slice *n)
   }
   if (!apart) any = any_runs, n->s.unit = n->s.w;
   else n->s.unit = 1;
-  n->s.gap_bits = any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
+  n->s.gap_bits = macko_eccsr_gap_bits(any);
 }
 
 /* Code number i of so many bits. */
@@ -111,8 +111,9 @@ static int64_t count_work(const new_slice *n, macko_eccsr_work *work)
   int64_t runs = 0, entries = 0;
   for (int b = 0; b < n->s.blocks; b++) {
     runs += n->blocks[b]->runs;
+    if (!n->s.masked) continue;
     const uint16_t *bits = n->window->bits + n->blocks[b]->at * n->s.w;
-    for (int64_t i = 0; n->s.masked && i < (int64_t)n->blocks[b]->runs * n->s.w; i++) entries += __builtin_popcount(bits[i]);
+    for (int64_t i = 0; i < (int64_t)n->blocks[b]->runs * n->s.w; i++) entries += __builtin_popcount(bits[i]);
   }
   if (!n->s.masked) entries = runs * n->s.w * n->s.g;
   work->entries += entries, work->runs += runs;

@@ -1,4 +1,5 @@
 /* macko_read: which reader, by what the file holds. */
+#include "container/container.h"
 #include "files/text.h"
 
 #include <stdlib.h>
@@ -50,6 +51,11 @@ macko_status macko_read(const char *path, const macko_progress *progress, macko_
   macko_input in;
   macko_file_info found = {.kind = ""};
   if (!path || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and csr must not be NULL");
+  if (macko_is_container(path)) {
+    macko_status s = macko_read_container(path, csr, &found, err);
+    if (!s && info) *info = found;
+    return s;
+  }
   if (macko_open_input(&in, path, progress, err)) return in.status;
   macko_status s = read_input(&in, csr, &found);
   macko_close_input(&in);

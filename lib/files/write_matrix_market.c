@@ -5,25 +5,23 @@
 
 #include "core/convert.h"
 #include "core/format.h"
+#include "core/new_file.h"
 #include "files/real.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #if HAVE_ZLIB
 #include <zlib.h>
 #endif
 
-/* Where text goes: file, or through zlib. mode: permissions of the file that is replaced, -1 without one. */
+/* Where text goes: file, or through zlib; both have a descriptor of their own. */
 typedef struct {
-  char *path, *temporary;
-  int mode;
+  macko_new_file target;
   FILE *file;
   void *gzip;
   locale_t c_locale;
@@ -35,57 +33,10 @@ static int is_gzip(const char *path)
   return length > 3 && !strcmp(path + length - 3, ".gz");
 }
 
-static macko_status fail(macko_error *err, const char *path, const char *what)
+static macko_status open_stream(const char *path, output *o, macko_error *err)
 {
-  return macko_fail(err, MACKO_IO, "%s: %s: %s", path, what, errno ? strerror(errno) : "unknown reason");
-}
-
-/* What rename will replace: the file behind a link, but of a link to nothing the link; and no device. */
-static macko_status resolve(const char *path, output *o, macko_error *err)
-{
-  struct stat facts;
-  int there = !stat(path, &facts);
-  o->mode = there ? (int)(facts.st_mode & 0777) : -1;
-  if (!there) o->path = strdup(path);
-  else if (!S_ISREG(facts.st_mode)) return macko_fail(err, MACKO_IO, "%s: is not a regular file, so it is not replaced", path);
-  else o->path = realpath(path, NULL);
-  size_t size = o->path ? strlen(o->path) + 40 : 0;
-  if (size) o->temporary = malloc(size);
-  return o->temporary ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a file name");
-}
-
-/* A new file beside the old one, so that rename stays inside one file system, with the old one's permissions before it holds
- * anything. */
-static int create_temporary(output *o)
-{
-  enum { TRIES = 1000 };
-  int file = -1;
-  for (int i = 0; i < TRIES && file < 0; i++) {
-    snprintf(o->temporary, strlen(o->path) + 40, "%s.%ld-%d.part", o->path, (long)getpid(), i);
-    file = open(o->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, o->mode < 0 ? 0666 : o->mode);
-    if (file < 0 && errno != EEXIST) break;
-  }
-  if (file < 0 || o->mode < 0 || !fchmod(file, (mode_t)o->mode)) return file;
-  int reason = errno;
-  close(file), unlink(o->temporary);
-  errno = reason;
-  return -1;
-}
-
-static macko_status open_output(const char *path, output *o, macko_error *err)
-{
-  macko_status s = resolve(path, o, err);
-  if (s) return s;
-#if !HAVE_ZLIB
-  if (is_gzip(path)) return macko_fail(err, MACKO_UNSUPPORTED, "%s: this build of macko lacks zlib, so it cannot pack .gz", path);
-#endif
-  o->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-  if (!o->c_locale) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to write numbers");
-  int file = create_temporary(o);
-  if (file < 0) {
-    *o->temporary = 0;
-    return fail(err, path, "cannot be created");
-  }
+  int file = dup(o->target.file);
+  if (file < 0) return macko_file_fail(path, "cannot be written", err);
 #if HAVE_ZLIB
   if (is_gzip(path)) o->gzip = gzdopen(file, "wb");
   else
@@ -94,6 +45,18 @@ static macko_status open_output(const char *path, output *o, macko_error *err)
   if (o->file || o->gzip) return MACKO_OK;
   close(file);
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory for a buffer", path);
+}
+
+static macko_status open_output(const char *path, output *o, macko_error *err)
+{
+#if !HAVE_ZLIB
+  if (is_gzip(path)) return macko_fail(err, MACKO_UNSUPPORTED, "%s: this build of macko lacks zlib, so it cannot pack .gz", path);
+#endif
+  macko_status s = macko_create_file(path, &o->target, err);
+  if (s) return s;
+  o->c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  if (!o->c_locale) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to write numbers");
+  return open_stream(path, o, err);
 }
 
 static int put(output *o, const char *text, int length)
@@ -119,9 +82,8 @@ static int close_stream(output *o)
 static void close_output(output *o)
 {
   close_stream(o);
-  if (o->temporary && *o->temporary) unlink(o->temporary);
+  macko_drop_file(&o->target);
   if (o->c_locale) freelocale(o->c_locale);
-  free(o->path), free(o->temporary);
 }
 
 /* The fewest digits, 15 to 17, that read back as the same value; a NaN loses its sign and payload. */
@@ -162,17 +124,15 @@ static macko_status write_output(const char *path, output *o, const macko_csr *a
   uselocale(callers);
   int reason = errno, closed = close_stream(o);
   if (!written) errno = reason;
-  if (!written || !closed) return fail(err, path, "cannot be written");
-  if (rename(o->temporary, o->path)) return fail(err, path, "cannot be replaced");
-  *o->temporary = 0;
-  return MACKO_OK;
+  if (!written || !closed) return macko_file_fail(path, "cannot be written", err);
+  return macko_keep_file(&o->target, err);
 }
 
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
   void *owned;
-  output o = {0};
+  output o = {.target.file = -1};
   if (!path || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and csr must not be NULL");
   macko_status s = macko_sort_csr(csr, &a, &owned, err);
   if (s) return s;

@@ -181,12 +181,16 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices",
+                                            "blocks", "order", "values", "dict", "pair_gaps", NULL};
+
 const macko_format_ops macko_macko_ops = {
   .plan = macko_choose_parts,
   .facts = &host_columns,
   .forget = macko_forget_slices,
   .plan_values = macko_plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .prepare = NULL, /* products read the sections */

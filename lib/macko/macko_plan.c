@@ -41,7 +41,8 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   int64_t size = macko_type_bytes(codec->stored_type), slots = ops->value_slots(f->nnz, plan, size);
   int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);
   plan->bytes += sign * (slots * size + table);
-  plan->time += sign * ((double)slots * slot_time(options, codec) + (double)table * macko_cost_of(options)->byte);
+  plan->work += sign * (double)slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
+  macko_set_time(options, f->csr, plan);
 }
 
 /* *plan with that codec. */
@@ -79,16 +80,6 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* The last part of the reason; refresh may choose another codec. */
-static void describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
-}
-
 /* Known before anything is planned: the entries alone take layout row longer than that. */
 static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
@@ -103,15 +94,21 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
-static double time_of(const macko_slice_estimate *e, double slot)
+/* With that codec, or as if values took nothing. */
+static double time_of(const macko_facts *f, const macko_options *options, const macko_slice_estimate *e, const macko_codec *codec)
 {
-  return e->columns + e->slots * slot;
+  macko_plan plan = {.work = e->columns, .drag = macko_cost_of(options)->drag};
+  if (codec) plan.work += e->slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
+  if (codec) plan.bytes = (int64_t)e->slots * macko_type_bytes(codec->stored_type);
+  macko_set_time(options, f->csr, &plan);
+  return plan.time;
 }
 
 /* Of the better of both orders of rows. */
-static double estimated_time(const macko_slice_estimate estimates[2], double slot)
+static double estimated_time(const macko_facts *f, const macko_options *options, const macko_slice_estimate estimates[2],
+                             const macko_codec *codec)
 {
-  double unsorted = time_of(&estimates[0], slot), sorted = time_of(&estimates[1], slot);
+  double unsorted = time_of(f, options, &estimates[0], codec), sorted = time_of(f, options, &estimates[1], codec);
   return unsorted < sorted ? unsorted : sorted;
 }
 
@@ -128,19 +125,21 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
       plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample)
     return MACKO_OK;
-  double bound = 1.1 * plan->time, slot = 0; /* a tenth for what the sample missed */
+  const macko_codec *best = NULL;
+  double bound = 1.1 * plan->time; /* a tenth for what the sample missed */
   macko_status s = ask->sample(f->context, options, 0, &estimates[0], err);
-  if (s || time_of(&estimates[0], slot_time(options, &raw)) <= bound) return s;
+  if (s || time_of(f, options, &estimates[0], &raw) <= bound) return s;
   s = ask->sample(f->context, options, 1, &estimates[1], err);
   if (s) return s;
-  if (estimated_time(estimates, 0) <= bound) {
-    if (estimated_time(estimates, slot_time(options, &raw)) <= bound) return MACKO_OK;
+  if (estimated_time(f, options, estimates, NULL) <= bound) {
+    if (estimated_time(f, options, estimates, &raw) <= bound) return MACKO_OK;
     s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
     if (s) return s;
-    slot = slot_time(options, &codecs[0]);
-    for (int i = 1; i < *count; i++) slot = slot_time(options, &codecs[i]) < slot ? slot_time(options, &codecs[i]) : slot;
+    best = &codecs[0];
+    for (int i = 1; i < *count; i++)
+      if (estimated_time(f, options, estimates, &codecs[i]) < estimated_time(f, options, estimates, best)) best = &codecs[i];
   }
-  plan->time = estimated_time(estimates, slot);
+  plan->time = estimated_time(f, options, estimates, best);
   *hopeless = plan->time > bound;
   return MACKO_OK;
 }
@@ -215,7 +214,7 @@ macko_status macko_choose_parts(const macko_facts *f, const macko_options *optio
   }
   if (s || !found) return s ? s : refused;
   if (plans[0].layout && plans[1].layout) compare_layouts(options, &plans[0], &plans[1], plan);
-  describe_values(plan);
+  macko_describe_values(plan);
   return MACKO_OK;
 }
 
@@ -229,7 +228,7 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   add_stream(f, &m->options, ops, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
   if (s) return s;
-  describe_values(&next);
+  macko_describe_values(&next);
   *plan = next;
   return MACKO_OK;
 }

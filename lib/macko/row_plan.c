@@ -165,8 +165,8 @@ macko_status macko_row_plan(const macko_facts *f, const macko_options *options, 
   params->row.long_gaps = escapes[best];
   plan->bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz)) + base.cost + gap_cost(f, widths[best], escapes[best]);
   const macko_cost *cost = macko_cost_of(options);
-  plan->time = (double)plan->bytes * cost->byte + (double)a->nrows * cost->row_row +
-               gap_time(f, cost, widths[best], escapes[best]) + (double)nnz * macko_row_cost(options, a->value_type);
+  plan->work = (double)a->nrows * cost->row_row + gap_time(f, cost, widths[best], escapes[best]) +
+               (double)nnz * macko_row_cost(options, a->value_type);
   snprintf(plan->reason, sizeof plan->reason,
            "layout row: gaps of %d bits %s, %lld long gaps in a list, base columns of %d bytes", widths[best],
            options->gap_bits ? "as asked for" : "cost least", (long long)escapes[best], base.bytes);

@@ -27,36 +27,37 @@ static int some_stencils(const macko_csr *a, const macko_slice_facts *p)
   return p->stencils > 0 && p->stencils < macko_slices_of(a->nrows);
 }
 
-/* Predicted for everything but the values. */
-static double plan_time(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
-{
-  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
-  return (double)plan_bytes(a, p) * cost->byte + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
-         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
-         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
-         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
-         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
-}
-
 static int64_t padding(const macko_slice_facts *p)
 {
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
-/* As if values took 4 bytes, to compare two orders of rows. */
-static macko_plan with_values(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+/* Predicted for everything but bytes and values. */
+static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
-  int64_t values = p->units[2] * MACKO_VALUE_UNIT;
-  return (macko_plan){.bytes = plan_bytes(a, p) + values, .time = plan_time(a, cost, p) + (double)values * cost->byte};
+  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
+  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+         (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
+         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
+}
+
+/* As if values took 4 bytes, to compare two orders of rows. */
+static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
+{
+  const macko_cost *cost = macko_cost_of(options);
+  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p), .drag = cost->drag};
+  macko_set_time(options, a, &plan);
+  return plan;
 }
 
 /* The best that sorted rows could be: no padding, no block, x as it lies everywhere. */
-static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_cost *cost)
+static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_options *options)
 {
   macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
   p.units[2] = (nnz + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS;
-  return with_values(a, cost, &p);
+  return with_values(a, options, &p);
 }
 
 enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16 };
@@ -129,12 +130,13 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 {
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->time = plan_time(a, cost, p);
+  plan->work = plan_work(a, cost, p), plan->drag = cost->drag;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
-           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils, %lld of %lld slots padding%s",
-           (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils, (long long)padding(p),
+           "layout slice: %lld bytes of gaps for %lld slices, %lld of them stencils%s, %lld of %lld slots padding%s",
+           (long long)p->block_words * 4, (long long)macko_slices_of(a->nrows), (long long)p->stencils,
+           p->stencils ? " (their values are in their blocks)" : "", (long long)padding(p),
            (long long)p->units[2] * MACKO_SLICE_ROWS, p->window ? ", rows sorted by length in windows of 4096" : "");
 }
 
@@ -154,8 +156,11 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   macko_slice_estimate e;
   macko_status s = macko_columns_of(f)->sample(f->context, options, sorted, &e, err);
   if (s) return s;
-  *time = e.columns + e.slots * 4 * cost->byte;
-  if (sorted && e.columns > 0) *time += (double)f->csr->nrows * (cost->ordered_row + 2 * cost->byte);
+  macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = cost->drag};
+  if (e.slots > (double)f->nnz) plan.work += (e.slots - (double)f->nnz) * cost->padded;
+  if (sorted && e.columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+  macko_set_time(options, f->csr, &plan);
+  *time = e.columns > 0 ? plan.time : 0;
   if (padding) *padding = e.slots - (double)f->nnz;
   return MACKO_OK;
 }
@@ -189,11 +194,10 @@ static macko_status surely_unsorted(const macko_facts *f, const macko_options *o
 static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best,
                                      macko_error *err)
 {
-  const macko_cost *cost = macko_cost_of(options);
   macko_slice_facts plain;
   macko_status s = macko_columns_of(f)->slices(f->context, 0, 0, &plain, err);
   if (s) return s;
-  macko_plan one = with_values(f->csr, cost, &plain), both = with_values(f->csr, cost, best);
+  macko_plan one = with_values(f->csr, options, &plain), both = with_values(f->csr, options, best);
   if (macko_better(options, &one, &both)) *best = plain;
   return MACKO_OK;
 }
@@ -202,15 +206,14 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
  * the order of rows costs. */
 static macko_status try_sorted(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
 {
-  const macko_cost *cost = macko_cost_of(options);
-  macko_plan hoped = best_sorted(f->csr, f->nnz, cost), unsorted = with_values(f->csr, cost, best);
+  macko_plan hoped = best_sorted(f->csr, f->nnz, options), unsorted = with_values(f->csr, options, best);
   macko_slice_facts sorted;
   int hopeless;
   if (padding(best) <= f->csr->nrows || !macko_better(options, &hoped, &unsorted)) return MACKO_OK;
   macko_status s = surely_unsorted(f, options, &hopeless, err);
   if (!s && !hopeless) s = macko_columns_of(f)->slices(f->context, 1, 0, &sorted, err);
   if (s || hopeless) return s;
-  macko_plan one = with_values(f->csr, cost, &sorted);
+  macko_plan one = with_values(f->csr, options, &sorted);
   if (macko_better(options, &one, &unsorted)) *best = sorted;
   return MACKO_OK;
 }
@@ -235,8 +238,7 @@ macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan
   macko_plan hoped = *pattern;
   int64_t block_bytes = macko_params_of(pattern)->slice.block_words * 4, slots = macko_slice_value_slots(pattern, 1);
   hoped.bytes -= block_bytes;
-  hoped.time -= (double)block_bytes * cost->byte;
-  if (cost->walked > cost->paired) hoped.time -= (double)slots * cost->walked;
+  if (cost->walked > cost->paired) hoped.work -= (double)slots * cost->walked;
   return hoped;
 }
 

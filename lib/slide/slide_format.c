@@ -46,12 +46,16 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return n;
 }
 
+static const char *const section_names[] = {"starts", "blocks", "positions", "patterns", "rest_ptr", "rest_cols", "values", "dict",
+                                            NULL};
+
 const macko_format_ops macko_slide_ops = {
   .plan = macko_slide_plan,
   .facts = &host_facts,
   .forget = NULL, /* encoding looks again, by the pattern in the plan */
   .plan_values = macko_slide_plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = macko_slide_encode,
   .refresh = macko_slide_refresh,
   .prepare = NULL, /* products read the sections */

@@ -18,7 +18,7 @@ static int utf8_bytes(const unsigned char *text)
   return bytes;
 }
 
-void json_string(FILE *f, const char *text)
+void put_json_string(FILE *f, const char *text)
 {
   putc('"', f);
   while (*text) {
@@ -32,7 +32,7 @@ void json_string(FILE *f, const char *text)
   putc('"', f);
 }
 
-void json_number(FILE *f, const char *name, double value, const char *end)
+void put_json_number(FILE *f, const char *name, double value, const char *end)
 {
   if (isfinite(value)) fprintf(f, "\"%s\": %.17g%s", name, value, end);
   else fprintf(f, "\"%s\": null%s", name, end);

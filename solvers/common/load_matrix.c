@@ -1,6 +1,7 @@
 /* Files to distributed matrices. */
 #include "common/load_matrix.h"
 #include "common/spool.h"
+#include "common/stencil.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -33,6 +34,9 @@ static void EndReport(const Clock *c)
 {
   if (c->shown > 0) fprintf(stderr, "\r             \r");
 }
+
+/* Options of a matrix that has not its type yet: -mat_view is not for AIJ as it was read. */
+static const char unread[] = "unread_";
 
 /* ---- from rank 0 to all ---- */
 
@@ -178,6 +182,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
   PetscFunctionBegin;
   PetscCall(ReadOnRankZero(comm, file, &csr, &facts));
   PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetOptionsPrefix(p->A, unread));
   PetscCall(MatSetSizes(p->A, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)facts.nrows, (PetscInt)facts.ncols));
   PetscCall(MatSetType(p->A, MATAIJ));
   PetscCall(Distribute(p->A, &csr, &rows));
@@ -233,7 +238,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryHead *head, Problem *p)
+static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryHead *head, PetscBool compressed, Problem *p)
 {
   const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
   PetscViewer viewer;
@@ -248,78 +253,47 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryH
              (long long)head->bytes, (long long)rows, (long long)nonzeros);
   PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
-  PetscCall(MatSetType(p->A, MATAIJ));
+  if (!compressed) PetscCall(MatSetOptionsPrefix(p->A, unread));
+  PetscCall(MatSetType(p->A, compressed ? MATMACKO : MATAIJ));
   PetscCall(MatLoad(p->A, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PetscStrncpy(p->kind, "PETSc binary", sizeof p->kind));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p)
+static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compressed, Problem *p)
 {
   Spool file;
   BinaryHead head;
+
+  PetscFunctionBegin;
+  PetscCall(SpoolOpen(comm, path, &file));
+  PetscCall(ReadBinaryHead(comm, &file, &head));
+  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, &head, compressed, p));
+  else PetscCall(LoadText(comm, &file, p));
+  PetscCall(SpoolClose(&file));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, Problem *p)
+{
   MatInfo info;
   PetscLogDouble start, end;
+  char type[64] = "";
+  PetscBool compressed, generated;
 
   PetscFunctionBegin;
   memset(p, 0, sizeof *p);
   PetscCall(PetscTime(&start));
-  PetscCall(SpoolOpen(comm, path, &file));
-  PetscCall(ReadBinaryHead(comm, &file, &head));
-  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, &head, p));
-  else PetscCall(LoadText(comm, &file, p));
-  PetscCall(SpoolClose(&file));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof type, NULL));
+  compressed = (PetscBool)(straight && !strcmp(type, MATMACKO));
+  PetscCall(StencilLoad(comm, path, compressed, p, &generated));
+  if (!generated) PetscCall(LoadFile(comm, path, compressed, p));
   PetscCall(MatGetInfo(p->A, MAT_GLOBAL_SUM, &info));
   p->nnz = (PetscInt64)info.nz_used;
   PetscCall(PetscTime(&end));
   p->read_seconds = end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* By the difference, which is exactly zero where entries are equal: MatIsSymmetric reads beyond arrays where ranks have few rows. */
-PetscErrorCode ProblemFindSymmetry(Problem *p)
-{
-  Mat difference;
-  PetscReal norm;
-
-  PetscFunctionBegin;
-  PetscCall(MatTranspose(p->A, MAT_INITIAL_MATRIX, &difference));
-  PetscCall(MatAXPY(difference, -1, p->A, DIFFERENT_NONZERO_PATTERN));
-  PetscCall(MatNorm(difference, NORM_INFINITY, &norm));
-  p->symmetric = (PetscBool)(norm == 0);
-  PetscCall(MatDestroy(&difference));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path)
-{
-  MPI_Comm comm = PetscObjectComm((PetscObject)p->A);
-  PetscInt first, last, count;
-  const PetscInt *cols;
-  const PetscScalar *values;
-  struct {
-    PetscInt64 row, col;
-    double value;
-  } found = {-1, 0, 0};
-  PetscMPIInt rank, size, mine, chosen;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCallMPI(MPI_Comm_size(comm, &size));
-  PetscCall(MatGetOwnershipRange(p->A, &first, &last));
-  for (PetscInt i = first; i < last && found.row < 0; i++) {
-    PetscCall(MatGetRow(p->A, i, &count, &cols, &values));
-    for (PetscInt k = 0; k < count && found.row < 0; k++)
-      if (PetscIsInfOrNanScalar(values[k])) found.row = i, found.col = cols[k], found.value = (double)PetscRealPart(values[k]);
-    PetscCall(MatRestoreRow(p->A, i, &count, &cols, &values));
-  }
-  mine = found.row < 0 ? size : rank;
-  PetscCallMPI(MPI_Allreduce(&mine, &chosen, 1, MPI_INT, MPI_MIN, comm));
-  if (chosen == size) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPI_Bcast(&found, sizeof found, MPI_BYTE, chosen, comm));
-  SETERRQ(comm, PETSC_ERR_FP, "%s: the entry in row %lld, column %lld is %s: such a matrix has no values to find", path,
-          (long long)found.row + 1, (long long)found.col + 1, PetscIsNanReal((PetscReal)found.value) ? "NaN" : "infinite");
 }
 
 PetscErrorCode ProblemConvert(Problem *p)
@@ -328,6 +302,7 @@ PetscErrorCode ProblemConvert(Problem *p)
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_type", type, sizeof type, NULL));
+  PetscCall(MatSetOptionsPrefix(p->A, NULL));
   if (p->symmetric) PetscCall(MatSetOption(p->A, MAT_SYMMETRIC, PETSC_TRUE)); /* sbaij asks for it */
   PetscCall(MatConvert(p->A, type, MAT_INPLACE_MATRIX, &p->A));
   PetscCall(MatSetFromOptions(p->A));

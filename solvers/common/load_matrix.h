@@ -15,8 +15,9 @@ typedef struct {
 } Problem;
 
 /* Reads any file that macko_read takes (rank 0 reads it and sends each rank its rows) or a PETSc binary matrix (no rank holds
-   more than its rows) into a matrix of type aij. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
-PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, Problem *p);
+   more than its rows), or makes what stencil.h knows by its name, into a matrix of type aij. With `straight` and -mat_type macko the
+   last two are of type macko from the start. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
+PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, Problem *p);
 
 /* Turns the matrix into type aijmacko, or what -mat_type says, and applies its other -mat_ options. Collective. */
 PetscErrorCode ProblemConvert(Problem *p);

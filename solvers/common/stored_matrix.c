@@ -2,6 +2,7 @@
 #include "common/stored_matrix.h"
 #include "common/json.h"
 
+#include <math.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,17 +14,37 @@ static void SayEncoding(int signal)
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
+/* What a conversion made of AIJ in its place has been assembled before: no one else looks at it. */
+static PetscErrorCode View(Mat A)
+{
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
+  if (aij) PetscCall(MatViewFromOptions(A, NULL, "-mat_view"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Encoding reports nothing on its way, so an alarm speaks for it after a second, on a terminal. */
 PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
 {
   struct sigaction speak, before;
   PetscLogDouble start, end;
-  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko;
+  PetscBool terminal = (PetscBool)isatty(STDERR_FILENO), macko, compressed;
+  MatMackoInfo info;
 
   PetscFunctionBegin;
   *seconds = 0;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &compressed, MATSEQMACKO, MATMPIMACKO, ""));
+  if (compressed) { /* while it was read or converted */
+    PetscCall(MatMackoGetInfo(A, &info));
+    *seconds = info.encode_seconds;
+  }
   PetscCall(PetscObjectTypeCompareAny((PetscObject)A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
-  if (!macko) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!macko) {
+    PetscCall(View(A));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   memset(&speak, 0, sizeof speak);
   speak.sa_handler = SayEncoding, speak.sa_flags = SA_RESTART;
   if (terminal) sigaction(SIGALRM, &speak, &before), alarm(1);
@@ -35,6 +56,7 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
     if (alarm(0) == 0) fprintf(stderr, "\r             \r");
     sigaction(SIGALRM, &before, NULL);
   }
+  PetscCall(View(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -67,7 +89,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   s->nnz = p->nnz;
   PetscCall(MatGetType(p->A, &type));
   PetscCall(PetscStrncpy(s->type, type, sizeof s->type));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (macko) {
     PetscCall(MatMackoGetInfo(p->A, &s->info));
@@ -81,6 +103,19 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void PrintProducts(const MatMackoInfo *info)
+{
+  if (strstr(info->formats, ", ") || strstr(info->formats, " and ")) printf("          formats of the blocks: %s\n", info->formats);
+  printf("products  ");
+  if (info->products) printf("%lld measured, %.3g us in the mean", (long long)info->products, 1e6 * info->product_seconds);
+  else printf("none measured (those of one vector on a CPU are)");
+  if (info->predicted_seconds > 0) printf("; predicted %.3g us", 1e6 * info->predicted_seconds);
+  printf(", %.3g us with csr", 1e6 * info->csr_predicted_seconds);
+  if (info->break_even >= 0) printf("; encoding pays after %lld", (long long)info->break_even);
+  else printf("; not faster than csr: encoding pays in bytes only");
+  printf("\n");
+}
+
 void StoragePrint(const Storage *s)
 {
   printf("storage   %s", s->type);
@@ -92,6 +127,28 @@ void StoragePrint(const Storage *s)
     printf("; CSR takes %.2f times as many%s\n          %s", s->bytes ? (double)s->info.csr_bytes / (double)s->bytes : 1.,
            s->info.lossy ? "; LOSSY values" : "", s->reason);
   printf("\n");
+  if (s->info.encoded) PrintProducts(&s->info);
+}
+
+/* null where the format has none. */
+static void WriteName(FILE *f, const char *member, const char *name)
+{
+  if (strcmp(name, "auto")) fprintf(f, "\"%s\": \"%s\", ", member, name);
+  else fprintf(f, "\"%s\": null, ", member);
+}
+
+static void WriteCosts(FILE *f, const MatMackoInfo *info)
+{
+  fprintf(f, ", \"formats\": ");
+  put_json_string(f, info->formats);
+  fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld, ", (long long)info->encodes, (long long)info->refreshes);
+  put_json_number(f, "encode_seconds", info->encode_seconds, ", "), put_json_number(f, "refresh_seconds", info->refresh_seconds, ", ");
+  fprintf(f, "\"products_measured\": %lld, ", (long long)info->products);
+  put_json_number(f, "product_seconds", info->products ? info->product_seconds : NAN, ", ");
+  put_json_number(f, "predicted_seconds", info->predicted_seconds > 0 ? info->predicted_seconds : NAN, ", ");
+  put_json_number(f, "csr_predicted_seconds", info->csr_predicted_seconds, ", ");
+  if (info->break_even >= 0) fprintf(f, "\"break_even_products\": %lld", (long long)info->break_even);
+  else fprintf(f, "\"break_even_products\": null");
 }
 
 void StorageWrite(FILE *f, const Storage *s)
@@ -99,11 +156,12 @@ void StorageWrite(FILE *f, const Storage *s)
   fprintf(f, "{\"type\": \"%s\"", s->type);
   if (s->bytes) fprintf(f, ", \"bytes\": %lld", (long long)s->bytes);
   if (s->info.encoded) {
-    fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", \"layout\": \"%s\", \"variant\": \"%s\", \"gap_bits\": %d, ",
-            (long long)s->info.csr_bytes, s->info.format, s->info.layout, s->info.variant, s->info.gap_bits);
+    fprintf(f, ", \"csr_bytes\": %lld, \"format\": \"%s\", ", (long long)s->info.csr_bytes, s->info.format);
+    WriteName(f, "layout", s->info.layout), WriteName(f, "variant", s->info.variant);
+    fprintf(f, "\"gap_bits\": %d, ", s->info.gap_bits);
     fprintf(f, "\"values\": \"%s\", \"lossy\": %s, \"reason\": ", s->info.values, s->info.lossy ? "true" : "false");
-    json_string(f, s->reason);
-    fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld", (long long)s->info.encodes, (long long)s->info.refreshes);
+    put_json_string(f, s->reason);
+    WriteCosts(f, &s->info);
   }
   fprintf(f, "}");
 }

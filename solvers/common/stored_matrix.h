@@ -10,8 +10,8 @@ typedef struct {
   PetscInt64 nnz, bytes; /* bytes is 0 where it is not known */
 } Storage;
 
-/* Compresses a matrix of type aijmacko now, with progress on a terminal, and says how long it took here; does nothing to any
-   other. Collective. */
+/* Compresses a matrix of type aijmacko now, with progress on a terminal, and says how long it took; of type macko how long it took
+   to make it. Does nothing to any other. Collective. */
 PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds);
 PetscErrorCode StorageCollect(const Problem *p, Storage *s);
 

@@ -208,11 +208,11 @@ typedef struct {
 static void WritePair(FILE *f, const Pairs *r, const Pair *pair)
 {
   fprintf(f, "    {");
-  json_number(f, r->singular ? "value" : "real", (double)pair->re, ", ");
-  if (!r->singular) json_number(f, "imaginary", (double)pair->im, ", ");
-  json_number(f, "residual", (double)pair->residual, ", ");
-  json_number(f, "relative", (double)pair->relative, ", ");
-  json_number(f, "backward", (double)pair->backward, "}");
+  put_json_number(f, r->singular ? "value" : "real", (double)pair->re, ", ");
+  if (!r->singular) put_json_number(f, "imaginary", (double)pair->im, ", ");
+  put_json_number(f, "residual", (double)pair->residual, ", ");
+  put_json_number(f, "relative", (double)pair->relative, ", ");
+  put_json_number(f, "backward", (double)pair->backward, "}");
 }
 
 static void WriteAll(FILE *f, const void *summary)
@@ -220,13 +220,13 @@ static void WriteAll(FILE *f, const void *summary)
   const Pairs *r = ((const Summary *)summary)->r;
   const Problem *p = ((const Summary *)summary)->p;
   fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
-  json_string(f, r->path);
+  put_json_string(f, r->path);
   fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n  \"storage\": ", p->kind,
           (long long)r->rows, (long long)r->cols, (long long)p->nnz);
   StorageWrite(f, &r->storage);
   if (r->second) {
     fprintf(f, ",\n  \"second\": {\"path\": ");
-    json_string(f, r->second);
+    put_json_string(f, r->second);
     fprintf(f, ", \"storage\": ");
     StorageWrite(f, &r->second_storage);
     fprintf(f, "}");
@@ -242,8 +242,8 @@ static void WriteAll(FILE *f, const void *summary)
     fprintf(f, i + 1 < r->count ? ",\n" : "\n");
   }
   fprintf(f, "  ],\n  \"seconds\": {");
-  json_number(f, "read", r->read, ", "), json_number(f, "encode", r->encode, ", ");
-  json_number(f, "solve", r->solve, ", "), json_number(f, "products", r->products, "}\n}\n");
+  put_json_number(f, "read", r->read, ", "), put_json_number(f, "encode", r->encode, ", ");
+  put_json_number(f, "solve", r->solve, ", "), put_json_number(f, "products", r->products, "}\n}\n");
 }
 
 PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path)

@@ -9,7 +9,7 @@
 static const char help[] = "Finds eigenvalues or singular values of a sparse matrix that is stored compressed.\n"
   "usage: macko-eigs MATRIX [-b MATRIX] [-singular] [-vectors FILE] [-json FILE] [SLEPc options]\n"
   "       mpiexec -n N macko-eigs MATRIX ...\n"
-  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb, NAME.tar.gz of the SuiteSparse collection, or PETSc binary\n"
+  "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb .macko, NAME.tar.gz of the SuiteSparse collection, PETSc binary\n"
   "  -eps_nev N      how many eigenvalues (default 1), the largest in magnitude unless told otherwise:\n"
   "  -eps_smallest_magnitude, -eps_largest_real, -eps_smallest_real\n"
   "  -eps_target T   nearest T, by shift-and-invert unless -st_type says otherwise\n"
@@ -20,7 +20,7 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "                  Matrix Market where FILE ends in .mtx, else PETSc binary\n"
   "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"
   "  -eps_tol T, -eps_max_it N, -eps_monitor, -log_view and every other option of SLEPc and PETSc work\n"
-  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR\n"
+  "  -mat_type TYPE  storage (default aijmacko); aij is PETSc's plain CSR, macko the compressed form alone\n"
   "of aijmacko, which man macko-solve explains:\n"
 #define MACKO_OPTION(field, LIST, usual, reader, help) "  -mat_macko_" #field "  " help ":"
 #define MACKO_CHOICE(LIST, symbol, name, text) " " #name
@@ -40,7 +40,7 @@ static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read
   PetscLogDouble seconds;
 
   PetscFunctionBegin;
-  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, p));
+  PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, PETSC_FALSE, p));
   PetscCall(MatGetSize(p->A, &rows, &cols));
   PetscCheck(rows && cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to find", path,
              (long long)rows, (long long)cols);

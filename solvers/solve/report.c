@@ -39,14 +39,12 @@ static void PrintAll(const Problem *p, const Report *r)
          (long long)p->nnz, p->kind);
   StoragePrint(&r->storage);
   printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
-  printf("result    %s after %lld iterations: %s\n", r->reason > 0 ? "converged" : "NOT CONVERGED", (long long)r->iterations,
+  printf("result    %s after %lld iterations: %s\n", r->reason > 0 && !r->misled ? "converged" : "NOT CONVERGED", (long long)r->iterations,
          r->reason_words);
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
-  if (r->misled)
-    printf("\nWARNING   only the preconditioned residual converged, the true one did not; "
-           "-ksp_pc_side right makes a method watch that");
+  if (r->misled) printf("\nWARNING   the method thinks it converged, but the true residual did not; %s", r->advice);
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
@@ -73,24 +71,25 @@ static void WriteAll(FILE *f, const void *summary)
   const Problem *p = ((const Summary *)summary)->p;
   const Report *r = ((const Summary *)summary)->r;
   fprintf(f, "{\n  \"version\": \"%s\",\n  \"matrix\": {\"path\": ", MACKO_VERSION_STRING);
-  json_string(f, r->path);
+  put_json_string(f, r->path);
   fprintf(f, ", \"kind\": \"%s\", \"rows\": %lld, \"cols\": %lld, \"nonzeros\": %lld},\n", p->kind, (long long)r->rows,
           (long long)r->cols, (long long)p->nnz);
   fprintf(f, "  \"storage\": ");
   StorageWrite(f, &r->storage);
   fprintf(f, ",\n");
   fprintf(f, "  \"solver\": {\"ksp\": \"%s\", \"pc\": \"%s\", \"ranks\": %d},\n", r->ksp, r->pc, r->ranks);
-  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 ? "true" : "false",
+  fprintf(f, "  \"result\": {\"converged\": %s, \"reason\": \"%s\", \"words\": ", r->reason > 0 && !r->misled ? "true" : "false",
           KSPConvergedReasons[r->reason]);
-  json_string(f, r->reason_words);
+  put_json_string(f, r->reason_words);
   fprintf(f, ", \"iterations\": %lld, ", (long long)r->iterations);
-  if (r->ones) json_number(f, "error", (double)r->error, ", ");
-  if (r->least_squares) json_number(f, "normal_residual", (double)r->normal_residual, ", ");
+  if (r->ones) put_json_number(f, "error", (double)r->error, ", ");
+  if (r->least_squares) put_json_number(f, "normal_residual", (double)r->normal_residual, ", ");
   fprintf(f, "\"misled\": %s, ", r->misled ? "true" : "false");
-  json_number(f, "residual", (double)r->residual, "},\n");
+  put_json_number(f, "residual", (double)r->residual, "},\n");
   fprintf(f, "  \"seconds\": {");
-  json_number(f, "read", p->read_seconds, ", "), json_number(f, "encode", r->encode, ", "), json_number(f, "setup", r->setup, ", ");
-  json_number(f, "solve", r->solve, ", "), json_number(f, "products", r->products, "}\n}\n");
+  put_json_number(f, "read", p->read_seconds, ", "), put_json_number(f, "encode", r->encode, ", ");
+  put_json_number(f, "setup", r->setup, ", ");
+  put_json_number(f, "solve", r->solve, ", "), put_json_number(f, "products", r->products, "}\n}\n");
 }
 
 PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)

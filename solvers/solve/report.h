@@ -11,10 +11,11 @@ typedef struct {
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;
   PetscBool ones;          /* the right-hand side is A * ones, and error is known */
-  PetscBool misled;        /* converged, but the residual is far above the tolerance */
+  PetscBool misled;        /* the method thinks it converged, but the residual is far above the tolerance */
+  const char *advice;      /* what makes the method look at that residual */
   PetscBool least_squares; /* the method minimizes, and normal_residual is known */
   Storage storage;
-  PetscReal rtol, residual, normal_residual, error; /* the last three by plain CSR */
+  PetscReal rtol, atol, residual, normal_residual, error; /* the last three by plain CSR */
   PetscLogDouble encode, setup, solve, products;    /* seconds of the slowest rank; products are part of solve */
 } Report;
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Folders are layers, and arrows point down only. lib knows neither CUDA, MPI nor PETSc; cuda knows lib; nothing knows petsc but what
 # stands on it; programs know installed headers only. Within lib and cuda a format (csr, macko, dtans, ...) stands on values and core,
-# files stand on core, and no format knows another.
+# containers stand on core, files on both, and no format knows another.
 cd "${srcdir:-.}" || exit 1
 bad=0
 say() { echo "$1"; bad=1; }
@@ -10,7 +10,7 @@ forbid() { # FOLDER PATTERN: includes that a folder must not have
 }
 formats=$(sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' lib/formats.def)
 [ "$(echo "$formats" | wc -l)" -ge 3 ] || say "lib/formats.def names too few formats to be looked at"
-for folder in lib/core lib/values lib/files $(echo "$formats" | sed 's,^,lib/,') cuda/core petsc solvers; do
+for folder in lib/core lib/values lib/files lib/container $(echo "$formats" | sed 's,^,lib/,') cuda/core petsc solvers; do
   [ -d $folder ] || say "$folder is not there: nothing would be looked at"
 done
 
@@ -18,23 +18,24 @@ gpu='cuda|cub/|cublas|cusparse'
 forbid lib "$gpu|mpi\.h|petsc|slepc"
 forbid cuda 'mpi\.h|petsc|slepc'
 forbid fortran 'mpi\.h|petsc|slepc'
-forbid petsc 'core/|values/|files/|solvers|examples'
+forbid petsc 'core/|values/|files/|container/|solvers|examples'
 # Arithmetic on 16-bit floats is all that the benchmark takes from inside the library.
-forbid solvers 'core/[^h]|values/|files/'
+forbid solvers 'core/[^h]|values/|files/|container/'
 
 any=$(echo $formats | tr ' ' '|')
-forbid lib/core "($any|values|files)/"
-forbid lib/values "($any|files)/"
+forbid lib/core "($any|values|files|container)/"
+forbid lib/values "($any|files|container)/"
+forbid lib/container "($any|values|files)/"
 forbid lib/files "($any|values)/"
 for format in $formats; do
   others=$(echo "$formats" | grep -vx "$format" | tr '\n' '|')
   for side in lib cuda; do
     [ -d "$side/$format" ] || continue
-    forbid "$side/$format" "(${others}files)/"
+    forbid "$side/$format" "(${others}files|container)/"
   done
 done
 
-forbid cuda/core "($any|files)/"
+forbid cuda/core "($any|files|container)/"
 
 # What belongs to a format is in its folder, and nowhere else; layouts and variants are each one format's. (Programs name formats to
 # compare them with their peers.)
@@ -56,7 +57,7 @@ twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | s
 named=$(sed -n '/^## Files/,$p' doc/architecture.md | awk -F'`' '/^`.*\/`:/ { folder = $2 }
   /^- `/ { sub(/`: .*/, "`"); for (i = 2; i <= NF; i += 2) print folder $i }' | sort)
 [ "$(echo "$named" | wc -l)" -ge 200 ] || say "doc/architecture.md has lost its list of files"
-there=$(find lib cuda petsc solvers fortran examples test -type f -name '*.*' | grep -E '\.(c|h|cu|cuh|inc|def|f90|F90|template|py|awk|sh)$' |
+there=$(find lib cuda petsc solvers fortran python examples test -type f -name '*.*' | grep -E '\.(c|h|cu|cuh|inc|def|f90|F90|template|py|awk|sh)$' |
   grep -vE '/Makefile\.inc$|^test/build/toy/|^test/fuzz/corpus/' | sort)
 for file in $there; do echo "$named" | grep -qxF "$file" || say "doc/architecture.md does not name $file"; done
 for file in $named; do [ -f "$file" ] || say "doc/architecture.md names $file, which is not there"; done

@@ -7,6 +7,10 @@ trap 'rm -rf "$dir"' EXIT
 cp "$src"/examples/link/* "$dir" && chmod -R u+w "$dir" && cd "$dir" || exit 1
 { autoreconf -fi && PKG_CONFIG_PATH=$pkgconfigdir:$PKG_CONFIG_PATH ./configure && make; } >log 2>&1 || { cat log; exit 1; }
 [ "$(LD_LIBRARY_PATH=$libdir:$LD_LIBRARY_PATH ./use)" = "12 3" ] || { echo "wrong answer"; exit 1; }
+if command -v cmake >/dev/null; then
+  { cmake -S . -B by-cmake -DCMAKE_PREFIX_PATH="${libdir%/*}" && cmake --build by-cmake; } >log 2>&1 || { cat log; exit 1; }
+  [ "$(by-cmake/use)" = "12 3" ] || { echo "wrong answer of what CMake built"; exit 1; }
+fi
 if [ -e "$pkgconfigdir/macko-fortran.pc" ]; then
   # shellcheck disable=SC2046,SC2086
   $FC $FC_STRICT -Werror use.f90 -o use_fortran \

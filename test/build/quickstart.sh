@@ -22,8 +22,32 @@ run plain 1 "'nonsense' has no meaning here" nonsense
 run plain 1 "'more' has no meaning here" --with-cuda more
 run "with space" 1 "cannot build in a folder whose name holds spaces"
 [ -e "$dir/apt" ] && fail "something was installed before"
+# Without root, and without apt: on with what is there, or the three commands that bring the rest.
+three() { # COMMANDS...: each on a line of its own
+  local command
+  for command in "$@"; do grep -qxF "  $command" "$dir/text" || fail "no command '$command'"; done
+  [ "$(grep -c '^  [a-z./]' "$dir/text")" = 3 ] || fail "not three commands"
+}
+tool pkg-config 'case $* in *--exists*) exit 1 ;; esac'
+tool mpicc ':'
+tool autoreconf 'exit 1' && tool automake ':' && tool libtoolize ':'
 tool sudo 'echo "sudo: a password is required" >&2; exit 1'
-run plain 1 "autoconf"
+run plain 1 "sudo is refused, and with it: apt-get install autoconf"
+three 'petsc/build-petsc --prefix=$HOME/petsc' 'export PKG_CONFIG_PATH=$HOME/petsc/lib/pkgconfig:$PKG_CONFIG_PATH' ./quickstart
+tool pkg-config ':'
+run plain 1 "going on with what is here"
+grep -q "'autoreconf -fi' failed" "$dir/text" || fail "does not go on to autoreconf"
+rm "$dir/plain/autoreconf.log"
+mkdir "$dir/few"
+for program in bash sh env id dirname sed grep awk cat nproc rm ls mkdir; do
+  found=$(command -v $program) && ln -s "$found" "$dir/few/$program"
+done
+(cd "$dir/plain" && PATH=$dir/few "$dir/few/bash" ./quickstart) >"$dir/text" 2>&1 && fail "no tools, and all is well"
+grep -q "this machine has no apt-get, and make pkg-config mpicc cc autoreconf automake libtoolize cannot be found" "$dir/text" ||
+  fail "what is missing is not named"
+three "conda create -y -p ~/macko-tools -c conda-forge autoconf automake libtool make pkg-config compilers openmpi petsc zlib libarchive" \
+  "conda activate ~/macko-tools" ./quickstart
+[ -e "$dir/apt" ] && fail "apt-get was called"
 tool sudo 'exec "$@"'
 run plain 1 "apt-get could not install autoconf" # whose update failed too: the lists that are there may do
 grep -q '^install .*petsc-dev' "$dir/apt" || fail "not tried with the lists that are there"

@@ -191,6 +191,43 @@ test_matrix many_rows(int shape)
   return a;
 }
 
+/* Of such a matrix. */
+typedef struct {
+  int unknowns;      /* rows that follow each other; 0: 1 to 11, and some without entries */
+  int holes;         /* unknowns r and j are not coupled where r + j is a multiple of it; 0: all are */
+  int64_t apart;     /* groups of columns from one that is coupled to the next, at most */
+  int64_t columns;   /* groups */
+  int long_every;    /* groups, one of which has long rows; 0: none has */
+} coupling;
+
+test_matrix coupled_rows(int shape)
+{
+  enum { ROWS = 8000, MOST = 11 };
+  static const coupling couplings[COUPLED] = {{3, 0, 40, 4000, 0},    {3, 3, 40, 4000, 0},       {0, 0, 9, 4000, 400},
+                                              {2, 2, 300, 100000, 0}, {4, 5, 70000, 9000000, 0}, {5, 0, 3, 4000, 100},
+                                              {8, 7, 20, 4000, 300},  {1, 0, 2, 4000, 0}};
+  const coupling c = couplings[shape];
+  const int width = c.unknowns ? c.unknowns : 2;
+  test_matrix a = {.name = "coupled rows", .type = MACKO_F64, .row_ptr = calloc(ROWS + MOST + 1, 8), .ncols = c.columns * width};
+  int64_t count = 0, room = 1 << 22;
+  a.cols = malloc((size_t)room * 8);
+  test_seed((uint64_t)shape + 11);
+  for (int group = 0; a.nrows < ROWS; group++) {
+    const int rows = c.unknowns ? c.unknowns : 1 + (int)(test_draw() % MOST), empty = !c.unknowns && test_draw() % 9 == 0;
+    const int64_t length = empty ? 0 : c.long_every && group % c.long_every == 50 ? 300 : 5 + (int64_t)(test_draw() % 16);
+    int64_t starts[300], first = (int64_t)(test_draw() % (uint64_t)(c.columns / 2)), n = 0;
+    for (; n < length && first < c.columns; first += 1 + (int64_t)(test_draw() % (uint64_t)c.apart)) starts[n++] = first;
+    for (int r = 0; r < rows; r++) {
+      for (int64_t k = 0; k < n; k++)
+        for (int j = 0; j < width; j++)
+          if ((!c.holes || (r + j) % c.holes) && count < room) a.cols[count++] = starts[k] * width + j;
+      a.row_ptr[++a.nrows] = count;
+    }
+  }
+  a.values = malloc((size_t)count * 8 + 8), a.exact = malloc((size_t)count * 8 + 8);
+  return a;
+}
+
 void refresh_both(const test_matrix *a, const macko_options *o)
 {
   macko_matrix *m = NULL;

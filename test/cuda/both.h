@@ -40,4 +40,9 @@ void refresh_variant(const test_matrix *a, macko_variant variant, macko_values v
  * few, but some rows of thousands. Without values. */
 test_matrix many_rows(int shape);
 
+/* Rows in groups that have their columns in common, several windows of format eccsr: shape 0 .. COUPLED - 1 says how many rows,
+ * runs of how many columns, where some entries of a run are missing, and how far runs are apart. Without values. */
+enum { COUPLED = 8 };
+test_matrix coupled_rows(int shape);
+
 #endif

@@ -1,6 +1,7 @@
 /* Encoding from device memory gives the host's bytes: every pattern, layout and codec, index types, damage. */
 #include "both.h"
 #include "common.h"
+#include "eccsr/eccsr_rules.h"
 
 #include <check.h>
 #include <stdlib.h>
@@ -53,6 +54,27 @@ START_TEST(many_rows_too)
     both b = open_both(&a, kind % 4);
     automatic(&a, &b);
     if (kind < 2) asked_for(&a, &b);
+    close_both(&b);
+  }
+  test_free(&a);
+}
+END_TEST
+
+/* Format eccsr: blocks of rows, masks, gaps of every width. */
+START_TEST(rows_that_share_columns)
+{
+  test_matrix a = coupled_rows(_i);
+  macko_options o;
+  macko_options_init(&o);
+  for (int kind = 0; kind < TEST_VALUES; kind++) {
+    test_fill(&a, kind);
+    both b = open_both(&a, (_i + kind) % 4);
+    o.format = MACKO_FORMAT_ECCSR;
+    for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_BF16; values++) {
+      o.values = (macko_values)values;
+      encode_both(&a, &b, &o);
+    }
+    automatic(&a, &b);
     close_both(&b);
   }
   test_free(&a);
@@ -260,12 +282,30 @@ START_TEST(a_few)
 }
 END_TEST
 
+/* Of format eccsr: every shape of blocks in half a window. */
+START_TEST(a_few_eccsr)
+{
+  test_matrix a = coupled_rows(_i);
+  macko_options o;
+  a.nrows = MACKO_ECCSR_WINDOW / 2;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_ECCSR;
+  test_fill(&a, _i % TEST_VALUES);
+  both b = open_both(&a, _i % 4);
+  encode_both(&a, &b, &o);
+  close_both(&b);
+  refresh_both(&a, &o);
+  test_free(&a);
+}
+END_TEST
+
 static Suite *encode_suite(void)
 {
   Suite *suite = suite_create("cuda_encode");
   TCase *all = add_case(suite, "all", 0), *dtans = add_case(suite, "dtans", 0);
   tcase_add_loop_test(all, bytes_are_the_hosts, 0, TEST_PATTERNS * TEST_COMBINATIONS);
   tcase_add_loop_test(all, many_rows_too, 0, 3);
+  tcase_add_loop_test(add_case(suite, "eccsr", 0), rows_that_share_columns, 0, COUPLED);
   tcase_add_test(all, more_pairs_than_codes);
   tcase_add_loop_test(all, few_rows_too, 0, 6);
   tcase_add_test(all, every_bit_of_a_value);
@@ -276,6 +316,8 @@ static Suite *encode_suite(void)
   for (int part = 0; part < FEW; part++) tcase_add_loop_test(add_case(suite, "few", part + 1), a_few, part, part + 1);
   for (int part = 0; part < FEW_DTANS; part++)
     tcase_add_loop_test(add_case(suite, "few_dtans", part + 1), a_few_dtans, part, part + 1);
+  for (int part = 0; part < COUPLED; part++)
+    tcase_add_loop_test(add_case(suite, "few_eccsr", part + 1), a_few_eccsr, part, part + 1);
   return suite;
 }
 

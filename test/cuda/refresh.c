@@ -30,6 +30,21 @@ START_TEST(refresh_gives_the_hosts_bytes)
 }
 END_TEST
 
+START_TEST(eccsr_takes_new_values)
+{
+  test_matrix a = coupled_rows(_i);
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_ECCSR;
+  for (int values = MACKO_VALUES_AUTO; values <= MACKO_VALUES_DICT; values++) {
+    o.values = (macko_values)values;
+    test_fill(&a, 1);
+    refresh_both(&a, &o);
+  }
+  test_free(&a);
+}
+END_TEST
+
 START_TEST(refresh_refuses_other_rows)
 {
   macko_error err = {0}, host_err = {0};
@@ -209,6 +224,7 @@ static Suite *refresh_suite(void)
   TCase *transposes = add_case(suite, "transposes", 0);
   tcase_add_loop_test(transposes, transposes_are_the_hosts, 0, TEST_PATTERNS + 3);
   tcase_add_test(transposes, transposes_of_another_pattern_are_refused);
+  tcase_add_loop_test(add_case(suite, "eccsr", 0), eccsr_takes_new_values, 0, COUPLED);
   tcase_add_loop_test(add_case(suite, "dtans", 0), dtans_takes_new_values, 0, TEST_PATTERNS + 3);
   return suite;
 }

@@ -69,6 +69,7 @@ program fortran
   call failures()
   call lifetimes()
   call files()
+  call compressed_files()
 contains
 
   ! Numbers are exact, so results are equal and not merely close.
@@ -313,4 +314,32 @@ contains
     call check(stat == macko_io .and. index(errmsg, path) > 0, 'a file that is not there: ' // errmsg)
     call check_products(a, 1d0, 'the old matrix stays')
   end subroutine files
+
+  subroutine compressed_files()
+    character(len=*), parameter :: path = 'fortran-test.macko'
+    type(macko_matrix) :: a, b
+    type(macko_info) :: info
+    character(len=200) :: errmsg, source, hash
+    integer(c_int) :: stat
+    integer :: unit
+    errmsg = ''
+    call a%encode(row_ptr, cols, values, int(ncols, c_int64_t))
+    call a%save(path, source='heat.mtx', stat=stat, errmsg=errmsg)
+    if (stat == macko_unsupported) return ! a build without zlib or jansson
+    call check(stat == macko_ok, 'saved: ' // errmsg)
+    source = 'x'
+    hash = 'x'
+    call b%load(path, source, hash)
+    call check_products(b, 1d0, 'saved and loaded')
+    call check(source == 'heat.mtx' .and. hash == '' .and. b%reason() == a%reason(), 'what goes with it')
+    call b%refresh(row_ptr, cols, 2 * values)
+    call check_products(b, 2d0, 'loaded and refreshed')
+    call b%get_info(info)
+    call check(info%nnz == size(cols), 'sizes of what was loaded')
+    open (newunit=unit, file=path)
+    close (unit, status='delete')
+    call b%load(path, stat=stat, errmsg=errmsg)
+    call check(stat == macko_io .and. index(errmsg, path) > 0, 'a .macko file that is not there: ' // errmsg)
+    call check_products(b, 2d0, 'the old matrix stays')
+  end subroutine compressed_files
 end program fortran

@@ -190,6 +190,24 @@ static macko_status write_file(subject *s, macko_error *err)
   return macko_write_matrix_market(s->path, &s->unsorted, err);
 }
 
+#if HAVE_ZLIB && HAVE_JANSSON
+static macko_status save(subject *s, macko_error *err)
+{
+  return macko_save(test_path("saved.macko"), s->m, NULL, err);
+}
+
+/* What was saved last. */
+static macko_status load(subject *s, macko_error *err)
+{
+  macko_matrix *m = NULL;
+  (void)s;
+  macko_status status = macko_load(test_path("saved.macko"), &m, NULL, err);
+  if (status && m) abort();
+  macko_destroy(&m);
+  return status;
+}
+#endif
+
 /* ---- the tests ---- */
 
 static const struct {
@@ -198,7 +216,11 @@ static const struct {
 } operations[] = {{"encode", encode}, {"encode unsorted", encode_unsorted},
                   {"predict", predict}, {"encode from rows", encode_rows}, {"copy", copy}, {"decode", decode},
                   {"decode values", decode_values}, {"validate", validate}, {"multiply", multiply}, {"refresh", refresh},
-                  {"refresh back", refresh_back}, {"prune", prune}};
+                  {"refresh back", refresh_back}, {"prune", prune},
+#if HAVE_ZLIB && HAVE_JANSSON
+                  {"save", save}, {"load", load},
+#endif
+};
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
 /* The same matrix with the entries of each row in falling order. */

@@ -1,5 +1,6 @@
 /* Format dtans: sizes that must be reached, predictions, refresh beside untouched gaps, damage, the example of the manual. */
 #include "core/format.h"
+#include "manual.h"
 #include "matrices.h"
 #include "suite.h"
 
@@ -359,55 +360,12 @@ START_TEST(damage_is_found_or_harmless)
 }
 END_TEST
 
-static FILE *open_manual(const char *block)
-{
-  const char *srcdir = getenv("srcdir");
-  char path[500], line[200];
-  snprintf(path, sizeof path, "%s/doc/formats/dtans.md", srcdir ? srcdir : ".");
-  FILE *file = fopen(path, "r");
-  ck_assert_msg(file != NULL, "%s cannot be opened", path);
-  while (fgets(line, sizeof line, file))
-    if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
-  ck_abort_msg("%s has no block %s", path, block);
-  return NULL;
-}
-
-static macko_csr example(int64_t row_ptr[20], int64_t cols[100], double values[100])
-{
-  FILE *file = open_manual("matrix");
-  long rows, ncols, row, col, n = 0;
-  ck_assert_int_eq(fscanf(file, "%ld %ld", &rows, &ncols), 2);
-  memset(row_ptr, 0, 20 * 8);
-  for (; n < 100 && fscanf(file, "%ld %ld %lf", &row, &col, &values[n]) == 3; n++) cols[n] = col, row_ptr[row + 1] = n + 1;
-  for (long i = 1; i <= rows; i++)
-    if (row_ptr[i] < row_ptr[i - 1]) row_ptr[i] = row_ptr[i - 1];
-  fclose(file);
-  return (macko_csr){.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
-                     .row_ptr = row_ptr, .cols = cols, .values = values};
-}
-
 START_TEST(the_example_of_the_manual_is_true)
 {
-  int64_t row_ptr[20], cols[100];
-  double values[100];
-  macko_csr a = example(row_ptr, cols, values);
+  test_example e;
+  macko_csr a = test_manual_matrix("dtans", &e);
   macko_matrix *m = encode(&a, MACKO_VARIANT_JOINT, MACKO_VALUES_AUTO);
-  FILE *file = open_manual("sections");
-  char name[40];
-  int sections = 0;
-  for (; fscanf(file, "%39s", name) == 1 && name[0] != '`'; sections++) {
-    const macko_section *s = section(m, name);
-    ck_assert_msg(s != NULL, "no section %s", name);
-    int64_t size = macko_type_bytes(s->type);
-    for (int64_t i = 0; i < s->bytes; i += size) {
-      unsigned long long expected, element = 0;
-      ck_assert_int_eq(fscanf(file, "%llx", &expected), 1);
-      memcpy(&element, (const char *)s->data + i, (size_t)size);
-      ck_assert_msg(element == expected, "%s[%ld] is %llx, the manual says %llx", name, (long)(i / size), element, expected);
-    }
-  }
-  ck_assert_int_eq(sections, m->nsections);
-  fclose(file);
+  test_check_manual_sections("dtans", m, 0);
   macko_destroy(&m);
 }
 END_TEST

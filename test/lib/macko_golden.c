@@ -1,12 +1,9 @@
 /* Format macko as written down: the golden files of test/golden/macko, made by earlier versions, decode to the matrices they were
  * made of, and the examples of doc/formats/macko.md are what encode makes. With --write FOLDER it makes the golden files anew. */
-#include "core/format.h"
-#include "core/half.h"
+#include "golden.h"
 #include "macko/params.h"
 #include "suite.h"
 
-#include <inttypes.h>
-#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,34 +51,6 @@ static const char *file_name(const golden *g, char name[100])
   return name;
 }
 
-/* ---- the matrices ---- */
-
-static uint64_t bits_of(macko_type type, double value)
-{
-  uint64_t bits;
-  uint32_t single = macko_bits_from_float((float)value);
-  memcpy(&bits, &value, 8);
-  if (type == MACKO_F32) return single;
-  return type == MACKO_F64 ? bits : type == MACKO_F16 ? macko_f32_to_f16((float)value) : macko_f32_to_bf16((float)value);
-}
-
-/* FOLDER/NAME.mtx with values of that type, in which they are exact. */
-static macko_csr read_matrix(const char *folder, const golden *g)
-{
-  char path[600];
-  macko_csr a;
-  macko_error err;
-  snprintf(path, sizeof path, "%s/%s.mtx", folder, g->matrix);
-  ck_assert_msg(!macko_read(path, NULL, &a, NULL, &err), "%s", err.text);
-  int64_t size = macko_type_bytes(g->type);
-  for (int64_t p = 0; p < macko_csr_nnz(&a); p++) { /* in place: no type is wider */
-    uint64_t bits = bits_of(g->type, ((const double *)a.values)[p]);
-    memcpy((char *)a.values + p * size, &bits, (size_t)size);
-  }
-  a.value_type = g->type;
-  return a;
-}
-
 static macko_matrix *encode(const macko_csr *a, const golden *g)
 {
   macko_options o;
@@ -93,145 +62,15 @@ static macko_matrix *encode(const macko_csr *a, const golden *g)
   return m;
 }
 
-/* ---- the text form ---- */
-
-static void dump(const macko_matrix *m, FILE *out)
-{
-  const macko_section *s;
-  fprintf(out, "macko %s %" PRId64 " %" PRId64 " %" PRId64, macko_layout_name(m->plan.layout), m->nrows, m->ncols, m->nnz);
-  fprintf(out, " %s %s %s %d\nparameters", macko_type_name(m->value_type), macko_values_name(m->plan.values),
-          macko_type_name(m->plan.stored_type), m->plan.gap_bits);
-  for (int i = 0; i < PARAMETERS; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
-  for (int64_t i = 0; (s = macko_get_section(m, i)); i++) {
-    int64_t size = macko_type_bytes(s->type);
-    fprintf(out, "\n%s %s %" PRId64, s->name, macko_type_name(s->type), s->bytes / size);
-    for (int64_t at = 0; at < s->bytes; at += size) {
-      uint64_t element = 0;
-      memcpy(&element, (const char *)s->data + at, (size_t)size);
-      fprintf(out, " %" PRIx64, element);
-    }
-  }
-  fprintf(out, "\n");
-}
-
-static const char *layout_name(int i) { return macko_layout_name((macko_layout)i); }
-static const char *values_name(int i) { return macko_values_name((macko_values)i); }
-static const char *type_name(int i) { return macko_type_name((macko_type)i); }
-static const char *section_name(int i)
-{
-  static const char *const names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices", "blocks",
-                                      "order", "values", "dict", "pair_gaps", NULL};
-  return names[i];
-}
-
-static int number_of(const char *name, const char *(*list)(int))
-{
-  int i = 0;
-  while (list(i) && strcmp(list(i), name)) i++;
-  ck_assert_msg(list(i) != NULL, "'%s' is in no list", name);
-  return i;
-}
-
-static macko_section load_section(const char *name, FILE *in)
-{
-  char type[10];
-  int64_t count;
-  ck_assert_int_eq(fscanf(in, "%9s %" SCNd64, type, &count), 2);
-  macko_section s = {.name = section_name(number_of(name, section_name)), .type = (macko_type)number_of(type, type_name)};
-  int64_t size = macko_type_bytes(s.type);
-  s.bytes = count * size;
-  s.data = calloc((size_t)count + 1, (size_t)size);
-  for (int64_t i = 0; i < count; i++) {
-    uint64_t element;
-    ck_assert_int_eq(fscanf(in, "%" SCNx64, &element), 1);
-    ck_assert_msg(size == 8 || element >> 8 * size == 0, "%" PRIx64 " in section %s is more than %s", element, name, type);
-    memcpy((char *)s.data + i * size, &element, (size_t)size);
-  }
-  return s;
-}
-
-/* The matrix of a text, in the place of a small one that encode made; nothing of that one is left. */
-static macko_matrix *load(FILE *in)
-{
-  static const int32_t row_ptr[] = {0, 0};
-  const macko_csr tiny = {.nrows = 1, .ncols = 1, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .row_ptr = row_ptr};
-  char layout[20], type[10], codec[10], stored[10], name[20];
-  macko_matrix *m = encode(&tiny, &(golden){.matrix = "a tiny matrix"});
-  macko_plan *plan = &m->plan;
-  while (m->nsections) free(m->sections[--m->nsections].data);
-  memset(plan, 0, sizeof *plan);
-  ck_assert_int_eq(fscanf(in, " macko %19s %" SCNd64 " %" SCNd64 " %" SCNd64 " %9s %9s %9s %d parameters", layout, &m->nrows,
-                          &m->ncols, &m->nnz, type, codec, stored, &plan->gap_bits), 8);
-  plan->layout = (macko_layout)number_of(layout, layout_name);
-  m->value_type = (macko_type)number_of(type, type_name);
-  plan->values = (macko_values)number_of(codec, values_name);
-  plan->stored_type = (macko_type)number_of(stored, type_name);
-  for (int i = 0; i < PARAMETERS; i++) ck_assert_int_eq(fscanf(in, "%" SCNd64, &plan->params[i]), 1);
-  while (fscanf(in, "%19s", name) == 1 && name[0] != '`') {
-    ck_assert_int_lt(m->nsections, MACKO_MAX_SECTIONS);
-    macko_section *s = &m->sections[m->nsections++];
-    *s = load_section(name, in);
-    if (!strcmp(name, "dict")) plan->table = s->bytes / macko_type_bytes(s->type);
-  }
-  return m;
-}
-
-/* ---- the tests ---- */
-
-static double value_of(macko_type type, const void *values, int64_t p)
-{
-  switch (type) {
-  case MACKO_F64: return ((const double *)values)[p];
-  case MACKO_F32: return ((const float *)values)[p];
-  case MACKO_F16: return macko_f16_to_f32(((const uint16_t *)values)[p]);
-  default: return macko_bf16_to_f32(((const uint16_t *)values)[p]);
-  }
-}
-
-/* Every bit, or what half a unit of the stored type's last place allows. */
-static void check_value(const macko_matrix *m, const void *mine, const void *expected, int64_t p, const char *what)
-{
-  int64_t size = macko_type_bytes(m->value_type);
-  double a = value_of(m->value_type, mine, p), b = value_of(m->value_type, expected, p);
-  if (!memcmp((const char *)mine + p * size, (const char *)expected + p * size, (size_t)size)) return;
-  ck_assert_msg(m->plan.values >= MACKO_VALUES_F32, "%s: value %ld is %g, not %g", what, (long)p, a, b);
-  int digits = m->plan.values == MACKO_VALUES_F32 ? 24 : m->plan.values == MACKO_VALUES_F16 ? 11 : 8;
-  ck_assert_msg(fabs(a - b) <= ldexp(fabs(b), -digits), "%s: value %ld is %g, not %g rounded", what, (long)p, a, b);
-}
-
-static void check_matrix(const macko_matrix *m, const macko_csr *a, const char *what)
-{
-  int64_t nnz = macko_csr_nnz(a), *row_ptr = calloc((size_t)a->nrows + 1, 8), *cols = calloc((size_t)nnz + 1, 8);
-  void *values = calloc((size_t)nnz + 1, 8);
-  macko_error err = {0};
-  ck_assert_msg(!macko_validate(m, &err), "%s: %s", what, err.text);
-  ck_assert_msg(m->nrows == a->nrows && m->ncols == a->ncols && m->nnz == nnz, "%s: sizes", what);
-  ck_assert_msg(m->value_type == a->value_type, "%s: type", what);
-  ck_assert(!macko_decode(m, row_ptr, cols, values, &err));
-  for (int64_t i = 0; i <= a->nrows; i++) ck_assert_msg(row_ptr[i] == macko_csr_row(a, i), "%s: row %ld", what, (long)i);
-  for (int64_t p = 0; p < nnz; p++) {
-    ck_assert_msg(cols[p] == macko_csr_col(a, p), "%s: entry %ld is in column %ld", what, (long)p, (long)cols[p]);
-    check_value(m, values, a->values, p, what);
-  }
-  free(row_ptr), free(cols), free(values);
-}
-
-static const char *source_path(const char *path, char room[500])
-{
-  const char *srcdir = getenv("srcdir");
-  snprintf(room, 500, "%s/%s", srcdir ? srcdir : ".", path);
-  return room;
-}
-
 START_TEST(golden_files_decode)
 {
   char folder[500], name[100], path[700];
-  snprintf(path, sizeof path, "%s/%s", source_path("test/golden/macko", folder), file_name(&cases[_i], name));
+  snprintf(path, sizeof path, "%s/%s", test_source_path("test/golden/macko", folder), file_name(&cases[_i], name));
   FILE *in = fopen(path, "r");
   ck_assert_msg(in != NULL, "%s cannot be opened", path);
-  macko_csr a = read_matrix(folder, &cases[_i]);
-  macko_matrix *m = load(in);
-  check_matrix(m, &a, name);
+  macko_csr a = test_golden_matrix(folder, cases[_i].matrix, cases[_i].type);
+  macko_matrix *m = test_read_golden(in);
+  test_check_golden(m, &a, name);
   fclose(in);
   macko_destroy(&m);
   macko_free_csr(&a);
@@ -242,7 +81,7 @@ END_TEST
 static FILE *open_page(const char *block)
 {
   char path[500], line[500];
-  FILE *file = fopen(source_path("doc/formats/macko.md", path), "r");
+  FILE *file = fopen(test_source_path("doc/formats/macko.md", path), "r");
   ck_assert_msg(file != NULL, "%s cannot be opened", path);
   while (fgets(line, sizeof line, file))
     if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
@@ -255,7 +94,7 @@ static char *text_of(const macko_matrix *m)
   char *text = NULL;
   size_t size;
   FILE *out = open_memstream(&text, &size);
-  dump(m, out);
+  test_write_golden(m, PARAMETERS, out);
   fclose(out);
   return text;
 }
@@ -275,10 +114,10 @@ START_TEST(the_examples_of_the_page_are_true)
   macko_csr a = {.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
                  .row_ptr = row_ptr, .cols = cols, .values = values};
   page = open_page(examples[_i].matrix);
-  macko_matrix *ours = encode(&a, &examples[_i]), *read = load(page);
+  macko_matrix *ours = encode(&a, &examples[_i]), *read = test_read_golden(page);
   char *mine = text_of(ours), *theirs = text_of(read);
   ck_assert_msg(!strcmp(mine, theirs), "encode makes\n%sand the page says\n%s", mine, theirs);
-  check_matrix(read, &a, examples[_i].matrix);
+  test_check_golden(read, &a, examples[_i].matrix);
   fclose(page);
   free(mine), free(theirs);
   macko_destroy(&ours), macko_destroy(&read);
@@ -315,7 +154,7 @@ static macko_matrix *long_stencil(int steps)
   for (int k = 0; k < steps; k++) fprintf(text, " %x 1 0 3ff00000", k); /* distance, lanes, the two halves of 1.0 */
   fprintf(text, "\nvalues f64 0\n");
   rewind(text);
-  macko_matrix *m = load(text);
+  macko_matrix *m = test_read_golden(text);
   fclose(text);
   return m;
 }
@@ -341,7 +180,8 @@ static const struct {
 } damages[] = {
 #define PLACE(member) (offsetof(macko_plan, params) + offsetof(macko_params, member))
     {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.value_units[0]), 0, "1 value units for elements of 1 byte"},
-    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.stencils), 1, "0 slices are stencils, not 1"},
+    {MACKO_LAYOUT_SLICE, MACKO_VALUES_RAW, PLACE(slice.stencils), 1,
+     "section slices tells of the pattern (1) and of values (0); it should be 1 and 1"},
     {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MAX, "bias 9223372036854775807"},
     {MACKO_LAYOUT_ROW, MACKO_VALUES_RAW, PLACE(row.base_bias), INT64_MIN, "bias -9223372036854775808"},
     {MACKO_LAYOUT_PAPER, MACKO_VALUES_RAW, PLACE(paper.stored), INT64_MAX, "9223372036854775807 stored entries"},
@@ -367,12 +207,12 @@ static const char *folder_to_write;
 START_TEST(write_golden_file)
 {
   char name[100], path[700];
-  macko_csr a = read_matrix(folder_to_write, &cases[_i]);
+  macko_csr a = test_golden_matrix(folder_to_write, cases[_i].matrix, cases[_i].type);
   macko_matrix *m = encode(&a, &cases[_i]);
   snprintf(path, sizeof path, "%s/%s", folder_to_write, file_name(&cases[_i], name));
   FILE *out = fopen(path, "w");
   ck_assert_msg(out != NULL, "%s cannot be written", path);
-  dump(m, out);
+  test_write_golden(m, PARAMETERS, out);
   fclose(out);
   macko_destroy(&m);
   macko_free_csr(&a);

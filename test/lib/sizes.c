@@ -203,7 +203,7 @@ START_TEST(prefer_decides)
   ck_assert(info[MACKO_PREFER_MEMORY].bytes < info[MACKO_PREFER_TIME].bytes);
   ck_assert_msg(strstr(reason[MACKO_PREFER_TIME], " us a multiply, "), "%s", reason[MACKO_PREFER_TIME]);
   ck_assert_msg(strstr(reason[MACKO_PREFER_MEMORY], "csr takes "), "%s", reason[MACKO_PREFER_MEMORY]);
-  ck_assert_ptr_null(macko_prefer_name((macko_prefer)2));
+  ck_assert_ptr_null(macko_prefer_name(MACKO_PREFER_COUNT));
   ck_assert_int_eq(macko_options_set(&o, "prefer", "tine", NULL), MACKO_INVALID_ARGUMENT);
   ck_assert_int_eq(macko_predict(&c, NULL, NULL, NULL), MACKO_INVALID_ARGUMENT);
   release(&a);
@@ -292,7 +292,7 @@ START_TEST(lossy_values_are_rounded_once)
   macko_options o;
   macko_matrix *m = NULL;
   macko_options_init(&o);
-  o.values = MACKO_VALUES_F16;
+  o.values = MACKO_VALUES_F16, o.overflow = MACKO_OVERFLOW_ALLOW;
   for (int f = 0; f <= MACKO_FORMAT_AUTO; f++) {
     o.format = (macko_format)f;
     if (macko_options_check(&o, NULL)) continue;
@@ -304,12 +304,37 @@ START_TEST(lossy_values_are_rounded_once)
 }
 END_TEST
 
+/* What a reason says of times, info has as numbers. */
+START_TEST(predictions_are_numbers)
+{
+  plain a = stencil(12, 7);
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  macko_info info;
+  macko_csr c = view(&a);
+  double predicted, csr;
+  for (int64_t p = 0; p < a.row_ptr[a.rows]; p++) a.values[p] = -1;
+  macko_options_init(&o);
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  macko_get_info(m, &info);
+  const char *text = strstr(info.reason, "; predicted "), *other = text ? strstr(text, ", csr ") : NULL;
+  ck_assert_msg(other && sscanf(text, "; predicted %lg us", &predicted) == 1 && sscanf(other, ", csr %lg us", &csr) == 1, "%s",
+                info.reason);
+  ck_assert_double_eq_tol(1e6 * info.seconds, predicted, 0.01 * predicted);
+  ck_assert_double_eq_tol(1e6 * info.csr_seconds, csr, 0.01 * csr);
+  macko_destroy(&m);
+  release(&a);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("sizes");
   TCase *t = tcase_create("bytes");
   tcase_set_timeout(t, 60);
   tcase_add_loop_test(t, paper_layout_has_the_papers_effective_density, 0, 28);
+  tcase_add_test(t, predictions_are_numbers);
   tcase_add_test(t, a_long_gap_has_a_bounded_cost);
   tcase_add_test(t, the_width_of_gaps_goes_by_time);
   tcase_add_loop_test(t, slice_layout_stores_a_mesh_in_its_values, 7, 8);

@@ -86,9 +86,9 @@ check "view: reason" has 'because: .+'
 check "view: bytes and ratio" has 'bytes [0-9]+, a nonzero [0-9.]+, CSR/this [0-9.]+'
 check "view: counts" has 'encoded 1 times in .* s, values refreshed 1 times in .* s'
 run 3 test/petsc/plain $ours -final_view ::ascii_info
-check "view: blocks" times 3 '(^| )diagonal block:'
-check "view: off-diagonal blocks" times 3 'off-diagonal block:'
-check "view: smallest and largest over ranks" has 'bytes [0-9]+/[0-9]+'
+check "view: blocks" times 3 '(^| )diagonal block:  '
+check "view: off-diagonal blocks" times 3 'off-diagonal block:  '
+check "view: smallest and largest over ranks" has 'bytes [0-9]+ .a rank [0-9]+/[0-9]+.'
 check "view: counts under MPI" has 'encoded 1 times'
 run 1 test/petsc/plain -n 30 $ours -mat_macko_values f32 -mat_macko_format macko -final_view ::ascii_info
 check "exact as f32 is not lossy" lacks LOSSY

@@ -56,6 +56,13 @@ grep -q "nearest the target -0.001" "$dir/text" && grep -q "transformation sinve
 on_ranks 0 "$dir/laplace.mtx" -eps_nev 3 -eps_type lanczos
 known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 
+# Compressed alone: the same values; a factorization is refused with what to do instead.
+on_ranks 0 "$dir/laplace.mtx" -eps_nev 3 -eps_type lanczos -mat_type macko
+known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
+grep -q mpimacko "$dir/3.json" || fail "not of type macko"
+expect 1 $eigs "$dir/laplace.mtx" -eps_nev 1 -eps_target 0.1 -mat_type macko
+grep -q "convert to aij" "$dir/text" || fail "no advice for a factorization"
+
 # With zeros on the diagonal of A - target I a factorization has to pivot.
 on_ranks 0 "$dir/laplace.mtx" -eps_nev 2 -eps_target 2
 grep -q "nearest the target 2$" "$dir/text" || fail "the target in words"

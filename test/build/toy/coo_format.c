@@ -108,7 +108,7 @@ static void multiply_rows(const macko_matrix *m, const macko_product *q, int64_t
         int64_t col = macko_index_at(&m->sections[COLS], p);
         double value = macko_float_at(m->value_type, m->sections[VALUES].data, p);
         if (q->op == MACKO_OP_N) sum += value * macko_x(q->vector_type, q, j, col);
-        else macko_add_y(q->vector_type, q, j, col, value * q->alpha * macko_x(q->vector_type, q, j, i));
+        else macko_add_y(q->vector_type, q, j, col, value * (q->alpha * macko_x(q->vector_type, q, j, i)));
       }
       if (q->op == MACKO_OP_N) macko_put_y(q->vector_type, q, j, i, sum);
     }
@@ -123,10 +123,13 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+static const char *const section_names[] = {"rows", "cols", "values", NULL};
+
 const macko_format_ops macko_coo_ops = {
   .plan = plan,
   .plan_values = plan_values,
   .sections = sections,
+  .section_names = section_names,
   .encode = encode,
   .refresh = refresh,
   .decode = decode,

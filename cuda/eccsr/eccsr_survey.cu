@@ -1,0 +1,332 @@
+/* Rows of a csr in device memory put into blocks and slices of format eccsr: warps compare rows, a block of threads takes a window.
+ * The rules are those of lib/eccsr/eccsr_blocks.c, eccsr_aligned.c and eccsr_slices.c. */
+#include "eccsr/eccsr_runs.cuh"
+
+enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES, ROW_BLOCKS = 8192 };
+
+/* Warps with a row each. */
+static unsigned blocks_of_rows(int64_t rows)
+{
+  int64_t blocks = (rows + ENCODE_THREADS / WARP - 1) / (ENCODE_THREADS / WARP);
+  return (unsigned)(blocks < ROW_BLOCKS ? blocks : (int64_t)ROW_BLOCKS);
+}
+
+static __device__ __forceinline__ int64_t warps()
+{
+  return (int64_t)gridDim.x * blockDim.x / WARP;
+}
+
+/* Rows of a window. */
+static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t first_row)
+{
+  return a.nrows - first_row < WINDOW ? (int)(a.nrows - first_row) : WINDOW;
+}
+
+/* ---- rows of equal columns ---- */
+
+/* Some of the windows: the first, of how many there is one, and how many. */
+struct some_windows {
+  int64_t first, every, count;
+};
+
+static some_windows windows_of(const macko_device_csr *a, int sampled)
+{
+  const int64_t all = (a->nrows + WINDOW - 1) / WINDOW, first = macko_eccsr_first_sampled(all);
+  if (!sampled) return {0, 1, all};
+  return {first, MACKO_ECCSR_SAMPLED, (all - first + MACKO_ECCSR_SAMPLED - 1) / MACKO_ECCSR_SAMPLED};
+}
+
+/* The first row of the window that row number i of them is in. */
+static __device__ __forceinline__ int64_t start_of(const some_windows &w, int64_t i)
+{
+  return (w.first + i / WINDOW * w.every) * WINDOW;
+}
+
+static __global__ void compare_kernel(macko_device_csr a, some_windows w, uint8_t *same)
+{
+  for (int64_t i = warp_number(); i < w.count * WINDOW; i += warps()) {
+    const int64_t row = start_of(w, i) + i % WINDOW;
+    bool differ = i % WINDOW == 0;
+    if (row >= a.nrows) continue;
+    if (!differ) {
+      int64_t p = row_start(a, row - 1), q = row_start(a, row), n = q - p;
+      differ = row_start(a, row + 1) - q != n;
+      for (int64_t k = lane_number(); !differ && k < n; k += WARP) differ = column(a, p + k) != column(a, q + k);
+    }
+    differ = __any_sync(EVERY, differ);
+    if (lane_number() == 0) same[row] = !differ;
+  }
+}
+
+extern "C" cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uint8_t *same, cudaStream_t stream)
+{
+  const some_windows w = windows_of(a, sampled);
+  return launch(compare_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, w, same);
+}
+
+/* Rows with the columns of `row`, of a window that ends before `past`. */
+static __device__ int count_equal(const uint8_t *same, int64_t row, int64_t past)
+{
+  int64_t end = row + 1;
+  while (end < past && same[end]) end++;
+  return (int)(end - row);
+}
+
+/* Whether the n columns from entry p on are runs of w consecutive ones, for a warp. */
+static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, int w)
+{
+  bool apart = n % w != 0;
+  for (int64_t k = (int64_t)lane_number() * w; !apart && w > 1 && k < n; k += (int64_t)WARP * w)
+    apart = column(a, p + k + w - 1) - column(a, p + k) != w - 1;
+  return !__any_sync(EVERY, apart);
+}
+
+/* ---- the sample ---- */
+
+static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, some_windows windows, macko_eccsr_sampled *counts)
+{
+  for (int64_t i = warp_number(); i < windows.count * WINDOW; i += warps()) {
+    const int64_t start = start_of(windows, i), row = start + i % WINDOW, past = start + rows_of(a, start);
+    if (row >= past || same[row]) continue;
+    int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
+    int w = MACKO_ECCSR_MAX_RUN, count = count_equal(same, row, past);
+    if (n == 0) continue;
+    while (w > 1 && !is_cut(a, p, n, w)) w--;
+    if (lane_number()) continue;
+    const unsigned long long entries = (unsigned long long)(n * count);
+    const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL;
+    if (count <= MACKO_ECCSR_MOST_EQUAL) atomicAdd(&counts->rows[count], entries);
+    atomicAdd(&counts->run[w], entries), atomicAdd(&counts->entries, entries);
+    atomicAdd(&counts->blocks, (unsigned long long)pieces), atomicAdd(&counts->reads, (unsigned long long)(pieces * n));
+    atomicAdd(&counts->runs, (unsigned long long)(pieces * (n / w)));
+  }
+}
+
+extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
+                                               cudaStream_t stream)
+{
+  const some_windows w = windows_of(a, 1);
+  return launch(sample_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, same, w, counts);
+}
+
+/* ---- blocks ---- */
+
+static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
+{
+  const int64_t start = (w.first + blockIdx.x) * WINDOW, past = start + rows_of(a, start);
+  uint8_t *heights = w.heights + (int64_t)blockIdx.x * WINDOW;
+  for (int64_t row = start + threadIdx.x; row < past; row += blockDim.x) {
+    if (w.shape.aligned) {
+      int64_t left = past - row;
+      if ((row - start) % w.shape.aligned == 0) heights[row - start] = (uint8_t)(left < w.shape.aligned ? left : w.shape.aligned);
+    } else if (!w.same[row]) {
+      int count = count_equal(w.same, row, past), pieces = macko_eccsr_pieces(count, (int)w.shape.rows), at = 0;
+      for (int i = 0; i < pieces; i++) {
+        int g = count / pieces + (i < count % pieces);
+        heights[row - start + at] = (uint8_t)g;
+        at += g;
+      }
+    }
+  }
+}
+
+/* Runs of a masked block, for a thread. */
+static __device__ unsigned count_merged(const macko_device_csr &a, const found_block &b)
+{
+  merged_runs runs(a, b);
+  uint64_t bits;
+  unsigned count = 0;
+  while (runs.next(&bits) >= 0) count++;
+  return count;
+}
+
+/* The block of g rows of the columns of one. */
+static __device__ found_block equal_block(const macko_device_csr &a, const macko_eccsr_shape &shape, int64_t row, int g)
+{
+  int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
+  int w = is_cut(a, p, n, (int)shape.run) ? (int)shape.run : is_cut(a, p, n, g) ? g : 1;
+  return {row, (unsigned)(n / w), g, w, 0};
+}
+
+/* The block of g rows whose columns may differ: with masks unless they are the same whole runs. */
+static __device__ found_block aligned_block(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t row, int g)
+{
+  int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
+  int width = (int)w.shape.aligned;
+  found_block b = {row, 0, g, width, 1};
+  bool apart = n && column(a, p) % width != 0;
+  for (int r = 1; r < g; r++) apart |= !w.same[row + r];
+  if (!apart && is_cut(a, p, n, width)) return {row, (unsigned)(n / width), g, width, 0};
+  if (lane_number() == 0) b.runs = count_merged(a, b);
+  return b;
+}
+
+static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
+{
+  for (int64_t i = warp_number(); i < w.windows * WINDOW; i += warps()) {
+    const int64_t row = w.first * WINDOW + i;
+    const int g = row < a.nrows ? w.heights[i] : 0;
+    unsigned long long key = ~0ull;
+    if (g) {
+      found_block b = w.shape.aligned ? aligned_block(a, w, row, g) : equal_block(a, w.shape, row, g);
+      key = macko_eccsr_key(b.masked, b.g, b.w, b.runs, (int)(i % WINDOW));
+    }
+    if (lane_number() == 0) w.keys[i] = key;
+  }
+}
+
+/* ---- blocks in the order of slices ---- */
+
+enum { KEYS = 4096, SORT_THREADS = 1024, PER_THREAD = KEYS / SORT_THREADS };
+
+/* The sum of what the threads before have, and of all. All threads of the block take part. */
+static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
+{
+  __shared__ uint64_t of_warps[WARP];
+  const int warp = (int)threadIdx.x / WARP, count = (int)blockDim.x / WARP;
+  uint64_t sum = mine;
+  for (int d = 1; d < WARP; d *= 2) {
+    uint64_t before = __shfl_up_sync(EVERY, sum, d);
+    if (lane_number() >= d) sum += before;
+  }
+  __syncthreads();
+  if (lane_number() == WARP - 1) of_warps[warp] = sum;
+  __syncthreads();
+  uint64_t before = 0;
+  *all = 0;
+  for (int i = 0; i < count; i++) {
+    if (i < warp) before += of_warps[i];
+    *all += of_warps[i];
+  }
+  return before + sum - mine;
+}
+
+/* Bitonic sort; all keys differ but those of no block, which come last. */
+static __device__ void sort_keys(unsigned long long *keys)
+{
+  for (int size = 2; size <= KEYS; size *= 2)
+    for (int apart = size / 2; apart > 0; apart /= 2) {
+      for (int t = (int)threadIdx.x; t < KEYS / 2; t += SORT_THREADS) {
+        int i = 2 * t - (t & (apart - 1)), rising = (i & size) == 0;
+        unsigned long long low = keys[i], high = keys[i + apart];
+        if ((low > high) == rising) keys[i] = high, keys[i + apart] = low;
+      }
+      __syncthreads();
+    }
+}
+
+/* Whether a slice begins with block i: slices have as many blocks of one kind as fit. */
+static __device__ bool begins_slice(const unsigned long long *keys, int i)
+{
+  const unsigned long long kind = keys[i] >> 44 << 44;
+  int low = 0, high = i;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (keys[middle] < kind) low = middle + 1;
+    else high = middle;
+  }
+  return (i - low) % (MACKO_ECCSR_LANES / block_of(kind, 0).g) == 0;
+}
+
+static __global__ void __launch_bounds__(SORT_THREADS) sort_kernel(macko_eccsr_windows w)
+{
+  __shared__ unsigned long long keys[KEYS];
+  const int64_t window = blockIdx.x;
+  const int from = (int)threadIdx.x * PER_THREAD;
+  int blocks = 0, starts = 0;
+  for (int i = (int)threadIdx.x; i < KEYS; i += SORT_THREADS) keys[i] = i < WINDOW ? w.keys[window * WINDOW + i] : ~0ull;
+  __syncthreads();
+  sort_keys(keys);
+  for (int i = (int)threadIdx.x; i < WINDOW; i += SORT_THREADS) w.keys[window * WINDOW + i] = keys[i];
+  for (int i = from; i < from + PER_THREAD; i++)
+    if (keys[i] != ~0ull) blocks++, starts += begins_slice(keys, i);
+  uint64_t all;
+  uint64_t before = scan_block((uint64_t)starts << 32 | (uint32_t)blocks, &all) >> 32;
+  for (int i = from; i < from + PER_THREAD; i++)
+    if (keys[i] != ~0ull && begins_slice(keys, i)) w.slices[window * SLICES + (int64_t)before++].block = (uint16_t)i;
+  if (threadIdx.x == 0) w.found[window].slices = all >> 32, w.found[window].blocks = all & 0xffffffffu;
+}
+
+/* ---- slices measured ---- */
+
+/* What the gaps of a lane's block come to. */
+struct gap_bits_of {
+  uint32_t any, any_runs, apart;
+};
+
+template <typename RUNS> static __device__ gap_bits_of look_at_gaps(const macko_device_csr &a, const found_block &b)
+{
+  gap_bits_of g = {0, 0, 0};
+  RUNS runs(a, b);
+  uint64_t bits;
+  int64_t before = b.runs ? runs.next(&bits) : 0;
+  for (unsigned k = 1; k < b.runs; k++) {
+    int64_t col = runs.next(&bits);
+    uint32_t code = (uint32_t)(col - before) - (uint32_t)b.w;
+    g.any |= code, g.any_runs |= code / (uint32_t)b.w, g.apart |= code % (uint32_t)b.w;
+    before = col;
+  }
+  return g;
+}
+
+/* Slice number i of a window with that many blocks: measures it, and adds its counts to those of the warp; answers its entries and
+ * words. */
+static __device__ void measure(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t window, int i, int past,
+                               macko_eccsr_found_window *counts, uint64_t *entries, uint64_t *words)
+{
+  macko_eccsr_found_slice *s = &w.slices[window * SLICES + i];
+  const int64_t first_row = (w.first + window) * WINDOW;
+  const unsigned long long *keys = w.keys + window * WINDOW + s->block;
+  const int blocks = past - s->block, mine = lane_number() < blocks;
+  const found_block first = block_of(keys[0], first_row), b = mine ? block_of(keys[lane_number()], first_row) : first;
+  gap_bits_of g = {0, 0, 0};
+  if (mine) g = first.masked ? look_at_gaps<merged_runs>(a, b) : look_at_gaps<equal_runs>(a, b);
+  const uint32_t any = __reduce_or_sync(EVERY, g.any), any_runs = __reduce_or_sync(EVERY, g.any_runs);
+  const int in_runs = !__reduce_or_sync(EVERY, g.apart), gap_bits = macko_eccsr_gap_bits(in_runs ? any_runs : any);
+  const uint64_t runs = sum_of_lanes((uint64_t)(mine ? b.runs : 0), WARP);
+  const uint64_t gaps = sum_of_lanes((uint64_t)(mine && b.runs ? b.runs - 1 : 0), WARP);
+  const uint64_t lanes = runs * (uint64_t)(b.w * b.g);
+  *entries = sum_of_lanes(mine ? (uint64_t)(row_start(a, b.row + b.g) - row_start(a, b.row)) : 0, WARP);
+  *words = (first.masked ? (uint64_t)first.runs * (uint64_t)b.w : 0) + (uint64_t)macko_eccsr_gap_words(gap_bits, (int64_t)gaps);
+  if (lane_number()) return;
+  s->steps = first.runs, s->gap_bits = (uint8_t)gap_bits, s->in_runs = (uint8_t)in_runs;
+  counts->runs += runs, counts->lanes += lanes, counts->reads += runs * (uint64_t)b.w;
+  if (first.masked) counts->masked++, counts->masked_entries += *entries;
+  if (first.runs) counts->widths |= 1ull << b.w;
+  if (first.runs > counts->longest) counts->longest = first.runs;
+}
+
+static __global__ void __launch_bounds__(SLICES) measure_kernel(macko_device_csr a, macko_eccsr_windows w)
+{
+  __shared__ uint64_t entries[SLICES], words[SLICES];
+  const int64_t window = blockIdx.x;
+  macko_eccsr_found_window *found = &w.found[window], counts = {};
+  const int slices = (int)found->slices, t = (int)threadIdx.x;
+  for (int i = t / WARP; i < slices; i += SLICES / WARP) {
+    int past = i + 1 < slices ? w.slices[window * SLICES + i + 1].block : (int)found->blocks;
+    uint64_t of_slice[2];
+    measure(a, w, window, i, past, &counts, &of_slice[0], &of_slice[1]);
+    if (lane_number() == 0) entries[i] = of_slice[0], words[i] = of_slice[1];
+  }
+  __syncthreads();
+  uint64_t all_entries, all_words;
+  uint64_t slot = scan_block(t < slices ? entries[t] : 0, &all_entries), word = scan_block(t < slices ? words[t] : 0, &all_words);
+  if (t < slices) w.slices[window * SLICES + t].slot = slot, w.slices[window * SLICES + t].word = word;
+  if (t == 0) found->words = all_words;
+  if (lane_number()) return;
+  atomicAdd(&found->masked, counts.masked), atomicAdd(&found->masked_entries, counts.masked_entries);
+  atomicAdd(&found->runs, counts.runs), atomicAdd(&found->lanes, counts.lanes), atomicAdd(&found->reads, counts.reads);
+  atomicMax(&found->longest, counts.longest), atomicOr(&found->widths, counts.widths);
+}
+
+extern "C" cudaError_t macko_eccsr_find_slices(const macko_device_csr *a, const macko_eccsr_windows *w, cudaStream_t stream)
+{
+  const size_t rows = (size_t)w->windows * WINDOW;
+  const unsigned windows = (unsigned)w->windows;
+  cudaError_t error = cudaMemsetAsync(w->heights, 0, rows, stream);
+  if (!error) error = cudaMemsetAsync(w->found, 0, (size_t)w->windows * sizeof *w->found, stream);
+  if (!error) error = launch(heights_kernel, windows, ENCODE_THREADS, 0, stream, *a, *w);
+  if (!error) error = launch(blocks_kernel, blocks_of_rows((int64_t)rows), ENCODE_THREADS, 0, stream, *a, *w);
+  if (!error) error = launch(sort_kernel, windows, SORT_THREADS, 0, stream, *w);
+  return error ? error : launch(measure_kernel, windows, SLICES, 0, stream, *a, *w);
+}

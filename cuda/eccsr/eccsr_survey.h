@@ -1,0 +1,75 @@
+/* Blocks and slices of format eccsr found in a csr in device memory, window by window, by the rules of the host's
+ * (lib/eccsr/eccsr_rules.h); and what kernels write of them. */
+#ifndef MACKO_ECCSR_SURVEY_H
+#define MACKO_ECCSR_SURVEY_H
+
+#include "core/encode.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "eccsr/eccsr_params.h"
+#include "eccsr/eccsr_rules.h"
+
+/* More slices no window has: a slice holds 28 rows and more, but for the last of each of the 128 kinds of blocks. */
+enum { MACKO_ECCSR_WINDOW_SLICES = 256 };
+
+/* A slice of a window, as measured. */
+typedef struct {
+  uint64_t slot, word; /* entries, and words of masks and gaps, of the slices of the window before it */
+  uint32_t steps;
+  uint16_t block;      /* its first, of those of the window */
+  uint8_t gap_bits, in_runs; /* gaps count runs */
+} macko_eccsr_found_slice;
+
+/* A window; with its counts what its slices add. */
+typedef struct {
+  unsigned long long slices, blocks, words, longest, masked, widths;
+  unsigned long long masked_entries, runs, lanes, reads;
+} macko_eccsr_found_window;
+
+/* Where a window's own begins. */
+typedef struct {
+  int64_t slices, blocks, words;
+} macko_eccsr_place;
+
+/* Some windows of a csr put into blocks by a shape; device pointers. Rows and keys are those of the windows. */
+typedef struct {
+  macko_eccsr_shape shape;
+  int64_t first, windows;  /* number of the first window, how many */
+  const uint8_t *same;     /* of all rows of the csr: whether a row has the columns of the row before, of the same window */
+  uint8_t *heights;        /* rows of the block that begins with a row, 0 where none does */
+  unsigned long long *keys; /* of those blocks (macko_eccsr_key), in the order of slices once sorted; ~0 where there is none */
+  macko_eccsr_found_slice *slices; /* MACKO_ECCSR_WINDOW_SLICES of each window */
+  macko_eccsr_found_window *found;
+} macko_eccsr_windows;
+
+/* Of all windows, or of those of the sample. */
+cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uint8_t *same, cudaStream_t stream);
+cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
+                                    cudaStream_t stream);
+
+/* Fills all of *w but its first four. */
+cudaError_t macko_eccsr_find_slices(const macko_device_csr *a, const macko_eccsr_windows *w, cudaStream_t stream);
+
+/* Sections of the pattern, zeroed before, of all windows. */
+cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const macko_eccsr_windows *w, const macko_eccsr_place *places,
+                                     const macko_device_matrix *d, cudaStream_t stream);
+
+/* macko_rank_values and macko_write_stream for slots of slices. */
+cudaError_t macko_eccsr_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
+                                   cudaStream_t stream);
+cudaError_t macko_eccsr_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
+                                    cudaStream_t stream);
+
+/* Of the table of functions (eccsr_encode.c). */
+macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
+macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
+                                         macko_error *err);
+void macko_eccsr_device_destroy(macko_device_matrix *d);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

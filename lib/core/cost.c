@@ -1,0 +1,50 @@
+/* The caches of the machine. */
+#include "core/cost.h"
+
+#include <stdio.h>
+#include <unistd.h>
+
+enum { USUAL_MIDDLE = 1 << 20, USUAL_LAST = 32 << 20 }; /* bytes, where the system does not tell */
+
+/* Of the first core's data caches of that level, as Linux lists them; 0 where it does not. */
+static int64_t listed_cache(int wanted)
+{
+  for (int i = 0; i < 8; i++) {
+    char path[96], unit = 0;
+    long long size = 0;
+    int level = 0;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/level", i);
+    FILE *f = fopen(path, "r");
+    if (!f) return 0;
+    int known = fscanf(f, "%d", &level) == 1 && level == wanted;
+    fclose(f);
+    if (!known) continue;
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+    if (!(f = fopen(path, "r"))) return 0;
+    int read = fscanf(f, "%lld%c", &size, &unit);
+    fclose(f);
+    return read < 1 ? 0 : unit == 'M' ? size << 20 : unit == 'K' ? size << 10 : size;
+  }
+  return 0;
+}
+
+/* What the C library tells may be the sum of several caches, so that it is asked last. */
+static int64_t cache_bytes(int level, int64_t usual)
+{
+  int64_t bytes = listed_cache(level);
+#if defined(_SC_LEVEL2_CACHE_SIZE) && defined(_SC_LEVEL3_CACHE_SIZE)
+  if (bytes <= 0) bytes = sysconf(level == 2 ? _SC_LEVEL2_CACHE_SIZE : _SC_LEVEL3_CACHE_SIZE);
+#endif
+  return bytes > 0 ? bytes : usual;
+}
+
+macko_caches macko_machine_caches(void)
+{
+  static int64_t middle, last; /* the same whoever finds them */
+  macko_caches c = {__atomic_load_n(&middle, __ATOMIC_RELAXED), __atomic_load_n(&last, __ATOMIC_RELAXED)};
+  if (c.middle && c.last) return c;
+  c.middle = cache_bytes(2, USUAL_MIDDLE), c.last = cache_bytes(3, USUAL_LAST);
+  if (c.last < c.middle) c.last = c.middle;
+  __atomic_store_n(&middle, c.middle, __ATOMIC_RELAXED), __atomic_store_n(&last, c.last, __ATOMIC_RELAXED);
+  return c;
+}

@@ -1,0 +1,177 @@
+/* Forms of a matrix in turn encoded, multiplied with and compared, and what was found remembered. */
+#include "core/measure.h"
+#include "core/pattern.h"
+#include "core/threads.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { FORMS = 16, TRIED = 5, PRODUCTS = 20 };
+
+/* Predictions have been wrong by this, both ways together: what is predicted to take longer is not tried. */
+static const double hopeless = 4;
+
+typedef struct {
+  macko_options options;
+  double predicted, measured; /* ns a multiply */
+} form;
+
+static void name_form(const macko_options *o, char name[MACKO_CHOICE_LENGTH])
+{
+  snprintf(name, MACKO_CHOICE_LENGTH, "%s %s", macko_format_name(o->format), macko_layout_name(o->layout));
+}
+
+/* ---- the forms ---- */
+
+static int by_prediction(const void *a, const void *b)
+{
+  const double x = ((const form *)a)->predicted, y = ((const form *)b)->predicted;
+  return (x > y) - (x < y);
+}
+
+/* Every format, with each of its layouts where it has any, that goes with what is asked for; the likeliest first. How many are
+ * worth a try. */
+static int list_forms(const macko_csr *a, const macko_options *asked, form forms[FORMS])
+{
+  int n = 0, tried = 0;
+  for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
+    for (int layout = MACKO_LAYOUT_COUNT - 1; layout >= 0 && n < FORMS; layout--) {
+      form *one = &forms[n];
+      macko_matrix m;
+      one->options = *asked;
+      one->options.prefer = MACKO_PREFER_TIME, one->options.format = (macko_format)f, one->options.layout = (macko_layout)layout;
+      if (asked->format != MACKO_FORMAT_AUTO && asked->format != one->options.format) continue;
+      if (asked->layout != MACKO_LAYOUT_AUTO && asked->layout != one->options.layout) continue;
+      if (layout == MACKO_LAYOUT_AUTO && n && forms[n - 1].options.format == one->options.format) continue; /* has layouts */
+      if (macko_options_check(&one->options, NULL) || macko_foresee(a, &one->options, &m, NULL)) continue;
+      one->predicted = m.plan.time;
+      n += m.plan.time > 0; /* a form whose time is not even predicted is for memory */
+    }
+  qsort(forms, (size_t)n, sizeof *forms, by_prediction);
+  while (tried < n && tried < TRIED && forms[tried].predicted <= hopeless * forms[0].predicted) tried++;
+  return tried;
+}
+
+/* ---- products ---- */
+
+static double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* The shortest of so many products, after one that warms the caches. */
+static macko_status time_products(const macko_matrix *m, int products, const double *x, double *y, double *best, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; i <= products && !s; i++) {
+    double start = now();
+    s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, m->ncols, 0, y, m->nrows, err);
+    double taken = now() - start;
+    if (i == 1 || (i && taken < *best)) *best = taken;
+  }
+  return s;
+}
+
+/* Vectors of ones and of anything. */
+static macko_status new_vectors(const macko_csr *a, double **x, double **y, macko_error *err)
+{
+  *x = malloc((size_t)(a->ncols + 1) * sizeof **x), *y = malloc((size_t)(a->nrows + 1) * sizeof **y);
+  if (!*x || !*y)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for vectors of %lld and %lld elements to measure with",
+                      (long long)a->ncols, (long long)a->nrows);
+  for (int64_t j = 0; j < a->ncols; j++) (*x)[j] = 1;
+  return MACKO_OK;
+}
+
+/* Leaves the fastest in *matrix and first in the list. */
+static macko_status try_forms(const macko_csr *a, form *forms, int n, macko_matrix **matrix, macko_error *err)
+{
+  double *x = NULL, *y = NULL;
+  macko_status s = new_vectors(a, &x, &y, err);
+  for (int i = 0; i < n && !s; i++) {
+    macko_matrix *m = NULL;
+    s = macko_encode_sorted(a, &forms[i].options, &m, err);
+    if (!s) s = time_products(m, PRODUCTS / n, x, y, &forms[i].measured, err);
+    if (s || (i && forms[i].measured >= forms[0].measured)) {
+      macko_destroy(&m);
+      continue;
+    }
+    const form faster = forms[i];
+    forms[i] = forms[0], forms[0] = faster;
+    macko_destroy(matrix);
+    *matrix = m;
+  }
+  free(x), free(y);
+  if (s) macko_destroy(matrix);
+  return s;
+}
+
+/* ---- what is said and remembered ---- */
+
+static void explain(const form *forms, int n, int kept, macko_plan *plan)
+{
+  char one[160], name[MACKO_CHOICE_LENGTH];
+  for (int i = 0; i < n; i++) {
+    name_form(&forms[i].options, name);
+    snprintf(one, sizeof one, "%s%s %.3g us a multiply (predicted %.3g)", i ? ", " : "; measured ", i ? name : "",
+             1e-3 * forms[i].measured, 1e-3 * forms[i].predicted);
+    if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
+  }
+  snprintf(one, sizeof one, "; %s", kept ? "remembered" : "not remembered, as no file of the cache can be written");
+  if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
+}
+
+static void make_key(const macko_csr *a, const macko_options *asked, char key[MACKO_KEY_LENGTH])
+{
+  char processor[128];
+  int64_t nnz = macko_csr_nnz(a);
+  macko_name_processor(processor);
+  int used = snprintf(key, MACKO_KEY_LENGTH, "1\t%s\t%d parts\t%016" PRIx64 "\t%s", processor, macko_parts(nnz),
+                      macko_pattern_of_csr(a), macko_type_name(a->value_type));
+  for (int i = 0; i < MACKO_OPTIONS; i++)
+    used += snprintf(key + used, (size_t)(MACKO_KEY_LENGTH - used), "%c%s", i ? ' ' : '\t',
+                     macko_option_choice(i, macko_option_chosen(asked, i)));
+}
+
+/* 1 if an earlier choice is known and still one that *options allow. */
+static int recall(const char *key, const macko_options *asked, macko_options *options)
+{
+  char choice[MACKO_CHOICE_LENGTH];
+  if (!macko_recall(key, choice)) return 0;
+  char *layout = strchr(choice, ' ');
+  if (!layout) return 0;
+  *layout++ = 0;
+  *options = *asked;
+  options->prefer = MACKO_PREFER_TIME;
+  return !macko_options_set(options, "format", choice, NULL) && options->format != MACKO_FORMAT_AUTO &&
+         !macko_options_set(options, "layout", layout, NULL) && !macko_options_check(options, NULL);
+}
+
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, macko_matrix **matrix, macko_error *err)
+{
+  static const char earlier[] = "; measured to be the fastest in an earlier run";
+  char key[MACKO_KEY_LENGTH], choice[MACKO_CHOICE_LENGTH];
+  form forms[FORMS];
+  macko_options options;
+  macko_matrix *m = NULL;
+  make_key(a, asked, key);
+  if (recall(key, asked, &options) && !macko_encode_sorted(a, &options, &m, NULL)) {
+    if (strlen(m->plan.reason) + sizeof earlier <= sizeof m->plan.reason) strcat(m->plan.reason, earlier);
+    *matrix = m;
+    return MACKO_OK;
+  }
+  options = *asked, options.prefer = MACKO_PREFER_TIME;
+  int n = list_forms(a, asked, forms);
+  if (n < 2) return macko_encode_sorted(a, n ? &forms[0].options : &options, matrix, err);
+  macko_status s = try_forms(a, forms, n, &m, err);
+  if (s) return s;
+  name_form(&forms[0].options, choice);
+  explain(forms, n, macko_remember(key, choice), &m->plan);
+  *matrix = m;
+  return s;
+}

@@ -1,0 +1,28 @@
+/* A file that is written whole or not at all. */
+#ifndef MACKO_NEW_FILE_H
+#define MACKO_NEW_FILE_H
+
+#include "macko.h"
+
+/* path: of what is replaced; mode: its permissions, -1 where there is nothing yet. */
+typedef struct {
+  const char *name; /* as the caller knows it, for sentences */
+  char *path, *temporary;
+  int mode, file;
+} macko_new_file;
+
+/* Opens f->file, a new file beside the one that it will replace, with that one's permissions. Of a link the file behind it is
+ * replaced, and a link to nothing itself. Errors: IO, also for what is there and is no regular file; OUT_OF_MEMORY. *f is to be
+ * dropped whatever the outcome. */
+macko_status macko_create_file(const char *path, macko_new_file *f, macko_error *err);
+
+/* Puts what was written to f->file in place of the old file once the system has it in its store. Errors: IO. */
+macko_status macko_keep_file(macko_new_file *f, macko_error *err);
+
+/* Removes the new file unless it has been kept. */
+void macko_drop_file(macko_new_file *f);
+
+/* IO: "NAME: what: the reason that errno has". */
+macko_status macko_file_fail(const char *name, const char *what, macko_error *err);
+
+#endif

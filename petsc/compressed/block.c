@@ -1,0 +1,215 @@
+/* Rows of one rank as pieces that are encoded, multiplied and decoded one after another, so that never more than one is there as
+ * CSR. */
+#include "compressed/compressed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static macko_status Fail(macko_error *err, int64_t count, const char *of)
+{
+  err->status = MACKO_OUT_OF_MEMORY;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "no memory for %lld %s", (long long)count, of);
+  return MACKO_OUT_OF_MEMORY;
+}
+
+/* ---- collecting rows ---- */
+
+static macko_status Reserve(MackoCollector *c, int64_t entries, macko_error *err)
+{
+  if (c->rows + 2 > c->starts_room) {
+    int64_t  room   = 2 * c->starts_room + 1024;
+    int64_t *starts = (int64_t *)realloc(c->starts, (size_t)room * sizeof *starts);
+    if (!starts) return Fail(err, room, "starts of rows");
+    if (!c->starts) starts[0] = 0;
+    c->starts = starts, c->starts_room = room;
+  }
+  if (entries > c->room) {
+    int64_t      room   = PetscMax(entries, PetscMin(2 * c->room + 4096, (int64_t)c->most));
+    PetscInt    *cols   = (PetscInt *)realloc(c->cols, (size_t)room * sizeof *cols);
+    PetscScalar *values = NULL;
+    if (cols) c->cols = cols, values = (PetscScalar *)realloc(c->values, (size_t)room * sizeof *values);
+    if (!values) return Fail(err, room, "entries");
+    c->values = values, c->room = room;
+  }
+  return MACKO_OK;
+}
+
+static macko_status AddPiece(MackoBlock *b, PetscInt first, macko_matrix *rows, macko_error *err)
+{
+  macko_info info;
+  if (b->count == b->room) {
+    PetscInt    room   = 2 * b->room + 4;
+    MackoPiece *pieces = (MackoPiece *)realloc(b->pieces, (size_t)room * sizeof *pieces);
+    if (!pieces) return Fail(err, room, "pieces");
+    b->pieces = pieces, b->room = room;
+  }
+  macko_get_info(rows, &info);
+  b->pieces[b->count++] = (MackoPiece){first, rows};
+  b->nnz += info.nnz;
+  return MACKO_OK;
+}
+
+static PetscInt RowsOf(const MackoPiece *piece)
+{
+  macko_info info;
+  macko_get_info(piece->rows, &info);
+  return (PetscInt)info.nrows;
+}
+
+static PetscInt RowsSoFar(const MackoBlock *b)
+{
+  return b->count ? b->pieces[b->count - 1].first + RowsOf(&b->pieces[b->count - 1]) : 0;
+}
+
+static macko_csr View(int64_t nrows, PetscInt ncols, macko_type col_type, const int64_t *starts, const void *cols,
+                      const PetscScalar *values)
+{
+  return (macko_csr){.nrows = nrows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = col_type, .value_type = MACKO_F64,
+                     .row_ptr = starts, .cols = cols, .values = values};
+}
+
+static macko_status Flush(MackoCollector *c, macko_error *err)
+{
+  macko_type    index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
+  macko_csr     csr   = View(c->rows, c->block->ncols, index, c->starts, c->cols, c->values);
+  macko_matrix *rows  = NULL;
+  if (!c->rows) return MACKO_OK;
+  macko_status status = macko_encode(&csr, c->options, &rows, err);
+  if (!status) status = AddPiece(c->block, RowsSoFar(c->block), rows, err);
+  if (status) macko_destroy(&rows);
+  c->rows = 0;
+  return status;
+}
+
+macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  if (c->rows == c->most || (c->rows && c->starts[c->rows] + n > c->most)) status = Flush(c, err);
+  int64_t begin = c->rows ? c->starts[c->rows] : 0;
+  if (!status) status = Reserve(c, begin + n, err);
+  if (status) return status;
+  if (n) {
+    memcpy(c->cols + begin, cols, (size_t)n * sizeof *cols);
+    memcpy(c->values + begin, values, (size_t)n * sizeof *values);
+  }
+  c->starts[++c->rows] = begin + n;
+  return MACKO_OK;
+}
+
+macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error *err)
+{
+  if (!status) status = Flush(c, err);
+  free(c->starts), free(c->cols), free(c->values);
+  c->starts = NULL, c->cols = NULL, c->values = NULL, c->room = c->starts_room = 0;
+  return status;
+}
+
+/* ---- products ---- */
+
+static void Scale(PetscInt rows, PetscInt k, PetscScalar beta, PetscScalar *y, PetscInt ldy)
+{
+  for (PetscInt j = 0; j < k; j++)
+    for (PetscInt i = 0; i < rows; i++) y[(size_t)j * ldy + i] = beta == 0 ? 0 : beta * y[(size_t)j * ldy + i];
+}
+
+macko_status MackoBlockMultiply(const MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx, PetscScalar beta,
+                                PetscScalar *y, PetscInt ldy, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  if (!b->count) Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y, ldy);
+  for (PetscInt p = 0; !status && p < b->count; p++) {
+    const MackoPiece *piece = &b->pieces[p];
+    if (op == MACKO_OP_N)
+      status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x, ldx, beta, y + piece->first, ldy, err);
+    else status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x + piece->first, ldx, p ? 1 : beta, y, ldy, err);
+  }
+  return status;
+}
+
+/* ---- entries ---- */
+
+void MackoBlockForget(MackoBlock *b)
+{
+  free(b->starts), free(b->cols), free(b->values);
+  b->starts = NULL, b->cols = NULL, b->values = NULL;
+}
+
+static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
+{
+  macko_info info;
+  if (b->starts && b->decoded == p) return MACKO_OK;
+  MackoBlockForget(b);
+  macko_get_info(b->pieces[p].rows, &info);
+  b->starts = (int64_t *)malloc((size_t)(info.nrows + 1) * sizeof *b->starts);
+  b->cols   = (int64_t *)malloc((size_t)(info.nnz + 1) * sizeof *b->cols);
+  b->values = (PetscScalar *)malloc((size_t)(info.nnz + 1) * sizeof *b->values);
+  macko_status status = b->starts && b->cols && b->values ? macko_decode(b->pieces[p].rows, b->starts, b->cols, b->values, err)
+                                                          : Fail(err, info.nnz, "decoded entries");
+  if (status) MackoBlockForget(b);
+  b->decoded = p;
+  return status;
+}
+
+static PetscInt PieceOf(const MackoBlock *b, PetscInt i)
+{
+  PetscInt low = 0, high = b->count;
+  while (high - low > 1) {
+    PetscInt middle = low + (high - low) / 2;
+    if (b->pieces[middle].first <= i) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t **cols, const PetscScalar **values,
+                           macko_error *err)
+{
+  *n = 0, *cols = NULL, *values = NULL;
+  if (i >= RowsSoFar(b)) return MACKO_OK;
+  PetscInt     p      = PieceOf(b, i);
+  macko_status status = Decode(b, p, err);
+  if (status) return status;
+  const int64_t *starts = b->starts + (i - b->pieces[p].first);
+  *n    = (PetscInt)(starts[1] - starts[0]);
+  *cols = b->cols + starts[0], *values = b->values + starts[0];
+  return MACKO_OK;
+}
+
+/* The values of the piece that is decoded, changed, into a copy of it. */
+static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, macko_matrix *rows, macko_error *err)
+{
+  const MackoPiece *piece = &from->pieces[from->decoded];
+  PetscInt          n     = RowsOf(piece);
+  for (PetscInt i = 0; i < n; i++)
+    (*change)(context, piece->first + i, (PetscInt)(from->starts[i + 1] - from->starts[i]), from->cols + from->starts[i],
+              from->values + from->starts[i]);
+  macko_csr csr = View(n, from->ncols, MACKO_I64, from->starts, from->cols, from->values);
+  return macko_refresh(rows, &csr, err);
+}
+
+macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context, MackoBlock *to, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  *to = (MackoBlock){.nrows = from->nrows, .ncols = from->ncols};
+  for (PetscInt p = 0; !status && p < from->count; p++) {
+    macko_matrix *rows = NULL;
+    status             = macko_copy(from->pieces[p].rows, &rows, err);
+    if (!status && change) {
+      status = Decode(from, p, err);
+      if (!status) status = Renew(from, change, context, rows, err);
+      MackoBlockForget(from); /* its values are no longer the matrix's */
+    }
+    if (!status) status = AddPiece(to, from->pieces[p].first, rows, err);
+    if (status) macko_destroy(&rows);
+  }
+  if (status) MackoBlockDestroy(to);
+  return status;
+}
+
+void MackoBlockDestroy(MackoBlock *b)
+{
+  for (PetscInt p = 0; p < b->count; p++) macko_destroy(&b->pieces[p].rows);
+  free(b->pieces);
+  MackoBlockForget(b);
+  *b = (MackoBlock){.nrows = b->nrows, .ncols = b->ncols};
+}

@@ -1,0 +1,253 @@
+/* Matrices of type macko from their rows, which are asked for one after another and encoded a piece at a time. */
+#include "compressed/compressed.h"
+
+#include <stdlib.h>
+
+/* ---- rows from whoever gives them ---- */
+
+typedef struct {
+  MatMackoRowFunction row;
+  void               *context;
+  const macko_error  *reason; /* what it says when it fails, or NULL */
+  PetscInt            first, rows, first_col, cols, all_cols; /* of this rank, and all columns */
+} Source;
+
+static Source SourceOf(Mat A, MatMackoRowFunction row, void *context, const macko_error *reason)
+{
+  return (Source){row, context, reason, A->rmap->rstart, A->rmap->n, A->cmap->rstart, A->cmap->n, A->cmap->N};
+}
+
+static PetscBool IsOwn(const Source *s, PetscInt col)
+{
+  return (PetscBool)(col >= s->first_col && col < s->first_col + s->cols);
+}
+
+static macko_status Refuse(macko_error *err, macko_status status, const char *what, PetscInt row, PetscInt number)
+{
+  err->status = status;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "row %lld %s %lld", (long long)row, what, (long long)number);
+  return status;
+}
+
+/* Row i of this rank, with columns that are in the matrix. */
+static macko_status Ask(const Source *s, PetscInt i, PetscInt *n, const PetscInt **cols, const PetscScalar **values,
+                        macko_error *err)
+{
+  PetscInt       row   = s->first + i;
+  PetscErrorCode error = (*s->row)(s->context, row, n, cols, values);
+  if (error && s->reason) *err = *s->reason;
+  if (error && s->reason) return err->status;
+  if (error) return Refuse(err, MACKO_INVALID_MATRIX, "is missing: the function that gives rows returned error", row, (PetscInt)error);
+  if (*n < 0) return Refuse(err, MACKO_INVALID_MATRIX, "has a negative number of entries:", row, *n);
+  for (PetscInt k = 0; k < *n; k++)
+    if ((*cols)[k] < 0 || (*cols)[k] >= s->all_cols)
+      return Refuse(err, MACKO_INVALID_MATRIX, "has an entry outside the matrix, in column", row, (*cols)[k]);
+  return MACKO_OK;
+}
+
+/* ---- the columns of other ranks ---- */
+
+static int CompareColumns(const void *a, const void *b)
+{
+  PetscInt x = *(const PetscInt *)a, y = *(const PetscInt *)b;
+  return (x > y) - (x < y);
+}
+
+typedef struct {
+  PetscInt  count, room;
+  PetscInt *cols;
+} Columns;
+
+static void SortOut(Columns *c)
+{
+  PetscInt kept = 0;
+  if (c->count) qsort(c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
+  for (PetscInt k = 0; k < c->count; k++)
+    if (!kept || c->cols[k] != c->cols[kept - 1]) c->cols[kept++] = c->cols[k];
+  c->count = kept;
+}
+
+/* Doubles are dropped before there is more room, so that this stays as large as the result. */
+static macko_status AddColumn(Columns *c, PetscInt col, macko_error *err)
+{
+  if (c->count == c->room) {
+    SortOut(c);
+    PetscInt  room = 2 * c->count + 1024;
+    PetscInt *cols = (PetscInt *)realloc(c->cols, (size_t)room * sizeof *cols);
+    if (!cols) return Refuse(err, MACKO_OUT_OF_MEMORY, "makes too many columns of other ranks for this memory:", -1, room);
+    c->cols = cols, c->room = room;
+  }
+  c->cols[c->count++] = col;
+  return MACKO_OK;
+}
+
+static macko_status FindColumns(const Source *s, Columns *c, macko_error *err)
+{
+  macko_status       status = MACKO_OK;
+  PetscInt           n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  for (PetscInt i = 0; !status && i < s->rows; i++) {
+    status = Ask(s, i, &n, &cols, &values, err);
+    for (PetscInt k = 0; !status && k < n; k++)
+      if (!IsOwn(s, cols[k])) status = AddColumn(c, cols[k], err);
+  }
+  if (!status) SortOut(c);
+  return status;
+}
+
+/* ---- both blocks ---- */
+
+typedef struct {
+  PetscInt     n, room;
+  PetscInt    *cols;
+  PetscScalar *values;
+} Part;
+
+static macko_status AddEntry(Part *p, PetscInt row, PetscInt col, PetscScalar value, macko_error *err)
+{
+  if (p->n == p->room) {
+    PetscInt     room   = 2 * p->room + 64;
+    PetscInt    *cols   = (PetscInt *)realloc(p->cols, (size_t)room * sizeof *cols);
+    PetscScalar *values = NULL;
+    if (cols) p->cols = cols, values = (PetscScalar *)realloc(p->values, (size_t)room * sizeof *values);
+    if (!values) return Refuse(err, MACKO_OUT_OF_MEMORY, "has too many entries for this memory:", row, room);
+    p->values = values, p->room = room;
+  }
+  p->cols[p->n] = col, p->values[p->n++] = value;
+  return MACKO_OK;
+}
+
+/* The entries of a row into those of the two blocks. */
+static macko_status Split(const Source *s, const Columns *c, PetscInt i, Part *own, Part *off, macko_error *err)
+{
+  PetscInt           n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_status       status = Ask(s, i, &n, &cols, &values, err);
+  own->n = off->n = 0;
+  for (PetscInt k = 0; !status && k < n; k++) {
+    if (IsOwn(s, cols[k])) status = AddEntry(own, s->first + i, cols[k] - s->first_col, values[k], err);
+    else {
+      const PetscInt *found = (const PetscInt *)bsearch(&cols[k], c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
+      if (!found)
+        return Refuse(err, MACKO_INVALID_MATRIX, "is not what it was when it was asked for before: it now has column", s->first + i,
+                      cols[k]);
+      status = AddEntry(off, s->first + i, (PetscInt)(found - c->cols), values[k], err);
+    }
+  }
+  return status;
+}
+
+static macko_status Encode(const Source *s, const Columns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
+                           macko_error *err)
+{
+  MackoCollector to_own = {.block = own, .options = &m->options, .most = m->piece},
+                 to_off = {.block = off, .options = &m->options, .most = m->piece};
+  Part         parts[2] = {{0}};
+  macko_status status   = MACKO_OK;
+  for (PetscInt i = 0; !status && i < s->rows; i++) {
+    status = Split(s, c, i, &parts[0], &parts[1], err);
+    if (!status) status = MackoCollect(&to_own, parts[0].n, parts[0].cols, parts[0].values, err);
+    if (!status && c->count) status = MackoCollect(&to_off, parts[1].n, parts[1].cols, parts[1].values, err);
+  }
+  status = MackoCollectEnd(&to_own, status, err);
+  status = MackoCollectEnd(&to_off, status, err);
+  for (int k = 0; k < 2; k++) free(parts[k].cols), free(parts[k].values);
+  return status;
+}
+
+/* ---- the matrix ---- */
+
+static PetscErrorCode SetHalo(Mat A, Columns *c)
+{
+  Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  MPI_Comm        comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt     size;
+  IS              from;
+  Vec             whole;
+
+  PetscFunctionBegin;
+  PetscCall(VecScatterDestroy(&m->exchange));
+  PetscCall(VecDestroy(&m->halo));
+  free(m->ghost_cols);
+  m->ghost_cols = c->cols, m->ghosts = c->count;
+  *c            = (Columns){0};
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, m->ghosts, &m->halo));
+  PetscCall(VecCreateMPIWithArray(comm, 1, A->cmap->n, A->cmap->N, NULL, &whole));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, m->ghosts, m->ghost_cols, PETSC_USE_POINTER, &from));
+  PetscCall(VecScatterCreate(whole, from, m->halo, NULL, &m->exchange));
+  PetscCall(ISDestroy(&from));
+  PetscCall(VecDestroy(&whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off)
+{
+  Mat_Compressed *m = (Mat_Compressed *)A->data;
+
+  PetscFunctionBegin;
+  MackoBlockDestroy(&m->own);
+  MackoBlockDestroy(&m->off);
+  m->own = *own, m->off = *off;
+  A->preallocated = A->assembled = PETSC_TRUE;
+  A->was_assembled               = PETSC_FALSE;
+  A->num_ass++;
+  A->nonzerostate++;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *context, const macko_error *reason)
+{
+  Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  MPI_Comm        comm = PetscObjectComm((PetscObject)A);
+  Columns         columns = {0};
+  MackoBlock      own, off;
+  macko_error     err    = {0};
+  macko_status    status = MACKO_OK;
+  PetscMPIInt     size;
+  PetscLogDouble  start, end;
+
+  PetscFunctionBegin;
+  PetscCall(MackoCompressedOptions(A, NULL));
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  Source source = SourceOf(A, row, context, reason);
+  PetscCall(PetscLogEventBegin(MACKO_Encode, A, 0, 0, 0));
+  PetscCall(PetscTime(&start));
+  if (size > 1) status = FindColumns(&source, &columns, &err);
+  own = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->n};
+  off = (MackoBlock){.nrows = size > 1 ? A->rmap->n : 0, .ncols = columns.count};
+  if (!status) status = Encode(&source, &columns, m, &own, &off, &err);
+  if (status) free(columns.cols);
+  PetscCall(PetscTime(&end));
+  PetscCall(PetscLogEventEnd(MACKO_Encode, A, 0, 0, 0));
+  PetscErrorCode error = MackoAgree(comm, status, err.text);
+  if (error) {
+    MackoBlockDestroy(&own), MackoBlockDestroy(&off);
+    if (!status) free(columns.cols);
+    PetscCall(error);
+  }
+  PetscCall(SetHalo(A, &columns));
+  PetscCall(MackoCompressedTake(A, &own, &off));
+  m->encodes++, m->encode_seconds += end - start;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatMackoCreateFromRows(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, MatMackoRowFunction row,
+                                      void *context, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatMackoInitializePackage());
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, m, n, M, N));
+  PetscCall(MatSetType(*A, MATMACKO));
+  PetscErrorCode error = MackoCompressedBuild(*A, row, context, NULL);
+  if (error) PetscCall(MatDestroy(A));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

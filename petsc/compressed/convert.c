@@ -1,0 +1,136 @@
+/* Type macko from and to the types that PETSc has. */
+#include "compressed/compressed.h"
+
+/* ---- from any type that gives out its rows ---- */
+
+typedef struct {
+  Mat                A;
+  PetscInt           open, n; /* the row that has been given out, -1 before */
+  const PetscInt    *cols;
+  const PetscScalar *values;
+} Rows;
+
+static PetscErrorCode CloseRow(Rows *r)
+{
+  PetscFunctionBegin;
+  if (r->open >= 0) PetscCall(MatRestoreRow(r->A, r->open, &r->n, &r->cols, &r->values));
+  r->open = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  Rows *r = (Rows *)context;
+
+  PetscFunctionBegin;
+  PetscCall(CloseRow(r));
+  PetscCall(MatGetRow(r->A, row, &r->n, &r->cols, &r->values));
+  r->open = row;
+  *n = r->n, *cols = r->cols, *values = r->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode New(Mat A, MatType type, Mat *B)
+{
+  const char *prefix;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(PetscObjectComm((PetscObject)A), B));
+  PetscCall(MatSetSizes(*B, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+  PetscCall(MatSetBlockSizesFromMats(*B, A, A));
+  PetscCall(MatGetOptionsPrefix(A, &prefix));
+  PetscCall(MatSetOptionsPrefix(*B, prefix));
+  PetscCall(MatSetType(*B, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat  B    = *newmat;
+  Rows rows = {.A = A, .open = -1};
+
+  PetscFunctionBegin;
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(New(A, type, &B));
+  PetscErrorCode error = MackoCompressedBuild(B, RowOf, &rows, NULL);
+  PetscCall(CloseRow(&rows));
+  if (error && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&B));
+  PetscCall(error);
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- to AIJ, and from there to whatever is asked for ---- */
+
+/* Entries of each row in columns of this rank and of others. */
+static macko_status CountEntries(Mat A, PetscInt *own, PetscInt *others, macko_error *err)
+{
+  Mat_Compressed    *m = (Mat_Compressed *)A->data;
+  const int64_t     *cols;
+  const PetscScalar *values;
+  macko_status       status = MACKO_OK;
+  for (PetscInt i = 0; !status && i < A->rmap->n; i++) {
+    status = MackoBlockRow(&m->own, i, &own[i], &cols, &values, err);
+    if (!status) status = MackoBlockRow(&m->off, i, &others[i], &cols, &values, err);
+  }
+  return status;
+}
+
+static PetscErrorCode Preallocate(Mat A, Mat B)
+{
+  PetscInt    *own, *others;
+  macko_error  err = {0};
+  macko_status status;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(A->rmap->n, &own, A->rmap->n, &others));
+  status = CountEntries(A, own, others, &err);
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscCall(MatSeqAIJSetPreallocation(B, 0, own));
+  PetscCall(MatMPIAIJSetPreallocation(B, 0, own, 0, others));
+  PetscCall(PetscFree2(own, others));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Fill(Mat A, Mat B)
+{
+  PetscInt           n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_error        err    = {0};
+  macko_status       status = MACKO_OK;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; !status && i < A->rmap->n; i++) {
+    PetscInt row = A->rmap->rstart + i;
+    status       = MackoCompressedRow(A, i, &n, &cols, &values, &err);
+    if (!status) PetscCall(MatSetValues(B, 1, &row, n, cols, values, INSERT_VALUES));
+  }
+  MackoCompressedForget(A);
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat       B = *newmat;
+  PetscBool parallel, aij;
+
+  PetscFunctionBegin;
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(Fill(A, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscStrcmp(((PetscObject)A)->type_name, MATMPIMACKO, &parallel));
+  PetscCall(New(A, parallel ? MATMPIAIJ : MATSEQAIJ, &B));
+  PetscCall(Preallocate(A, B));
+  PetscCall(Fill(A, B));
+  PetscCall(PetscStrcmp(type, MATAIJ, &aij));
+  if (!aij) PetscCall(PetscStrcmp(type, parallel ? MATMPIAIJ : MATSEQAIJ, &aij));
+  if (!aij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

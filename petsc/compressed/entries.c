@@ -1,0 +1,326 @@
+/* What type macko tells of its entries, and how it changes their values: by decoding a piece at a time. */
+#include "compressed/compressed.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---- rows ---- */
+
+static macko_status Reserve(Mat_Compressed *m, PetscInt n, macko_error *err)
+{
+  if (n <= m->row_room) return MACKO_OK;
+  PetscInt     room   = 2 * n;
+  PetscInt    *cols   = (PetscInt *)realloc(m->row_cols, (size_t)room * sizeof *cols);
+  PetscScalar *values = NULL;
+  if (cols) m->row_cols = cols, values = (PetscScalar *)realloc(m->row_values, (size_t)room * sizeof *values);
+  if (!values) {
+    err->status = MACKO_OUT_OF_MEMORY;
+    (void)PetscSNPrintf(err->text, sizeof err->text, "no memory for a row of %lld entries", (long long)n);
+    return MACKO_OUT_OF_MEMORY;
+  }
+  m->row_values = values, m->row_room = room;
+  return MACKO_OK;
+}
+
+/* Columns of other ranks are left or right of all own ones. */
+macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt **cols, const PetscScalar **values,
+                                macko_error *err)
+{
+  Mat_Compressed    *m = (Mat_Compressed *)A->data;
+  const int64_t     *own_cols, *off_cols = NULL;
+  const PetscScalar *own_values, *off_values = NULL;
+  PetscInt           own, off = 0, to = 0, k = 0;
+  macko_status       status = MackoBlockRow(&m->own, i, &own, &own_cols, &own_values, err);
+  if (!status) status = MackoBlockRow(&m->off, i, &off, &off_cols, &off_values, err);
+  if (!status) status = Reserve(m, own + off, err);
+  if (status) return status;
+  for (; k < off && m->ghost_cols[off_cols[k]] < A->cmap->rstart; k++, to++)
+    m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
+  for (PetscInt j = 0; j < own; j++, to++)
+    m->row_cols[to] = (PetscInt)own_cols[j] + A->cmap->rstart, m->row_values[to] = own_values[j];
+  for (; k < off; k++, to++) m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
+  *n = to, *cols = m->row_cols, *values = m->row_values;
+  return MACKO_OK;
+}
+
+void MackoCompressedForget(Mat A)
+{
+  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  MackoBlockForget(&m->own);
+  MackoBlockForget(&m->off);
+}
+
+static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
+{
+  PetscInt           count;
+  const PetscInt    *row_cols;
+  const PetscScalar *row_values;
+  macko_error        err;
+
+  PetscFunctionBegin;
+  PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP, "row %lld is not this rank's",
+             (long long)row);
+  PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, &count, &row_cols, &row_values, &err), err.text));
+  if (n) *n = count;
+  if (cols) *cols = count ? (PetscInt *)row_cols : NULL;
+  if (values) *values = count ? (PetscScalar *)row_values : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whoever has seen the last row has probably seen all. */
+static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
+{
+  PetscFunctionBegin;
+  (void)n, (void)cols, (void)values;
+  if (row == A->rmap->rend - 1) MackoCompressedForget(A);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one number a row ---- */
+
+typedef PetscScalar RowNumber(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col);
+
+static PetscScalar Diagonal(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
+{
+  (void)col;
+  for (PetscInt k = 0; k < n; k++)
+    if (cols[k] == row) return values[k];
+  return 0;
+}
+
+static PetscScalar GreatestSize(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
+{
+  PetscReal greatest = 0;
+  (void)row;
+  for (PetscInt k = 0; k < n; k++)
+    if (PetscAbsScalar(values[k]) > greatest) greatest = PetscAbsScalar(values[k]), *col = cols[k];
+  return greatest;
+}
+
+static PetscScalar SumOfSizes(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
+{
+  PetscReal sum = 0;
+  (void)row, (void)cols, (void)col;
+  for (PetscInt k = 0; k < n; k++) sum += PetscAbsScalar(values[k]);
+  return sum;
+}
+
+/* Of every row of this rank into v; where cols is not NULL, a column with it. */
+static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *found)
+{
+  PetscScalar       *to;
+  PetscInt           n, rows = A->rmap->n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_error        err    = {0};
+  macko_status       status = MACKO_OK;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayWrite(v, &to));
+  for (PetscInt i = 0; !status && i < rows; i++) {
+    PetscInt col = 0;
+    status = MackoCompressedRow(A, i, &n, &cols, &values, &err);
+    if (!status) to[i] = (*number)(A->rmap->rstart + i, n, cols, values, &col);
+    if (!status && found) found[i] = col;
+  }
+  MackoCompressedForget(A);
+  PetscCall(VecRestoreArrayWrite(v, &to));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall(OfEveryRow(A, Diagonal, v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetRowMaxAbs_Macko(Mat A, Vec v, PetscInt cols[])
+{
+  PetscFunctionBegin;
+  PetscCall(OfEveryRow(A, GreatestSize, v, cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall(OfEveryRow(A, SumOfSizes, v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- norms ---- */
+
+static PetscErrorCode LargestRowSum(Mat A, PetscReal *norm)
+{
+  Vec sums;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &sums));
+  PetscCall(OfEveryRow(A, SumOfSizes, sums, NULL));
+  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static macko_status AddColumns(MackoBlock *b, PetscScalar *sums, macko_error *err)
+{
+  PetscInt           n;
+  const int64_t     *cols;
+  const PetscScalar *values;
+  macko_status       status = MACKO_OK;
+  for (PetscInt i = 0; !status && i < b->nrows; i++) {
+    status = MackoBlockRow(b, i, &n, &cols, &values, err);
+    for (PetscInt k = 0; !status && k < n; k++) sums[cols[k]] += PetscAbsScalar(values[k]);
+  }
+  MackoBlockForget(b);
+  return status;
+}
+
+static PetscErrorCode AddColumnsTo(MackoBlock *b, Vec sums, macko_status *status, macko_error *err)
+{
+  PetscScalar *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(sums, 0));
+  PetscCall(VecGetArray(sums, &a));
+  if (!*status) *status = AddColumns(b, a, err);
+  PetscCall(VecRestoreArray(sums, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LargestColumnSum(Mat A, PetscReal *norm)
+{
+  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  Vec             sums;
+  macko_error     err    = {0};
+  macko_status    status = MACKO_OK;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &sums, NULL));
+  PetscCall(AddColumnsTo(&m->own, sums, &status, &err));
+  if (m->halo) PetscCall(AddColumnsTo(&m->off, m->halo, &status, &err));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  if (m->halo) {
+    PetscCall(VecScatterBegin(m->exchange, m->halo, sums, ADD_VALUES, SCATTER_REVERSE));
+    PetscCall(VecScatterEnd(m->exchange, m->halo, sums, ADD_VALUES, SCATTER_REVERSE));
+  }
+  PetscCall(VecNorm(sums, NORM_INFINITY, norm));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscScalar SumOfSquares(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
+{
+  PetscReal sum = 0;
+  (void)row, (void)cols, (void)col;
+  for (PetscInt k = 0; k < n; k++) sum += PetscRealPart(PetscConj(values[k]) * values[k]);
+  return sum;
+}
+
+static PetscErrorCode RootOfSquares(Mat A, PetscReal *norm)
+{
+  Vec         sums;
+  PetscScalar sum;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &sums));
+  PetscCall(OfEveryRow(A, SumOfSquares, sums, NULL));
+  PetscCall(VecSum(sums, &sum));
+  *norm = PetscSqrtReal(PetscRealPart(sum));
+  PetscCall(VecDestroy(&sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatNorm_Macko(Mat A, NormType type, PetscReal *norm)
+{
+  PetscFunctionBegin;
+  if (type == NORM_1) PetscCall(LargestColumnSum(A, norm));
+  else if (type == NORM_INFINITY) PetscCall(LargestRowSum(A, norm));
+  else if (type == NORM_FROBENIUS) PetscCall(RootOfSquares(A, norm));
+  else SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "no norm but NORM_1, NORM_INFINITY and NORM_FROBENIUS");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- other values ---- */
+
+/* What a row is multiplied with: one number for all, a number for each row, and one for each column. */
+typedef struct {
+  PetscScalar        all;
+  const PetscScalar *left, *right; /* right by the block's columns */
+} Factors;
+
+static void Multiply(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values)
+{
+  const Factors *f = (const Factors *)context;
+  for (PetscInt k = 0; k < n; k++) {
+    values[k] *= f->all;
+    if (f->left) values[k] *= f->left[row];
+    if (f->right) values[k] *= f->right[cols[k]];
+  }
+}
+
+/* All ranks change their values, or none does. */
+static PetscErrorCode Change(Mat A, Factors *of_own, Factors *of_off)
+{
+  Mat_Compressed *m   = (Mat_Compressed *)A->data;
+  MackoBlock      own = {0}, off = {0};
+  macko_error     err = {0};
+
+  PetscFunctionBegin;
+  macko_status status = MackoBlockCopy(&m->own, Multiply, of_own, &own, &err);
+  if (!status) status = MackoBlockCopy(&m->off, Multiply, of_off, &off, &err);
+  PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
+  if (error) {
+    MackoBlockDestroy(&own), MackoBlockDestroy(&off);
+    PetscCall(error);
+  }
+  PetscCall(MackoCompressedTake(A, &own, &off));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_Macko(Mat A, PetscScalar a)
+{
+  Factors factors = {.all = a};
+
+  PetscFunctionBegin;
+  PetscCall(Change(A, &factors, &factors));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
+{
+  Mat_Compressed *m   = (Mat_Compressed *)A->data;
+  Factors         own = {.all = 1}, off = {.all = 1};
+
+  PetscFunctionBegin;
+  if (left) {
+    PetscCall(VecGetArrayRead(left, &own.left));
+    off.left = own.left;
+  }
+  if (right) PetscCall(VecGetArrayRead(right, &own.right));
+  if (right && m->halo) {
+    PetscCall(VecScatterBegin(m->exchange, right, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecScatterEnd(m->exchange, right, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(VecGetArrayRead(m->halo, &off.right));
+  }
+  PetscErrorCode error = Change(A, &own, &off);
+  if (off.right) PetscCall(VecRestoreArrayRead(m->halo, &off.right));
+  if (right) PetscCall(VecRestoreArrayRead(right, &own.right));
+  if (left) PetscCall(VecRestoreArrayRead(left, &own.left));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void MackoCompressedEntries(Mat A)
+{
+  A->ops->getrow        = MatGetRow_Macko;
+  A->ops->restorerow    = MatRestoreRow_Macko;
+  A->ops->getdiagonal   = MatGetDiagonal_Macko;
+  A->ops->getrowmaxabs  = MatGetRowMaxAbs_Macko;
+  A->ops->norm          = MatNorm_Macko;
+  A->ops->scale         = MatScale_Macko;
+  A->ops->diagonalscale = MatDiagonalScale_Macko;
+  MackoSetRowSumAbs(A, MatGetRowSumAbs_Macko);
+}

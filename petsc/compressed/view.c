@@ -1,0 +1,242 @@
+/* Type macko for people (-mat_view ::ascii_info), for programs (MatMackoGetInfo) and as PETSc's binary file. */
+#include "compressed/compressed.h"
+
+#include <stdlib.h>
+
+PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)A, compressed, MATSEQMACKO, MATMPIMACKO, ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is stored ---- */
+
+/* The pieces of a block together: the first one's format and reason, sums of the rest. */
+static macko_info Together(const MackoBlock *b)
+{
+  macko_info all = {.reason = "no rows"}, one;
+  for (PetscInt p = 0; p < b->count; p++) {
+    macko_get_info(b->pieces[p].rows, &one);
+    if (p) {
+      one.lossy |= all.lossy, one.nnz += all.nnz, one.bytes += all.bytes, one.csr_bytes += all.csr_bytes;
+      one.format = all.format, one.layout = all.layout, one.variant = all.variant, one.values = all.values;
+      one.gap_bits = all.gap_bits, one.stored_type = all.stored_type, one.reason = all.reason;
+    }
+    all = one;
+  }
+  return all;
+}
+
+PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
+{
+  const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
+  MPI_Comm              comm = PetscObjectComm((PetscObject)A);
+  macko_info            own = Together(&m->own), off = Together(&m->off);
+  PetscInt64            mine[3] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes}, sums[3];
+  int                   lossy = own.lossy | off.lossy, any;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(info, sizeof *info));
+  PetscCallMPI(MPI_Allreduce(mine, sums, 3, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(&lossy, &any, 1, MPI_INT, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(&m->encode_seconds, &info->encode_seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
+  info->encoded = A->assembled, info->lossy = (PetscBool)any, info->encodes = m->encodes;
+  info->format = macko_format_name(own.format), info->layout = macko_layout_name(own.layout);
+  info->variant = macko_variant_name(own.variant), info->values = macko_values_name(own.values);
+  info->gap_bits = own.gap_bits, info->reason = own.reason;
+  info->nnz = sums[0], info->bytes = sums[1], info->csr_bytes = sums[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One kind of block: what rank 0 has and why, sizes of all ranks. */
+static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, PetscViewer viewer)
+{
+  macko_info info    = Together(b);
+  PetscInt64 mine[4] = {info.nnz, info.bytes, info.csr_bytes, b->count}, all[4];
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(mine, all, 4, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s, values %s as %s%s, of the first of %" PetscInt64_FMT " pieces\n",
+                                   name, macko_format_name(info.format),
+                                   info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout),
+                                   macko_values_name(info.values), macko_type_name(info.stored_type), info.lossy ? ", LOSSY" : "",
+                                   all[3]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  because: %s\n", name, info.reason));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%s  bytes %" PetscInt64_FMT ", a nonzero %.2f, CSR/this %.2f\n", name, all[1],
+                                   all[0] ? (double)all[1] / (double)all[0] : 0., all[1] ? (double)all[2] / (double)all[1] : 0.));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewInfo(Mat A, PetscViewer viewer)
+{
+  const Mat_Compressed *m = (const Mat_Compressed *)A->data;
+
+  PetscFunctionBegin;
+  PetscCall(ViewBlock(A, &m->own, m->halo ? "diagonal block: " : "", viewer));
+  if (m->halo) PetscCall(ViewBlock(A, &m->off, "off-diagonal block: ", viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU, no other form of the entries is kept\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- PETSc's binary file: lengths of all rows, then all columns, then all values, each a few rows at a time ---- */
+
+typedef enum {
+  LENGTHS,
+  COLUMNS,
+  VALUES,
+  PARTS
+} FilePart;
+
+enum { ROOM = 1 << 16 }; /* elements sent at a time, or a row */
+
+typedef struct {
+  Mat          A;
+  FilePart     part;
+  int          file, owner; /* rank 0's file; whose rows these are */
+  PetscInt     count, room;
+  PetscInt    *integers;
+  PetscScalar *values;
+} Writer;
+
+static PetscErrorCode Write(const Writer *w)
+{
+  PetscFunctionBegin;
+  if (w->part == VALUES) PetscCall(PetscBinaryWrite(w->file, w->values, w->count, PETSC_SCALAR));
+  else PetscCall(PetscBinaryWrite(w->file, w->integers, w->count, PETSC_INT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Reserve(Writer *w, PetscInt count)
+{
+  PetscFunctionBegin;
+  if (count <= w->room) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscRealloc((size_t)count * sizeof *w->integers, &w->integers));
+  PetscCall(PetscRealloc((size_t)count * sizeof *w->values, &w->values));
+  w->room = count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What has come together to the file: through rank 0, which knows by a count of -1 that there is no more. */
+static PetscErrorCode Send(Writer *w, PetscInt count)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)w->A);
+
+  PetscFunctionBegin;
+  if (w->owner == 0) {
+    if (count > 0) PetscCall(Write(w));
+  } else if (count) {
+    PetscCallMPI(MPI_Send(&count, 1, MPIU_INT, 0, 0, comm));
+    if (count > 0 && w->part == VALUES) PetscCallMPI(MPI_Send(w->values, (PetscMPIInt)count, MPIU_SCALAR, 0, 1, comm));
+    else if (count > 0) PetscCallMPI(MPI_Send(w->integers, (PetscMPIInt)count, MPIU_INT, 0, 1, comm));
+  }
+  w->count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Receive(Writer *w)
+{
+  MPI_Comm comm = PetscObjectComm((PetscObject)w->A);
+
+  PetscFunctionBegin;
+  while (1) {
+    PetscCallMPI(MPI_Recv(&w->count, 1, MPIU_INT, w->owner, 0, comm, MPI_STATUS_IGNORE));
+    if (w->count < 0) break;
+    PetscCall(Reserve(w, w->count));
+    if (w->part == VALUES)
+      PetscCallMPI(MPI_Recv(w->values, (PetscMPIInt)w->count, MPIU_SCALAR, w->owner, 1, comm, MPI_STATUS_IGNORE));
+    else PetscCallMPI(MPI_Recv(w->integers, (PetscMPIInt)w->count, MPIU_INT, w->owner, 1, comm, MPI_STATUS_IGNORE));
+    PetscCall(Write(w));
+  }
+  w->count = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SendRows(Writer *w)
+{
+  PetscInt           n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_error        err;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < w->A->rmap->n; i++) {
+    PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(w->A, i, &n, &cols, &values, &err), err.text));
+    PetscInt count = w->part == LENGTHS ? 1 : n;
+    if (w->count && w->count + count > ROOM) PetscCall(Send(w, w->count));
+    PetscCall(Reserve(w, PetscMax(ROOM, count)));
+    if (w->part == LENGTHS) w->integers[w->count] = n;
+    else if (w->part == COLUMNS) PetscCall(PetscArraycpy(w->integers + w->count, cols, n));
+    else PetscCall(PetscArraycpy(w->values + w->count, values, n));
+    w->count += count;
+  }
+  PetscCall(Send(w, w->count));
+  PetscCall(Send(w, -1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WriteHead(Mat A, int file)
+{
+  MatInfo  info;
+  PetscInt head[4] = {MAT_FILE_CLASSID, A->rmap->N, A->cmap->N, 0};
+
+  PetscFunctionBegin;
+  PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  head[3] = info.nz_used > (PetscLogDouble)PETSC_MAX_INT ? PETSC_MAX_INT : (PetscInt)info.nz_used; /* as PETSc does */
+  if (file >= 0) PetscCall(PetscBinaryWrite(file, head, 4, PETSC_INT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
+{
+  Writer      w = {.A = A, .file = -1};
+  PetscMPIInt rank, size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  PetscCall(PetscViewerSetUp(viewer));
+  if (rank == 0) PetscCall(PetscViewerBinaryGetDescriptor(viewer, &w.file));
+  PetscCall(WriteHead(A, w.file));
+  for (w.part = LENGTHS; w.part < PARTS; w.part++)
+    for (w.owner = 0; w.owner < size; w.owner++) {
+      if (rank == w.owner) PetscCall(SendRows(&w));
+      else if (rank == 0) PetscCall(Receive(&w));
+    }
+  MackoCompressedForget(A);
+  PetscCall(PetscFree(w.integers));
+  PetscCall(PetscFree(w.values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- all viewers ---- */
+
+/* As AIJ shows its entries, which is for matrices that fit as such. */
+static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
+  PetscCall(MatView(B, viewer));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatView_Macko(Mat A, PetscViewer viewer)
+{
+  PetscViewerFormat format;
+  PetscBool         ascii, binary, mpiio = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  if (binary) PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
+  PetscCall(PetscViewerGetFormat(viewer, &format));
+  if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscCall(ViewInfo(A, viewer));
+  else if (ascii && format == PETSC_VIEWER_ASCII_FACTOR_INFO) PetscFunctionReturn(PETSC_SUCCESS);
+  else if (binary && !mpiio) PetscCall(ViewBinary(A, viewer));
+  else PetscCall(ViewAsAIJ(A, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

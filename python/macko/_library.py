@@ -1,0 +1,96 @@
+"""libmacko by ctypes: the structs and functions of macko.h that the package calls."""
+import ctypes
+import ctypes.util
+import os
+import subprocess
+
+status_names = ("OK", "INVALID_ARGUMENT", "INVALID_MATRIX", "OUT_OF_MEMORY", "UNSUPPORTED", "LIMIT", "CORRUPT", "IO", "PARSE", "DEVICE")
+type_names = ("f64", "f32", "f16", "bf16", "i8", "i32", "i64", "u8", "u16", "u32")
+
+
+class Error(Exception):
+    """What the library refused: its sentence, and the name of the status (one of status_names) as .status."""
+
+    def __init__(self, status, text):
+        super().__init__(text)
+        self.status = status
+
+
+class CError(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 512)]
+
+
+class CSR(ctypes.Structure):
+    _fields_ = [("nrows", ctypes.c_int64), ("ncols", ctypes.c_int64), ("row_ptr_type", ctypes.c_int), ("col_type", ctypes.c_int),
+                ("value_type", ctypes.c_int), ("row_ptr", ctypes.c_void_p), ("cols", ctypes.c_void_p), ("values", ctypes.c_void_p),
+                ("index_base", ctypes.c_int)]
+
+
+class Info(ctypes.Structure):
+    _fields_ = [("format", ctypes.c_int), ("value_type", ctypes.c_int), ("stored_type", ctypes.c_int), ("values", ctypes.c_int),
+                ("layout", ctypes.c_int), ("variant", ctypes.c_int), ("gap_bits", ctypes.c_int), ("lossy", ctypes.c_int),
+                ("nrows", ctypes.c_int64), ("ncols", ctypes.c_int64), ("nnz", ctypes.c_int64), ("bytes", ctypes.c_int64),
+                ("csr_bytes", ctypes.c_int64), ("nsections", ctypes.c_int64), ("seconds", ctypes.c_double),
+                ("csr_seconds", ctypes.c_double), ("reason", ctypes.c_char_p)]
+
+
+# macko_options is a struct of ints, which only the library's own functions look into: more of them than it has.
+Options = ctypes.c_int * 64
+
+
+def _candidates():
+    if os.environ.get("MACKO_LIBRARY"):
+        return [os.environ["MACKO_LIBRARY"]]
+    names = ["libmacko.so.0", ctypes.util.find_library("macko")]
+    try:
+        found = subprocess.run(["pkg-config", "--variable=libdir", "macko"], capture_output=True, text=True, check=True).stdout.strip()
+        names.append(os.path.join(found, "libmacko.so"))
+    except (OSError, subprocess.CalledProcessError):
+        pass
+    return [name for name in names if name]
+
+
+def _open():
+    reasons = []
+    for name in _candidates():
+        try:
+            return ctypes.CDLL(name)
+        except OSError as error:
+            reasons.append(str(error))
+    raise ImportError("libmacko is not found (" + "; ".join(reasons) + "): install it, or name the file in MACKO_LIBRARY")
+
+
+lib = _open()
+_pointer, _int, _int64, _double = ctypes.c_void_p, ctypes.c_int, ctypes.c_int64, ctypes.c_double
+_signatures = {
+    "macko_options_init": (None, [_pointer]),
+    "macko_options_set": (_int, [_pointer, ctypes.c_char_p, ctypes.c_char_p, _pointer]),
+    "macko_encode": (_int, [_pointer, _pointer, _pointer, _pointer]),
+    "macko_predict": (_int, [_pointer, _pointer, _pointer, _pointer]),
+    "macko_refresh": (_int, [_pointer, _pointer, _pointer]),
+    "macko_decode": (_int, [_pointer, _pointer, _pointer, _pointer, _pointer]),
+    "macko_multiply": (_int, [_pointer, _int, _int, _int64, _double, _pointer, _int64, _double, _pointer, _int64, _pointer]),
+    "macko_get_info": (None, [_pointer, _pointer]),
+    "macko_destroy": (None, [_pointer]),
+    "macko_read": (_int, [ctypes.c_char_p, _pointer, _pointer, _pointer, _pointer]),
+    "macko_free_csr": (None, [_pointer]),
+}
+for _name, (_result, _arguments) in _signatures.items():
+    getattr(lib, _name).restype, getattr(lib, _name).argtypes = _result, _arguments
+for _name in ("format", "layout", "values", "variant", "type"):
+    getattr(lib, f"macko_{_name}_name").restype = ctypes.c_char_p
+
+
+def call(name, *arguments):
+    """A function whose last argument is an error; raises Error where it fails."""
+    error = CError()
+    status = getattr(lib, name)(*arguments, ctypes.byref(error))
+    if status:
+        raise Error(status_names[status] if status < len(status_names) else str(status), error.text.decode("utf-8", "replace"))
+
+
+def name_of(what, number):
+    """Of a format, layout, values, variant or type; None for the automatic one, which a format has that has none."""
+    text = getattr(lib, f"macko_{what}_name")(number)
+    text = text.decode() if text else None
+    return None if text == "auto" else text

@@ -1,0 +1,166 @@
+/* PETSc's binary matrices: big-endian numbers; class id, rows, columns, nonzeros, row lengths, columns, values. */
+#include "common/petsc_binary.h"
+
+#include "common/arrays.h"
+#include "common/matrix_file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { MATRIX = 1211216, VECTOR = 1211214 };
+
+static int64_t big_endian(const unsigned char *byte, int count)
+{
+  uint64_t value = byte[0] & 0x80 ? UINT64_MAX : 0;
+  for (int i = 0; i < count; i++) value = value << 8 | byte[i];
+  return (int64_t)value;
+}
+
+/* Bytes of an index; 0 for other files. */
+static int width_of(const unsigned char *start, size_t count)
+{
+  for (int width = 4; width <= 8; width += 4)
+    if (count >= (size_t)width && (big_endian(start, width) == MATRIX || big_endian(start, width) == VECTOR)) return width;
+  return 0;
+}
+
+int petsc_binary_starts(const unsigned char *start, size_t count)
+{
+  return width_of(start, count) > 0;
+}
+
+/* ---- reading ---- */
+
+typedef struct {
+  const char *path;
+  FILE *f;
+  int width;
+  macko_error *err;
+} reader;
+
+static macko_status get_indices(reader *r, int64_t *to, int64_t count)
+{
+  unsigned char bytes[8];
+  for (int64_t i = 0; i < count; i++) {
+    if (fread(bytes, 1, (size_t)r->width, r->f) != (size_t)r->width)
+      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
+    to[i] = big_endian(bytes, r->width);
+  }
+  return MACKO_OK;
+}
+
+static macko_status get_values(reader *r, double *to, int64_t count)
+{
+  unsigned char bytes[8];
+  for (int64_t i = 0; i < count; i++) {
+    if (fread(bytes, 1, sizeof bytes, r->f) != sizeof bytes)
+      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
+    const int64_t bits = big_endian(bytes, 8);
+    memcpy(&to[i], &bits, sizeof bits);
+  }
+  return MACKO_OK;
+}
+
+/* Sizes are compared with the file's before memory is asked for. */
+static macko_status get_sizes(reader *r, int64_t sizes[4])
+{
+  macko_status s = get_indices(r, sizes, 4);
+  if (sizes[0] == VECTOR) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a PETSc binary vector, no matrix");
+  if (s) return s;
+  if (sizes[3] == -1) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a dense matrix of PETSc's, which is not read");
+  const long at = ftell(r->f);
+  fseek(r->f, 0, SEEK_END);
+  const int64_t left = ftell(r->f) - at;
+  fseek(r->f, at, SEEK_SET);
+  if (sizes[1] < 0 || sizes[2] < 0 || sizes[3] < 0)
+    return matrix_file_fail(r->err, MACKO_PARSE, r->path, "a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be",
+                            (long long)sizes[1], (long long)sizes[2], (long long)sizes[3]);
+  if (left / r->width < sizes[1] || (left - sizes[1] * r->width) / (r->width + 8) < sizes[3])
+    return matrix_file_fail(r->err, MACKO_PARSE, r->path, "cut short: %lld bytes, too few for %lld rows with %lld nonzeros",
+                            (long long)left, (long long)sizes[1], (long long)sizes[3]);
+  return MACKO_OK;
+}
+
+static macko_status get_matrix(reader *r, macko_csr *csr)
+{
+  int64_t sizes[4] = {0}, sum = 0;
+  macko_status s = get_sizes(r, sizes);
+  if (s) return s;
+  int64_t *row_ptr = calloc((size_t)sizes[1] + 1, 8), *cols = calloc((size_t)sizes[3] + 1, 8);
+  double *values = calloc((size_t)sizes[3] + 1, 8);
+  *csr = (macko_csr){.nrows = sizes[1], .ncols = sizes[2], .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+  if (!row_ptr || !cols || !values)
+    return matrix_file_fail(r->err, MACKO_OUT_OF_MEMORY, r->path, "no memory for %lld nonzeros", (long long)sizes[3]);
+  s = get_indices(r, row_ptr + 1, sizes[1]);
+  for (int64_t i = 1; i <= sizes[1] && !s; i++) {
+    if (row_ptr[i] < 0 || row_ptr[i] > sizes[3] - sum)
+      s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)i,
+                           (long long)row_ptr[i], (long long)sizes[3]);
+    sum = row_ptr[i] += sum;
+  }
+  if (!s && sum != sizes[3])
+    s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "its rows have %lld entries, not %lld", (long long)sum, (long long)sizes[3]);
+  if (!s) s = get_indices(r, cols, sizes[3]);
+  return s ? s : get_values(r, values, sizes[3]);
+}
+
+static macko_status open_reader(const char *path, reader *r, macko_error *err)
+{
+  unsigned char start[8];
+  *r = (reader){path, fopen(path, "rb"), 0, err};
+  if (!r->f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
+  r->width = width_of(start, fread(start, 1, sizeof start, r->f));
+  rewind(r->f);
+  return MACKO_OK;
+}
+
+macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err)
+{
+  int64_t sizes[4] = {0};
+  reader r;
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = get_sizes(&r, sizes);
+  fclose(r.f);
+  *nrows = sizes[1], *ncols = sizes[2], *nnz = sizes[3];
+  return s;
+}
+
+macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err)
+{
+  reader r;
+  macko_error why;
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = get_matrix(&r, csr);
+  fclose(r.f);
+  if (!s && (s = matrix_file_settle(csr, &why))) matrix_file_fail(err, s, path, "%.240s", why.text);
+  if (s) macko_free_csr(csr);
+  return s;
+}
+
+/* ---- writing ---- */
+
+static int put(FILE *f, int64_t number, int width)
+{
+  unsigned char bytes[8];
+  for (int i = 0; i < width; i++) bytes[i] = (unsigned char)((uint64_t)number >> 8 * (width - 1 - i));
+  return fwrite(bytes, 1, (size_t)width, f) == (size_t)width;
+}
+
+int petsc_binary_write(FILE *f, const macko_csr *a)
+{
+  const int64_t nnz = row_at(a, a->nrows);
+  const int width = a->nrows > INT32_MAX || a->ncols > INT32_MAX || nnz > INT32_MAX ? 8 : 4;
+  int written = put(f, MATRIX, width) && put(f, a->nrows, width) && put(f, a->ncols, width) && put(f, nnz, width);
+  for (int64_t i = 0; i < a->nrows && written; i++) written = put(f, row_at(a, i + 1) - row_at(a, i), width);
+  for (int64_t p = 0; p < nnz && written; p++) written = put(f, col_at(a, p), width);
+  for (int64_t p = 0; p < nnz && written; p++) {
+    const double value = value_at(a->value_type, a->values, p);
+    int64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    written = put(f, bits, 8);
+  }
+  return written;
+}

@@ -1,0 +1,97 @@
+/* Matrices of grids, a row at a time. */
+#include "common/stencil.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MOST = 27 };
+
+typedef struct {
+  PetscInt    n, points, dims;
+  PetscInt    cols[MOST];
+  PetscScalar values[MOST];
+} Stencil;
+
+static PetscErrorCode Row(void *context, PetscInt row, PetscInt *count, const PetscInt **cols, const PetscScalar **values)
+{
+  Stencil *s = (Stencil *)context;
+  PetscInt n = s->n, at[3] = {row % n, row / n % n, row / n / n}, depth = s->dims == 3 ? n : 1, k = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt z = PetscMax(at[2] - 1, 0); z <= PetscMin(at[2] + 1, depth - 1); z++)
+    for (PetscInt y = PetscMax(at[1] - 1, 0); y <= PetscMin(at[1] + 1, n - 1); y++)
+      for (PetscInt x = PetscMax(at[0] - 1, 0); x <= PetscMin(at[0] + 1, n - 1); x++) {
+        PetscInt col = x + n * (y + n * z), away = (x != at[0]) + (y != at[1]) + (z != at[2]);
+        if (s->points <= 7 && away > 1) continue;
+        s->cols[k] = col, s->values[k++] = away ? -1 : s->points - 1;
+      }
+  *count = k, *cols = s->cols, *values = s->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Fill(Mat A, Stencil *s, PetscInt *own, PetscInt *others)
+{
+  PetscInt first, past, first_col, past_col, n;
+  const PetscInt *cols;
+  const PetscScalar *values;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(A, &first, &past));
+  PetscCall(MatGetOwnershipRangeColumn(A, &first_col, &past_col));
+  for (PetscInt row = first; row < past; row++) {
+    PetscCall(Row(s, row, &n, &cols, &values));
+    if (own) own[row - first] = others[row - first] = 0;
+    for (PetscInt k = 0; own && k < n; k++) (cols[k] >= first_col && cols[k] < past_col ? own : others)[row - first]++;
+    if (!own) PetscCall(MatSetValues(A, 1, &row, n, cols, values, INSERT_VALUES));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Assemble(MPI_Comm comm, PetscInt rows, Stencil *s, Mat *A)
+{
+  PetscInt local, *own, *others;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreate(comm, A));
+  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, rows, rows));
+  PetscCall(MatSetType(*A, MATAIJ));
+  local = PETSC_DECIDE;
+  PetscCall(PetscSplitOwnership(comm, &local, &rows));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 0, NULL)); /* so that the matrix knows its rows */
+  PetscCall(MatMPIAIJSetPreallocation(*A, 0, NULL, 0, NULL));
+  PetscCall(PetscMalloc2(local, &own, local, &others));
+  PetscCall(Fill(*A, s, own, others));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 0, own));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 0, own, 0, others));
+  PetscCall(PetscFree2(own, others));
+  PetscCall(Fill(*A, s, NULL, NULL));
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed, Problem *p, PetscBool *known)
+{
+  Stencil s = {0};
+  long long n;
+  int points, end = 0;
+  double rows;
+
+  PetscFunctionBegin;
+  *known = PETSC_FALSE;
+  if (sscanf(name, "%d-point:%lld%n", &points, &n, &end) != 2 || name[end] || n < 1 || !access(name, F_OK))
+    PetscFunctionReturn(PETSC_SUCCESS);
+  if (points != 5 && points != 9 && points != 7 && points != 27) PetscFunctionReturn(PETSC_SUCCESS);
+  s.points = points, s.dims = points == 7 || points == 27 ? 3 : 2;
+  rows = (double)n * (double)n * (s.dims == 3 ? (double)n : 1);
+  PetscCheck(rows <= (double)PETSC_MAX_INT, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "%s: %.0f rows, and this PETSc counts to %.0f", name, rows, (double)PETSC_MAX_INT);
+  s.n = (PetscInt)n;
+  if (compressed)
+    PetscCall(MatMackoCreateFromRows(comm, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)rows, (PetscInt)rows, Row, &s, &p->A));
+  else PetscCall(Assemble(comm, (PetscInt)rows, &s, &p->A));
+  snprintf(p->kind, sizeof p->kind, "generated, %d-point stencil on a grid", points);
+  p->symmetric = *known = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,162 @@
+/* macko-convert: a matrix from one kind of file into another. */
+#include "common/matrix_file.h"
+#include "common/npz.h"
+#include "common/output_file.h"
+#include "common/petsc_binary.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CHOICE]...\n"
+  "Writes the matrix of file IN to file OUT.\n"
+  "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), PETSc\n"
+  "               binary or .macko, by what it holds; - is standard input\n"
+  "  OUT          by its suffix: .mtx, .mtx.gz, .npz, .petsc (PETSc binary), .macko\n"
+  "  --to KIND    what to write whatever the suffix: mtx npz petsc macko\n"
+  "of .macko files, which keep a matrix compressed:\n"
+#define MACKO_OPTION(field, LIST, usual, reader, help) "  --" #field "  " help ":"
+#define MACKO_CHOICE(LIST, symbol, name, text) " " #name
+#define MACKO_OPTION_END(field, LIST) "\n"
+#include "options.def"
+  "Without any of these a .macko file stays encoded as it is.\n"
+  "  --help, --version\n"
+  "exit status: 0 written, 1 not written, 2 wrong usage\n";
+
+typedef struct {
+  const char *in, *out, *kind;
+  macko_options options;
+  const char *asked; /* the last option for .macko files, NULL: none */
+} request;
+
+/* ---- writing ---- */
+
+static macko_status write_stream(const request *r, const macko_csr *csr, macko_error *err)
+{
+  const int npz = !strcmp(r->kind, "npz");
+  const char *why = NULL;
+  int bad;
+  FILE *f = output_open(r->out, &bad);
+  if (!f) return matrix_file_fail(err, MACKO_IO, r->out, "cannot be created: %s", strerror(bad));
+  errno = 0;
+  int written = npz ? npz_write(f, csr, &why) : petsc_binary_write(f, csr);
+  if (!written) {
+    matrix_file_fail(err, MACKO_IO, r->out, "cannot be written: %s", why ? why : strerror(errno));
+    output_abandon();
+    return MACKO_IO;
+  }
+  bad = output_close(f);
+  return bad ? matrix_file_fail(err, MACKO_IO, r->out, "cannot be written: %s", strerror(bad)) : MACKO_OK;
+}
+
+/* What is stored, in a line for people. */
+static void tell(const request *r, const macko_matrix *m)
+{
+  macko_info info;
+  macko_get_info(m, &info);
+  printf("%s: %lld bytes, CSR %lld; format %s: %s\n", r->out, (long long)info.bytes, (long long)info.csr_bytes,
+         macko_format_name(info.format), info.reason);
+}
+
+static macko_status write_container(const request *r, matrix_file *f, macko_error *err)
+{
+  macko_matrix *fresh = NULL;
+  macko_status s = MACKO_OK;
+  if (!f->matrix || r->asked) s = macko_encode(&f->csr, &r->options, &fresh, err);
+  if (s) return s;
+  const macko_matrix *m = fresh ? fresh : f->matrix;
+  s = macko_save(r->out, m, &f->origin, err);
+  if (!s) tell(r, m);
+  macko_destroy(&fresh);
+  return s;
+}
+
+static macko_status convert(const request *r, macko_error *err)
+{
+  matrix_file f;
+  macko_status s = matrix_file_read(r->in, &f, err);
+  if (s) return s;
+  if (!strcmp(r->kind, "macko")) s = write_container(r, &f, err);
+  else if (!strcmp(r->kind, "mtx")) s = macko_write_matrix_market(r->out, &f.csr, err);
+  else s = write_stream(r, &f.csr, err);
+  matrix_file_free(&f);
+  return s;
+}
+
+/* ---- the command line ---- */
+
+static int usage(const char *sentence, const char *word)
+{
+  fprintf(stderr, "macko-convert: %s%s; --help tells more\n", sentence, word);
+  return 2;
+}
+
+static const char *kind_of(const char *path)
+{
+  static const char *const suffixes[][2] = {{".mtx", "mtx"}, {".mtx.gz", "mtx"}, {".npz", "npz"}, {".petsc", "petsc"},
+                                            {".macko", "macko"}};
+  const size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    const size_t n = strlen(suffixes[i][0]);
+    if (length > n && !strcasecmp(path + length - n, suffixes[i][0])) return suffixes[i][1];
+  }
+  return NULL;
+}
+
+static int is_kind(const char *name)
+{
+  return !strcmp(name, "mtx") || !strcmp(name, "npz") || !strcmp(name, "petsc") || !strcmp(name, "macko");
+}
+
+/* --NAME VALUE or --NAME=VALUE, `value` being the next argument. 0, with *used counting arguments, or an exit status. */
+static int take_option(request *r, const char *argument, const char *value, int *used)
+{
+  char name[64];
+  macko_error err;
+  const char *equals = strchr(argument, '=');
+  snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argument) - 2 : 63, argument + 2);
+  if (equals) value = equals + 1;
+  if (!value) return usage(argument, " needs a value");
+  *used = equals ? 1 : 2;
+  if (!strcmp(name, "to")) return r->kind = value, is_kind(value) ? 0 : usage("--to is mtx, npz, petsc or macko, not ", value);
+  r->asked = argument;
+  if (!macko_options_set(&r->options, name, value, &err)) return 0;
+  fprintf(stderr, "macko-convert: %s\n", err.text);
+  return 2;
+}
+
+/* -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, request *r)
+{
+  for (int i = 1, used, bad; i < argc; i += used) {
+    used = 1;
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout), fflush(stdout) ? 1 : 0;
+    if (!strcmp(argv[i], "--version")) return puts("macko-convert " MACKO_VERSION_STRING), 0;
+    if (!strncmp(argv[i], "--", 2)) {
+      if ((bad = take_option(r, argv[i], argv[i + 1], &used))) return bad;
+    } else if (argv[i][0] == '-' && argv[i][1]) return usage("unknown option ", argv[i]);
+    else if (!r->in) r->in = argv[i];
+    else if (!r->out) r->out = argv[i];
+    else return usage("a third file: ", argv[i]);
+  }
+  if (!r->in || !r->out) return usage("two files are needed: IN and OUT", "");
+  if (!r->kind) r->kind = kind_of(r->out);
+  if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .petsc or .macko, or --to say what it is: ", r->out);
+  if (r->asked && strcmp(r->kind, "macko")) return usage(r->asked, " is for .macko files");
+  return -1;
+}
+
+int main(int argc, char **argv)
+{
+  request r = {0};
+  macko_error err = {0};
+  macko_options_init(&r.options);
+  int status = parse(argc, argv, &r);
+  if (status >= 0) return status;
+  if (macko_options_check(&r.options, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 2;
+  if (convert(&r, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 1;
+  if (fflush(stdout)) return fprintf(stderr, "macko-convert: standard output: %s\n", strerror(errno)), 1;
+  return 0;
+}

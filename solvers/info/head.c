@@ -1,0 +1,155 @@
+/* macko-info --dry-run: what the header of a file says. */
+#if HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#include "info/info.h"
+
+#include "common/json.h"
+#include "common/petsc_binary.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+#if HAVE_ZLIB
+#include <zlib.h>
+#else
+/* Without zlib packed files are only not read. */
+typedef FILE *gzFile;
+#define gzopen fopen
+#define gzclose fclose
+#define gzgets(f, line, size) fgets(line, size, f)
+#endif
+
+enum { LINE = 2048 };
+
+static void add_info(file_head *h, const macko_info *info)
+{
+  snprintf(h->kind, sizeof h->kind, "macko file, format %s", macko_format_name(info->format));
+  h->nrows = info->nrows, h->ncols = info->ncols, h->stored = info->nnz, h->compressed = 1, h->info = *info;
+}
+
+/* The banner, comments, and the line of sizes; an array stores all. */
+static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
+{
+  char format[16] = "", field[16] = "", symmetry[24] = "";
+  long long sizes[3] = {0};
+  if (sscanf(line, "%*s %*s %15s %15s %23s", format, field, symmetry) != 3)
+    return matrix_file_fail(err, MACKO_PARSE, path, "the banner of a Matrix Market file has five words");
+  do
+    if (!gzgets(f, line, LINE)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
+  while (line[0] == '%' || !line[strspn(line, " \t\r\n")]);
+  const int array = !strcasecmp(format, "array"), count = sscanf(line, "%lld %lld %lld", &sizes[0], &sizes[1], &sizes[2]);
+  if (count < (array ? 2 : 3) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
+    return matrix_file_fail(err, MACKO_PARSE, path, "'%.40s' is no line of sizes", strtok(line, "\r\n"));
+  snprintf(h->kind, sizeof h->kind, "Matrix Market %s %s %s", format, field, symmetry);
+  h->one_triangle = strcasecmp(symmetry, "general") != 0;
+  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = array ? sizes[0] * sizes[1] : sizes[2];
+  return MACKO_OK;
+}
+
+/* The third line: type, rows, columns, entries. */
+static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
+{
+  char type[8] = "";
+  long long sizes[3] = {0};
+  for (int i = 0; i < 2; i++)
+    if (!gzgets(f, line, LINE)) line[0] = 0;
+  if (sscanf(line, "%7s %lld %lld %lld", type, &sizes[0], &sizes[1], &sizes[2]) != 4 || strlen(type) != 3 ||
+      !strchr("RIPCQ", toupper((unsigned char)type[0])) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
+    return matrix_file_fail(err, MACKO_PARSE, path, "the header is none of Matrix Market, Harwell-Boeing, PETSc binary or .macko");
+  snprintf(h->kind, sizeof h->kind, "Harwell-Boeing %s", type);
+  h->one_triangle = !strchr("UR", toupper((unsigned char)type[1]));
+  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = sizes[2];
+  return MACKO_OK;
+}
+
+static macko_status read_text(const char *path, file_head *h, macko_error *err)
+{
+  char line[LINE];
+  errno = 0;
+  gzFile f = gzopen(path, "rb");
+  if (!f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
+  macko_status s = MACKO_OK;
+  if (!gzgets(f, line, sizeof line)) s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read");
+  else if (!strncasecmp(line, "%%MatrixMarket", 14)) s = read_matrix_market(path, f, line, h, err);
+  else s = read_harwell_boeing(path, f, line, h, err);
+  gzclose(f);
+  return s;
+}
+
+static int is_packed(const char *path, const unsigned char *start)
+{
+  static const char *const suffixes[] = {".tar.gz", ".tgz", ".tar", ".npz"};
+  const size_t length = strlen(path);
+  for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
+    const size_t n = strlen(suffixes[i]);
+    if (length > n && !strcasecmp(path + length - n, suffixes[i])) return 1;
+  }
+  return !memcmp(start, "PK\3\4", 4);
+}
+
+static macko_status read_named(const char *name, file_head *h, macko_error *err)
+{
+  unsigned char start[8] = {0};
+  macko_info info;
+  FILE *f = fopen(name, "rb");
+  if (!f) return matrix_file_fail(err, MACKO_IO, name, "cannot be opened: %s", strerror(errno));
+  const size_t count = fread(start, 1, sizeof start, f);
+  fclose(f);
+  if (is_packed(name, start))
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, name, "an archive has to be unpacked to be looked at: leave out --dry-run");
+  if (petsc_binary_starts(start, count)) {
+    snprintf(h->kind, sizeof h->kind, "PETSc binary");
+    return petsc_binary_sizes(name, &h->nrows, &h->ncols, &h->stored, err);
+  }
+  if (memcmp(start, "\x89MACKO\r\n", sizeof start)) return read_text(name, h, err);
+  macko_status s = macko_load_info(name, &info, NULL, err);
+  if (!s) add_info(h, &info);
+  return s;
+}
+
+macko_status head_read(const char *path, file_head *h, macko_error *err)
+{
+  plain_file file;
+  memset(h, 0, sizeof *h);
+  macko_status s = plain_file_open(path, &file, err);
+  if (s) return s;
+  s = read_named(file.name, h, err);
+  if (s) plain_file_rename(&file, err);
+  return s;
+}
+
+/* Both triangles without the diagonal, if it is not stored. */
+static int64_t most_nonzeros(const file_head *h)
+{
+  return h->one_triangle ? 2 * h->stored : h->stored;
+}
+
+static int64_t csr_bytes(const file_head *h)
+{
+  const int64_t nnz = most_nonzeros(h);
+  if (h->compressed) return h->info.csr_bytes;
+  return (h->nrows + 1) * (nnz > INT32_MAX ? 8 : 4) + nnz * ((h->ncols > INT32_MAX ? 8 : 4) + 8);
+}
+
+void head_print(FILE *f, const char *path, const file_head *h)
+{
+  fprintf(f, "%s: %s\nsize           %lld x %lld, %lld entries stored%s\n", path, h->kind, (long long)h->nrows, (long long)h->ncols,
+          (long long)h->stored, h->one_triangle ? ", of one triangle" : "");
+  fprintf(f, "as CSR         %s%lld bytes\n", h->one_triangle ? "at most " : "", (long long)csr_bytes(h));
+  if (h->compressed)
+    fprintf(f, "compressed     %s, %lld bytes, %.4g us a product as predicted\n", macko_format_name(h->info.format),
+            (long long)h->info.bytes, 1e6 * h->info.seconds);
+}
+
+void head_json(FILE *f, const char *path, const file_head *h)
+{
+  fputs("{\n  \"file\": ", f), put_json_string(f, path), fputs(",\n  \"kind\": ", f), put_json_string(f, h->kind);
+  fprintf(f, ",\n  \"problem\": {\"rows\": %lld, \"columns\": %lld},\n  \"stored_entries\": %lld, \"one_triangle\": %s, ",
+          (long long)h->nrows, (long long)h->ncols, (long long)h->stored, h->one_triangle ? "true" : "false");
+  if (h->compressed) fprintf(f, "\"bytes\": %lld, ", (long long)h->info.bytes);
+  fprintf(f, "\"csr_bytes\": %lld\n}\n", (long long)csr_bytes(h));
+}

@@ -1,0 +1,99 @@
+/* macko-info: what a matrix is like, and what it would take in every format. */
+#include "info/info.h"
+
+#include "common/output_file.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const char help[] = "usage: macko-info [--json] [--dry-run] [-o PICTURE] FILE\n"
+  "Says what the matrix of a file is like: size, symmetry, bandwidth, lengths of rows and columns, and what each format would\n"
+  "take, in bytes and time of a product, as predicted, on a CPU and on a GPU.\n"
+  "  FILE         whatever macko-convert reads; - is standard input\n"
+  "  --json       the same for machines; lengths have the keys of Ginkgo's matrix_statistics\n"
+  "  --dry-run    reads no more than the header of the file\n"
+  "  -o PICTURE   .svg or .png: where entries are, and rows by their lengths, through gnuplot\n"
+  "  --help, --version\n"
+  "exit status: 0 said, 1 not, 2 wrong usage\n";
+
+typedef struct {
+  const char *path, *picture;
+  int json, dry;
+} request;
+
+static macko_status tell_head(const request *r, macko_error *err)
+{
+  file_head h;
+  macko_status s = head_read(r->path, &h, err);
+  if (!s) (r->json ? head_json : head_print)(stdout, r->path, &h);
+  return s;
+}
+
+static macko_status tell(const request *r, macko_error *err)
+{
+  matrix_file file;
+  statistics s;
+  predictions p;
+  macko_status status = matrix_file_read(r->path, &file, err);
+  if (status) return status;
+  const report all = {r->path, &file, &s, &p};
+  if (!statistics_make(&file.csr, &s)) status = matrix_file_fail(err, MACKO_OUT_OF_MEMORY, r->path, "no memory to count its rows");
+  else {
+    predict_all(&file.csr, &p);
+    (r->json ? report_json : report_print)(stdout, &all);
+    if (r->picture) status = spy_draw(r->picture, &all, &file.csr, err);
+    statistics_free(&s);
+  }
+  matrix_file_free(&file);
+  return status;
+}
+
+static int usage(const char *sentence)
+{
+  fprintf(stderr, "macko-info: %s; --help tells more\n", sentence);
+  return 2;
+}
+
+static int is_picture(const char *path)
+{
+  const size_t length = strlen(path);
+  return length > 4 && (!strcasecmp(path + length - 4, ".svg") || !strcasecmp(path + length - 4, ".png"));
+}
+
+/* -1 to go on, else the exit status. */
+static int parse(int argc, char **argv, request *r)
+{
+  static const struct option known[] = {{"json", 0, NULL, 'j'}, {"dry-run", 0, NULL, 'd'}, {"help", 0, NULL, 'h'},
+                                        {"version", 0, NULL, 'v'}, {0}};
+  for (int c; (c = getopt_long(argc, argv, "o:h", known, NULL)) != -1;)
+    switch (c) {
+    case 'j': r->json = 1; break;
+    case 'd': r->dry = 1; break;
+    case 'o': r->picture = optarg; break;
+    case 'h': return fputs(help, stdout), fflush(stdout) ? 1 : 0;
+    case 'v': return puts("macko-info " MACKO_VERSION_STRING), 0;
+    default: return 2;
+    }
+  if (optind + 1 != argc) return usage(optind == argc ? "no file is named" : "one file is looked at at a time");
+  r->path = argv[optind];
+  if (r->picture && !is_picture(r->picture)) return usage("the picture of -o should end in .svg or .png");
+  if (r->picture && r->dry) return usage("--dry-run reads no entries that -o could draw");
+  int bad = r->picture ? output_refusal(r->picture) : 0;
+  if (bad) return fprintf(stderr, "macko-info: %s: %s\n", r->picture, strerror(bad)), 1;
+  return -1;
+}
+
+int main(int argc, char **argv)
+{
+  request r = {0};
+  macko_error err = {0};
+  int status = parse(argc, argv, &r);
+  if (status >= 0) return status;
+  macko_status s = (r.dry ? tell_head : tell)(&r, &err);
+  if (s) return fprintf(stderr, "macko-info: %s\n", err.text), 1;
+  if (fflush(stdout)) return fprintf(stderr, "macko-info: standard output: %s\n", strerror(errno)), 1;
+  return 0;
+}

@@ -1,0 +1,119 @@
+/* macko-info -o: where entries are, and how long rows are, drawn by gnuplot. */
+#include "info/info.h"
+
+#include "common/arrays.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { PIXELS = 240,
+       BINS = 60 };
+
+/* A pixel is the mean of its cells, of all of which some may be outside the matrix. */
+typedef struct {
+  int64_t rows, cols; /* cells of a pixel */
+  int height, width;  /* pixels */
+  int64_t count[PIXELS][PIXELS];
+} grid;
+
+static void fill(const macko_csr *a, grid *g)
+{
+  g->rows = (a->nrows + PIXELS - 1) / PIXELS, g->cols = (a->ncols + PIXELS - 1) / PIXELS;
+  g->height = (int)((a->nrows + g->rows - 1) / g->rows), g->width = (int)((a->ncols + g->cols - 1) / g->cols);
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) g->count[i / g->rows][col_at(a, p) / g->cols]++;
+}
+
+static void quote(FILE *f, const char *text)
+{
+  putc('"', f);
+  for (; *text; text++)
+    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
+    else putc((unsigned char)*text < ' ' ? ' ' : *text, f);
+  putc('"', f);
+}
+
+static void put_grid(FILE *f, const grid *g)
+{
+  fprintf(f, "$spy << END\n");
+  for (int i = 0; i < g->height; i++)
+    for (int j = 0; j < g->width; j++)
+      if (g->count[i][j])
+        fprintf(f, "%g %g %g\n", ((double)j + 0.5) * (double)g->cols, ((double)i + 0.5) * (double)g->rows,
+                (double)g->count[i][j] / ((double)g->rows * (double)g->cols));
+  fprintf(f, "END\n");
+}
+
+/* Rows by their lengths, a bar for every length or several. */
+static void put_lengths(FILE *f, const statistics *s, int64_t nrows)
+{
+  const int64_t least = s->row_lengths[0], span = s->row_lengths[nrows - 1] - least + 1, wide = (span + BINS - 1) / BINS;
+  int64_t count[BINS] = {0};
+  for (int64_t i = 0; i < nrows; i++) count[(s->row_lengths[i] - least) / wide]++;
+  fprintf(f, "$lengths << END\n");
+  for (int i = 0; i < BINS && i * wide < span; i++)
+    fprintf(f, "%g %lld\n", (double)least + ((double)i + 0.5) * (double)wide - 0.5, (long long)count[i]);
+  fprintf(f, "END\nset boxwidth %lld\n", (long long)wide);
+}
+
+static void put_script(FILE *f, const char *output, int png, const report *r, const macko_csr *a, const grid *g)
+{
+  const double ratio = (double)a->nrows / (double)a->ncols;
+  if (png) fprintf(f, "eval \"set terminal \".(strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\")."
+                      "\" noenhanced size 1200,600\"\n");
+  else fprintf(f, "set terminal svg noenhanced size 1200,600 background \"white\"\n");
+  fprintf(f, "set output "), quote(f, output);
+  fprintf(f, "\n");
+  put_grid(f, g), put_lengths(f, r->s, a->nrows);
+  fprintf(f, "set multiplot layout 1,2 title "), quote(f, r->path);
+  fprintf(f, "\nset title \"%lld x %lld, %lld nonzeros: their share of each pixel\"\nset logscale cb\nset cbrange [%g:1]\n",
+          (long long)a->nrows, (long long)a->ncols, (long long)r->s->nnz, 0.1 / ((double)g->rows * (double)g->cols));
+  fprintf(f, "set palette defined (0 \"#9ecae1\", 1 \"#08306b\")\nset style fill solid noborder\n");
+  fprintf(f, "set xrange [0:%lld]\nset yrange [%lld:0]\nset size ratio %g\n", (long long)a->ncols, (long long)a->nrows,
+          ratio > 4 ? 4 : ratio < 0.25 ? 0.25 : ratio);
+  fprintf(f, "plot $spy using 1:2:(%g):(%g):3 with boxxyerror linecolor palette notitle\n", 0.5 * (double)g->cols,
+          0.5 * (double)g->rows);
+  fprintf(f, "set size noratio\nset xrange [*:*]\nset yrange [0.5:*]\nset title \"rows by their nonzeros\"\nset logscale y\n"
+             "set xlabel \"nonzeros of a row\"\nset ylabel \"rows\"\n"
+             "plot $lengths using 1:2 with boxes linecolor rgb \"#08306b\" notitle\nunset multiplot\nset output\n");
+}
+
+/* The script goes to gnuplot's standard input; 1 if it did its work. */
+static int run_gnuplot(const char *output, int png, const report *r, const macko_csr *a, const grid *g)
+{
+  void (*before)(int) = signal(SIGPIPE, SIG_IGN);
+  FILE *f = popen("gnuplot", "w");
+  int bad = !f;
+  if (f) {
+    put_script(f, output, png, r, a, g);
+    bad = ferror(f);
+    bad |= pclose(f) != 0;
+  }
+  signal(SIGPIPE, before);
+  return !bad;
+}
+
+macko_status spy_draw(const char *path, const report *r, const macko_csr *a, macko_error *err)
+{
+  char output[4200];
+  const size_t length = strlen(path);
+  const int png = length > 4 && !strcasecmp(path + length - 4, ".png");
+  if (a->nrows == 0 || a->ncols == 0)
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "%lld x %lld: there is nothing to draw", (long long)a->nrows,
+                            (long long)a->ncols);
+  grid *g = calloc(1, sizeof *g);
+  if (!g) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory for a picture");
+  fill(a, g);
+  macko_status s = MACKO_OK;
+  if ((size_t)snprintf(output, sizeof output, "%s.%ld.part", path, (long)getpid()) >= sizeof output)
+    s = matrix_file_fail(err, MACKO_IO, path, "the name is too long");
+  else if (!run_gnuplot(output, png, r, a, g))
+    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not drawn: gnuplot is not there or fails (Debian package: gnuplot-nox)");
+  else if (rename(output, path)) s = matrix_file_fail(err, MACKO_IO, path, "cannot be written: %s", strerror(errno));
+  if (s) unlink(output);
+  free(g);
+  return s;
+}

@@ -1,0 +1,116 @@
+/* Numbers that describe a matrix: lengths, bandwidth, symmetry. */
+#include "info/statistics.h"
+
+#include "common/arrays.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_size(const void *a, const void *b)
+{
+  const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static double middle(const int64_t *sorted, int64_t n)
+{
+  return n == 0 ? 0 : 0.5 * ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]);
+}
+
+/* 4 m + 1 or 4 m + 3 values have quartiles between two of them; of an even number they are the medians of the halves. */
+static void quartiles(const int64_t *v, int64_t n, distribution *d)
+{
+  const int64_t m = n / 4;
+  if (n < 4) d->q1 = d->median, d->q3 = d->median;
+  if (n % 2 == 0) d->q1 = middle(v, n / 2), d->q3 = middle(v + n / 2, n / 2);
+  else if (n >= 4 && n % 4 == 1)
+    d->q1 = 0.25 * (double)v[m - 1] + 0.75 * (double)v[m], d->q3 = 0.75 * (double)v[3 * m] + 0.25 * (double)v[3 * m + 1];
+  else if (n >= 3)
+    d->q1 = 0.75 * (double)v[m] + 0.25 * (double)v[m + 1], d->q3 = 0.25 * (double)v[3 * m + 1] + 0.75 * (double)v[3 * m + 2];
+}
+
+/* Sorts the lengths. */
+static distribution describe(int64_t *lengths, int64_t n)
+{
+  distribution d = {0};
+  double moments[7] = {0};
+  if (n == 0) return d;
+  qsort(lengths, (size_t)n, sizeof *lengths, by_size);
+  for (int64_t i = 0; i < n; i++) d.mean += (double)lengths[i] / (double)n;
+  for (int64_t i = 0; i < n; i++) {
+    const double away = (double)lengths[i] - d.mean;
+    for (int k = 2; k <= 6; k++) moments[k] += pow(away, k) / (double)n;
+  }
+  d.min = (double)lengths[0], d.max = (double)lengths[n - 1], d.median = middle(lengths, n);
+  quartiles(lengths, n, &d);
+  d.variance = moments[2];
+  if (d.variance > 0) {
+    d.skewness = moments[3] / pow(d.variance, 1.5), d.kurtosis = moments[4] / pow(d.variance, 2);
+    d.hyperskewness = moments[5] / pow(d.variance, 2.5), d.hyperflatness = moments[6] / pow(d.variance, 3);
+  }
+  return d;
+}
+
+/* The place of (row, col), -1 where there is no entry. */
+static int64_t find(const macko_csr *a, int64_t row, int64_t col)
+{
+  int64_t begin = row_at(a, row), past = row_at(a, row + 1);
+  while (begin < past) {
+    const int64_t half = begin + (past - begin) / 2, at = col_at(a, half);
+    if (at == col) return half;
+    if (at < col) begin = half + 1;
+    else past = half;
+  }
+  return -1;
+}
+
+static void compare_mirrored(const macko_csr *a, statistics *s)
+{
+  int64_t pattern = 0, values = 0;
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) {
+      const int64_t mirror = find(a, col_at(a, p), i);
+      pattern += mirror >= 0;
+      values += mirror >= 0 && value_at(a->value_type, a->values, mirror) == value_at(a->value_type, a->values, p);
+    }
+  s->pattern_symmetry = s->nnz ? (double)pattern / (double)s->nnz : 1;
+  s->value_symmetry = s->nnz ? (double)values / (double)s->nnz : 1;
+}
+
+static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
+{
+  for (int64_t i = 0; i < a->nrows; i++) {
+    s->row_lengths[i] = row_at(a, i + 1) - row_at(a, i);
+    s->empty_rows += s->row_lengths[i] == 0;
+    for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) {
+      const int64_t col = col_at(a, p);
+      columns[col]++;
+      s->diagonal += col == i;
+      s->zeros += value_at(a->value_type, a->values, p) == 0;
+      if (i - col > s->lower) s->lower = i - col;
+      if (col - i > s->upper) s->upper = col - i;
+    }
+  }
+  for (int64_t j = 0; j < a->ncols; j++) s->empty_columns += columns[j] == 0;
+}
+
+int statistics_make(const macko_csr *a, statistics *s)
+{
+  int64_t *columns = calloc((size_t)a->ncols + 1, sizeof *columns);
+  *s = (statistics){.nnz = row_at(a, a->nrows), .pattern_symmetry = -1, .value_symmetry = -1};
+  s->row_lengths = calloc((size_t)a->nrows + 1, sizeof *s->row_lengths);
+  const int room = columns && s->row_lengths;
+  if (room) {
+    look_at_entries(a, s, columns);
+    s->rows = describe(s->row_lengths, a->nrows), s->columns = describe(columns, a->ncols);
+    if (a->nrows == a->ncols) compare_mirrored(a, s);
+  } else statistics_free(s);
+  free(columns);
+  return room;
+}
+
+void statistics_free(statistics *s)
+{
+  free(s->row_lengths);
+  s->row_lengths = NULL;
+}

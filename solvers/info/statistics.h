@@ -1,0 +1,26 @@
+/* Numbers that describe a matrix. */
+#ifndef STATISTICS_H
+#define STATISTICS_H
+
+#include "macko.h"
+
+/* Of row or column lengths, by the names and definitions that Ginkgo's matrix_statistics has: quartiles by the third method of
+ * Wikipedia's page, central moments over powers of the standard deviation (0 where that is 0). */
+typedef struct {
+  double min, q1, median, q3, max, mean, variance, skewness, kurtosis, hyperskewness, hyperflatness;
+} distribution;
+
+typedef struct {
+  distribution rows, columns;
+  int64_t nnz, zeros;                          /* entries; those of them that are zero */
+  int64_t empty_rows, empty_columns, diagonal; /* diagonal: entries on it */
+  int64_t lower, upper;                        /* bandwidth: the farthest entry below and above the diagonal */
+  double pattern_symmetry, value_symmetry; /* share of the entries with a mirror image; with an equal one; -1: not square */
+  int64_t *row_lengths;                        /* sorted */
+} statistics;
+
+/* *csr is sorted and right. 0 if there is no memory; freed with statistics_free. */
+int statistics_make(const macko_csr *csr, statistics *s);
+void statistics_free(statistics *s);
+
+#endif

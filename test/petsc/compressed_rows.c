@@ -1,0 +1,329 @@
+/* Type macko: its files, matrices from rows, what memory they take, and what is refused. */
+#include "compressed.h"
+#include "macko.h"
+
+#include <petscksp.h>
+
+#include <malloc.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ROWS = 61, COLS = 47 };
+
+/* ---- files ---- */
+
+static void path_of(char *path, size_t size)
+{
+  int id = (int)getpid();
+  MPI_Bcast(&id, 1, MPI_INT, 0, PETSC_COMM_WORLD);
+  snprintf(path, size, "compressed_%d.bin", id);
+}
+
+static void remove_file(const char *path)
+{
+  PetscMPIInt rank;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  MPI_Barrier(PETSC_COMM_WORLD);
+  if (!rank) unlink(path);
+}
+
+static PetscErrorCode load(const char *path, Mat *A, Vec after)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_READ, &viewer));
+  PetscErrorCode error = MatLoad(*A, viewer);
+  if (!error && after) error = VecLoad(after, viewer);
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(error);
+}
+
+static void new_matrix(const char *type, Mat *A)
+{
+  OK(MatCreate(PETSC_COMM_WORLD, A));
+  OK(MatSetType(*A, type));
+}
+
+/* A vector, the matrix twice, a vector: what lies around a matrix in the file is found. */
+START_TEST(binary_files)
+{
+  char        path[64];
+  Mat         A, P, B, C;
+  Vec         x, y;
+  PetscViewer viewer;
+  path_of(path, sizeof path);
+  make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
+  OK(MatCreateVecs(P, &x, NULL));
+  OK(VecSet(x, 7));
+  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  OK(MatView(A, viewer));
+  OK(VecView(x, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  new_matrix(MATAIJ, &B);
+  OK(VecDuplicate(x, &y));
+  OK(load(path, &B, y));
+  assert_same_entries(B, P, 0, "written by macko, read by aij");
+  same_vectors(y, x, 0, "the vector after it");
+  new_matrix(MATMACKO, &C);
+  OK(VecSet(y, 0));
+  OK(load(path, &C, y));
+  assert_compressed(C, "read");
+  assert_same_products(C, P, "read by macko");
+  same_vectors(y, x, 0, "the vector after it, macko");
+  OK(load(path, &C, NULL));
+  assert_same_products(C, P, "read again");
+  remove_file(path);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  DESTROY(&A, &P, &B, &C);
+}
+END_TEST
+
+static char message[2048];
+
+static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                                   PetscErrorType type, const char *text, void *context)
+{
+  (void)comm, (void)line, (void)function, (void)file, (void)context;
+  if (type == PETSC_ERROR_INITIAL) snprintf(message, sizeof message, "%s", text);
+  return code;
+}
+
+/* Every rank gets the error, whose sentence holds that text on those that raised it. */
+#define REFUSED(call, expected, part) \
+  do { \
+    message[0] = 0; \
+    OK(PetscPushErrorHandler(keep_message, NULL)); \
+    PetscErrorCode refused_ = (call); \
+    OK(PetscPopErrorHandler()); \
+    ASSERT_ALL(refused_ == (expected), "error %d from %s: %s", (int)refused_, #call, message); \
+    ASSERT_ALL(strstr(message, part) != NULL, "%s says: %s", #call, message); \
+  } while (0)
+
+START_TEST(a_file_cut_short)
+{
+  char        path[64];
+  Mat         A, P, C;
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  path_of(path, sizeof path);
+  make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
+  OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
+  OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
+  OK(MatView(P, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  new_matrix(MATMACKO, &C);
+  if (!rank) ck_assert(!truncate(path, 16 + ROWS * 4 + 40));
+  MPI_Barrier(PETSC_COMM_WORLD);
+  REFUSED(load(path, &C, NULL), PETSC_ERR_LIB, "the file ends within the matrix");
+  if (!rank) ck_assert(!truncate(path, 9));
+  MPI_Barrier(PETSC_COMM_WORLD);
+  REFUSED(load(path, &C, NULL), PETSC_ERR_LIB, "the file ends within the matrix");
+  remove_file(path);
+  DESTROY(&A, &P, &C);
+}
+END_TEST
+
+/* ---- from rows ---- */
+
+typedef struct {
+  PetscInt     cols, first, last, calls, fail_at, change_at, outside_at; /* the row before, how many; rows that go wrong */
+  PetscInt     entries[3 * ROWS];
+  PetscScalar  values[3 * ROWS];
+} giver;
+
+/* The row of the pseudo-random matrix backwards, its first entry in two halves. */
+static PetscErrorCode give(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  giver      *g = (giver *)context;
+  PetscInt    count = 0;
+  PetscScalar value;
+  g->calls++;
+  if (row <= g->last && row != g->first) return PETSC_ERR_PLIB; /* out of order */
+  if (row == g->fail_at) return PETSC_ERR_USER;
+  g->last = row;
+  for (PetscInt j = g->cols - 1; j >= 0; j--)
+    if (entry(row, j, 11, &value)) g->entries[count] = j, g->values[count++] = value;
+  if (count) g->entries[count] = g->entries[0], g->values[count] = g->values[0] /= 2, count++;
+  if (row == g->outside_at) g->entries[0] = g->cols;
+  if (row == g->change_at && g->calls > ROWS / ranks() + 1) g->entries[0] = 0, g->entries[1] = g->cols - 1;
+  *n = count, *cols = g->entries, *values = g->values;
+  return 0;
+}
+
+static giver new_giver(PetscInt rows)
+{
+  PetscMPIInt rank;
+  PetscInt    local = PETSC_DECIDE, past = 0, all = rows;
+  giver       g     = {.cols = COLS, .last = -1, .fail_at = -1, .change_at = -1, .outside_at = -1};
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  OK(PetscSplitOwnership(PETSC_COMM_WORLD, &local, &all));
+  MPI_Scan(&local, &past, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD);
+  g.first = past - local;
+  return g;
+}
+
+START_TEST(rows_are_asked_for_in_order)
+{
+  Mat      A, P;
+  PetscInt rows;
+  giver    g = new_giver(ROWS);
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "37"));
+  OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, give, &g, &A));
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, COLS, 11, &P));
+  OK(MatGetLocalSize(P, &rows, NULL));
+  ASSERT_ALL(g.calls == (ranks() > 1 ? 2 : 1) * rows, "%d calls for %d rows", (int)g.calls, (int)rows);
+  assert_same_products(A, P, "from rows");
+  DESTROY(&A, &P);
+}
+END_TEST
+
+START_TEST(rows_that_go_wrong)
+{
+  Mat   A = NULL;
+  giver g = new_giver(ROWS);
+  g.fail_at = ROWS - 2; /* of the last rank */
+  REFUSED(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, give, &g, &A), PETSC_ERR_LIB,
+          "row 59 is missing");
+  g = new_giver(ROWS), g.outside_at = 5;
+  REFUSED(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, give, &g, &A), PETSC_ERR_LIB,
+          "row 5 has an entry outside the matrix, in column 47");
+  if (ranks() == 1) return;
+  for (g = new_giver(ROWS), g.change_at = 0;; g.change_at++) { /* a row of rank 0 without an entry in the last column */
+    PetscScalar value;
+    if (!entry(g.change_at, COLS - 1, 11, &value) && g.change_at % 7 != 3) break;
+  }
+  REFUSED(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, ROWS, COLS, give, &g, &A), PETSC_ERR_LIB, "");
+}
+END_TEST
+
+/* ---- memory ---- */
+
+enum { LINE = 400000 };
+
+typedef struct {
+  PetscInt    first, cols[3], calls;
+  PetscScalar values[3];
+  size_t      before, most;
+} watcher;
+
+static size_t in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/* A tridiagonal matrix of a few values. */
+static PetscErrorCode watch(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  watcher *w = (watcher *)context;
+  PetscInt count = 0;
+  for (PetscInt j = PetscMax(row - 1, 0); j <= PetscMin(row + 1, LINE - 1); j++)
+    w->cols[count] = j, w->values[count++] = j == row ? 2 + (double)(row % 2) : -1;
+  if (++w->calls % 512 == 0) w->most = PetscMax(w->most, in_use());
+  *n = count, *cols = w->cols, *values = w->values;
+  return 0;
+}
+
+START_TEST(never_as_csr)
+{
+  Mat          A;
+  MatInfo      info;
+  MatMackoInfo stored;
+  watcher      w   = {.before = in_use()};
+  double       csr = 3. * LINE * (sizeof(PetscInt) + sizeof(PetscScalar)) / ranks();
+  if (!w.before) return; /* an allocator that does not tell */
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "10000"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_prefer", "memory"));
+  OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, LINE, LINE, watch, &w, &A));
+  ASSERT_ALL((double)(w.most - w.before) < csr / 4, "%g bytes while rows came, of %g as CSR", (double)(w.most - w.before), csr);
+  ASSERT_ALL((double)(in_use() - w.before) < csr / 4, "%g bytes afterwards, of %g", (double)(in_use() - w.before), csr);
+  OK(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  OK(MatMackoGetInfo(A, &stored));
+  ASSERT_ALL(info.nz_used == 3. * LINE - 2 && info.memory == (double)stored.bytes && info.memory < csr * ranks() / 4,
+             "%g entries in %g bytes; the compressed form has %g", info.nz_used, info.memory, (double)stored.bytes);
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* ---- what it cannot do ---- */
+
+static PetscErrorCode set_up(Mat A, const char *preconditioner)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, preconditioner));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscErrorCode error = PCSetUp(pc);
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(error);
+}
+
+START_TEST(refusals)
+{
+  Mat         A, P, B, C = NULL;
+  PetscScalar one = 1;
+  PetscInt    row, past;
+  Vec         x, y;
+  make_both(ROOT_TYPE, ROWS, ROWS, &A, &P);
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  OK(MatGetOwnershipRange(A, &row, &past));
+  OK(MatCreateVecs(A, &x, &y));
+  REFUSED(MatSetValues(A, 1, &row, 1, &row, &one, INSERT_VALUES), PETSC_ERR_SUP, "takes no entries one by one");
+  REFUSED(MatSetPreallocationCOO(A, 1, &row, &row), PETSC_ERR_SUP, "takes no entries one by one");
+  if (ranks() == 1) REFUSED(set_up(A, PCILU), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(set_up(A, PCLU), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(set_up(A, PCCHOLESKY), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(MatPtAP(A, A, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(MatMatMult(A, P, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(MatTranspose(A, MAT_INITIAL_MATRIX, &C), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(MatAXPY(A, 1, B, DIFFERENT_NONZERO_PATTERN), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(MatSOR(A, x, 1, SOR_FORWARD_SWEEP, 0, 1, 1, y), PETSC_ERR_SUP, "convert to aij");
+  assert_same_products(A, P, "after refusals");
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  DESTROY(&A, &P, &B);
+}
+END_TEST
+
+static PetscErrorCode converted_with(const char *option, const char *value)
+{
+  Mat A, P = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(clear_options());
+  PetscCall(make_matrix(PREALLOCATED, MATAIJ, ROWS, COLS, 11, &P));
+  PetscCall(PetscOptionsSetValue(NULL, option, value));
+  PetscErrorCode error = MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A);
+  if (!error) PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&P));
+  PetscCall(clear_options());
+  PetscFunctionReturn(error);
+}
+
+START_TEST(options_that_cannot_be)
+{
+  REFUSED(converted_with("-mat_macko_backend", "cuda"), PETSC_ERR_SUP, "type aijmacko does them on a GPU");
+  REFUSED(converted_with("-mat_macko_halo", "peer"), PETSC_ERR_SUP, "on the CPU");
+  REFUSED(converted_with("-mat_macko_after", "5"), PETSC_ERR_SUP, "compressed from the start");
+  REFUSED(converted_with("-mat_macko_piece", "0"), PETSC_ERR_USER_INPUT, "0 entries; at least 1");
+  REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");
+  OK(converted_with("-mat_macko_values", "f32"));
+}
+END_TEST
+
+void add_row_tests(TCase *t)
+{
+  tcase_add_test(t, binary_files);
+  tcase_add_test(t, a_file_cut_short);
+  tcase_add_test(t, rows_are_asked_for_in_order);
+  tcase_add_test(t, rows_that_go_wrong);
+  tcase_add_test(t, never_as_csr);
+  tcase_add_test(t, refusals);
+  tcase_add_test(t, options_that_cannot_be);
+}

@@ -1,0 +1,102 @@
+#!/bin/bash
+# What is said of a matrix while a program runs: views with predicted and measured times, the log, misspelt options, verdicts of
+# macko-solve and its JSON.
+# shellcheck disable=SC2086
+plugin=$PWD/.libs/libpetscmacko.so
+[ -x test/petsc/plain ] && [ -x solvers/macko-solve ] || { echo "SKIP: not built (no PETSc)"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+src=${srcdir:-.} bad=0 checks=0
+T=$src/examples/tridiagonal.mtx
+ours="-dll_append $plugin -mat_type aijmacko"
+
+run() { # RANKS PROGRAM ARGUMENTS...: what it prints goes to $dir/out
+  local n=$1
+  shift
+  timeout 100 ${MPIEXEC:-mpiexec} -n "$n" "$@" >"$dir/out" 2>&1 </dev/null
+}
+check() { # NAME TEST...
+  local name=$1
+  shift
+  checks=$((checks + 1))
+  "$@" && return
+  echo "FAIL: $name"
+  tail -40 "$dir/out"
+  bad=1
+}
+has() { grep -qE -- "$1" "$dir/out"; }
+lacks() { ! has "$1"; }
+times() { [ "$(grep -cE -- "$2" "$dir/out")" = "$1" ]; }
+number='[0-9.e+-]+'
+
+# ---- views: predicted and measured, encoding and new values, break-even ----
+run 1 test/petsc/plain $ours -n 60 -final_view ::ascii_info
+steps=$(awk '/^solve 1/ { print $3 }' "$dir/out")
+check "a product" has "a product: predicted $number us, csr $number us; measured $number us, mean of $number products\$"
+counted=$(sed -n 's/.*mean of \([0-9]*\) products.*/\1/p' "$dir/out")
+check "as many products ($counted) as both solves have steps, or more" test "$counted" -gt "$steps"
+check "break-even" has '^ *encoding pays after [0-9]+ products, against csr$'
+check "encoding and new values" has 'encoded 1 times in .* s, values refreshed 1 times in .* s'
+run 1 test/petsc/plain $ours -mat_macko_format csr -final_view ::ascii_info
+check "csr has no layout" has 'format csr, values raw as f64$'
+check "csr does not pay" has 'encoding pays in bytes only'
+run 1 test/petsc/plain $ours -mat_macko_format macko -mat_macko_layout slice -mat_macko_values raw -n 64 -final_view ::ascii_info
+check "where the values of stencils are" has '[1-9][0-9]* of them stencils \(their values are in their blocks\)'
+[ -e /dev/nvidiactl ] || check "no GPU" has 'products on the CPU: no GPU here$'
+run 3 test/petsc/plain $ours -final_view ::ascii_info
+check "ranks with a format" has 'diagonal block: format [a-z]+.* \([0-9] of 3 ranks\)$'
+total() { sed -n "s,^ *$1 block:   bytes \([0-9]*\) (a rank .*,\1,p" "$dir/out"; }
+own=$(total diagonal) off=$(total off-diagonal)
+run 3 solvers/macko-solve "$T" -ksp_gmres_restart 50 -json - -ksp_view ascii:"$dir/view"
+cp "$dir/out" "$dir/json"
+cp "$dir/view" "$dir/out"
+check "bytes of all ranks together" test "$(($(total diagonal) + $(total off-diagonal)))" = "$(sed -n 's/.*"type": "mpiaijmacko", "bytes": \([0-9]*\).*/\1/p' "$dir/json")"
+check "there are bytes" test "${own:-0}" -gt 0 -a "${off:-0}" -gt 0
+
+# ---- the log: encoding is in no product ----
+run 1 test/petsc/plain $ours -n 100 -mat_macko_format dtans -ksp_max_it 1 -pc_type none -log_view
+check "encoding is outside of MatMult" awk '/^MatMult / { product = $4 } /^MatMackoEncode / { encode = $4 }
+  END { exit !(product > 0 && encode > 0 && product < encode) }' "$dir/out"
+
+# ---- misspelt options ----
+run 3 test/petsc/plain $ours -mat_macko_formatt macko -mat_macko_lay0ut slice
+check "a misspelt option" times 1 'the option -mat_macko_formatt is unknown and changes nothing; the nearest is -mat_macko_format$'
+check "another" times 1 'the nearest is -mat_macko_layout$'
+run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_macko_backendd cpu
+check "once in macko-solve" times 1 backendd
+run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_type aij -mat_macko_format csr
+check "an option that nothing used is told as before" has 'nothing used the option -mat_macko_format$'
+for option in $(grep -ohE '"-mat_macko_[a-z_]+"' "$src"/petsc/*.c | tr -d '"' | sort -u) -mat_macko_format -mat_macko_prefer; do
+  run 1 test/petsc/plain -dll_append "$plugin" -mat_type aij "$option" auto
+  check "$option is known" lacks 'is unknown'
+done
+
+# ---- macko-solve ----
+run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_view ::ascii_info
+check "-mat_view shows what is solved with" has 'type: seqaijmacko'
+check "and nothing else" times 1 'type: seqaij'
+check "the summary has both times" has "^products  [1-9][0-9]* measured, $number us in the mean; predicted $number us, $number us with csr; "
+run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_macko_format csr -json "$dir/csr.json"
+cp "$dir/csr.json" "$dir/out"
+check "JSON: csr has no layout" has '"layout": null, "variant": null'
+check "JSON: times are numbers" has "\"product_seconds\": $number, \"predicted_seconds\": $number, \"csr_predicted_seconds\": $number, "
+
+# One row hides the others behind its preconditioned residual: the method thinks that it converged.
+awk 'BEGIN { n = 60; print "%%MatrixMarket matrix coordinate real symmetric"; print n, n, 2 * n - 2
+  for (i = 1; i < n; i++) { print i, i, 2; if (i > 1) print i, i - 1, -1 } print n, n, 1e-10 }' | sed '2s/ [0-9]*$/ 118/' >"$dir/steep.mtx"
+awk 'BEGIN { print "%%MatrixMarket matrix array real general"; print 60, 1; for (i = 1; i <= 60; i++) print 1 }' >"$dir/steep-b.mtx"
+misled() { # OPTIONS...
+  run 1 solvers/macko-solve "$dir/steep.mtx" -rhs "$dir/steep-b.mtx" -ksp_gmres_restart 60 "$@"
+  status=$?
+}
+misled -ksp_type cg
+check "misled: status $status" test $status = 2
+check "misled: advice for cg" has '^WARNING .*-ksp_norm_type unpreconditioned'
+check "misled: not converged" has '^result    NOT CONVERGED'
+misled -ksp_type gmres
+check "misled, gmres: status $status" test $status = 2
+check "misled: advice for gmres" has '^WARNING .*-ksp_pc_side right'
+misled -ksp_type cg -ksp_norm_type unpreconditioned
+check "with the advice it converges" test $status = 0
+echo "$checks checks"
+exit $bad

@@ -1,0 +1,127 @@
+#!/bin/bash
+# macko-convert: every kind of file into every other and back gives the same matrix; what cannot be done is a sentence, and an old
+# file stays.
+convert=$PWD/solvers/macko-convert
+source=$(cd "${srcdir:-.}" && pwd)
+for library in ZLIB JANSSON; do
+  grep -q "^#define HAVE_$library" config.h || { echo "SKIP: a build without $library has no .macko files"; exit 77; }
+done
+dir=$(mktemp -d) || exit 1
+trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+fail() { echo "FAIL: $*"; exit 1; }
+run() { "$convert" "$@" >text 2>&1 || fail "macko-convert $*: $(cat text)"; }
+refused() { # STATUS WORDS ARGUMENT...
+  local status=$1 words=$2 got
+  shift 2
+  "$convert" "$@" >text 2>&1
+  got=$?
+  [ $got = "$status" ] || fail "macko-convert $*: exit status $got: $(cat text)"
+  grep -qF -- "$words" text || fail "macko-convert $*: '$(cat text)', not '$words'"
+  [ "$(wc -l <text)" = 1 ] || fail "macko-convert $*: more than a sentence: $(cat text)"
+}
+golden=$source/test/golden/container
+run "$golden/matrix.mtx" a.mtx
+grep -v % "$golden/matrix.mtx" | sort >want
+grep -v % a.mtx | sort | cmp - want || fail "Matrix Market to Matrix Market"
+[ "$("$convert" --help | wc -l)" -ge 15 ] || fail "no help"
+
+run a.mtx a.macko --format macko --layout slice
+grep -q 'layout slice' text || fail "it does not say what it stored: $(cat text)"
+if grep -q '^#define HAVE_LIBARCHIVE' "$OLDPWD/config.h"; then kinds="a.npz"; else kinds=; echo "no .npz: no libarchive"; fi
+for from in a.mtx a.macko a.petsc $kinds; do
+  [ -e $from ] || run a.mtx $from
+  for to in b.mtx b.macko b.petsc b.mtx.gz ${kinds:+b.npz}; do
+    rm -f $to c.mtx
+    run $from $to
+    run $to c.mtx
+    cmp c.mtx a.mtx || fail "$from to $to"
+  done
+done
+
+# Encodings by name are what is stored, and stay from .macko to .macko.
+run a.mtx d.macko --format=dtans --variant joint
+run d.macko e.macko
+cmp d.macko e.macko || fail ".macko to .macko changed"
+run d.macko e.macko --format csr
+grep -q 'format csr' text || fail "not encoded again"
+run - e.macko <d.macko
+cmp d.macko e.macko || fail "through standard input"
+mkfifo pipe
+cat a.petsc >pipe & run pipe c.mtx
+cmp c.mtx a.mtx || fail "through a pipe"
+run "$golden/eccsr.macko" c.mtx
+cmp c.mtx a.mtx || fail "the golden file"
+run a.mtx a.odd --to mtx
+cmp a.odd a.mtx || fail "--to"
+
+# Other readers and writers of these files.
+for python in python3 /usr/bin/python3 ''; do $python -c 'import numpy' 2>/dev/null && break; done
+if [ -n "$python" ] && [ -n "$kinds" ]; then
+  $python - <<'PY' || fail "NumPy reads or writes something else"
+import numpy
+a = numpy.load("a.npz")
+lines = [line.split() for line in open("a.mtx") if not line.startswith("%")]
+rows, cols, nnz = map(int, lines[0])
+assert list(a["shape"]) == [rows, cols] and a["format"].item() == b"csr" and len(a["data"]) == nnz
+i = numpy.repeat(numpy.arange(rows), numpy.diff(a["indptr"]))
+assert [[str(x + 1), str(y + 1), float(v)] for x, y, v in zip(i, a["indices"], a["data"])] == [[x, y, float(v)] for x, y, v in lines[1:]]
+for name, data in ("f4", a["data"].astype("f4")), ("f2", numpy.ones(nnz, "f2")), ("i1", numpy.full(nnz, -3, "i1")), ("b1", numpy.ones(nnz, bool)):
+    numpy.savez_compressed(name, indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=numpy.array(a["shape"]), data=data)
+numpy.savez("text", indices=a["indices"], indptr=a["indptr"], format=numpy.array("csr"), shape=a["shape"], data=a["data"])
+numpy.savez("csc", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csc"), shape=a["shape"], data=a["data"])
+numpy.savez("complex", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"] + 1j)
+numpy.savez("beyond", indices=a["indices"] + 1000, indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
+numpy.savez("short", indices=a["indices"][1:], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
+numpy.savez("other", x=a["data"])
+PY
+  run text.npz c.mtx
+  cmp c.mtx a.mtx || fail "format as text"
+  for type in f4 f2; do
+    run $type.npz c.macko --format csr
+    run c.macko back.npz
+    $python -c "import numpy; a, b = numpy.load('$type.npz'), numpy.load('back.npz'); assert all((a[k] == b[k]).all() for k in a.files) and b['data'].dtype == '$type'" ||
+      fail "type $type"
+  done
+  run i1.npz c.mtx
+  [ "$(grep -c ' -3$' c.mtx)" = 209 ] || fail "integers"
+  run b1.npz c.mtx
+  [ "$(grep -c ' 1$' c.mtx)" = 209 ] || fail "booleans"
+  refused 1 "not of format csr; save A.tocsr()" csc.npz c.mtx
+  refused 1 "NumPy's type <c16" complex.npz c.mtx
+  refused 1 "column 10" beyond.npz c.mtx
+  refused 1 "indices has 208 elements, not 209" short.npz c.mtx
+  refused 1 "no array format.npy" other.npz c.mtx
+else
+  echo "no NumPy: .npz is compared with itself only"
+fi
+if [ -x "$OLDPWD/solvers/macko-solve" ]; then
+  run "$source/examples/tridiagonal.mtx" t.petsc
+  run "$source/examples/tridiagonal.mtx" t.macko
+  for file in t.petsc t.macko; do
+    "$OLDPWD/solvers/macko-solve" $file -json - >text 2>&1 || fail "macko-solve $file: $(cat text)"
+  done
+fi
+
+# What cannot be done.
+echo old >old.macko
+refused 2 "OUT should end in" a.mtx a.xyz
+refused 2 "two files are needed" a.mtx
+refused 2 "--layout is for .macko files" a.mtx c.mtx --layout row
+refused 2 'layout "rwo" is unknown; the nearest is "row"' a.mtx old.macko --layout rwo
+refused 2 "format csr has no layout row" a.mtx old.macko --format csr --layout row
+refused 2 'option "frmat" is unknown; the nearest is "format"' a.mtx old.macko --frmat csr
+refused 2 "needs a value" a.mtx old.macko --format
+refused 1 "none.mtx: cannot be opened" none.mtx old.macko
+refused 1 "a PETSc binary vector, no matrix" <(printf '\0\x12\x7b\x4e\0\0\0\1') old.macko
+printf '\0\x12\x7b\x50\0\0\0\3\0\0\0\3\0\1\0\0' >short.petsc
+refused 1 "short.petsc: cut short" short.petsc old.macko
+head -c 5000 a.macko >cut.macko
+refused 1 "cut.macko: has 5000 bytes, where its header says" cut.macko old.macko
+(ulimit -f 1; trap '' XFSZ; for out in old.macko old.mtx old.petsc; do
+  echo old >$out
+  refused 1 "$out: cannot be written: File too large" a.mtx $out
+done) || exit 1
+for out in old.macko old.mtx old.petsc; do [ "$(cat $out)" = old ] || fail "$out is not the old one"; done
+ls | grep -q part && fail "something is left over: $(ls)"
+exit 0

@@ -1,0 +1,156 @@
+#!/bin/bash
+# macko-info: its numbers are those that a few lines of Python count, its predictions what is encoded; headers, pictures, sentences.
+info=$PWD/solvers/macko-info convert=$PWD/solvers/macko-convert
+source=$(cd "${srcdir:-.}" && pwd)
+for library in ZLIB JANSSON; do
+  grep -q "^#define HAVE_$library" config.h || { echo "SKIP: a build without $library has no .macko files"; exit 77; }
+done
+command -v python3 >/dev/null || { echo "SKIP: no python3 to count"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+fail() { echo "FAIL: $*"; exit 1; }
+run() { "$info" "$@" >text 2>bad || fail "macko-info $*: $(cat bad)"; }
+refused() { # STATUS WORDS ARGUMENT...
+  local status=$1 words=$2 got
+  shift 2
+  "$info" "$@" >text 2>&1
+  got=$?
+  [ $got = "$status" ] || fail "macko-info $*: exit status $got: $(cat text)"
+  grep -qF -- "$words" text || fail "macko-info $*: '$(cat text)', not '$words'"
+}
+golden=$source/test/golden/container
+cat >square.mtx <<'MTX'
+%%MatrixMarket matrix coordinate real general
+% values of one pair differ, one entry has no mirror image
+5 5 8
+1 1 2
+2 1 -1
+1 2 -1
+3 3 0
+4 2 5
+2 4 6
+5 1 7
+5 5 1
+MTX
+cat >triangle.mtx <<'MTX'
+%%MatrixMarket matrix coordinate real symmetric
+3 3 4
+1 1 2
+2 1 -1
+2 2 2
+3 2 -1
+MTX
+cat >count.py <<'PY'
+import json, sys
+path, said = sys.argv[1], json.load(open(sys.argv[2]))
+lines = [l.split() for l in open(path) if not l.startswith("%")]
+symmetric = "symmetric" in open(path).readline()
+n, m, _ = map(int, lines[0])
+a = {}
+for i, j, v in lines[1:]:
+    a[int(i) - 1, int(j) - 1] = float(v)
+    if symmetric: a[int(j) - 1, int(i) - 1] = float(v)
+def middle(v): return (v[(len(v) - 1) // 2] + v[len(v) // 2]) / 2
+def summary(v):
+    v = sorted(v); n = len(v); m = n // 4; mean = sum(v) / n
+    moment = lambda k: sum((x - mean) ** k for x in v) / n
+    if n % 2 == 0: q1, q3 = middle(v[:n // 2]), middle(v[n // 2:])
+    elif n % 4 == 1: q1, q3 = v[m - 1] / 4 + 3 * v[m] / 4, 3 * v[3 * m] / 4 + v[3 * m + 1] / 4
+    else: q1, q3 = 3 * v[m] / 4 + v[m + 1] / 4, v[3 * m + 1] / 4 + 3 * v[3 * m + 2] / 4
+    s = moment(2) ** .5
+    names = ["skewness", "kurtosis", "hyperskewness", "hyperflatness"]
+    return dict(min=v[0], q1=q1, median=middle(v), q3=q3, max=v[-1], mean=mean, variance=moment(2),
+                **{k: moment(i + 3) / s ** (i + 3) if s else 0 for i, k in enumerate(names)})
+def same(mine, theirs, what):
+    assert mine.keys() == theirs.keys(), what
+    for k in mine: assert abs(mine[k] - theirs[k]) <= 1e-9 * max(1, abs(mine[k])), (what, k, mine[k], theirs[k])
+p = said["problem"]
+assert (p["rows"], p["columns"], p["nonzeros"]) == (n, m, len(a))
+same(summary([sum(k[0] == i for k in a) for i in range(n)]), p["row_distribution"], "rows")
+same(summary([sum(k[1] == j for k in a) for j in range(m)]), p["col_distribution"], "columns")
+assert said["lower_bandwidth"] == max(i - j for i, j in a) and said["upper_bandwidth"] == max(j - i for i, j in a)
+assert said["diagonal_entries"] == sum(i == j for i, j in a) and said["stored_zeros"] == sum(v == 0 for v in a.values())
+if n == m:
+    assert abs(said["pattern_symmetry"] - sum((j, i) in a for i, j in a) / len(a)) < 1e-12
+    assert abs(said["value_symmetry"] - sum(a.get((j, i)) == v for (i, j), v in a.items()) / len(a)) < 1e-12
+else: assert said["pattern_symmetry"] is None
+for one in said["predicted"]: assert one["target"] in ("cpu", "gpu") and ("refused" in one or one["bytes"] > 0 and one["seconds"] > 0), one
+print(*sorted({one["format"] for one in said["predicted"] if "format" in one}))
+PY
+for matrix in "$golden/matrix.mtx" square.mtx triangle.mtx "$source/examples/tridiagonal.mtx"; do
+  run --json "$matrix"
+  formats=$(python3 count.py "$matrix" text) || fail "the numbers of $matrix"
+  [ "$(wc -w <<<"$formats")" -ge 4 ] || fail "only $formats are predicted"
+done
+
+# What is predicted is what is encoded.
+run --json "$golden/matrix.mtx"
+cp text predicted
+for format in csr macko eccsr; do
+  bytes=$(python3 -c 'import json, sys; print(*{p["bytes"] for p in json.load(open("predicted"))["predicted"] if p.get("format") == sys.argv[1] and p["target"] == "cpu"})' $format)
+  "$convert" "$golden/matrix.mtx" a.macko --format $format >said || fail "$(cat said)"
+  grep -q ": $bytes bytes, CSR" said || fail "$format: $bytes bytes predicted, but $(cat said)"
+  run a.macko
+  grep -q "^stored  *$format, $bytes bytes: " text || fail "$format: $(cat text)"
+done
+run square.mtx
+for words in 'square.mtx: Matrix Market' '5 x 5, 8 nonzeros' 'pattern no (87.5 %' 'values no (62.5 %' '4 below the diagonal, 2 above; 3 entries on it' 'of rows' \
+  'of columns' '^by time, CPU' '^by time, GPU' '^by memory'; do
+  grep -q "$words" text || fail "no '$words' in $(cat text)"
+done
+run - <square.mtx
+grep -q '^-: Matrix Market' text || fail "standard input"
+run triangle.mtx
+grep -q 'pattern yes (100 %' text || fail "a symmetric matrix: $(cat text)"
+
+# Headers alone: nothing but them is there.
+head -3 triangle.mtx | sed 's/^3 3 4/30 20 1000/' | head -2 >header.mtx
+run --dry-run header.mtx
+grep -q '30 x 20, 1000 entries stored, of one triangle' text && grep -q 'at most 24124 bytes' text || fail "--dry-run: $(cat text)"
+run --dry-run --json header.mtx
+python3 -c 'import json; h = json.load(open("text")); assert h["problem"] == {"rows": 30, "columns": 20} and h["stored_entries"] == 1000' ||
+  fail "--dry-run --json: $(cat text)"
+for kind in macko petsc; do
+  "$convert" square.mtx h.$kind >said || fail "$(cat said)"
+  run --dry-run h.$kind
+  grep -q '5 x 5, 8 entries stored' text || fail "--dry-run of $kind: $(cat text)"
+done
+refused 1 "leave out --dry-run" --dry-run "$source/test/data/small.tar.gz"
+
+# A picture: what gnuplot is told, and what it draws where it is there.
+mkdir bin
+printf '#!/bin/sh\ncat >script\nsed -n "s/^set output \\"\\(..*\\)\\"/\\1/p" script | while read -r f; do echo drawn >"$f"; done\n' >bin/gnuplot
+chmod +x bin/gnuplot
+PATH=$PWD/bin:$PATH run -o spy.svg square.mtx
+[ "$(cat spy.svg)" = drawn ] || fail "no picture"
+[ "$(sed -n '/^\$spy/,/^END/p' script | wc -l)" = 10 ] || fail "not 8 pixels for 8 entries: $(cat script)"
+# 480 rows, dense in one corner and once elsewhere: two rows and columns a pixel.
+awk 'BEGIN { print "%%MatrixMarket matrix coordinate real general"; print 480, 480, 10; for (i = 1; i <= 3; i++) for (j = 1; j <= 3; j++) print i, j, 1; print 480, 479, 1 }' >big.mtx
+PATH=$PWD/bin:$PATH run -o spy.svg big.mtx
+sed -n '/^\$spy/,/^END/p' script | paste -sd, | grep -qxF '$spy << END,1 1 1,3 1 0.5,1 3 0.5,3 3 0.25,479 479 0.25,END' ||
+  fail "pixels are not the share of their cells: $(sed -n '/^\$spy/,/^END/p' script)"
+sed -n '/^\$lengths/,/^END/p' script | paste -sd, | grep -qxF '$lengths << END,0 476,1 1,2 0,3 3,END' || fail "row lengths: $(cat script)"
+printf '#!/bin/sh\nexit 1\n' >bin/gnuplot
+echo old >spy.svg
+PATH=$PWD/bin:$PATH refused 1 "not drawn: gnuplot" -o spy.svg square.mtx
+[ "$(cat spy.svg)" = old ] || fail "the old picture is gone"
+if command -v gnuplot >/dev/null; then
+  run -o real.svg "$golden/matrix.mtx"
+  grep -q '</svg>' real.svg || fail "no SVG: $(head -3 real.svg)"
+  [ ! -s bad ] || fail "gnuplot complains: $(cat bad)"
+else echo "no gnuplot: its pictures are not drawn"
+fi
+
+refused 2 "no file is named"
+refused 2 "one file is looked at" square.mtx triangle.mtx
+refused 2 "should end in .svg or .png" -o spy.gif square.mtx
+refused 2 "no entries that -o could draw" --dry-run -o spy.svg square.mtx
+refused 1 "none.mtx: cannot be opened" none.mtx
+refused 1 "none/spy.svg" -o none/spy.svg square.mtx
+refused 1 "none.mtx: cannot be opened" --dry-run none.mtx
+echo nonsense >bad.mtx
+refused 1 "bad.mtx" bad.mtx
+refused 1 "the header is none of" --dry-run bad.mtx
+ls | grep part && fail "something is left over"
+exit 0

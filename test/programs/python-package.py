@@ -1,0 +1,108 @@
+"""The package macko: what goes in comes out, products are SciPy's, refusals are the library's sentences."""
+import re
+import sys
+import threading
+
+import numpy
+import scipy.sparse
+import scipy.sparse.linalg
+
+import macko
+from macko import _library
+
+header, matrix_file = open(sys.argv[1], encoding="utf-8").read(), sys.argv[2]
+
+
+def fields(struct):  # of macko.h, in their order
+    body = re.sub(r"/\*.*?\*/", "", re.search(r"typedef struct \{([^{}]*)\} " + struct + ";", header).group(1), flags=re.S)
+    return [name for names in re.findall(r"[\w ]*?[\w*] +([^;()]*);", body) for name in re.findall(r"\*?(\w+)(?:\[\d+\])?(?:,|$)", names)]
+
+
+for struct, ours in (("macko_info", _library.Info), ("macko_csr", _library.CSR), ("macko_error", _library.CError)):
+    assert fields(struct) == [name for name, _ in ours._fields_], (struct, fields(struct))
+
+
+def refused(status, sentence, function, *arguments, **options):
+    try:
+        function(*arguments, **options)
+    except macko.Error as error:
+        assert error.status == status and sentence in str(error), (error.status, str(error))
+    else:
+        raise AssertionError(f"not refused: {sentence}")
+
+
+generator = numpy.random.default_rng(1)
+for dtype in (numpy.float64, numpy.float32, numpy.float16):
+    for format in ("auto", "csr", "macko", "dtans", "eccsr"):
+        s = scipy.sparse.random(83, 61, 0.1, format="csr", random_state=1)
+        s.data = generator.standard_normal(s.nnz).astype(dtype)
+        a = macko.encode((s.indptr, s.indices, s.data), s.shape, format=format)
+        assert a.shape == s.shape and a.nnz == s.nnz and a.dtype == dtype
+        assert format in ("auto", a.info["format"])
+        for back, given in zip(a.arrays(), (s.indptr, s.indices, s.data)):
+            assert (back == given).all()
+        exact = s.astype(numpy.float64)
+        for shape in ((61,), (61, 1), (61, 5)):
+            x = generator.standard_normal(shape)
+            y = generator.standard_normal((83,) + shape[1:])
+            assert numpy.allclose(a @ x, exact @ x, rtol=1e-12, atol=1e-12)
+            assert numpy.allclose(a.multiply(y, transpose=True), exact.T @ y, rtol=1e-12, atol=1e-12)
+            assert numpy.allclose(a.multiply(x, alpha=2, beta=-3, y=y), 2 * (exact @ x) - 3 * y, rtol=1e-12, atol=1e-12)
+            assert (a @ numpy.ascontiguousarray(x)[::1] == a @ numpy.asfortranarray(x)).all()
+        narrow = a @ numpy.ones(61, "f4")
+        assert narrow.dtype == (numpy.float64 if dtype == numpy.float64 else numpy.float32)
+        new = s.copy()
+        new.data = (2 * s.data).astype(dtype)
+        a.refresh((new.indptr, new.indices, new.data))
+        assert (a.arrays()[2] == new.data).all()
+
+# A solver of SciPy, by the compressed form and by its own.
+n = 400
+s = scipy.sparse.diags([-1, 2.5, -1.2], [-1, 0, 1], (n, n)).tocsr()
+a = macko.encode(s, layout="slice")
+ours, status = scipy.sparse.linalg.gmres(a.linear_operator(), numpy.ones(n), restart=n)
+theirs, _ = scipy.sparse.linalg.gmres(s, numpy.ones(n), restart=n)
+assert status == 0 and numpy.allclose(ours, theirs, atol=1e-6)
+assert abs(scipy.sparse.linalg.svds(a.linear_operator(), 1, return_singular_vectors=False)[0] -
+           scipy.sparse.linalg.svds(s, 1, return_singular_vectors=False)[0]) < 1e-8
+assert (a.tocsr() != s).nnz == 0
+assert numpy.allclose(numpy.ones(n) @ a, s.T @ numpy.ones(n)) and numpy.allclose(numpy.ones((3, n)) @ a, numpy.ones((3, n)) @ s)
+
+# What it would be, and what it is.
+predicted, info = macko.predict(s, prefer="memory"), macko.encode(s, prefer="memory").info
+assert predicted.pop("reason") is None and info.pop("reason")
+assert predicted == info and info["bytes"] < info["csr_bytes"], (predicted, info)
+assert macko.encode(s, format="csr").info["layout"] is None
+
+# Files, indices from 1, other integers, an empty matrix.
+arrays, shape = macko.read(matrix_file)
+assert abs(macko.encode(arrays, shape) @ numpy.ones(shape[1])).sum() > 0
+one = macko.encode((s.indptr + 1, s.indices + 1, s.data), s.shape, index_base=1)
+assert (one.arrays()[1] == s.indices).all()
+assert (macko.encode((s.indptr.astype("u2"), s.indices.astype("i2"), s.data.astype("i4")), s.shape) @ numpy.ones(n)).size == n
+assert macko.encode(scipy.sparse.csr_matrix((3, 0))).multiply(numpy.empty(0)).tolist() == [0, 0, 0]
+
+refused("INVALID_ARGUMENT", 'the nearest is "slice"', macko.encode, s, layout="slcie")
+refused("UNSUPPORTED", "format csr has no layout slice", macko.encode, s, format="csr", layout="slice")
+refused("INVALID_MATRIX", "column 5", macko.encode, ([0, 1], [5], [1.0]), (1, 2))
+refused("IO", "absent.mtx", macko.read, "absent.mtx")
+for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1j * numpy.ones(n)), TypeError),
+                    (lambda: macko.encode(1j * s), TypeError), (lambda: macko.encode(([0], [], [])), ValueError),
+                    (lambda: macko.encode(([0, 9], [0], [1.0]), (1, 1)), ValueError), (lambda: a.multiply(numpy.ones(n), beta=1), ValueError)):
+    try:
+        wrong()
+    except kind:
+        continue
+    raise AssertionError("not refused")
+
+# Threads share a matrix, and many matrices come and go.
+results = [None] * 4
+threads = [threading.Thread(target=lambda i=i: results.__setitem__(i, a @ numpy.ones(n))) for i in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert all((result == results[0]).all() for result in results)
+for _ in range(1000):
+    macko.encode(s)
+print("all well")
