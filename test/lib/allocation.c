@@ -133,6 +133,15 @@ static macko_status copy(subject *s, macko_error *err)
   return status;
 }
 
+static macko_status prune(subject *s, macko_error *err)
+{
+  macko_csr pruned = {0};
+  macko_status status = macko_prune(&s->unsorted, 2, 4, &pruned, err);
+  if (status && pruned.cols) abort();
+  macko_free_csr(&pruned);
+  return status;
+}
+
 /* There and back: the last one must leave the matrix refreshed. */
 static macko_status refresh(subject *s, macko_error *err)
 {
@@ -207,7 +216,7 @@ static const struct {
 } operations[] = {{"encode", encode}, {"encode unsorted", encode_unsorted},
                   {"predict", predict}, {"encode from rows", encode_rows}, {"copy", copy}, {"decode", decode},
                   {"decode values", decode_values}, {"validate", validate}, {"multiply", multiply}, {"refresh", refresh},
-                  {"refresh back", refresh_back},
+                  {"refresh back", refresh_back}, {"prune", prune},
 #if HAVE_ZLIB && HAVE_JANSSON
                   {"save", save}, {"load", load},
 #endif
