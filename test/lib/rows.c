@@ -374,15 +374,13 @@ START_TEST(memory_is_the_result_and_a_piece)
   macko_matrix *m = NULL;
   macko_info info;
   size_t before = in_use();
-  if (!before) return; /* an allocator that does not tell */
   macko_options_init(&o);
   o.format = formats[_i / 2], o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
   b.most = 0;
   ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
   macko_get_info(m, &info);
-  double allowed = (double)info.bytes + 4.0 * LONG + 2e6;
-  ck_assert_msg((double)(b.most - before) <= allowed, "%s: %g bytes in use, %g allowed, %g the result", macko_format_name(o.format),
-                (double)(b.most - before), allowed, (double)info.bytes);
+  double used = (double)(b.most - before), allowed = (double)info.bytes + 4.0 * LONG + 2e6;
+  ck_assert_msg(used <= allowed, "%s: %g bytes in use, %g allowed", macko_format_name(o.format), used, allowed);
   macko_destroy(&m);
 }
 END_TEST
