@@ -1,5 +1,6 @@
 /* GMRES through PETSc on a compressed matrix: reads a file, solves A x = A * ones, prints iterations and error.
- * usage: [mpiexec -n N] gmres MATRIX [PETSc options] */
+ * usage: [mpiexec -n N] gmres MATRIX [PETSc options]
+ * compile: mpicc gmres.c $(pkg-config --cflags --libs macko-petsc) -o gmres */
 #include <petscksp.h>
 #include <macko.h>
 #include <petscmacko.h>

@@ -1,5 +1,6 @@
 ! Implicit heat equation in Fortran on the C library: a matrix whose values change with every step is encoded once and refreshed;
 ! conjugate gradients multiply with the compressed form.
+! compile: gfortran heat_model.f90 heat.f90 $(pkg-config --cflags --libs macko-fortran) -o heat
 module conjugate_gradients
   use macko, only: macko_matrix
   use heat_model, only: real64

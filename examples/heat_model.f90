@@ -1,5 +1,6 @@
 ! The heat equation u_t = k(t) (u_xx + u_yy) on the unit square, 0 at its edge, with a conductivity that grows: n x n inner points,
-! implicit Euler steps (I + dt k L) u_new = u_old. Shared by heat.f90 and heat_petsc.F90.
+! implicit Euler steps (I + dt k L) u_new = u_old. Shared by heat.f90, heat_petsc.F90 and threads.f90.
+! compile: gfortran -c heat_model.f90
 module heat_model
   implicit none
   integer, parameter :: real64 = selected_real_kind(15)

@@ -1,5 +1,6 @@
 ! The heat equation of heat.f90 through PETSc's Fortran interface. Nothing here knows of compressed matrices: the command line says
 !   -dll_append /path/to/libpetscmacko.so -mat_type aijmacko
+! compile: mpif90 -ffree-line-length-none heat_model.f90 heat_petsc.F90 $(pkg-config --cflags --libs PETSc) -o heat_petsc
 #include <petsc/finclude/petscksp.h>
 program heat_petsc
   use petscksp

@@ -1,5 +1,6 @@
 /* The Lanczos method on the C library alone: the smallest and largest eigenvalue of a symmetric matrix.
- * usage: lanczos MATRIX [STEPS]            cc lanczos.c $(pkg-config --cflags --libs macko) -lm */
+ * usage: lanczos MATRIX [STEPS]
+ * compile: cc lanczos.c $(pkg-config --cflags --libs macko) -lm -o lanczos */
 #include <macko.h>
 
 #include <float.h>

@@ -1,6 +1,7 @@
 /* A matrix that is never in memory as CSR: the rows of a 27-point stencil on n x n x n points are made when they are asked for,
  * encoded in pieces and multiplied, and the product is compared with the stencil itself.
- *   rows N    e.g. 431: more than 2^31 nonzeros, of which CSR would take 26 GB */
+ *   rows N    e.g. 431: more than 2^31 nonzeros, of which CSR would take 26 GB
+ * compile: cc rows.c $(pkg-config --cflags --libs macko) -o rows */
 #include <macko.h>
 
 #include <stdio.h>

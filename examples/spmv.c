@@ -1,5 +1,6 @@
 /* The C library alone: reads a matrix, compresses it, multiplies with a vector of ones.
- * usage: spmv MATRIX            cc spmv.c $(pkg-config --cflags --libs macko) */
+ * usage: spmv MATRIX
+ * compile: cc spmv.c $(pkg-config --cflags --libs macko) -o spmv */
 #include <macko.h>
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 ! Threads that multiply with one compressed matrix at once: each takes some of the vectors, none copies the matrix, and every result
 ! has the same bits as one thread's.
+! compile: gfortran -fopenmp heat_model.f90 threads.f90 $(pkg-config --cflags --libs macko-fortran) -o threads
 program threads
   use macko
   use heat_model, only: real64, n, matrix_row

@@ -107,16 +107,25 @@ static void write_sweep(drawing *d, int form)
 
 /* ---- pictures ---- */
 
-/* One curve a form that has points: block<form>, drawn as `how` says with the form's number for its colour. */
-static void write_curves(const drawing *d, const char *block, const char *how)
+/* gnuplot's, filled ones first: forms differ without colours too. */
+static const int markers[] = {7, 5, 9, 11, 13, 4, 6, 8, 10, 12, 1, 2, 3};
+enum { MARKERS = sizeof markers / sizeof *markers };
+
+/* One curve a form that has points: block<form>, drawn as `how` says with the form's marker and number for its colour; the points of
+ * the first one with the names of matrices, if they are wanted. */
+static void write_curves(const drawing *d, const char *block, const char *how, int named)
 {
+  int first = 1;
   for (int form = 0; form <= d->count; form++) {
     if (!d->drawn[form]) continue;
     fprintf(d->f, "$%s%d ", block, form);
-    fprintf(d->f, how, form + 1);
+    fprintf(d->f, how, markers[form % MARKERS], form + 1);
     fprintf(d->f, " title ");
     quote(d->f, d->forms[form]);
     fprintf(d->f, ", ");
+    if (named && first)
+      fprintf(d->f, "$%s%d using 3:4:2 with labels left offset 0.7,0.3 font \",7\" textcolor rgb \"gray40\" notitle, ", block, form);
+    first = 0;
   }
   fprintf(d->f, "1 with lines dashtype 2 linecolor rgb \"gray\" notitle\n");
 }
@@ -132,7 +141,7 @@ static void write_picture(const drawing *d, const char *name, int width, const c
     fprintf(d->f, "set output ");
     quote(d->f, path);
     fprintf(d->f, "\nplot ");
-    write_curves(d, block, how);
+    write_curves(d, block, how, !strcmp(name, "time"));
     fprintf(d->f, "set output\n");
   }
 }
@@ -143,18 +152,18 @@ static void write_script(drawing *d)
   fprintf(d->f, "png = strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\"\n"
                 "set key outside top horizontal\nset grid\nset style data points\nset pointsize 0.9\n");
   for (int form = 0; form < d->count; form++) write_ratios(d, form);
-  fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
+  fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form (higher: smaller)\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
           peers);
   int width = d->matrices > 40 ? 240 + 18 * d->matrices : 960;
-  write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype 7 linecolor %d");
-  fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form\"\n"
-                "set ylabel \"time, %s / this form\"\n", peers, peers);
-  write_picture(d, "time", 960, "ratios", "using 3:4 pointtype 7 linecolor %d");
+  write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype %d linecolor %d");
+  fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form (further right: smaller)\"\n"
+                "set ylabel \"time, %s / this form (higher: faster)\"\n", peers, peers);
+  write_picture(d, "time", 960, "ratios", "using 3:4 pointtype %d linecolor %d");
   memset(d->drawn, 0, sizeof d->drawn);
   int points = 0;
   for (int form = 0; form <= d->count; form++) write_sweep(d, form), points += d->drawn[form];
-  fprintf(d->f, "unset logscale\nset yrange [0:*]\nset xlabel \"zeros, %%\"\nset ylabel \"time, cuBLAS / this form\"\n");
-  if (points) write_picture(d, "sparsity", 960, "sweep", "using 1:2 smooth unique with linespoints pointtype 7 linecolor %d");
+  fprintf(d->f, "unset logscale\nset yrange [0:*]\nset xlabel \"zeros, %%\"\nset ylabel \"time, cuBLAS / this form (higher: faster)\"\n");
+  if (points) write_picture(d, "sparsity", 960, "sweep", "using 1:2 smooth unique with linespoints pointtype %d linecolor %d");
 }
 
 static macko_status run_gnuplot(char *script, macko_error *err)

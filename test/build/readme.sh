@@ -17,6 +17,7 @@ MAKEFLAGS='' make install DESTDIR="$dir/root" >"$dir/install.log" 2>&1 || { cat 
 prefix=$(sed -n 's/^prefix = //p' Makefile)
 root=$dir/root$prefix
 mkdir "$dir/bin" "$dir/work"
+plain_pkg_config=$(command -v pkg-config)
 printf '#!/bin/sh\nexec %s --define-prefix "$@"\n' "$(command -v pkg-config)" >"$dir/bin/pkg-config"
 chmod +x "$dir/bin/pkg-config"
 export PATH=$dir/bin:$root/bin:$PATH LD_LIBRARY_PATH=$root/lib:$LD_LIBRARY_PATH PKG_CONFIG_PATH=$root/lib/pkgconfig
@@ -77,7 +78,7 @@ kept() { # TEXT
   local name choice
   while read -r name choice; do
     case $name:$choice in
-      prefer:*|backend:*|base:*|halo:*|*:auto) ;;
+      prefer:*|overflow:*|backend:*|base:*|halo:*|*:auto) ;;
       gap_bits:*) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
       *) grep -qE "(^|[ ,])$name $choice([ ,]|\$)" "$dir/text" || { cat "$dir/text"; fail "$1: $name $choice is not stored"; } ;;
     esac
@@ -106,7 +107,7 @@ while IFS= read -r line; do
         *./program*)
           grep -qE 'type (seq|mpi)aijmacko' "$dir/text" || { cat "$dir/text"; fail "$line: not of type aijmacko"; }
           (cd "$dir/work" && bash -c "${line//\/usr\/local/$root} -ksp_view_mat ::ascii_info") >"$dir/text" 2>&1 </dev/null
-          grep -q ' format [a-z]*, layout ' "$dir/text" || { cat "$dir/text"; fail "$line: nothing tells what is stored"; }
+          grep -qE ' format [a-z]*(, layout [a-z]*)?.*, values ' "$dir/text" || { cat "$dir/text"; fail "$line: nothing tells what is stored"; }
           kept "$line" ;;
       esac
       ran=$((ran + 1)) ;;
@@ -122,6 +123,28 @@ while read -r words; do
   said=$((said + 1))
 done < <(grep -oE -- '`-mat_macko_[a-z_]+ [a-z0-9]+`' "$readme" | tr -d '`' | grep -v _halo | sort -u)
 [ "$said" -ge 3 ] || fail "README.md has lost its options"
+
+# Every example is installed, says how to compile it, and is compiled so.
+compiled=0
+cp "$root"/share/doc/macko/examples/* "$dir/work" || fail "no examples are installed"
+for file in "$src"/examples/*.c "$src"/examples/*.f90 "$src"/examples/*.F90; do
+  name=${file##*/}
+  [ -e "$root/share/doc/macko/examples/$name" ] || fail "$name is not installed"
+  command=$(sed -n 's/^\( \*\|!\) compile: \([^*]*[^ *]\).*/\2/p' "$file" | head -1)
+  [ -n "$command" ] || fail "$name does not say how to compile it"
+  case $name in
+    heat.f90|threads.f90) [ -e libmacko_fortran.la ] || continue ;;
+    heat_petsc.F90) [ -x examples/heat_petsc ] || continue; command=${command/pkg-config/$plain_pkg_config} ;;
+    heat_model.f90) command -v gfortran >/dev/null || continue ;;
+  esac
+  (cd "$dir/work" && bash -c "$command") >"$dir/text" 2>&1 || { cat "$dir/text"; fail "$name: $command"; }
+  compiled=$((compiled + 1))
+done
+[ "$compiled" -ge 5 ] || fail "only $compiled examples were compiled"
+for page in formats/macko.md formats/dtans.md fortran.md; do
+  [ -s "$root/share/doc/macko/$page" ] || fail "$page is not installed"
+done
+echo "$compiled examples compiled as they say"
 
 echo "$ran commands of README.md run, $built that build it checked"
 [ "$ran" -ge 10 ] && [ "$built" -ge 4 ] || fail "README.md has lost its commands"

@@ -71,20 +71,20 @@ static int number_of(const char *name, const char *(*list)(int))
   return i;
 }
 
-static const char *section_name(macko_format format, const char *name)
+static const char *section_name(const macko_matrix *m, const char *name)
 {
-  const char *const *known = macko_formats[format]->section_names;
+  const char *const *known = m->ops->section_names;
   while (*known && strcmp(*known, name)) known++;
-  ck_assert_msg(*known != NULL, "format %s has no section %s", macko_format_name(format), name);
+  ck_assert_msg(*known != NULL, "format %s has no section %s", macko_format_name(m->format), name);
   return *known;
 }
 
-static macko_section load_section(macko_format format, const char *name, FILE *in)
+static macko_section load_section(const macko_matrix *m, const char *name, FILE *in)
 {
   char type[10];
   int64_t count;
   ck_assert_int_eq(fscanf(in, "%9s %" SCNd64, type, &count), 2);
-  macko_section s = {.name = section_name(format, name), .type = (macko_type)number_of(type, type_name)};
+  macko_section s = {.name = section_name(m, name), .type = (macko_type)number_of(type, type_name)};
   int64_t size = macko_type_bytes(s.type);
   s.bytes = count * size;
   s.data = calloc((size_t)count + 1, (size_t)size);
@@ -128,7 +128,7 @@ macko_matrix *test_read_golden(FILE *in)
   while (fscanf(in, "%19s", name) == 1 && name[0] != '`') {
     ck_assert_int_lt(m->nsections, MACKO_MAX_SECTIONS);
     macko_section *s = &m->sections[m->nsections++];
-    *s = load_section(m->format, name, in);
+    *s = load_section(m, name, in);
     if (!strcmp(name, "dict")) plan->table = s->bytes / macko_type_bytes(s->type);
   }
   macko_section like[MACKO_MAX_SECTIONS]; /* the text does not say what a section tells of */

@@ -82,6 +82,9 @@ grep -q '^  auto  *1\.[0-9]* over 3 matrices, least 1\.25 (pruned:64x64:50)$' "$
 grep -q "A GPU; copy 4000.0 GB/s; median of 50" "$dir/text" || fail "the machine is lost"
 python3 -c 'import json, sys; r = json.load(open(sys.argv[1]))["results"]; assert len(r) == 9 and r[8]["x_best_peer"] == 2.5, r' \
   "$dir/gpu.json" || fail "what was read is not what was written"
+for axis in "(higher: smaller)" "(higher: faster)" "(further right: smaller)"; do grep -qF "$axis" "$dir/a.gnuplot" || fail "no axis says $axis"; done
+[ "$(grep -o '\$ratios[0-9]* using 3:4 pointtype [0-9]*' "$dir/a.gnuplot" | sed 's/.* //' | sort -u | wc -l)" = 3 ] || fail "forms share a marker"
+grep -q 'using 3:4:2 with labels' "$dir/a.gnuplot" || fail "matrices have no names"
 grep -q '^90 2.5$' "$dir/gpu.gnuplot" || fail "the sweep lacks its point at 90 %"
 if command -v gnuplot >/dev/null; then
   [ -s "$dir/gpu-sparsity.svg" ] && [ -s "$dir/gpu-sparsity.png" ] || fail "no pictures of the sweep"
