@@ -47,11 +47,16 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
-/* Predictions for a CPU are not so good that a later format, which takes longer to encode, were worth it for less than a tenth. */
+/* The time that a later format has to beat. Predictions for a CPU are not so good that it, which takes longer to encode, were worth
+ * it for less than a tenth. */
+static double time_to_beat(const macko_options *options, const macko_plan *best)
+{
+  return options->target == MACKO_TARGET_CPU ? 0.9 * best->time : best->time;
+}
+
 static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
 {
-  if (options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU) return plan->time < 0.9 * best->time;
-  return macko_better(options, plan, best);
+  return options->prefer == MACKO_PREFER_TIME ? plan->time < time_to_beat(options, best) : plan->bytes < best->bytes;
 }
 
 /* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
@@ -66,7 +71,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
     if (!automatic && options->format != (macko_format)i) continue;
     if (automatic && !macko_format_has((macko_format)i, options)) continue;
     if (automatic && macko_formats[i]->may_win && !macko_formats[i]->may_win(f, options, plans, best)) continue;
-    plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? best->time : 0;
+    plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? time_to_beat(options, best) : 0;
     macko_status s = macko_formats[i]->plan(f, options, &plans[i], err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;

@@ -12,7 +12,7 @@
 
 enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
-/* LONG_ROWS: entries of a row in the mean from which on CSR_WIDTH entries at a time are faster, in a cache; else from half as many. */
+/* LONG_ROWS: entries a row from which on CSR_WIDTH entries at a time are faster, in a cache; else from half as many. */
 enum { LONG_ROWS = 6, CSR_WIDTH = 4, CSR_GROUP = 4 };
 
 /* What planning asks of a matrix besides its values; where the arrays are out of the host's reach it does without. */
@@ -72,7 +72,8 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * (entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss);
+  const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss;
   macko_set_time(options, a, plan);
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),

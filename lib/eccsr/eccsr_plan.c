@@ -114,6 +114,10 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
   if (options->target == MACKO_TARGET_GPU) return 0; /* until its encoder there has been seen on a GPU */
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
+  macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
+                      .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
+  macko_set_time(options, f->csr, &least);
+  if (best && least.time >= best->time) return 0;
   ask->estimate(f->context, &counts, &work);
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(&counts) + work.runs + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, &counts, &work)};

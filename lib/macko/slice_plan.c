@@ -36,7 +36,8 @@ static int64_t padding(const macko_slice_facts *p)
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
-  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
+         (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
          (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
          (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) +

@@ -32,7 +32,8 @@ done
 for ranks in 1 3; do
   [ "$(json "$dir/aij.$ranks.json" iterations)" = "$(json "$dir/macko.$ranks.json" iterations)" ] || fail "iterations of type macko differ"
 done
-[ "$(json "$dir/aijmacko.1.json" format)" = macko ] || fail "format is $(json "$dir/aijmacko.1.json" format)"
+expect 0 $solve "$T" -mat_macko_format macko -ksp_gmres_restart 50 -json "$dir/asked.json"
+[ "$(json "$dir/asked.json" format)" = macko ] || fail "format is $(json "$dir/asked.json" format)"
 if command -v python3 >/dev/null; then
   python3 -m json.tool "$dir/aijmacko.3.json" >/dev/null || fail "the JSON does not parse"
 fi
