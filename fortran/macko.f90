@@ -77,6 +77,11 @@ module macko_c
   integer(c_int), parameter :: macko_prefer_measured = 2
   integer(c_int), parameter :: macko_prefer_count = 3
 
+  ! macko_overflow
+  integer(c_int), parameter :: macko_overflow_refuse = 0
+  integer(c_int), parameter :: macko_overflow_allow = 1
+  integer(c_int), parameter :: macko_overflow_count = 2
+
   ! macko_target
   integer(c_int), parameter :: macko_target_cpu = 0
   integer(c_int), parameter :: macko_target_gpu = 1
@@ -107,6 +112,7 @@ module macko_c
     integer(c_int) :: values
     integer(c_int) :: variant
     integer(c_int) :: prefer
+    integer(c_int) :: overflow
     integer(c_int) :: target
   end type macko_options
 
@@ -213,6 +219,11 @@ module macko_c
       integer(c_int), value :: prefer
       type(c_ptr) :: macko_prefer_name_c
     end function macko_prefer_name_c
+    function macko_overflow_name_c(overflow) bind(c, name="macko_overflow_name")
+      import
+      integer(c_int), value :: overflow
+      type(c_ptr) :: macko_overflow_name_c
+    end function macko_overflow_name_c
     function macko_target_name_c(target) bind(c, name="macko_target_name")
       import
       integer(c_int), value :: target
@@ -488,6 +499,12 @@ contains
     character(len=:), allocatable :: name
     name = from_pointer(macko_prefer_name_c(prefer))
   end function macko_prefer_name
+
+  recursive function macko_overflow_name(overflow) result(name)
+    integer(c_int), intent(in) :: overflow
+    character(len=:), allocatable :: name
+    name = from_pointer(macko_overflow_name_c(overflow))
+  end function macko_overflow_name
 
   recursive function macko_target_name(target) result(name)
     integer(c_int), intent(in) :: target
@@ -1189,7 +1206,8 @@ module macko
     macko_values_narrow, macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, &
     macko_values_coded, macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
     macko_variant_strict, macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_measured, &
-    macko_prefer_count, macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
+    macko_prefer_count, macko_overflow_refuse, macko_overflow_allow, macko_overflow_count, macko_target_cpu, macko_target_gpu, &
+    macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
   public :: macko_status_text, macko_type_name
@@ -1198,6 +1216,7 @@ module macko
   public :: macko_values_name
   public :: macko_variant_name
   public :: macko_prefer_name
+  public :: macko_overflow_name
   public :: macko_target_name
 
   type :: macko_matrix

@@ -34,7 +34,7 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
 } macko_type;
 
 /* macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the number of formats),
- * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_target. Each ends with
+ * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_overflow, macko_target. Each ends with
  * how many there are, MACKO_LAYOUT_COUNT and so on. */
 #define MACKO_OPTION(field, LIST, usual, reader, help) typedef enum {
 #define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
@@ -89,6 +89,8 @@ typedef struct {
  *                          the fastest, which it remembers for this processor, number of threads and pattern in the file
  *                          $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not measure;
  *                          target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be fastest
+ *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE: encode
+ *                          and refresh then are UNSUPPORTED, naming the first such value
  *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
  * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
  * has together. narrow stays raw where nothing narrower is exact, and so do f32, f16 and bf16 where they are no narrower. */
@@ -101,7 +103,7 @@ typedef struct {
 /* Sets every field to its default. */
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "target") from text ("macko",
+/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "overflow", "target") from text ("macko",
  * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
@@ -142,9 +144,9 @@ typedef struct {
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would. Format dtans then needs memory for the compressed
- * form, 4 bytes a row, one piece and one slice (at most 1024 rows); other formats put all rows together first, for which each is
- * asked for once.
+/* Encodes what *source gives, to the very same bytes as macko_encode would. Formats csr, dtans and eccsr then need memory
+ * for the compressed form, 4 bytes a row and one piece, dtans for one slice besides (at most 1024 rows), eccsr for a window of 3360
+ * rows; format macko, and automatic choice of a format, put all rows together first, for which each is asked for once.
  * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when it
  * was asked for before. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,

@@ -158,6 +158,7 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
   int at_once = asked && asked->plan_and_encode;
   s = macko_open_encoder(csr, stream, &e, err);
   if (!s && e.readable && needs_host(options, e.a.nnz)) e.readable = 0;
+  if (!s && e.readable) s = macko_encoder_check_overflow(&e, options, err);
   if (!s && e.readable && at_once) s = asked->plan_and_encode(&e, options, device, err);
   else if (!s && e.readable) s = macko_encoder_encode(&e, options, device, err);
   if (!s && e.readable) (*device)->m.pattern = e.pattern;
@@ -251,6 +252,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   s = macko_open_encoder(csr, stream, &e, err);
   /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */
   int same = !s && e.readable && e.pattern == device->m.pattern;
+  if (same && macko_encoder_check_overflow(&e, &device->m.options, &(macko_error){0})) same = 0; /* the host says which */
   if (same && device->transpose) s = macko_encode_transpose(&e, device, &transpose, err);
   if (!s && same && (transpose || !device->transpose)) s = device->ops->refresh(&e, device, &changed, &done, err);
   if (!s && done) device->m.pattern = e.pattern; /* also where all was encoded again */

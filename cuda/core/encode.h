@@ -56,7 +56,9 @@ cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_mat
 
 /* ---- values ---- */
 
-/* Bit i of *misfits: a value does not come back with the same bits from type i. */
+/* Bit i of *misfits: a value does not come back with the same bits from type i; bit MACKO_OVERFLOWS + i: a finite one is infinite
+ * as that type, a float. */
+enum { MACKO_OVERFLOWS = 16 };
 cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream);
 
 enum { MACKO_DEVICE_HASH_SLOTS = 4 * MACKO_DICT_LIMIT };

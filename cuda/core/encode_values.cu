@@ -13,6 +13,9 @@ template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const 
   if (!macko_fits((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << MACKO_F16;
   if (!macko_fits((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << MACKO_BF16;
   if (!macko_fits((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << MACKO_F32;
+  if (FROM != MACKO_F16 && macko_overflows((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F16);
+  if (FROM != MACKO_BF16 && macko_overflows((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_BF16);
+  if (FROM == MACKO_F64 && macko_overflows((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F32);
   return bits;
 }
 

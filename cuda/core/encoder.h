@@ -38,6 +38,9 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
 
 /* Facts about values (lib/values/codecs.h); context is the encoder. */
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
+
+/* UNSUPPORTED where rounding would make a value infinite and the options do not allow it; the host names which. */
+macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options *options, macko_error *err);
 macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err);
 
 macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err); /* room for one */

@@ -5,9 +5,8 @@
 
 /* ---- facts ---- */
 
-macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err)
+static macko_status find_misfits(macko_encoder *e, macko_error *err)
 {
-  macko_encoder *e = context;
   macko_status s = MACKO_OK;
   if (!e->misfits_known) {
     s = macko_encoder_clear(e, err);
@@ -15,7 +14,24 @@ macko_status macko_encoder_misfit(void *context, macko_type to, int *found, mack
     if (!s) s = macko_encoder_read_back(e, &e->misfits, e->answer, sizeof e->misfits, err);
     e->misfits_known = !s;
   }
+  return s;
+}
+
+macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err)
+{
+  macko_encoder *e = context;
+  macko_status s = find_misfits(e, err);
   *found = (int)(e->misfits >> to & 1);
+  return s;
+}
+
+macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options *options, macko_error *err)
+{
+  macko_type to = macko_rounded_type(options);
+  if (!macko_may_overflow(options, e->csr.value_type)) return MACKO_OK;
+  macko_status s = find_misfits(e, err);
+  if (!s && e->misfits >> (MACKO_OVERFLOWS + to) & 1)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "a value is beyond the range of %s; overflow allow takes that", macko_type_name(to));
   return s;
 }
 

@@ -114,6 +114,14 @@ MACKO_INLINE uint64_t macko_widen(macko_type from, macko_type to, const void *ar
   return bits;
 }
 
+/* 1 if value i is finite, and infinite as type `to`, a float of fewer bits. */
+MACKO_INLINE int macko_overflows(macko_type from, macko_type to, const void *array, int64_t i)
+{
+  double v = macko_float_at(from, array, i);
+  uint32_t infinity = to == MACKO_F32 ? 0x7f800000u : to == MACKO_F16 ? 0x7c00u : 0x7f80u;
+  return v - v == 0 && (macko_convert(from, to, array, i) & (to == MACKO_F32 ? 0x7fffffffu : 0x7fffu)) == infinity;
+}
+
 /* 1 if value i comes back with the same bits from type `to`. */
 MACKO_INLINE int macko_fits(macko_type from, macko_type to, const void *array, int64_t i)
 {

@@ -22,6 +22,8 @@ typedef struct {
   double pair;         /* more for each of the pairs, where lanes look up different ones */
   double run_paired;   /* of 8 lanes side by side, which look up the same */
   double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
+  double padded;       /* more for a slot without an entry */
+  double drag;         /* of slices (macko_plan) */
   double slice;        /* of 32 rows that is no stencil */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
   double step;         /* of the longest slice: no other warp takes a part of it */
@@ -50,14 +52,13 @@ typedef struct {
   double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
 } macko_cost;
 
-/* One core of an AMD EPYC of the fifth generation (AVX-512), with matrices in its caches, where instructions count and little
- * else; and bytes a nanosecond that it streams. `listed` lies between blocks of unknowns and lanes anywhere; whatever of csr's
- * rows differs in length is guessed wrong by the processor unless it has learnt it by heart (MACKO_LEARNT_ROWS). */
+/* One core of an AMD EPYC of the fifth generation (AVX-512): instructions by matrices in its second-level cache, bytes by larger
+ * ones. `listed` lies between blocks of unknowns and lanes anywhere. */
 static const macko_cost macko_cpu_cost = {
   .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
   .csr_single = 0.55, .csr_half = 1.2,
   .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2, .run_paired = 1.2,
-  .wide_paired = 1.2, .slice = 9,
+  .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .slice = 9,
   .row_wide = 0.79, .row_narrow = 0.79, .row_row = 8, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
   .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
   .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_block = 2.5, .eccsr_masked = 0.16, .slide_slot = 1};
@@ -111,8 +112,8 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const macko_caches caches = macko_machine_caches();
   const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) +
                       (c->byte - c->cached_byte) * macko_lost_share(bytes, caches.last);
-  const double moved = bytes * byte, more = moved > plan->work ? moved : plan->work, less = moved + plan->work - more;
-  plan->time = more + less / 8;
+  const double moved = (bytes + plan->drag * (double)plan->bytes) * byte;
+  plan->time = moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8;
 }
 
 /* Gives the time of an entry of layout row. */

@@ -50,6 +50,7 @@ typedef struct {
   int64_t table;                   /* entries of the dictionary of values, 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
   double work, time;               /* of one multiply as predicted, in nanoseconds: without what bytes take, and in all (cost.h) */
+  double drag;                     /* on a CPU its bytes take so much longer than those of a plain stream, as a share */
   char reason[MACKO_REASON_LENGTH];
 } macko_plan;
 
@@ -140,10 +141,11 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* 1 if plan a suits the options better than plan b: sooner done, or smaller. */
+/* 1 if plan a suits the options better than plan b: sooner done, and smaller where that is the same; or smaller. */
 static inline int macko_better(const macko_options *options, const macko_plan *a, const macko_plan *b)
 {
-  return options->prefer == MACKO_PREFER_MEMORY ? a->bytes < b->bytes : a->time < b->time;
+  if (options->prefer == MACKO_PREFER_MEMORY || a->time == b->time) return a->bytes < b->bytes;
+  return a->time < b->time;
 }
 
 /* ---- options ---- */
@@ -165,6 +167,13 @@ int macko_format_has(macko_format format, const macko_options *options);
 
 /* *options becomes *asked (NULL: the defaults). Errors: those of macko_options_check. */
 macko_status macko_settle_options(const macko_options *asked, macko_options *options, macko_error *err);
+
+/* The type that the options ask to round values to; f64 where they do not. Whether that may make values infinite that may not. */
+macko_type macko_rounded_type(const macko_options *options);
+int macko_may_overflow(const macko_options *options, macko_type value_type);
+
+/* UNSUPPORTED, naming the first value, counted from base, that rounding would make infinite, unless the options allow it. */
+macko_status macko_check_overflow(const macko_csr *a, const macko_options *options, int base, macko_error *err);
 
 /* ---- sections ---- */
 

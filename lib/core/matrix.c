@@ -47,6 +47,13 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
+/* Predictions for a CPU are not so good that a later format, which takes longer to encode, were worth it for less than a tenth. */
+static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
+{
+  if (options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU) return plan->time < 0.9 * best->time;
+  return macko_better(options, plan, best);
+}
+
 /* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
  * last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
@@ -64,7 +71,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;
     else planned[i] = 1;
-    if (planned[i] && (!best || macko_better(options, &plans[i], best)))
+    if (planned[i] && (!best || replaces(options, &plans[i], best)))
       m->format = (macko_format)i, m->ops = macko_formats[i], m->plan = plans[i];
   }
   if (m->ops) compare_formats(options, plans, planned, m->format, &m->plan);
@@ -102,7 +109,10 @@ static macko_status check_input(const macko_csr *csr, const macko_options *optio
                                 void **owned, macko_error *err)
 {
   macko_status s = macko_settle_options(options, settled, err);
-  return s ? s : macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_sort_csr(csr, a, owned, err);
+  if (!s) s = macko_check_overflow(a, settled, csr->index_base, err);
+  if (s) free(*owned), *owned = NULL;
+  return s;
 }
 
 macko_status macko_prepare(macko_matrix *m, macko_error *err)
@@ -196,6 +206,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       (long long)csr->ncols, macko_type_name(csr->value_type), (long long)m->nrows, (long long)m->ncols,
                       macko_type_name(m->value_type));
   macko_status s = match_pattern(m, csr, &a, &owned, err);
+  if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);

@@ -93,15 +93,9 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
   return r->seen ? check_unchanged(r, first, piece, err) : MACKO_OK;
 }
 
-/* ---- formats that need the matrix as a whole ---- */
+/* ---- rows put together: of pieces, or all of a matrix whose format needs it as a whole ---- */
 
-typedef struct {
-  int64_t *row_ptr, *cols;
-  char *values;
-  int64_t room;
-} assembly;
-
-static macko_status make_room(assembly *a, int64_t nnz, int64_t size, macko_error *err)
+static macko_status make_room(macko_assembly *a, int64_t nnz, int64_t size, macko_error *err)
 {
   if (nnz <= a->room) return MACKO_OK;
   int64_t room = nnz + nnz / 2;
@@ -114,32 +108,49 @@ static macko_status make_room(assembly *a, int64_t nnz, int64_t size, macko_erro
   return MACKO_OK;
 }
 
-static macko_status append(assembly *a, const macko_rows *r, int64_t first, const macko_csr *piece, macko_error *err)
+/* A piece that becomes rows `row` and so on of those that are put together. */
+static macko_status append(macko_assembly *a, const macko_rows *r, int64_t row, const macko_csr *piece, macko_error *err)
 {
-  int64_t size = macko_type_bytes(r->value_type), begin = macko_csr_row(piece, 0), to = a->row_ptr[first];
+  int64_t size = macko_type_bytes(r->value_type), begin = macko_csr_row(piece, 0), to = a->row_ptr[row];
   int64_t count = macko_csr_row(piece, piece->nrows) - begin;
   macko_status s = make_room(a, to + count, size, err);
   if (s) return s;
-  for (int64_t i = 0; i < piece->nrows; i++) a->row_ptr[first + i + 1] = to + macko_csr_row(piece, i + 1) - begin;
+  for (int64_t i = 0; i < piece->nrows; i++) a->row_ptr[row + i + 1] = to + macko_csr_row(piece, i + 1) - begin;
   for (int64_t p = 0; p < count; p++) a->cols[to + p] = macko_csr_col(piece, begin + p);
   if (count) memcpy(a->values + to * size, (const char *)piece->values + begin * size, (size_t)(count * size));
   return MACKO_OK;
 }
 
+macko_status macko_assemble(macko_rows *r, int64_t first, int64_t count, macko_assembly *a, macko_csr *rows, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  int64_t *row_ptr = a->rows < count || !a->row_ptr ? realloc(a->row_ptr, ((size_t)count + 1) * sizeof *row_ptr) : a->row_ptr;
+  if (!row_ptr) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)count);
+  if (row_ptr != a->row_ptr || a->rows < count) a->row_ptr = row_ptr, a->rows = count;
+  row_ptr[0] = 0;
+  for (int64_t row = 0, step = macko_rows_step(r); !s && row < count; row += piece.nrows) {
+    s = macko_get_rows(r, first + row, step < count - row ? step : count - row, &piece, err);
+    if (!s) s = append(a, r, row, &piece, err);
+  }
+  *rows = (macko_csr){.nrows = count, .ncols = r->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                      .value_type = r->value_type, .row_ptr = row_ptr, .cols = a->cols, .values = a->values};
+  return s;
+}
+
+void macko_free_assembly(macko_assembly *a)
+{
+  free(a->row_ptr), free(a->cols), free(a->values);
+  *a = (macko_assembly){0};
+}
+
 static macko_status encode_assembled(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  assembly a = {.row_ptr = calloc((size_t)r->nrows + 1, sizeof *a.row_ptr)};
-  macko_status s = MACKO_OK;
-  macko_csr piece;
-  if (!a.row_ptr) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)r->nrows);
-  for (int64_t first = 0, step = macko_rows_step(r); !s && first < r->nrows; first += step) {
-    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
-    if (!s) s = append(&a, r, first, &piece, err);
-  }
-  macko_csr whole = {.nrows = r->nrows, .ncols = r->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
-                     .value_type = r->value_type, .row_ptr = a.row_ptr, .cols = a.cols, .values = a.values};
+  macko_assembly a = {0};
+  macko_csr whole;
+  macko_status s = macko_assemble(r, 0, r->nrows, &a, &whole, err);
   if (!s) s = macko_encode(&whole, options, matrix, err);
-  free(a.row_ptr), free(a.cols), free(a.values);
+  macko_free_assembly(&a);
   return s;
 }
 
@@ -186,6 +197,7 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
   if (ops && ops->encode_rows) {
     s = remember_rows(&r, err);
+    if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
     if (!s) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
   } else s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);

@@ -101,68 +101,122 @@ static macko_codec codec_of(const macko_matrix *m)
   return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
 }
 
+/* Rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is entry `entry`. */
 typedef struct {
   const macko_csr *a;
   macko_matrix *m;
+  int64_t row, entry, begin; /* begin: where the first entry is in the arrays of *a */
 } copying;
 
-/* Entries from .. past - 1; without a table a codec's writer is the same for all and needs nothing that could fail. */
-static void write_values(const macko_csr *a, macko_matrix *m, int64_t from, int64_t past)
+/* Entries from .. past - 1 of the piece; without a table a codec's writer is the same for all and needs nothing that could fail. */
+static void write_values(const copying *c, int64_t from, int64_t past)
 {
-  const macko_codec codec = codec_of(m);
-  char *values = m->sections[VALUES].data;
-  int64_t size = macko_type_bytes(m->value_type);
+  const macko_codec codec = codec_of(c->m);
+  char *values = c->m->sections[VALUES].data;
+  int64_t size = macko_type_bytes(c->m->value_type), at = c->begin + from;
   macko_value_writer w;
-  if (codec.stored_type == m->value_type) {
-    if (from < past) memcpy(values + from * size, (const char *)a->values + from * size, (size_t)((past - from) * size));
+  if (codec.stored_type == c->m->value_type) {
+    if (from < past) memcpy(values + (c->entry + from) * size, (const char *)c->a->values + at * size, (size_t)((past - from) * size));
     return;
   }
-  macko_open_writer(a, &codec, values, NULL, &w, NULL);
-  macko_write_values(&w, from, past - from, from, 1);
+  macko_open_writer(c->a, &codec, values, NULL, &w, NULL);
+  macko_write_values(&w, at, past - from, c->entry + from, 1);
   macko_close_writer(&w);
 }
 
-static void copy_indices(macko_section *to, macko_type from_type, const void *from, int64_t first, int64_t past, int base)
+/* Number from and those after it become `count` elements of the section from element `to` on, each less base. */
+static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type type, const void *array, int64_t from, int64_t base)
 {
-  int64_t size = macko_type_bytes(to->type);
-  if (to->type == from_type && base == 0 && first < past)
-    memcpy((char *)to->data + first * size, (const char *)from + first * size, (size_t)((past - first) * size));
-  else if (to->type == MACKO_I32)
-    for (int64_t i = first; i < past; i++) ((int32_t *)to->data)[i] = (int32_t)(macko_index(from_type, from, i) - base);
+  int64_t size = macko_type_bytes(s->type);
+  if (s->type == type && base == 0 && count > 0)
+    memcpy((char *)s->data + to * size, (const char *)array + from * size, (size_t)(count * size));
+  else if (s->type == MACKO_I32)
+    for (int64_t i = 0; i < count; i++) ((int32_t *)s->data)[to + i] = (int32_t)(macko_index(type, array, from + i) - base);
   else
-    for (int64_t i = first; i < past; i++) ((int64_t *)to->data)[i] = macko_index(from_type, from, i) - base;
+    for (int64_t i = 0; i < count; i++) ((int64_t *)s->data)[to + i] = macko_index(type, array, from + i) - base;
 }
 
+/* Row starts from .. past - 1 of the piece. */
 static void copy_rows(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
   (void)part;
-  copy_indices(&c->m->sections[ROW_PTR], c->a->row_ptr_type, c->a->row_ptr, from, past, c->a->index_base);
+  copy_indices(&c->m->sections[ROW_PTR], c->row + from, past - from, c->a->row_ptr_type, c->a->row_ptr, from,
+               c->a->index_base + c->begin - c->entry);
 }
 
 static void copy_values(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
   (void)part;
-  write_values(c->a, c->m, from, past);
+  write_values(c, from, past);
 }
 
 static void copy_entries(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
-  copy_indices(&c->m->sections[COLS], c->a->col_type, c->a->cols, from, past, c->a->index_base);
+  copy_indices(&c->m->sections[COLS], c->entry + from, past - from, c->a->col_type, c->a->cols, c->begin + from, c->a->index_base);
   copy_values(context, part, from, past);
+}
+
+/* ---- encode: rows are counted, looked at where rounding asks for it, and copied, a piece at a time ---- */
+
+static macko_status next_piece(macko_rows *rows, int64_t first, macko_csr *piece, int64_t *entries, macko_error *err)
+{
+  int64_t step = macko_rows_step(rows), left = rows->nrows - first;
+  macko_status s = macko_get_rows(rows, first, step < left ? step : left, piece, err);
+  if (!s) *entries = macko_csr_row(piece, piece->nrows) - macko_csr_row(piece, 0);
+  return s;
+}
+
+static macko_status count_entries(macko_rows *rows, int64_t *nnz, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  int64_t entries;
+  *nnz = 0;
+  for (int64_t first = 0; !s && first < rows->nrows; first += piece.nrows) {
+    s = next_piece(rows, first, &piece, &entries, err);
+    if (!s) *nnz += entries;
+  }
+  return s;
+}
+
+/* A piece that has changed since it was counted, which its hashes may have missed, must not leave the sections. */
+static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  int64_t entries = 0, before = 0;
+  for (int64_t first = 0; !s && first < rows->nrows; first += piece.nrows, before += entries) {
+    s = next_piece(rows, first, &piece, &entries, err);
+    int64_t left = m->nnz - before;
+    if (!s && (first + piece.nrows == rows->nrows ? entries != left : entries > left))
+      s = macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has the %lld entries that were counted", (long long)m->nnz);
+    if (s) return s;
+    copying c = {&piece, m, first, before, macko_csr_row(&piece, 0)};
+    const macko_cut starts = {.n = piece.nrows + 1}, all = {.n = entries};
+    macko_do_parts(&starts, macko_parts(piece.nrows), copy_rows, &c);
+    macko_do_parts(&all, macko_parts(entries), copy_entries, &c);
+  }
+  return s;
 }
 
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
+  macko_rows rows = macko_rows_of(found->csr);
   macko_status s = macko_add_sections(m, 0, err);
-  if (s) return s;
-  const macko_cut rows = {.n = m->nrows + 1}, entries = {.n = m->nnz};
-  copying c = {found->csr, m};
-  macko_do_parts(&rows, macko_parts(m->nrows), copy_rows, &c);
-  macko_do_parts(&entries, macko_parts(m->nnz), copy_entries, &c);
-  return MACKO_OK;
+  return s ? s : copy_pieces(&rows, m, err);
+}
+
+static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
+{
+  const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
+  macko_status s = count_entries(rows, &m->nnz, err);
+  const macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows)};
+  if (!s) s = plan(&facts, &m->options, &m->plan, err);
+  if (!s) s = macko_add_sections(m, 0, err);
+  return s ? s : copy_pieces(rows, m, err);
 }
 
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
@@ -174,7 +228,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   if (s) return s;
   m->plan = plan;
   const macko_cut entries = {.n = m->nnz};
-  copying c = {a, m};
+  copying c = {.a = a, .m = m};
   macko_do_parts(&entries, macko_parts(m->nnz), copy_values, &c);
   return MACKO_OK;
 }
@@ -318,7 +372,7 @@ const macko_format_ops macko_csr_ops = {
   .decode = decode,
   .validate = validate,
   .multiply = multiply,
-  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .encode_rows = encode_rows,
   .may_win = NULL,     /* planned at once */
   .forms = forms,
   .nforms = sizeof forms / sizeof *forms};

@@ -63,6 +63,27 @@ macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first,
 /* The most columns, at most MACKO_ECCSR_MAX_RUN, that all maximal runs of the n from entry p on are multiples of. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n);
 
+/* Where windows of rows come from: a csr as a whole, or rows in pieces. */
+typedef struct {
+  const macko_csr *whole; /* or NULL */
+  macko_rows *rows;
+  macko_assembly room; /* for a window of them */
+  int64_t nrows;
+} macko_eccsr_input;
+
+static inline int64_t macko_eccsr_windows(int64_t nrows)
+{
+  return (nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
+}
+
+/* *view has the rows of that window, numbered as in the matrix, and no row behind them, or all rows; until the next call. Errors: as
+ * macko_get_rows. */
+macko_status macko_eccsr_get_window(macko_eccsr_input *in, int64_t window, macko_csr *view, macko_error *err);
+
+/* The shape, by some of the windows, and what all of them come to. Errors: OUT_OF_MEMORY, as macko_get_rows. */
+macko_status macko_eccsr_sample(macko_eccsr_input *in, macko_eccsr_shape *shape, macko_error *err);
+macko_status macko_eccsr_encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err);
+
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
 macko_status macko_eccsr_host_count(void *csr, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,

@@ -48,16 +48,6 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* The last part of the reason; refresh may choose another codec. */
-static void describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
-}
-
 /* Predicted for everything but bytes and values. */
 static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
@@ -96,7 +86,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
            work.reads ? (double)work.entries / (double)work.reads : 1, work.runs ? (double)work.reads / (double)work.runs : 1,
            (long long)c->blocks, (long long)c->slices, (long long)c->masked, (long long)c->words * 4);
   s = choose_codec(f, options, plan, err);
-  if (!s) describe_values(plan);
+  if (!s) macko_describe_values(plan);
   return s;
 }
 
@@ -108,7 +98,7 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   add_stream(f, &m->options, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, &next, err);
   if (s) return s;
-  describe_values(&next);
+  macko_describe_values(&next);
   *plan = next;
   return MACKO_OK;
 }
@@ -122,9 +112,9 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   macko_eccsr_work work;
   (void)plans;
   if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
+  if (options->target == MACKO_TARGET_GPU) return 0; /* until its encoder there has been seen on a GPU */
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
   ask->estimate(f->context, &counts, &work);
-  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0; /* measured for blocks of two rows and more */
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(&counts) + work.runs + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, &counts, &work)};
   macko_set_time(options, f->csr, &plan);

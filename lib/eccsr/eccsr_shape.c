@@ -33,7 +33,7 @@ static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape
 
 /* Masks for blocks of aligned rows, where that takes fewer bytes in a window in the middle and at least half of the lanes have
  * something to do: for every number of unknowns a node that the rows are a multiple of. */
-static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_shape *shape, macko_error *err)
+static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_eccsr_window *w = NULL;
   window_cost best, cost;
@@ -42,7 +42,7 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   int full = !s && best.work.entries >= 2 * best.work.reads; /* blocks of two rows and more as it is */
   for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s && !full; b++) {
     macko_eccsr_shape aligned = {shape->rows, shape->run, b};
-    if (a->nrows % b) continue;
+    if (nrows % b) continue;
     s = try_shape(a, &aligned, window, w, &cost, err);
     if (s || cost.work.lanes > 2 * cost.work.entries || cost.bytes >= best.bytes) continue;
     best = cost, *shape = aligned;
@@ -51,35 +51,59 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, macko_eccsr_
   return s;
 }
 
-/* Of every 16th window. */
-static void count_some_rows(const macko_csr *a, macko_eccsr_sampled *c)
+static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled *c)
 {
-  const int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  memset(c, 0, sizeof *c);
-  for (int64_t i = macko_eccsr_first_sampled(windows); i < windows; i += MACKO_ECCSR_SAMPLED) {
-    int64_t row = i * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
-    while (row < past) {
-      int count = macko_eccsr_equal_rows(a, row, past);
-      count_rows(a, row, count, c);
-      row += count;
-    }
+  int64_t row = window * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
+  while (row < past) {
+    int count = macko_eccsr_equal_rows(a, row, past);
+    count_rows(a, row, count, c);
+    row += count;
   }
 }
 
-void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
+/* Of every 16th window. */
+static macko_status count_some_rows(macko_eccsr_input *in, macko_eccsr_sampled *c, macko_error *err)
+{
+  const int64_t windows = macko_eccsr_windows(in->nrows);
+  macko_status s = MACKO_OK;
+  macko_csr view;
+  memset(c, 0, sizeof *c);
+  for (int64_t i = macko_eccsr_first_sampled(windows); !s && i < windows; i += MACKO_ECCSR_SAMPLED) {
+    s = macko_eccsr_get_window(in, i, &view, err);
+    if (!s) count_window(&view, i, c);
+  }
+  return s;
+}
+
+static macko_eccsr_input input_of(void *context)
 {
   const macko_csr *a = ((macko_findings *)context)->csr;
+  return (macko_eccsr_input){.whole = a, .nrows = a->nrows};
+}
+
+/* A csr as a whole always has its rows. */
+void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
+{
+  macko_eccsr_input in = input_of(context);
   macko_eccsr_sampled c;
-  count_some_rows(a, &c);
-  macko_eccsr_scale(&c, macko_csr_nnz(a), counts, work);
+  (void)count_some_rows(&in, &c, NULL);
+  macko_eccsr_scale(&c, macko_csr_nnz(in.whole), counts, work);
+}
+
+macko_status macko_eccsr_sample(macko_eccsr_input *in, macko_eccsr_shape *shape, macko_error *err)
+{
+  int64_t windows = macko_eccsr_windows(in->nrows);
+  macko_eccsr_sampled c;
+  macko_csr view;
+  macko_status s = count_some_rows(in, &c, err);
+  if (s) return s;
+  *shape = macko_eccsr_usual_shape(&c);
+  if (windows) s = macko_eccsr_get_window(in, windows / 2, &view, err);
+  return s || !windows ? s : try_aligned(&view, windows / 2, in->nrows, shape, err);
 }
 
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  int64_t windows = (a->nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
-  macko_eccsr_sampled c;
-  count_some_rows(a, &c);
-  *shape = macko_eccsr_usual_shape(&c);
-  return windows ? try_aligned(a, windows / 2, shape, err) : MACKO_OK;
+  macko_eccsr_input in = input_of(context);
+  return macko_eccsr_sample(&in, shape, err);
 }

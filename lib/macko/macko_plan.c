@@ -80,16 +80,6 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* The last part of the reason; refresh may choose another codec. */
-static void describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
-}
-
 /* Known before anything is planned: the entries alone take layout row longer than that. */
 static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
@@ -107,7 +97,7 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
 /* With that codec, or as if values took nothing. */
 static double time_of(const macko_facts *f, const macko_options *options, const macko_slice_estimate *e, const macko_codec *codec)
 {
-  macko_plan plan = {.work = e->columns};
+  macko_plan plan = {.work = e->columns, .drag = macko_cost_of(options)->drag};
   if (codec) plan.work += e->slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
   if (codec) plan.bytes = (int64_t)e->slots * macko_type_bytes(codec->stored_type);
   macko_set_time(options, f->csr, &plan);
@@ -224,7 +214,7 @@ macko_status macko_choose_parts(const macko_facts *f, const macko_options *optio
   }
   if (s || !found) return s ? s : refused;
   if (plans[0].layout && plans[1].layout) compare_layouts(options, &plans[0], &plans[1], plan);
-  describe_values(plan);
+  macko_describe_values(plan);
   return MACKO_OK;
 }
 
@@ -238,7 +228,7 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   add_stream(f, &m->options, ops, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
   if (s) return s;
-  describe_values(&next);
+  macko_describe_values(&next);
   *plan = next;
   return MACKO_OK;
 }

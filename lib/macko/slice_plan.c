@@ -27,26 +27,27 @@ static int some_stencils(const macko_csr *a, const macko_slice_facts *p)
   return p->stencils > 0 && p->stencils < macko_slices_of(a->nrows);
 }
 
-/* Predicted for everything but bytes and values. */
-static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
-{
-  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
-  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
-         (double)p->paired * paired + (double)p->run_paired * cost->run_paired +
-         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
-         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
-         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
-}
-
 static int64_t padding(const macko_slice_facts *p)
 {
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
+/* Predicted for everything but bytes and values. */
+static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+{
+  double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
+  return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
+         (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
+         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         (p->window ? (double)a->nrows * cost->ordered_row : 0) +
+         (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
+}
+
 /* As if values took 4 bytes, to compare two orders of rows. */
 static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
 {
-  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, macko_cost_of(options), p)};
+  const macko_cost *cost = macko_cost_of(options);
+  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p), .drag = cost->drag};
   macko_set_time(options, a, &plan);
   return plan;
 }
@@ -129,7 +130,7 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 {
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p);
+  plan->work = plan_work(a, cost, p), plan->drag = cost->drag;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
@@ -155,7 +156,8 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   macko_slice_estimate e;
   macko_status s = macko_columns_of(f)->sample(f->context, options, sorted, &e, err);
   if (s) return s;
-  macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4)};
+  macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = cost->drag};
+  if (e.slots > (double)f->nnz) plan.work += (e.slots - (double)f->nnz) * cost->padded;
   if (sorted && e.columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
   macko_set_time(options, f->csr, &plan);
   *time = e.columns > 0 ? plan.time : 0;

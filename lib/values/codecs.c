@@ -231,6 +231,15 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, in
   return MACKO_OK;
 }
 
+void macko_describe_values(macko_plan *plan)
+{
+  static const char start[] = "; values ";
+  char *end = strstr(plan->reason, start);
+  if (!end) end = plan->reason + strlen(plan->reason);
+  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
+           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+}
+
 /* ---- writing ---- */
 
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,

@@ -25,6 +25,9 @@ typedef struct {
 macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err);
 
+/* The last part of plan->reason, in place of what it said before: refresh may choose another codec. */
+void macko_describe_values(macko_plan *plan);
+
 /* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of
  * macko_get_rows. */
 macko_value_facts macko_facts_of_rows(macko_rows *r);

@@ -136,8 +136,8 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt m, const PetscInt rows[
   if (A->was_assembled) A->assembled = PETSC_TRUE, A->was_assembled = PETSC_FALSE;
   A->insertmode = NOT_SET_VALUES;
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-          "a matrix of type macko takes no entries one by one: assemble it as type aij and use MatConvert(A, MATMACKO, "
-          "MAT_INPLACE_MATRIX, &A), or give its rows to MatMackoCreateFromRows");
+          "a matrix of type macko takes no entries one by one: assemble or convert to aij what is to be changed, and then use "
+          "MatConvert(A, MATMACKO, MAT_INPLACE_MATRIX, &A), or give its rows to MatMackoCreateFromRows");
 }
 
 static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, PetscInt rows[], PetscInt cols[])

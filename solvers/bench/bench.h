@@ -6,15 +6,16 @@
 
 #include <stdio.h>
 
-/* One way to multiply by one matrix. Times are medians of repeats; 0 where there is nothing to measure. */
+/* One way to multiply by one matrix. Times are medians of repeats; 0 where nothing was measured. */
 typedef struct {
   char matrix[96], name[48], detail[512];
+  char format[16], layout[16], values[16]; /* of ours, as they are stored; empty where there is none */
   int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
   int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
   int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
   int64_t moved;                 /* matrix, x once, y once */
-  double flushed, warm;          /* microseconds; caches emptied before each multiply (GPU); not */
+  double us, warm;               /* microseconds that count; on a GPU caches are emptied before each multiply, and warm: not */
   double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
   double difference;             /* |y - A x| / |A x| in the 2-norm, NAN where that is none */
 } bench_result;
@@ -28,6 +29,9 @@ typedef struct {
 /* Fills *err with a sentence, which is printed as printf does, and returns status. */
 macko_status bench_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* The names of what is stored that tables have columns for; a layout that there is not is empty. */
+void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16]);
 
 /* Room for one more, zeroed; NULL without memory. */
 bench_result *bench_add(bench_table *table);
@@ -43,8 +47,9 @@ typedef struct {
   char machine[384];
 } bench_settings;
 
-/* Encoding of a name, which is "auto", a format or a layout of format macko, with the value codec after a dot: "slice.raw",
- * "auto.f32". Errors: INVALID_ARGUMENT. */
+/* Encoding of a name, which is "auto", a format, a layout of format macko, what automatic choice prefers ("memory", "measured") or
+ * "update" (automatic, with values as they are, so that new ones are copied), with the value codec after a dot: "slice.raw",
+ * "auto.f32". Errors: INVALID_ARGUMENT, naming the nearest. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
 /* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated
@@ -64,6 +69,11 @@ int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int3
 
 /* The sets and tile as help text. */
 extern const char bench_matrix_help[];
+
+/* Whether a file begins as a matrix of PETSc's binary files does; such a one, with 32-bit indices. Errors: IO, PARSE, UNSUPPORTED
+ * (what 32 bits are too few for), OUT_OF_MEMORY. */
+int bench_is_petsc_binary(const char *path);
+macko_status bench_read_petsc_binary(const char *path, macko_csr *a, macko_error *err);
 
 /* What tables call it: the name without folders. Returns label. */
 const char *bench_label(const char *name, char *label, size_t room);
@@ -134,7 +144,7 @@ double bench_plan_multiplies(const bench_table *table, const bench_settings *set
 double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 
-/* Rows from number `from` on, as aligned columns for people; a heading before row 0. */
+/* Rows from number `from` on, as aligned columns for people, whose names come before row 0. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 
 /* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
@@ -145,7 +155,7 @@ void bench_print_means(FILE *f, const bench_table *table, const bench_settings *
 /* One line, marked as a comment: machine, ceilings, cache, repeats. */
 void bench_print_heading(FILE *f, const bench_settings *settings);
 
-/* Rows from number `from` on as tab-separated values, headings before row 0; all rows as JSON. */
+/* Rows from number `from` on as tab-separated values, or where that is negative headings and all rows; all rows as JSON. */
 void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings);
 

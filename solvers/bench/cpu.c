@@ -157,6 +157,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   if (s) return s;
   macko_get_info(o->matrix, &info);
   m->bytes = info.bytes, m->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
+  bench_name_form(&info, m->format, m->layout, m->values);
   snprintf(m->detail, sizeof m->detail, "%s", info.reason);
   return MACKO_OK;
 }
@@ -165,9 +166,13 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
 
 static void keep(bench_method *methods, int *count, const char *matrix, macko_status s, const macko_error *err)
 {
+  static int said; /* that a library is not there, which no other matrix changes */
+  int absent = s && !strcmp(methods[*count].name, "mkl") && strstr(err->text, "--mkl");
   if (!s) ++*count;
   else {
-    fprintf(stderr, "%s: %s left out: %s\n", matrix, methods[*count].name, err->text);
+    if (absent && !said) fprintf(stderr, "mkl left out: %s\n", err->text);
+    else if (!absent) fprintf(stderr, "%s: %s left out: %s\n", matrix, methods[*count].name, err->text);
+    said |= absent;
     if (methods[*count].close) methods[*count].close(&methods[*count]);
   }
 }
@@ -268,10 +273,12 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
                         .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = h[i].difference};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
-    r->warm = 1e6 * bench_median(times + i * repeats, repeats);
+    r->us = 1e6 * bench_median(times + i * repeats, repeats);
     snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
     snprintf(r->name, sizeof r->name, "%s", m->name);
     snprintf(r->detail, sizeof r->detail, "%s", m->detail);
+    memcpy(r->format, m->format, sizeof r->format), memcpy(r->layout, m->layout, sizeof r->layout);
+    memcpy(r->values, m->values, sizeof r->values);
   }
   return MACKO_OK;
 }

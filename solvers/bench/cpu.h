@@ -12,7 +12,7 @@ typedef struct bench_method {
   int peer;
   double rounding; /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double plan, encode, refresh; /* seconds */
-  char name[48], detail[512];
+  char name[48], detail[512], format[16], layout[16], values[16];
 } bench_method;
 
 /* Peers for *csr (32-bit indices), which must outlive them. What a peer cannot take, or a library that is not there, is

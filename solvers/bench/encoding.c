@@ -1,21 +1,46 @@
 /* macko-bench: encodings by their names. */
 #include "bench/bench.h"
+#include "nearest.h"
 
 #include <string.h>
+
+enum { AS_FORMAT, AS_LAYOUT, AS_PREFER, AS_UPDATE };
+
+static const struct {
+  const char *name;
+  int as;
+} known[] = {
+#define MACKO_FORMAT(symbol, name, text) {#name, AS_FORMAT},
+#include "formats.def"
+#undef MACKO_FORMAT
+  {"auto", AS_FORMAT}, {"row", AS_LAYOUT}, {"slice", AS_LAYOUT}, {"paper", AS_LAYOUT}, {"memory", AS_PREFER},
+  {"measured", AS_PREFER}, {"update", AS_UPDATE}};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static macko_status unknown(const char *name, macko_error *err)
+{
+  const char *names[KNOWN];
+  for (int i = 0; i < KNOWN; i++) names[i] = known[i].name;
+  return bench_fail(err, MACKO_INVALID_ARGUMENT, "encoding \"%.48s\" is unknown; the nearest is \"%s\"", name,
+                    names[macko_nearest_name(name, names, KNOWN)]);
+}
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
 {
   char text[64], *dot;
+  int i = 0;
   macko_status s = MACKO_OK;
   snprintf(text, sizeof text, "%s", name);
   dot = strchr(text, '.');
   if (dot) *dot++ = 0;
+  while (i < KNOWN && strcmp(text, known[i].name)) i++;
+  if (i == KNOWN) return unknown(text, err);
   macko_options_init(options);
   options->target = target;
-  if (!strcmp(text, "row") || !strcmp(text, "slice") || !strcmp(text, "paper")) {
-    options->format = MACKO_FORMAT_MACKO;
-    s = macko_options_set(options, "layout", text, err);
-  } else
-    s = macko_options_set(options, "format", text, err);
+  if (known[i].as == AS_PREFER) s = macko_options_set(options, "prefer", text, err);
+  else if (known[i].as == AS_FORMAT) s = macko_options_set(options, "format", text, err);
+  else if (known[i].as == AS_LAYOUT) s = macko_options_set(options, "layout", text, err);
+  if (known[i].as == AS_LAYOUT && !s) s = macko_options_set(options, "format", "macko", err);
+  if (known[i].as == AS_UPDATE) options->values = MACKO_VALUES_RAW;
   return s || !dot ? s : macko_options_set(options, "values", dot, err);
 }

@@ -10,7 +10,7 @@
 
 /* ---- what is stored ---- */
 
-enum kind { TEXT, FLAG, WHOLE, REAL };
+enum kind { TEXT, FLAG, WHOLE, REAL, TIME }; /* TIME: empty where it is 0, as nothing was measured */
 
 typedef struct {
   const char *name;
@@ -20,10 +20,11 @@ typedef struct {
 
 #define FIELD(name, kind, member) {name, kind, offsetof(bench_result, member), sizeof ((bench_result *)0)->member}
 static const field fields[] = {
-    FIELD("matrix", TEXT, matrix), FIELD("form", TEXT, name), FIELD("peer", FLAG, peer), FIELD("lossy", FLAG, lossy),
+    FIELD("matrix", TEXT, matrix), FIELD("form", TEXT, name), FIELD("format", TEXT, format),
+    FIELD("layout", TEXT, layout), FIELD("values", TEXT, values), FIELD("peer", FLAG, peer), FIELD("lossy", FLAG, lossy),
     FIELD("cached", FLAG, cached), FIELD("rows", WHOLE, nrows), FIELD("columns", WHOLE, ncols), FIELD("nonzeros", WHOLE, nnz),
-    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("flushed_us", REAL, flushed),
-    FIELD("warm_us", REAL, warm), FIELD("plan_s", REAL, plan), FIELD("encode_s", REAL, encode), FIELD("refresh_s", REAL, refresh),
+    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("us", TIME, us),
+    FIELD("warm_us", TIME, warm), FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
     FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
 enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 };
 
@@ -55,25 +56,31 @@ void bench_print_heading(FILE *f, const bench_settings *settings)
   fprintf(f, "\n");
 }
 
+static double real_of(const field *d, const char *at)
+{
+  double value = *(const double *)at;
+  return d->kind == TIME && value == 0 ? NAN : value;
+}
+
 static void print_cell(FILE *f, const field *d, const bench_result *r)
 {
   const char *at = (const char *)r + d->at;
   if (d->kind == FLAG) fprintf(f, "%d", *(const int *)at);
   else if (d->kind == WHOLE) fprintf(f, "%lld", (long long)*(const int64_t *)at);
-  else if (d->kind == REAL) print_number(f, *(const double *)at, "");
+  else if (d->kind >= REAL) print_number(f, real_of(d, at), "");
   else
     for (; *at; at++) putc((unsigned char)*at < ' ' ? ' ' : *at, f);
 }
 
 void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
-  if (from == 0) {
+  if (from < 0) {
     bench_print_heading(f, settings);
     for (int c = 0; c < FIELDS; c++) fprintf(f, "%s%s", c ? "\t" : "", fields[c].name);
     for (int c = 0; c < DERIVED; c++) fprintf(f, "\t%s", derived[c].name);
     fprintf(f, "\n");
   }
-  for (int i = from; i < table->count; i++) {
+  for (int i = from < 0 ? 0 : from; i < table->count; i++) {
     for (int c = 0; c < FIELDS; c++) {
       if (c) putc('\t', f);
       print_cell(f, &fields[c], &table->all[i]);
@@ -114,6 +121,7 @@ static int read_names(char *line, int columns[COLUMNS])
   int count = 0;
   for (char *name; (name = strsep(&line, "\t")) && count < COLUMNS; count++) {
     columns[count] = -1;
+    if (!strcmp(name, "flushed_us")) name = "us"; /* as files of before have it */
     for (int c = 0; c < FIELDS; c++)
       if (!strcmp(name, fields[c].name)) columns[count] = c;
   }
@@ -126,7 +134,7 @@ static int read_cell(const char *text, const field *d, bench_result *r)
   if (d->kind == TEXT) return snprintf(at, d->room, "%s", text), 1;
   if (d->kind == FLAG) *(int *)at = (int)strtol(text, &end, 10);
   else if (d->kind == WHOLE) *(int64_t *)at = strtoll(text, &end, 10);
-  else *(double *)at = *text ? strtod(text, &end) : NAN;
+  else *(double *)at = *text ? strtod(text, &end) : d->kind == TIME ? 0 : NAN;
   return !*text || !*end;
 }
 
@@ -178,7 +186,7 @@ static void json_result(FILE *f, const bench_table *table, const bench_settings 
     fprintf(f, "%s\"%s\": ", c ? ", " : "{", d->name);
     if (d->kind == TEXT) put_json_string(f, at);
     else if (d->kind == FLAG) fputs(*(const int *)at ? "true" : "false", f);
-    else if (d->kind == REAL) print_number(f, *(const double *)at, "null");
+    else if (d->kind >= REAL) print_number(f, real_of(d, at), "null");
     else print_cell(f, d, r);
   }
   for (int c = 0; c < DERIVED; c++) {

@@ -158,6 +158,7 @@ static macko_status prepare_ours(const macko_csr *on_device, const macko_options
   if (s) return s;
   macko_device_get_info(o->d, &info);
   c->bytes = info.bytes, c->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
+  bench_name_form(&info, r->format, r->layout, r->values);
   snprintf(c->detail, sizeof c->detail, "%s", info.reason);
   return MACKO_OK;
 }
@@ -201,7 +202,7 @@ static macko_status measure(session *m, const bench_contender *c, bench_result *
   r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
   macko_status s = check(c, &m->v, &r->difference, err);
   if (s == MACKO_CORRUPT) m->table->wrong++;
-  if (!s) s = median(&m->w, c, m->repeats, 1, &r->flushed, err);
+  if (!s) s = median(&m->w, c, m->repeats, 1, &r->us, err);
   if (!s) s = median(&m->w, c, m->repeats, 0, &r->warm, err);
   bench_result *room = s ? NULL : bench_add(m->table);
   if (room) *room = *r;

@@ -50,8 +50,8 @@ static void help(void)
          "and on a CPU:\n%s\n"
          "  --device cpu|gpu   where (default: the GPU if there is one)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
-         "  --encodings LIST   of auto, %sslice, row, paper, each with a value codec after a dot if\n"
-         "                     wished: slice.raw\n"
+         "  --encodings LIST   of auto, memory, measured, update, %sslice, row, paper, each with a value codec after\n"
+         "                     a dot if wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
          "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"
@@ -147,6 +147,8 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 {
   macko_error err = {0};
   int failed = 0;
+  if (!settings->solve) bench_print_heading(stdout, settings);
+  if (tsv) bench_print_tsv(tsv, table, settings, -1);
   for (int i = 0; i < n->count; i++) {
     int from = table->count;
     if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
@@ -260,9 +262,10 @@ int main(int argc, char **argv)
   if (r.json) check_output(r.json);
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
+    bench_print_heading(stdout, &r.settings);
     bench_print(stdout, &r.table, &r.settings, 0);
     bench_print_means(stdout, &r.table, &r.settings);
-    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, 0);
+    if (tsv) bench_print_tsv(tsv, &r.table, &r.settings, -1);
     status = tsv && unwritten(tsv, r.tsv);
   } else
     status = run(&r, argv + optind, argc - optind);

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* Without opening it: what a pipe holds can be read once only. */
@@ -13,8 +14,15 @@ static int is_file(const char *name)
   return access(name, F_OK) == 0;
 }
 
+static int is_regular(const char *name)
+{
+  struct stat facts;
+  return !stat(name, &facts) && S_ISREG(facts.st_mode);
+}
+
 static macko_status read_or_generate(const char *name, macko_csr *a, macko_error *err)
 {
+  if (is_regular(name) && bench_is_petsc_binary(name)) return bench_read_petsc_binary(name, a, err);
   macko_status s = is_file(name) ? macko_read(name, NULL, a, NULL, err) : generate_matrix(name, a, err);
   if (s || (a->row_ptr_type == MACKO_I32 && a->col_type == MACKO_I32)) return s;
   macko_free_csr(a);

@@ -17,9 +17,17 @@ bench_result *bench_add(bench_table *table)
   return &table->all[table->count++];
 }
 
+void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16])
+{
+  int has_layout = info->layout != MACKO_LAYOUT_AUTO;
+  snprintf(format, 16, "%s", macko_format_name(info->format));
+  snprintf(layout, 16, "%s", has_layout ? macko_layout_name(info->layout) : "");
+  snprintf(values, 16, "%s", macko_values_name(info->values));
+}
+
 double bench_time(const bench_result *r)
 {
-  return r->flushed > 0 ? r->flushed : r->warm;
+  return r->us;
 }
 
 double bench_bytes(const bench_result *r)
@@ -104,25 +112,24 @@ static const char *number(char text[32], const char *format, double value)
   return text;
 }
 
-static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r)
+static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r, int first)
 {
   const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
   fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
           cache);
-  fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
+  if (first) fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
           "GB/s", "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
 }
 
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
   char t[10][32];
-  if (from == 0) bench_print_heading(f, settings);
   for (int i = from; i < table->count; i++) {
     const bench_result *r = &table->all[i];
-    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r);
+    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r, i == 0);
     fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", r->name,
             number(t[0], "%.2f", bench_bytes_per_nonzero(table, settings, r)), (double)r->moved * 1e-6, bench_time(r),
-            number(t[1], "%.1f", r->flushed > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
+            number(t[1], "%.1f", r->warm > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
             number(t[3], "%.0f", bench_percent_of_copy(table, settings, r)),
             number(t[4], "%.0f", bench_percent_of_triad(table, settings, r)),
             number(t[5], "%.2f", bench_x_best_peer(table, settings, r)),

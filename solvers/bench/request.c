@@ -2,6 +2,7 @@
 #include "bench/request.h"
 #include "bench/bench.h"
 #include "bench/generate.h"
+#include "nearest.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,8 +105,12 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
   snprintf(text, sizeof text, "%s", spec);
   word = strtok_r(text, ":", &save);
   while (k < kinds + KINDS && (!word || strcmp(word, k->name))) k++;
-  if (k == kinds + KINDS)
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; 27-point:160 would be one", spec);
+  if (k == kinds + KINDS) {
+    const char *names[KINDS];
+    for (int i = 0; i < KINDS; i++) names[i] = kinds[i].name;
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: no such file, and no generated matrix; the nearest is %s", spec,
+                      names[macko_nearest_name(word ? word : spec, names, KINDS)]);
+  }
   *found = k;
   *r = (generate_request){.random = k->random, .type = k->dense ? MACKO_F16 : MACKO_F64, .option = k->dense ? 50 : 0,
                  .unknowns = k->unknowns ? k->unknowns : 1};

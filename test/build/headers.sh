@@ -30,9 +30,9 @@ cat >"$work/aside/petscmat.h" <<'END'
 #endif
 typedef int PetscErrorCode;
 typedef enum { PETSC_FALSE, PETSC_TRUE } PetscBool;
-typedef int MPI_Comm;
 typedef int PetscInt;
 typedef double PetscScalar;
+typedef int MPI_Comm;
 typedef long PetscInt64;
 typedef double PetscLogDouble;
 typedef struct p_Mat *Mat;

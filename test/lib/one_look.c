@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-enum { N = 40, ROWS = N * N * N };
+enum { X = 512, N = 16, ROWS = X * N * N }; /* lines so long that slices suit them, whatever the values */
 static int32_t row_ptr[ROWS + 1], cols[7 * ROWS];
 static double values[7 * ROWS];
 static int64_t looks;
@@ -22,11 +22,11 @@ void __wrap_macko_look_at_slice(const macko_csr *a, const uint16_t *order, int k
 /* The 7-point operator on a grid; with weights, every value is another one. */
 static macko_csr grid(int weights)
 {
-  static const int steps[7] = {-N * N, -N, -1, 0, 1, N, N * N};
+  static const int steps[7] = {-X * N, -X, -1, 0, 1, X, X * N};
   int32_t nnz = 0;
   for (int row = 0; row < ROWS; row++) {
-    int x = row % N, y = row / N % N, z = row / N / N;
-    int inside[7] = {z > 0, y > 0, x > 0, 1, x < N - 1, y < N - 1, z < N - 1};
+    int x = row % X, y = row / X % N, z = row / X / N;
+    int inside[7] = {z > 0, y > 0, x > 0, 1, x < X - 1, y < N - 1, z < N - 1};
     for (int k = 0; k < 7; k++)
       if (inside[k]) cols[nnz] = row + steps[k], values[nnz] = (k == 3 ? 6 : -1) * (weights ? 1 + 1e-9 * nnz : 1), nnz++;
     row_ptr[row + 1] = nnz;
@@ -60,11 +60,11 @@ START_TEST(asked_for)
 }
 END_TEST
 
-/* A sample of 128 slices says first what to look for. */
+/* A sample of every 16th window of 128 slices says first what to look for. */
 START_TEST(chosen)
 {
   macko_csr a = grid(_i);
-  ck_assert_double_le(count_looks(&a, MACKO_FORMAT_AUTO, MACKO_VALUES_AUTO), 1 + 2 * 128 / (ROWS / 32.));
+  ck_assert_double_le(count_looks(&a, MACKO_FORMAT_AUTO, MACKO_VALUES_AUTO), 1 + 2 / 16.);
 }
 END_TEST
 

@@ -3,6 +3,7 @@
 #include "macko.h"
 #include "suite.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -299,11 +300,70 @@ START_TEST(the_next_format_that_has_it)
 }
 END_TEST
 
+/* ---- values beyond the range of what they are rounded to ---- */
+
+static macko_status two_rows(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  static int32_t starts[3];
+  const macko_csr *a = context;
+  const int32_t *row_ptr = a->row_ptr;
+  (void)err;
+  *piece = *a;
+  piece->nrows = count;
+  for (int64_t i = 0; i <= count; i++) starts[i] = 1 + row_ptr[first + i] - row_ptr[first];
+  piece->row_ptr = starts, piece->cols = (const int32_t *)a->cols + row_ptr[first] - 1;
+  piece->values = (const double *)a->values + row_ptr[first] - 1;
+  return MACKO_OK;
+}
+
+START_TEST(overflow_is_refused_by_name)
+{
+  static const struct {
+    const char *values, *beyond;
+    double fits, largest;
+  } types[] = {{"f16", "70000 is beyond the range of f16", 65504, 7e4}, {"bf16", "3.4e+38 is beyond the range of bf16", 3e38, 3.4e38},
+               {"f32", "1e+39 is beyond the range of f32", 3.4e38, 1e39}};
+  static const char *const formats[] = {"auto", "csr", "macko", "dtans", "eccsr"};
+  const char *format = formats[_i % 5];
+  macko_options o, allow;
+  macko_error err = {0};
+  macko_info info, before;
+  for (int t = 0; t < 3; t++) {
+    int32_t row_ptr[] = {1, 3, 4, 6}, cols[] = {1, 2, 2, 1, 3};
+    double values[] = {1, INFINITY, -types[t].fits, 3, types[t].fits}, out[5];
+    macko_csr a = {.nrows = 3, .ncols = 3, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                   .row_ptr = row_ptr, .cols = cols, .values = values, .index_base = 1};
+    macko_matrix *m = NULL, *fresh = NULL;
+    macko_options_init(&o);
+    ck_assert(!macko_options_set(&o, "values", types[t].values, &err) && !macko_options_set(&o, "format", format, &err));
+    ck_assert_msg(!macko_encode(&a, &o, &m, &err), "%s", err.text);
+    macko_get_info(m, &before);
+    values[4] = types[t].largest;
+    ck_assert_int_eq(macko_encode(&a, &o, &fresh, &err), MACKO_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 3, column 3: "), "%s", err.text);
+    ck_assert_int_eq(macko_predict(&a, &o, &info, &err), MACKO_UNSUPPORTED);
+    ck_assert_int_eq(macko_refresh(m, &a, &err), MACKO_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, types[t].beyond), "%s", err.text);
+    ck_assert(!macko_decode(m, NULL, NULL, out, &err) && out[4] <= types[t].fits * 1.01); /* unchanged */
+    macko_row_source source = {.nrows = 3, .ncols = 3, .value_type = MACKO_F64, .piece_rows = 2, .rows = two_rows, .context = &a};
+    ck_assert_int_eq(macko_encode_rows(&source, &o, &fresh, &err), MACKO_UNSUPPORTED);
+    ck_assert_msg(strstr(err.text, types[t].beyond) && strstr(err.text, "row 2, column 2: "), "%s", err.text);
+    allow = o;
+    ck_assert(!macko_options_set(&allow, "overflow", "allow", &err));
+    ck_assert_msg(!macko_encode(&a, &allow, &fresh, &err), "%s", err.text);
+    macko_get_info(fresh, &info);
+    ck_assert(!macko_decode(fresh, NULL, NULL, out, &err) && isinf(out[4]) && info.lossy);
+    macko_destroy(&m), macko_destroy(&fresh);
+  }
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("options");
   TCase *t = tcase_create("options");
   tcase_set_timeout(t, 120);
+  tcase_add_loop_test(t, overflow_is_refused_by_name, 0, 5);
   tcase_add_loop_test(t, every_choice_of_every_option, 0, MATRICES);
   tcase_add_test(t, every_pair_of_choices);
   tcase_add_test(t, every_combination);

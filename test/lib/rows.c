@@ -3,6 +3,7 @@
 #include "matrices.h"
 #include "suite.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,8 +162,9 @@ START_TEST(pieces_of_a_large_matrix_give_the_same_bytes)
   macko_csr c = {.nrows = LARGE, .ncols = 3 * LARGE + PER_ROW * PER_ROW, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
                  .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_DTANS;
-  for (int64_t step = 100; step <= 10000; step *= 10) {
+  for (int kind = 0; kind < 3 * MACKO_FORMAT_AUTO; kind++) {
+    int64_t step = kind % 3 == 0 ? 100 : kind % 3 == 1 ? 1000 : 10000;
+    o.format = (macko_format)(kind / 3);
     piece_source s = {.whole = c};
     macko_row_source source = rows_of(&s, step);
     macko_matrix *whole = NULL, *m = NULL;
@@ -328,6 +330,63 @@ START_TEST(no_source_can_lie)
 }
 END_TEST
 
+/* ---- memory ---- */
+
+enum { LONG = 200000, WIDE = 12, FEW_ROWS = 500 };
+
+typedef struct {
+  int64_t row_ptr[FEW_ROWS + 1];
+  int32_t cols[FEW_ROWS * WIDE];
+  double values[FEW_ROWS * WIDE];
+  size_t most; /* bytes in use while a piece was asked for */
+} band;
+
+static size_t in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/* A band whose values are all distinct, made as it is asked for. */
+static macko_status give_band(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  band *b = context;
+  int64_t n = 0;
+  (void)err;
+  if (in_use() > b->most) b->most = in_use();
+  for (int64_t i = 0; i < count; i++) {
+    for (int64_t k = 0; k < WIDE; k++) b->cols[n] = (int32_t)(first + i + k * k), b->values[n++] = 1.0 / (double)((first + i) * WIDE + k + 1);
+    b->row_ptr[i + 1] = n;
+  }
+  *piece = (macko_csr){.nrows = count, .ncols = LONG + WIDE * WIDE, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
+                       .value_type = MACKO_F64, .row_ptr = b->row_ptr, .cols = b->cols, .values = b->values};
+  return MACKO_OK;
+}
+
+/* The result, a hash a row, and no more than what the pieces may take. */
+START_TEST(memory_is_the_result_and_a_piece)
+{
+  static const macko_format formats[] = {MACKO_FORMAT_CSR, MACKO_FORMAT_DTANS, MACKO_FORMAT_ECCSR};
+  static band b;
+  macko_row_source source = {.nrows = LONG, .ncols = LONG + WIDE * WIDE, .value_type = MACKO_F64, .piece_rows = FEW_ROWS,
+                             .rows = give_band, .context = &b};
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_info info;
+  size_t before = in_use();
+  if (!before) return; /* an allocator that does not tell */
+  macko_options_init(&o);
+  o.format = formats[_i / 2], o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
+  b.most = 0;
+  ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
+  macko_get_info(m, &info);
+  double allowed = (double)info.bytes + 4.0 * LONG + 2e6;
+  ck_assert_msg((double)(b.most - before) <= allowed, "%s: %g bytes in use, %g allowed, %g the result", macko_format_name(o.format),
+                (double)(b.most - before), allowed, (double)info.bytes);
+  macko_destroy(&m);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("rows");
@@ -337,6 +396,7 @@ int main(void)
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_are_reported);
   tcase_add_loop_test(t, no_source_can_lie, 0, MACKO_FORMAT_AUTO + 1);
+  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 6);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }

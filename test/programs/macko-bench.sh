@@ -16,6 +16,8 @@ printf '%%%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 3\n1 2 0.1\n
 # On the CPU: a table, TSV, JSON and pictures of the same results.
 expect 0 $bench --device cpu --repeat 3 --encodings auto,slice.raw,auto.f32 --tsv "$dir/a.tsv" --json "$dir/a.json" \
   --plot "$dir/a" "$dir/little \"one\".mtx" "tile:$dir/little \"one\".mtx:0.01" 27-point:8 pruned:64x64:50:f32 rmat:6 tetra:6:3:rcm
+[ "$(grep -c "^# " "$dir/text")" = 1 ] && [ "$(grep -c "^  form " "$dir/text")" = 1 ] || fail "headings are not printed once"
+[ "$(grep -c "mkl left out" "$dir/text")" -le 1 ] || fail "the notice of MKL comes more than once"
 grep -q "^27-point:8: 512 x 512, 10648 nonzeros" "$dir/text" || fail "no heading of 27-point:8"
 python3 - "$dir/a.json" "$dir/a.tsv" <<'END' || fail "the JSON is not what the TSV is"
 import json, math, sys
@@ -39,11 +41,14 @@ if any(r["form"] == "petsc-aij" for r in results):
     blocks = of["tetra:6:3:rcm", "petsc-baij"]
     assert blocks["bytes"] == 4 * (216 + 1) + 76 * blocks["nonzeros"] / 9, blocks
 for r in results:
-    best = min(p["warm_us"] for p in results if p["matrix"] == r["matrix"] and p["peer"])
-    assert math.isclose(r["x_best_peer"], best / r["warm_us"], rel_tol=1e-4), r
+    best = min(p["us"] for p in results if p["matrix"] == r["matrix"] and p["peer"])
+    assert math.isclose(r["x_best_peer"], best / r["us"], rel_tol=1e-4), r
     assert not r["lossy"] or r["form"] == "auto.f32", r
     assert r["difference"] < (1e-6 if r["form"] == "auto.f32" or "f32" in r["matrix"] else 1e-14), r
     assert r["moved_bytes"] > r["bytes"] > 0
+    assert r["us"] > 0 and r["warm_us"] is None, r # one column on a CPU; empty: not measured
+    assert bool(r["format"]) == (not r["peer"]) and bool(r["layout"]) == (r["format"] == "macko"), r
+    assert (r["encode_s"] is None) == (r["form"] in ("csr-loop", "petsc-aij")), r
     assert (r["encode_multiplies"] or 0) > 0 or r["peer"], r
 END
 if command -v gnuplot >/dev/null; then
@@ -92,6 +97,34 @@ mkdir "$dir/empty"
 PATH=$dir/empty expect 0 $bench --from "$dir/gpu.tsv" --plot "$dir/later"
 grep -q "gnuplot is not there" "$dir/text" || fail "not a word of gnuplot"
 [ -s "$dir/later.gnuplot" ] || fail "nothing to draw later"
+
+# PETSc's binary files; encodings by what is preferred.
+python3 - "$dir/b.bin" "$dir/wide.bin" <<'END'
+import struct, sys
+for path, index in zip(sys.argv[1:], "iq"):
+    with open(path, "wb") as f: # 3 x 4, rows of 2, 0 and 1 entries
+        f.write(struct.pack(">4" + index, 1211216, 3, 4, 3) + struct.pack(">3" + index, 2, 0, 1) + struct.pack(">3" + index, 0, 3, 2))
+        f.write(struct.pack(">3d", 1.5, 2, -1))
+END
+for file in b wide; do
+  expect 0 $bench --device cpu --repeat 1 --encodings memory,update,measured.raw,csr --json "$dir/bin.json" "$dir/$file.bin"
+  python3 - "$dir/bin.json" <<'END' || fail "PETSc's binary file $file"
+import json, sys
+results = {r["form"]: r for r in json.load(open(sys.argv[1]))["results"]}
+assert set(results) >= {"memory", "update", "measured.raw", "csr"}, results
+for r in results.values(): assert (r["rows"], r["columns"], r["nonzeros"]) == (3, 4, 3) and r["difference"] < 1e-15, r
+assert results["update"]["values"] == "raw" and results["memory"]["bytes"] <= min(r["bytes"] for r in results.values()), results
+END
+done
+head -c 50 "$dir/b.bin" >"$dir/short.bin"
+expect 1 $bench --device cpu "$dir/short.bin"
+grep -q "short.bin: cut short" "$dir/text" || fail "a file that is cut short"
+expect 2 $bench --encodings slic.raw 27-point:4
+grep -q 'encoding "slic" is unknown; the nearest is "slice"' "$dir/text" || fail "the nearest encoding"
+expect 1 $bench 7-pint:4
+grep -q 'the nearest is 7-point' "$dir/text" || fail "the nearest matrix"
+expect 1 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/late.tsv" absent.mtx 27-point:4 rmat:5
+[ "$(grep -c "^# " "$dir/text")" = 1 ] && [ "$(grep -c "^matrix" "$dir/late.tsv")" = 1 ] || fail "headings twice, after a matrix that is not there"
 
 # What is wrong is said.
 expect 2 $bench --from "$dir/absent.tsv"
