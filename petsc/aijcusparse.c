@@ -350,6 +350,20 @@ PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
+{
+  const Mat_Macko *m = MackoOf(A);
+  MatInfo          info;
+
+  PetscFunctionBegin;
+  if (!m || !m->kind || !m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
+  if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
+  *bytes += (PetscInt64)info.nz_used * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt)) +
+            ((PetscInt64)A->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done)
 {
   const PetscInt    *starts, *cols;

@@ -251,6 +251,9 @@ PETSC_INTERN PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, 
 PETSC_INTERN PetscErrorCode MackoValuesToHost(Mat A);
 PETSC_INTERN PetscErrorCode MackoChangedOnHost(Mat A);
 
+/* Adds the bytes of the arrays in GPU memory that a sequential matrix has there beside the compressed form. */
+PETSC_INTERN PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes);
+
 /* The arrays in GPU memory of a sequential matrix whose present values are there, valid until A changes; *there says whether. */
 PETSC_INTERN PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values,
                                                 PetscBool *there);

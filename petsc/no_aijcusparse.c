@@ -64,6 +64,11 @@ PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscIn
   NOTHING((void)A, (void)starts, (void)cols, (void)values, *there = PETSC_FALSE)
 }
 
+PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
+{
+  NOTHING((void)A, (void)bytes)
+}
+
 PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done)
 {
   NOTHING((void)from, (void)to, *done = PETSC_FALSE)

@@ -123,6 +123,21 @@ static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer vi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What is in GPU memory besides the compressed form. */
+static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer viewer)
+{
+  PetscInt64 mine = 0, all;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < count; i++)
+    if (blocks[i]) PetscCall(MackoCusparseAddBytes(blocks[i], &mine));
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (all)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "rows, columns and values of %s in GPU memory, too: %" PetscInt64_FMT " bytes\n",
+                                     MackoOf(A)->kind->base, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Where products run, and why not on a GPU. */
 static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
 {
@@ -183,5 +198,6 @@ PetscErrorCode MackoView(Mat A, PetscViewer viewer)
   for (int i = 0; i < count; i++) PetscCall(ViewBlock(A, blocks[i], count == 1 ? "" : names[i], viewer));
   PetscCall(ViewCounts(A, &info, viewer));
   PetscCall(ViewBackend(A, blocks[0], info.device_bytes, viewer));
+  PetscCall(ViewBaseBytes(A, blocks, count, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
