@@ -172,9 +172,11 @@ static macko_type get_type(reader *r, const json_t *object, const char *key)
   return MACKO_F64;
 }
 
+/* One that is not there came with a later version than the file, and has its default. */
 static void get_option(reader *r, const json_t *object, const char *key, macko_options *options)
 {
   macko_error why;
+  if (r->status || !json_object_get(object, key)) return;
   const char *text = get_text(r, object, key);
   if (!r->status && macko_options_set(options, key, text, &why))
     r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: in its head %.400s", r->name, why.text);
