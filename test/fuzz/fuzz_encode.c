@@ -75,6 +75,7 @@ static void read_options(macko_options *o, unsigned given, uint32_t which)
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) PICK(field, int)
 #include "options.def"
 #undef PICK
+  if (o->prefer == MACKO_PREFER_MEASURED) o->prefer = MACKO_PREFER_TIME; /* which is predicted, and the same every time */
 }
 
 static void read_input(input *in, const uint8_t *data, size_t size)

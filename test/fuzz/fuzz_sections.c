@@ -126,6 +126,7 @@ static macko_matrix *make(const fuzz_case *c)
   if (c->format == MACKO_FORMAT_AUTO && c->columns == FAR) a.ncols = (int64_t)INT32_MAX + 2;
   macko_options_init(&o);
   o.format = fuzzed, o.layout = c->layout, o.gap_bits = c->gap_bits, o.variant = c->variant, o.values = c->values;
+  o.overflow = MACKO_OVERFLOW_ALLOW;
   macko_status s = macko_encode(&a, &o, &m, NULL);
   if (s == MACKO_LIMIT) a.ncols = ncols, s = macko_encode(&a, &o, &m, NULL);
   if (s) abort();
