@@ -37,8 +37,7 @@ static PetscErrorCode NoticeChange(Mat A, Mat_Macko *m, PetscBool *changed)
   PetscObjectState state, nonzerostate;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  PetscCall(MatGetNonzeroState(A, &nonzerostate));
+  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   *changed = (PetscBool)(m->counted_owner != A || m->counted_state != state || m->counted_nonzerostate != nonzerostate);
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
   m->products_before = m->products, m->products = 0;

@@ -173,6 +173,9 @@ PETSC_INTERN PetscBool MackoInfo(const Mat_Macko *m, macko_info *info);
 
 PETSC_INTERN PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count);
 
+/* The counters by which a change of A is noticed: of its entries, and of its pattern. */
+PETSC_INTERN PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate);
+
 /* PETSC_TRUE if the compressed form of a sequential matrix belongs to its present values. */
 PETSC_INTERN PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh);
 

@@ -34,8 +34,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
-  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  PetscCall(MatGetNonzeroState(A, &nonzerostate));
+  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   /* These counters move on all ranks together, so all take the same branch. A block changed behind the matrix's back is seen by
      the block's own product. */
   if (MackoOwns(m, A) && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);

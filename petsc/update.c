@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static PetscErrorCode CurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate)
+PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate)
 {
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, state));
@@ -17,7 +17,7 @@ PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
   PetscObjectState state, nonzerostate;
 
   PetscFunctionBegin;
-  PetscCall(CurrentState(A, &state, &nonzerostate));
+  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   *fresh = (PetscBool)(m && (m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->state == state &&
                        m->nonzerostate == nonzerostate && m->ncols == A->cmap->n);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -152,7 +152,7 @@ PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
-  PetscCall(CurrentState(A, &state, &nonzerostate));
+  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   if (m->rows.of != A || m->rows.data != A->data || m->rows.state != state || m->rows.nonzerostate != nonzerostate) {
     PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
     for (PetscInt i = 0; i < n; i++) nonempty += ia[i + 1] > ia[i];
@@ -177,7 +177,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MackoIsFresh(A, &fresh));
   if (fresh) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
-  PetscCall(CurrentState(A, &state, &nonzerostate));
+  PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   device            = WantsDevice(A, m);
   m->options.target = device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
