@@ -169,8 +169,16 @@ int macko_format_has(macko_format format, const macko_options *options);
 macko_status macko_settle_options(const macko_options *asked, macko_options *options, macko_error *err);
 
 /* The type that the options ask to round values to; f64 where they do not. Whether that may make values infinite that may not. */
-macko_type macko_rounded_type(const macko_options *options);
-int macko_may_overflow(const macko_options *options, macko_type value_type);
+static inline macko_type macko_rounded_type(const macko_options *options)
+{
+  if (options->values == MACKO_VALUES_F32) return MACKO_F32;
+  if (options->values == MACKO_VALUES_F16) return MACKO_F16;
+  return options->values == MACKO_VALUES_BF16 ? MACKO_BF16 : MACKO_F64;
+}
+static inline int macko_may_overflow(const macko_options *options, macko_type value_type)
+{
+  return options->overflow != MACKO_OVERFLOW_ALLOW && macko_type_bytes(macko_rounded_type(options)) < macko_type_bytes(value_type);
+}
 
 /* UNSUPPORTED, naming the first value, counted from base, that rounding would make infinite, unless the options allow it. */
 macko_status macko_check_overflow(const macko_csr *a, const macko_options *options, int base, macko_error *err);

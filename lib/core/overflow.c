@@ -2,18 +2,6 @@
 #include "core/convert.h"
 #include "core/row_source.h"
 
-macko_type macko_rounded_type(const macko_options *options)
-{
-  if (options->values == MACKO_VALUES_F32) return MACKO_F32;
-  if (options->values == MACKO_VALUES_F16) return MACKO_F16;
-  return options->values == MACKO_VALUES_BF16 ? MACKO_BF16 : MACKO_F64;
-}
-
-int macko_may_overflow(const macko_options *options, macko_type value_type)
-{
-  return options->overflow != MACKO_OVERFLOW_ALLOW && macko_type_bytes(macko_rounded_type(options)) < macko_type_bytes(value_type);
-}
-
 /* Names the first one of rows that begin with row `first`; base is what the sentence counts from. */
 static macko_status refuse(const macko_csr *a, macko_type to, int64_t p, int64_t first, int base, macko_error *err)
 {
