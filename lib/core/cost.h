@@ -104,7 +104,7 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
 {
   const macko_cost *c = macko_cost_of(options);
   const double element = a->value_type == MACKO_F64 ? 8 : 4;
-  const double bytes = (double)plan->bytes + element * (double)(a->ncols + 2 * a->nrows);
+  const double bytes = (double)plan->bytes + element * ((double)a->ncols + 2 * (double)a->nrows);
   if (options->target == MACKO_TARGET_GPU) {
     plan->time = plan->work + (double)plan->bytes * c->byte;
     return;
