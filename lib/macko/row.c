@@ -184,7 +184,8 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 static macko_status validate_row(const macko_matrix *m, const macko_row_reader *r, int64_t i, macko_error *err)
 {
   int64_t p = macko_row_start(r, i), end = macko_row_start(r, i + 1), col = macko_base_column(r, i);
-  uint32_t next = r->long_ptr ? r->long_ptr[i] : 0, long_end = r->long_ptr ? r->long_ptr[i + 1] : 0;
+  const uint32_t first = r->long_ptr ? r->long_ptr[i] : 0, long_end = r->long_ptr ? r->long_ptr[i + 1] : 0;
+  uint32_t next = first;
   if (p > end || end > m->nnz || next > long_end || long_end > macko_params_of(&m->plan)->row.long_gaps)
     return macko_fail(err, MACKO_CORRUPT, "row %lld runs from entry %lld to %lld with long gaps %u to %u", (long long)i,
                       (long long)p, (long long)end, next, long_end);
@@ -195,7 +196,7 @@ static macko_status validate_row(const macko_matrix *m, const macko_row_reader *
   for (p++; col >= 0 && col < m->ncols && p < end; p++) {
     if (macko_gap_code(r->gaps, r->b, p) == (1u << r->b) - 1 && next == long_end)
       return macko_fail(err, MACKO_CORRUPT, "row %lld has more long gaps than the %u listed for it", (long long)i,
-                        long_end - r->long_ptr[i]);
+                        long_end - first);
     int64_t gap = macko_next_gap(r, r->b, p, &next);
     col = gap ? col + gap : -1;
   }
