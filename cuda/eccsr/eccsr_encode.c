@@ -185,7 +185,15 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   return s;
 }
 
-static const macko_eccsr_facts facts = {estimate, sample, count};
+/* The kernels know windows only: what for a CPU may have blocks of rows that lie apart, the host encodes, to its own bytes. */
+static macko_status apart(void *context, int *found, macko_error *err)
+{
+  (void)context;
+  *found = 0;
+  return macko_fail(err, MACKO_UNSUPPORTED, "format eccsr looks for rows of equal columns that lie apart on the host only");
+}
+
+static const macko_eccsr_facts facts = {estimate, sample, count, apart};
 
 /* ---- encode ---- */
 
@@ -229,12 +237,19 @@ static macko_reads reads(const macko_matrix *m)
   return MACKO_READS_NOTHING;
 }
 
+/* Variants paper and shared, which have no kernels; the host says so. */
+static int on_host(const macko_options *options, int64_t nnz)
+{
+  (void)nnz;
+  return options->format == MACKO_FORMAT_ECCSR && (options->variant || options->gap_bits);
+}
+
 const macko_device_ops macko_eccsr_device_ops = {
   .prepare = macko_eccsr_device_prepare,
   .multiply = macko_eccsr_device_multiply,
   .destroy = macko_eccsr_device_destroy,
   .diagonal = NULL, /* products are all that it has kernels for */
-  .on_host = NULL,
+  .on_host = on_host,
   .facts = &facts,
   .encode = macko_encode_sections,
   .plan_and_encode = NULL,

@@ -44,6 +44,9 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
                                                    macko_error *err)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  if (d->m.plan.variant)
+    return macko_fail(err, MACKO_UNSUPPORTED, "variant %s of format eccsr has no kernels: its products run on a CPU",
+                      macko_variant_name(d->m.plan.variant));
   if (c->longest > MOST_RUNS)
     return macko_fail(err, MACKO_LIMIT, "format eccsr on a GPU: a row of %lld runs of columns is longer than %d",
                       (long long)c->longest, MOST_RUNS);

@@ -1,7 +1,6 @@
 /* Rows of a window put into blocks, their columns cut into runs, blocks put in the order of slices: what the paper's block
  * extraction (arXiv 2507.12205, section 4) comes to where rows that share columns lie together, as on meshes with several unknowns
  * a node. */
-#include "core/compare_csr.h"
 #include "eccsr/eccsr.h"
 
 #include <stdlib.h>
@@ -15,7 +14,7 @@ macko_status macko_eccsr_new_window(macko_eccsr_window **w, macko_error *err)
 
 void macko_eccsr_free_window(macko_eccsr_window *w)
 {
-  if (w) free(w->starts), free(w->bits);
+  if (w) free(w->gaps), free(w->bits);
   free(w);
 }
 
@@ -35,41 +34,130 @@ int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
   return 1;
 }
 
+macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko_error *err)
+{
+  int64_t room = w->used + more;
+  if (room <= w->room) return MACKO_OK;
+  if (room < 2 * w->room) room = 2 * w->room;
+  uint32_t *gaps = realloc(w->gaps, (size_t)room * sizeof *gaps);
+  if (!gaps) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld runs of a window", (long long)room);
+  w->gaps = gaps, w->room = room;
+  return MACKO_OK;
+}
+
+/* Gaps between the runs of w columns, counted in so many; 0 where columns are no such runs. *uneven: gaps are no multiples of that. */
+static inline __attribute__((always_inline)) int find_gaps(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t unit,
+                                                           uint32_t *gaps, uint32_t *most, uint32_t *uneven)
+{
+  int64_t end = macko_index(type, a->cols, p);
+  *most = *uneven = 0;
+  for (int64_t k = 0, past = p + n; p < past; k++, p += w) {
+    const int64_t start = macko_index(type, a->cols, p);
+    const uint32_t gap = (uint32_t)(start - end), units = gap / unit;
+    if (macko_index(type, a->cols, p + w - 1) - start != w - 1) return 0;
+    *uneven |= gap - units * unit;
+    if (units > *most) *most = units;
+    gaps[k] = units;
+    end = start + w;
+  }
+  return 1;
+}
+
+/* The same in runs, or where gaps are no multiples of these in columns. */
+static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t *gaps,
+                                                           macko_eccsr_block *b)
+{
+  uint32_t uneven;
+  b->unit = (uint8_t)w;
+  if (!find_gaps(a, type, p, n, w, w, gaps, &b->most, &uneven)) return 0;
+  if (uneven) b->unit = 1, find_gaps(a, type, p, n, w, 1, gaps, &b->most, &uneven);
+  return 1;
+}
+
+/* Widths are constants there, as divisions by anything else take most of the time. */
+static int find_runs_of(const macko_csr *a, int64_t p, int64_t n, int w, uint32_t *gaps, macko_eccsr_block *b)
+{
+  if (a->col_type == MACKO_I64) return find_runs(a, MACKO_I64, p, n, (uint32_t)w, gaps, b);
+  switch (w) {
+  case 1: return find_runs(a, MACKO_I32, p, n, 1, gaps, b);
+  case 2: return find_runs(a, MACKO_I32, p, n, 2, gaps, b);
+  case 3: return find_runs(a, MACKO_I32, p, n, 3, gaps, b);
+  case 4: return find_runs(a, MACKO_I32, p, n, 4, gaps, b);
+  case 5: return find_runs(a, MACKO_I32, p, n, 5, gaps, b);
+  case 6: return find_runs(a, MACKO_I32, p, n, 6, gaps, b);
+  default: return find_runs(a, MACKO_I32, p, n, (uint32_t)w, gaps, b);
+  }
+}
+
+int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w)
+{
+  const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  b->w = b->unit = (uint8_t)width, b->runs = (uint32_t)(n / width), b->at = w->used, b->base = 0, b->most = 0;
+  if (n % width || (n && !find_runs_of(a, p, n, width, w->gaps + w->used, b))) return 0;
+  if (n) b->base = (int32_t)macko_csr_col(a, p);
+  w->used += b->runs;
+  w->blocks[w->nblocks++] = *b;
+  return 1;
+}
+
 /* ---- rows of equal columns ---- */
 
 static int equal_columns(const macko_csr *a, int64_t row, int64_t other)
 {
-  int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p, q = macko_csr_row(a, other);
-  return macko_csr_row(a, other + 1) - q == n && (n == 0 || !macko_or_differences(a, p, q, n, 0));
+  const int64_t size = macko_type_bytes(a->col_type), p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
+  const int64_t q = macko_csr_row(a, other);
+  if (macko_csr_row(a, other + 1) - q != n) return 0;
+  return n == 0 || !memcmp((const char *)a->cols + p * size, (const char *)a->cols + q * size, (size_t)(n * size));
 }
 
-int macko_eccsr_equal_rows(const macko_csr *a, int64_t row, int64_t past)
+static int64_t row_at(const int32_t *order, int64_t place)
+{
+  return order ? order[place] : place;
+}
+
+int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row, int64_t past)
 {
   int64_t end = row + 1;
-  while (end < past && equal_columns(a, end - 1, end)) end++;
+  while (end < past && equal_columns(a, row_at(order, end - 1), row_at(order, end))) end++;
   return (int)(end - row);
 }
 
-static void add_block(const macko_csr *a, const macko_eccsr_shape *shape, int64_t row, int first, int g, macko_eccsr_window *w)
+static macko_status add_block(const macko_csr *a, const macko_eccsr_shape *shape, int first, int g, macko_eccsr_window *w, macko_error *err)
 {
-  int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
-  int width = macko_eccsr_is_cut(a, p, n, (int)shape->run) ? (int)shape->run : macko_eccsr_is_cut(a, p, n, g) ? g : 1;
-  macko_eccsr_block b = {.first = first, .runs = (uint32_t)(n / width), .g = (uint8_t)g, .w = (uint8_t)width, .at = p};
-  w->blocks[w->nblocks++] = b;
+  const int64_t row = w->rows[first];
+  macko_eccsr_block b = {.first = first, .g = (uint8_t)g};
+  macko_status s = macko_eccsr_reserve_gaps(w, macko_csr_row(a, row + 1) - macko_csr_row(a, row), err);
+  if (!s && !macko_eccsr_add_runs(a, row, (int)shape->run, &b, w) && !macko_eccsr_add_runs(a, row, g, &b, w))
+    macko_eccsr_add_runs(a, row, 1, &b, w);
+  return s;
 }
 
 /* So many rows of equal columns from place `first` on, in blocks of the usual size or else of nearly the same. */
-static void add_equal_rows(const macko_csr *a, const macko_eccsr_shape *shape, int64_t row, int first, int count,
-                           macko_eccsr_window *w)
+static macko_status add_equal_rows(const macko_csr *a, const macko_eccsr_shape *shape, int first, int count, macko_eccsr_window *w,
+                                   macko_error *err)
 {
-  for (int pieces = macko_eccsr_pieces(count, (int)shape->rows); pieces > 0; pieces--) {
+  macko_status s = MACKO_OK;
+  for (int pieces = macko_eccsr_pieces(count, (int)shape->rows); !s && pieces > 0; pieces--) {
     int g = (count + pieces - 1) / pieces;
-    add_block(a, shape, row, first, g, w);
-    row += g, first += g, count -= g;
+    s = add_block(a, shape, first, g, w, err);
+    first += g, count -= g;
   }
+  return s;
 }
 
 /* ---- order ---- */
+
+/* Two runs of keys into one, without branches that nobody foresees. */
+static void merge_keys(const uint64_t *one, const uint64_t *one_end, const uint64_t *other, const uint64_t *other_end, uint64_t *to)
+{
+  while (one < one_end && other < other_end) {
+    const int first = *one < *other;
+    *to++ = first ? *one : *other;
+    one += first, other += !first;
+  }
+  if (one < one_end) memcpy(to, one, (size_t)(one_end - one) * sizeof *to);
+  if (other < other_end) memcpy(to, other, (size_t)(other_end - other) * sizeof *to);
+}
 
 /* Merges runs of rising keys until there is one; the keys are all different. */
 static void sort_keys(uint64_t *keys, uint64_t *room, int n)
@@ -77,8 +165,8 @@ static void sort_keys(uint64_t *keys, uint64_t *room, int n)
   uint64_t *from = keys, *to = room;
   for (int size = 1; size < n; size *= 2) {
     for (int start = 0; start < n; start += 2 * size) {
-      int i = start, middle = start + size < n ? start + size : n, j = middle, end = middle + size < n ? middle + size : n;
-      for (int k = start; k < end; k++) to[k] = j >= end || (i < middle && from[i] < from[j]) ? from[i++] : from[j++];
+      const int middle = start + size < n ? start + size : n, end = middle + size < n ? middle + size : n;
+      merge_keys(from + start, from + middle, from + middle, from + end, to + start);
     }
     uint64_t *swap = from;
     from = to, to = swap;
@@ -104,14 +192,14 @@ macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape
                                      macko_error *err)
 {
   int64_t past = a->nrows - first < MACKO_ECCSR_WINDOW ? a->nrows : first + MACKO_ECCSR_WINDOW;
-  int aligned = (int)shape->aligned;
+  int aligned = shape->aligned == MACKO_ECCSR_APART ? 0 : (int)shape->aligned;
   macko_status s = MACKO_OK;
-  w->nblocks = 0, w->used = 0;
-  for (int64_t row = first; row < past; row++) w->rows[row - first] = (int32_t)row;
+  w->nblocks = 0, w->used = 0, w->masks = 0;
+  for (int64_t row = first; row < past; row++) w->rows[row - first] = (int32_t)row_at(w->order_of_rows, row);
   for (int64_t row = first; row < past && !s;) {
-    int count = aligned ? aligned < past - row ? aligned : (int)(past - row) : macko_eccsr_equal_rows(a, row, past);
+    int count = aligned ? aligned < past - row ? aligned : (int)(past - row) : macko_eccsr_equal_rows(a, w->order_of_rows, row, past);
     if (aligned) s = macko_eccsr_add_aligned(a, row, (int)(row - first), count, aligned, w, err);
-    else add_equal_rows(a, shape, row, (int)(row - first), count, w);
+    else s = add_equal_rows(a, shape, (int)(row - first), count, w, err);
     row += count;
   }
   if (!s) order_blocks(w);

@@ -20,21 +20,40 @@ static void count_slice(const macko_eccsr_reader *r, int64_t i, int64_t *row_ptr
         row_ptr[macko_eccsr_row(&t.s, r->rows, __builtin_ctz(lanes)) + 1]++;
 }
 
-static void decode_slice(const macko_matrix *m, const macko_eccsr_reader *r, int64_t i, const int64_t *row_ptr, int64_t *cols,
-                         void *values)
+/* Entries of rows first .. past - 1, row i from element starts[i] - starts[first] on. */
+typedef struct {
+  const int64_t *starts;
+  int64_t first, past, *cols;
+  void *values;
+} wanted;
+
+static void decode_slice(const macko_matrix *m, const macko_eccsr_reader *r, int64_t i, const wanted *w)
 {
-  macko_value_stream v = macko_eccsr_stream(m);
+  macko_value_stream v = macko_stream_of(m);
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
   int64_t next[MACKO_ECCSR_LANES];
-  for (int l = 0; l < t.s.blocks * t.s.g; l++) next[l] = row_ptr[macko_eccsr_row(&t.s, r->rows, l)];
-  while (macko_eccsr_next_step(r, &t))
+  int any = 0;
+  for (int l = 0; l < t.s.blocks * t.s.g; l++) {
+    int64_t row = macko_eccsr_row(&t.s, r->rows, l), inside = row >= w->first && row < w->past;
+    next[l] = inside ? w->starts[row] - w->starts[w->first] : -1;
+    any |= inside != 0;
+  }
+  while (any && macko_eccsr_next_step(r, &t))
     for (int j = 0; j < t.s.w; j++)
       for (uint32_t lanes = macko_eccsr_lanes(&t, j); lanes; lanes &= lanes - 1, t.slot++) {
         int l = __builtin_ctz(lanes);
-        if (cols) cols[next[l]] = t.cols[l / t.s.g] + j;
-        if (values) macko_read_values(&m->plan, m->value_type, &v, t.slot, 1, 1, values, next[l]);
+        if (next[l] < 0) continue;
+        if (w->cols) w->cols[next[l]] = t.cols[l / t.s.g] + j;
+        if (w->values) macko_read_values(&m->plan, m->value_type, &v, t.slot, 1, 1, w->values, next[l]);
         next[l]++;
       }
+}
+
+void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  const macko_eccsr_reader r = macko_eccsr_open(m);
+  const wanted w = {starts, first, past, cols, values};
+  for (int64_t i = 0; (cols || values) && i < r.nslices; i++) decode_slice(m, &r, i, &w);
 }
 
 macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
@@ -45,7 +64,7 @@ macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
   memset(starts, 0, (size_t)(m->nrows + 1) * sizeof *starts);
   for (int64_t i = 0; i < r.nslices; i++) count_slice(&r, i, starts);
   for (int64_t i = 0; i < m->nrows; i++) starts[i + 1] += starts[i];
-  for (int64_t i = 0; (cols || values) && i < r.nslices; i++) decode_slice(m, &r, i, starts, cols, values);
+  macko_eccsr_decode_rows(m, starts, 0, m->nrows, cols, values);
   if (starts != row_ptr) free(starts);
   return MACKO_OK;
 }

@@ -7,29 +7,84 @@
 
 enum { WINDOW = MACKO_ECCSR_WINDOW };
 
+/* Windows that follow each other, done by one thread. */
 typedef struct {
   macko_eccsr_sink sink;
   macko_status status;
   macko_error err;
 } window_part;
 
+/* Slices that planning has made in passing, for encoding to put together. */
+typedef struct {
+  macko_eccsr_kept kept;
+  window_part *parts;
+  int count;
+} all_parts;
+
 typedef struct {
   const macko_csr *a;
   const macko_eccsr_shape *shape;
+  int32_t *order; /* of the rows, where those that lie apart go together; or NULL */
   window_part *parts;
 } all_windows;
 
+/* ---- counted, and kept as far as encoding follows ---- */
+
+void macko_eccsr_forget(void *kept)
+{
+  if (kept) ((macko_eccsr_kept *)kept)->free(kept);
+}
+
+static void free_parts(void *kept)
+{
+  all_parts *all = kept;
+  for (int i = 0; i < all->count; i++) macko_eccsr_free_sink(&all->parts[i].sink);
+  free(all->parts), free(all);
+}
+
+static macko_status new_parts(int count, int kept, all_parts **all, macko_error *err)
+{
+  all_parts *made = calloc(1, sizeof *made);
+  window_part *parts = calloc((size_t)count, sizeof *parts);
+  if (!made || !parts) {
+    free(made), free(parts);
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d parts", count);
+  }
+  for (int i = 0; i < count; i++) parts[i].sink.grows = kept, parts[i].sink.length_bytes = sizeof(uint32_t);
+  *made = (all_parts){{free_parts}, parts, count}, *all = made;
+  return MACKO_OK;
+}
+
 static void put_windows(void *context, int number, int64_t from, int64_t to)
 {
-  all_windows *all = context;
+  const all_windows *all = context;
   window_part *part = &all->parts[number];
   macko_eccsr_window *w = NULL;
   part->status = macko_eccsr_new_window(&w, &part->err);
+  if (w) w->order_of_rows = all->order;
   for (; from < to && !part->status; from++) {
     part->status = macko_eccsr_fill_window(all->a, all->shape, from * WINDOW, w, &part->err);
-    if (!part->status) macko_eccsr_put_window(all->a, w, macko_csr_row(all->a, from * WINDOW), &part->sink);
+    if (!part->status) part->status = macko_eccsr_put_window(w, &part->sink, &part->err);
   }
   macko_eccsr_free_window(w);
+}
+
+/* All windows into the sinks of the parts; the first part that failed speaks for all. */
+static macko_status put_all(const macko_csr *a, const macko_eccsr_shape *shape, all_parts *parts, macko_error *err)
+{
+  all_windows all = {.a = a, .shape = shape, .parts = parts->parts};
+  macko_cut cut = macko_cut_rows(a, WINDOW);
+  macko_status s = MACKO_OK;
+  if (shape->aligned == MACKO_ECCSR_APART) {
+    s = macko_eccsr_order_rows(a, &all.order, err);
+    if (s) return s;
+    cut.starts = NULL;
+  }
+  macko_do_parts(&cut, parts->count, put_windows, &all);
+  free(all.order);
+  for (int i = 0; i < parts->count && !s; i++)
+    if (parts->parts[i].status) s = macko_fail(err, parts->parts[i].status, "%s", parts->parts[i].err.text);
+  return s;
 }
 
 static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
@@ -45,136 +100,103 @@ static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
   w->reads += more->reads, w->masked += more->masked, w->runs += more->runs;
 }
 
-static macko_status open_parts(const macko_csr *a, const macko_eccsr_shape *shape, int parts, all_windows *all, macko_error *err)
-{
-  *all = (all_windows){a, shape, calloc((size_t)parts, sizeof *all->parts)};
-  return all->parts ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d parts", parts);
-}
-
-/* All windows into the sinks of the parts; the first part that failed speaks for all. */
-static macko_status put_all(all_windows *all, int parts, macko_error *err)
-{
-  const macko_cut cut = macko_cut_rows(all->a, WINDOW);
-  macko_do_parts(&cut, parts, put_windows, all);
-  for (int i = 0; i < parts; i++)
-    if (all->parts[i].status) return macko_fail(err, all->parts[i].status, "%s", all->parts[i].err.text);
-  return MACKO_OK;
-}
-
 macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                                     macko_error *err)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  int parts = macko_parts(macko_csr_nnz(a));
-  all_windows all;
-  macko_status s = open_parts(a, shape, parts, &all, err);
-  if (!s) s = put_all(&all, parts, err);
-  *counts = (macko_eccsr_counts){0}, *work = (macko_eccsr_work){0};
-  for (int i = 0; i < parts && !s; i++) add_counts(counts, &all.parts[i].sink.at), add_work(work, &all.parts[i].sink.work);
-  free(all.parts);
-  return s;
-}
-
-/* Where each part begins: what the parts before it take. */
-static macko_status place_parts(all_windows *all, int parts, macko_error *err)
-{
-  macko_eccsr_counts at = {0};
-  macko_status s = parts > 1 ? put_all(all, parts, err) : MACKO_OK;
-  for (int i = 0; i < parts; i++) {
-    macko_eccsr_counts own = all->parts[i].sink.at;
-    all->parts[i].sink = (macko_eccsr_sink){.at = at};
-    add_counts(&at, &own);
-  }
-  return s;
-}
-
-static macko_status encode_pattern(const macko_csr *a, macko_matrix *m, macko_error *err)
-{
-  int parts = macko_parts(m->nnz);
-  all_windows all;
-  macko_status s = macko_add_sections(m, 1, err);
-  if (!s) s = open_parts(a, &macko_eccsr_params_of(&m->plan)->of.shape, parts, &all, err);
+  macko_findings *found = context;
+  if (found->rows) return macko_eccsr_count_windows(found->rows, shape, counts, work, err);
+  all_parts *all = NULL;
+  macko_forget(found, MACKO_FORMAT_ECCSR);
+  macko_status s = new_parts(macko_parts(macko_csr_nnz(found->csr)), found->handed_on, &all, err);
   if (s) return s;
-  s = place_parts(&all, parts, err);
-  for (int i = 0; i < parts; i++) {
-    macko_eccsr_sink *sink = &all.parts[i].sink;
-    sink->slices = macko_section_data(m, "slices"), sink->words = macko_section_data(m, "gaps");
-    sink->bases = macko_section_data(m, "bases"), sink->rows = macko_section_data(m, "rows");
-    sink->lengths = macko_section_data(m, "lengths");
-    sink->length_bytes = macko_eccsr_length_bytes(&macko_eccsr_params_of(&m->plan)->of.counts);
+  s = put_all(found->csr, shape, all, err);
+  *counts = (macko_eccsr_counts){0}, *work = (macko_eccsr_work){0};
+  for (int i = 0; i < all->count; i++) add_counts(counts, &all->parts[i].sink.at), add_work(work, &all->parts[i].sink.work);
+  if (s || !found->handed_on) macko_eccsr_forget(all);
+  else found->own[MACKO_FORMAT_ECCSR] = all;
+  return s;
+}
+
+/* ---- put together ---- */
+
+static void copy(void *to, int64_t at, const void *from, int64_t count, size_t size)
+{
+  if (count) memcpy((char *)to + (size_t)at * size, from, (size_t)count * size);
+}
+
+/* Headers of slices count from the beginning of the matrix. */
+static void move_slices(uint32_t *slices, const macko_eccsr_counts *at, int64_t entries, int64_t count)
+{
+  for (; count > 0; count--, slices += MACKO_ECCSR_SLICE_WORDS) {
+    macko_eccsr_slice s = macko_eccsr_slice_at(slices, 0);
+    s.values += entries, s.words += at->words, s.block += (uint32_t)at->blocks, s.row += (uint32_t)at->rows;
+    macko_eccsr_put_slice(&s, slices);
   }
-  if (!s) s = put_all(&all, parts, err);
-  free(all.parts);
+}
+
+static void copy_lengths(const macko_section *to, int64_t at, const uint32_t *lengths, int64_t count)
+{
+  if (to->type == MACKO_U32) copy(to->data, at, lengths, count, sizeof *lengths);
+  else
+    for (int64_t i = 0; i < count; i++) ((uint16_t *)to->data)[at + i] = (uint16_t)lengths[i];
+}
+
+/* The slices of one part behind those of the parts before, which have come to *at. */
+static void copy_part(const macko_eccsr_sink *from, const macko_eccsr_counts *at, int64_t entries, macko_matrix *m)
+{
+  uint32_t *slices = (uint32_t *)macko_section_data(m, "slices") + at->slices * MACKO_ECCSR_SLICE_WORDS;
+  copy(slices, 0, from->slices, from->at.slices, MACKO_ECCSR_SLICE_WORDS * sizeof *slices);
+  move_slices(slices, at, entries, from->at.slices);
+  copy(macko_section_data(m, "gaps"), at->words, from->words, from->at.words, sizeof *from->words);
+  copy(macko_section_data(m, "bases"), at->blocks, from->bases, from->at.blocks, sizeof *from->bases);
+  copy(macko_section_data(m, "rows"), at->rows, from->rows, from->at.rows, sizeof *from->rows);
+  copy_lengths(macko_find_section(m, "lengths"), at->blocks, from->lengths, from->at.blocks);
+}
+
+static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
+{
+  const all_parts *all = found->own[MACKO_FORMAT_ECCSR];
+  macko_eccsr_counts at = {0};
+  macko_eccsr_work work = {0};
+  macko_status s = macko_add_sections(m, 1, err);
+  for (int i = 0; i < all->count && !s; i++) {
+    copy_part(&all->parts[i].sink, &at, work.entries, m);
+    add_counts(&at, &all->parts[i].sink.at), add_work(&work, &all->parts[i].sink.work);
+  }
+  macko_forget(found, MACKO_FORMAT_ECCSR);
   return s;
 }
 
 /* ---- values ---- */
 
-typedef struct {
-  const macko_csr *a;
-  const macko_matrix *m;
-} value_source;
-
 static void write_slices(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
-  const value_source *source = context;
+  const macko_value_source *source = context;
   macko_eccsr_write_values(source->a, source->m, w, from, to);
 }
 
-/* The value stream of m->plan in fresh sections; nothing of m changes. */
-static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_section *values, macko_section *dict,
-                               macko_error *err)
+static macko_cut cut_slices(const macko_matrix *m)
 {
-  const macko_plan *plan = &m->plan;
-  const macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
-  const value_source source = {a, m};
-  const macko_cut cut = {.n = macko_eccsr_params_of(plan)->of.counts.slices};
-  macko_section list[MACKO_MAX_SECTIONS];
-  macko_value_writer w = {0};
-  int n = m->ops->sections(m, list);
-  *values = *dict = (macko_section){0};
-  macko_status s = macko_new_section(list[plan->table ? n - 2 : n - 1], values, err);
-  if (!s && plan->table) s = macko_new_section(list[n - 1], dict, err);
-  if (!s) s = macko_open_writer(a, &codec, values->data, dict->data, &w, err);
-  if (!s) macko_write_in_parts(&w, &cut, m->nnz, write_slices, &source);
-  if (!s) s = macko_check_writer(&w, err);
-  macko_close_writer(&w);
-  if (s) free(values->data), free(dict->data);
-  return s;
-}
-
-static void put_values(macko_matrix *m, const macko_section *values, const macko_section *dict)
-{
-  macko_drop_values(m);
-  macko_put_section(m, values);
-  if (dict->data) macko_put_section(m, dict);
+  return (macko_cut){.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
 }
 
 macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_csr *a = found->csr;
+  const macko_cut cut = cut_slices(m);
   macko_section values, dict;
-  macko_status s = encode_pattern(a, m, err);
-  if (!s) s = new_values(a, m, &values, &dict, err);
-  if (!s) put_values(m, &values, &dict);
+  if (found->rows) return macko_eccsr_encode_windows(found->rows, m, err);
+  macko_status s = encode_pattern(found, m, err);
+  if (!s) s = macko_new_values(a, m, &cut, write_slices, &values, &dict, err);
+  if (!s) macko_put_values(m, &values, &dict);
   return s;
-}
-
-/* New values over the old ones of the same codec; cannot fail. */
-static void overwrite_values(const macko_csr *a, macko_matrix *m)
-{
-  const macko_codec codec = {m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
-  const value_source source = {a, m};
-  const macko_cut cut = {.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
-  macko_value_writer w;
-  macko_open_writer(a, &codec, macko_section_data(m, "values"), NULL, &w, NULL);
-  macko_write_in_parts(&w, &cut, m->nnz, write_slices, &source);
 }
 
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_findings found = {.csr = a};
   macko_facts f = macko_host_facts(&found);
+  const macko_cut cut = cut_slices(m);
   macko_section values, dict;
   macko_matrix next = *m;
   macko_status s = macko_eccsr_plan_values(&f, m, &next.plan, err);
@@ -182,12 +204,12 @@ macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_erro
   if (next.plan.values != MACKO_VALUES_DICT && next.plan.values == m->plan.values &&
       next.plan.stored_type == m->plan.stored_type) {
     m->plan = next.plan;
-    overwrite_values(a, m);
+    macko_overwrite_values(a, m, &cut, write_slices);
     return MACKO_OK;
   }
-  s = new_values(a, &next, &values, &dict, err);
+  s = macko_new_values(a, &next, &cut, write_slices, &values, &dict, err);
   if (s) return s;
   m->plan = next.plan;
-  put_values(m, &values, &dict);
+  macko_put_values(m, &values, &dict);
   return MACKO_OK;
 }

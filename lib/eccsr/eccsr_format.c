@@ -4,10 +4,13 @@
  * padding; every row is in one slice, so that sums are made without atomics, in the same order every time.
  *
  * Here is the table of functions; eccsr_blocks.c finds blocks, eccsr_slices.c makes slices of them, eccsr_encode.c and
- * eccsr_values.c write the sections, eccsr_plan.c counts beforehand, eccsr_decode.c and eccsr_multiply.c read them. */
+ * eccsr_values.c write the sections, eccsr_plan.c counts beforehand, eccsr_decode.c and eccsr_multiply.c read them. Variants paper
+ * and shared, where rows are in several blocks, have sections and files of their own, eccsr_paper_*.c. */
 #include "eccsr/eccsr.h"
+#include "eccsr/eccsr_paper.h"
 
-static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count};
+static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count,
+                                             macko_eccsr_host_apart};
 
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
 {
@@ -17,7 +20,7 @@ macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
                               c->slices};
 }
 
-static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+static int block_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&m->plan)->of.counts;
   int n = 0;
@@ -26,27 +29,95 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   list[n++] = macko_pattern_section("lengths", macko_eccsr_length_bytes(c) == 2 ? MACKO_U16 : MACKO_U32, c->blocks);
   list[n++] = macko_pattern_section("rows", MACKO_I32, c->rows);
   list[n++] = macko_pattern_section("gaps", MACKO_U32, c->words);
-  list[n++] = macko_value_section("values", m->plan.stored_type, macko_eccsr_slots(m->nnz));
-  if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, m->plan.table);
-  return n;
+  return macko_list_values(m, macko_eccsr_slots(m->nnz), list, n);
 }
 
-static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "values", "dict", NULL};
+static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "bundles", "masks", "granules",
+                                            "values", "dict", NULL};
+
+/* ---- one of the two ---- */
+
+/* Whether rows are to be, or are, in several blocks. Widths of gaps can be asked for of these variants alone. */
+static int asks_for_paper(const macko_options *options)
+{
+  return options->variant || options->gap_bits;
+}
+
+static int is_paper(const macko_matrix *m)
+{
+  return m->plan.variant == MACKO_VARIANT_PAPER || m->plan.variant == MACKO_VARIANT_SHARED;
+}
+
+static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+{
+  if (!asks_for_paper(options)) return macko_eccsr_plan(f, options, plan, err);
+  if (f->of_format[MACKO_FORMAT_ECCSR] != &host_facts)
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "variants paper and shared of format eccsr are planned where the host has the matrix");
+  return macko_eccsr_paper_plan(f, options, plan, err);
+}
+
+static macko_status plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_plan_values : macko_eccsr_plan_values)(f, m, plan, err);
+}
+
+static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
+{
+  return is_paper(m) ? macko_eccsr_paper_sections(m, list) : block_sections(m, list);
+}
+
+static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_encode : macko_eccsr_encode)(found, m, err);
+}
+
+static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_refresh : macko_eccsr_refresh)(a, m, err);
+}
+
+static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_decode : macko_eccsr_decode)(m, row_ptr, cols, values, err);
+}
+
+static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  (is_paper(m) ? macko_eccsr_paper_decode_rows : macko_eccsr_decode_rows)(m, starts, first, past, cols, values);
+}
+
+static macko_status validate(const macko_matrix *m, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_validate : macko_eccsr_validate)(m, err);
+}
+
+static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  return (is_paper(m) ? macko_eccsr_paper_multiply : macko_eccsr_multiply)(m, p, err);
+}
+
+/* Those variants where nothing else has what is asked for: automatic choice would have to extract all blocks. */
+static int may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
+{
+  return asks_for_paper(options) ? !best : macko_eccsr_may_win(f, options, plans, best);
+}
 
 const macko_format_ops macko_eccsr_ops = {
-  .plan = macko_eccsr_plan,
+  .plan = plan,
   .facts = &host_facts,
-  .forget = NULL, /* encoding looks again, by the shape in the plan */
-  .plan_values = macko_eccsr_plan_values,
+  .forget = macko_eccsr_forget,
+  .plan_values = plan_values,
   .sections = sections,
   .section_names = section_names,
-  .encode = macko_eccsr_encode,
-  .refresh = macko_eccsr_refresh,
+  .encode = encode,
+  .refresh = refresh,
   .prepare = NULL, /* products read the sections */
-  .decode = macko_eccsr_decode,
-  .validate = macko_eccsr_validate,
-  .multiply = macko_eccsr_multiply,
-  .encode_rows = macko_eccsr_encode_rows,
-  .may_win = macko_eccsr_may_win,
+  .decode = decode,
+  .decode_rows = decode_rows,
+  .validate = validate,
+  .multiply = multiply,
+  .encode_rows = NULL, /* what planning has counted is not looked at again */
+  .may_win = may_win,
   .forms = macko_eccsr_forms,
-  .nforms = 1};
+  .nforms = 2};

@@ -21,7 +21,7 @@ typedef struct {
 
 static slice_values open_values(const macko_matrix *m)
 {
-  slice_values v = {.stored = m->plan.stored_type, .table_type = m->value_type, .v = macko_eccsr_stream(m)};
+  slice_values v = {.stored = m->plan.stored_type, .table_type = m->value_type, .v = macko_stream_of(m)};
   for (int64_t i = 0; v.stored == MACKO_U8 && i < m->plan.table; i++) v.wide[i] = macko_float_at(m->value_type, v.v.table, i);
   return v;
 }
@@ -91,41 +91,32 @@ static inline int next_steps(const macko_eccsr_reader *r, column_chunk *c)
 static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_slice *s, const int32_t *rows, macko_type vector,
                                                            const macko_product *q, int i, const double *sums)
 {
-  for (int b = 0; b < s->blocks; b++)
-    for (int r = 0; r < s->g; r++) {
-      int64_t row = s->in_order ? (int64_t)rows[s->row + (uint32_t)b] + r : rows[s->row + (uint32_t)(b * s->g + r)];
-      macko_put_y(vector, q, i, row, *sums++);
-    }
+  const macko_product p = *q; /* so that no element of y is taken for a part of it */
+  const int step = s->in_order ? 1 : s->g;
+  rows += s->row;
+  for (int b = 0; b < s->blocks; b++, rows += step)
+    for (int r = 0; r < s->g; r++) macko_put_y(vector, &p, i, s->in_order ? (int64_t)rows[0] + r : rows[r], *sums++);
 }
 
 /* ---- op N ---- */
 
 #if MACKO_HAS_X86_64
-#include <immintrin.h>
-#define WIDTH 8
-#define TARGET MACKO_AVX512
-#define NAME(x) wide_##x
-#include "eccsr/eccsr_simd/kernel.inc"
-#define WIDTH 4
-#define TARGET MACKO_AVX2
-#define NAME(x) middle_##x
-#include "eccsr/eccsr_simd/kernel.inc"
+/* For every mask of eight lanes: byte l says which of the values that follow each other lane l takes. */
+#define PLACE(m, l) (uint64_t)__builtin_popcount((m) & ((1 << (l)) - 1)) << 8 * (l)
+#define PLACES(m) PLACE(m, 1) | PLACE(m, 2) | PLACE(m, 3) | PLACE(m, 4) | PLACE(m, 5) | PLACE(m, 6) | PLACE(m, 7)
+#define PLACES_4(m) PLACES(m), PLACES((m) + 1), PLACES((m) + 2), PLACES((m) + 3)
+#define PLACES_16(m) PLACES_4(m), PLACES_4((m) + 4), PLACES_4((m) + 8), PLACES_4((m) + 12)
+#define PLACES_64(m) PLACES_16(m), PLACES_16((m) + 16), PLACES_16((m) + 32), PLACES_16((m) + 48)
+static const uint64_t expanded_places[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128), PLACES_64(192)};
+#undef PLACE
+#undef PLACES
+#undef PLACES_4
+#undef PLACES_16
+#undef PLACES_64
 #endif
-#define WIDTH 2
-#define TARGET
-#define NAME(x) narrow_##x
-#include "eccsr/eccsr_simd/kernel.inc"
 
-static void multiply_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
-{
-#if MACKO_HAS_X86_64
-  if (macko_has_avx512()) wide_multiply(m, p, from, to);
-  else if (macko_has_avx2()) middle_multiply(m, p, from, to);
-  else narrow_multiply(m, p, from, to);
-#else
-  narrow_multiply(m, p, from, to);
-#endif
-}
+#define KERNEL "eccsr/eccsr_simd/kernel.inc"
+#include "core/widths.inc"
 
 /* ---- op T ---- */
 
@@ -173,6 +164,6 @@ macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p,
   const macko_cut cut = {.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
   (void)err;
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_slices : transpose_slices, &cut);
+  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_widest : transpose_slices, &cut);
   return MACKO_OK;
 }

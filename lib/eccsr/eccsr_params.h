@@ -5,10 +5,13 @@
 #include "core/facts.h"
 #include "eccsr/eccsr_rules.h"
 
+enum { MACKO_ECCSR_APART = 1 };
+
 /* By what rows are put into blocks and columns into runs. */
 typedef struct {
   int64_t rows, run; /* rows of a block and columns of a run where both can be chosen: those that most entries have */
-  int64_t aligned;   /* 0: blocks are rows of equal columns; else `aligned` rows from a multiple of it on, with masks */
+  int64_t aligned;   /* 0: blocks are rows of equal columns that follow each other; MACKO_ECCSR_APART: rows of equal columns
+                      * wherever they are; else `aligned` rows from a multiple of it on, with masks */
 } macko_eccsr_shape;
 
 /* What all slices together are: all that sections need, and what kernels are chosen by. */
@@ -82,6 +85,8 @@ typedef struct {
   macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);
+  /* Whether there may be blocks of rows that do not follow each other: planned for a CPU. NULL: they are not looked for. */
+  macko_status (*apart)(void *context, int *found, macko_error *err);
 } macko_eccsr_facts;
 
 /* Bytes of an element of section "lengths". */

@@ -5,8 +5,13 @@
 #include <stdio.h>
 #include <string.h>
 
-const macko_form macko_eccsr_forms[1] = {
-  {.values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED) & ~MACKO_HAS(VALUES_PAIRS), .target = MACKO_HAS_ALL}};
+#define VALUES (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED) & ~MACKO_HAS(VALUES_PAIRS))
+#define PAPER_BITS (MACKO_HAS(GAP_BITS_4) | MACKO_HAS(GAP_BITS_8) | MACKO_HAS(GAP_BITS_16))
+
+const macko_form macko_eccsr_forms[2] = {
+  {.values = VALUES, .target = MACKO_HAS_ALL},
+  {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
+   .target = MACKO_HAS(TARGET_CPU)}};
 
 static const macko_eccsr_facts *facts_of(const macko_facts *f)
 {
@@ -22,30 +27,6 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   plan->bytes += sign * bytes;
   plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   macko_set_time(options, f->csr, plan);
-}
-
-static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, const macko_plan *plan)
-{
-  macko_plan p = *plan;
-  add_stream(f, options, codec, 1, &p);
-  p.values = codec->values, p.stored_type = codec->stored_type, p.lossy = codec->lossy, p.table = codec->table;
-  return p;
-}
-
-/* Adds to *plan the codec that suits the options best. */
-static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
-{
-  macko_codec codecs[3];
-  int count;
-  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
-  if (s) return s;
-  macko_plan best = with_codec(f, options, &codecs[0], plan);
-  for (int i = 1; i < count; i++) {
-    macko_plan p = with_codec(f, options, &codecs[i], plan);
-    if (macko_better(options, &p, &best)) best = p;
-  }
-  *plan = best;
-  return MACKO_OK;
 }
 
 /* Predicted for everything but bytes and values. */
@@ -66,6 +47,27 @@ static macko_status check_limits(const macko_csr *a, macko_error *err)
   return MACKO_OK;
 }
 
+/* Where rows that follow each other make few blocks. Matrices of one window have no room for more. For a GPU they are not planned,
+ * as its own encoder does not find them. */
+static int may_be_apart(const macko_facts *f, const macko_options *options)
+{
+  macko_eccsr_counts counts;
+  macko_eccsr_work work;
+  if (!facts_of(f)->apart || options->target != MACKO_TARGET_CPU || f->csr->nrows <= MACKO_ECCSR_WINDOW) return 0;
+  facts_of(f)->estimate(f->context, &counts, &work);
+  return 2 * work.entries < 3 * work.reads;
+}
+
+static macko_status choose_shape(const macko_facts *f, const macko_options *options, macko_eccsr_shape *shape, macko_error *err)
+{
+  int found = 0;
+  macko_status s = facts_of(f)->sample(f->context, shape, err);
+  if (s || shape->aligned || !may_be_apart(f, options)) return s;
+  s = facts_of(f)->apart(f->context, &found, err);
+  if (found) *shape = (macko_eccsr_shape){MACKO_ECCSR_MOST_EQUAL, shape->run, MACKO_ECCSR_APART};
+  return s;
+}
+
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_eccsr_facts *ask = facts_of(f);
@@ -74,7 +76,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   macko_status s = check_limits(f->csr, err);
   if (s) return s;
   if (!ask) return macko_fail(err, MACKO_UNSUPPORTED, "format eccsr is planned where the host has the matrix");
-  s = ask->sample(f->context, &params.of.shape, err);
+  s = choose_shape(f, options, &params.of.shape, err);
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
@@ -82,29 +84,29 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
-           "and masks",
+           "and masks%s",
            work.reads ? (double)work.entries / (double)work.reads : 1, work.runs ? (double)work.reads / (double)work.runs : 1,
-           (long long)c->blocks, (long long)c->slices, (long long)c->masked, (long long)c->words * 4);
-  s = choose_codec(f, options, plan, err);
-  if (!s) macko_describe_values(plan);
-  return s;
+           (long long)c->blocks, (long long)c->slices, (long long)c->masked, (long long)c->words * 4,
+           params.of.shape.aligned == MACKO_ECCSR_APART ? ", of rows that lie apart" : "");
+  return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
-/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
-  macko_plan next = m->plan;
-  add_stream(f, &m->options, &old, -1, &next);
-  macko_status s = choose_codec(f, &m->options, &next, err);
-  if (s) return s;
-  macko_describe_values(&next);
-  *plan = next;
-  return MACKO_OK;
+  return macko_rechoose_codec(f, m, add_stream, plan, err);
+}
+
+static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
+                             const macko_eccsr_work *work)
+{
+  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + work->runs + f->nnz * macko_type_bytes(f->csr->value_type),
+                     .work = pattern_work(options, counts, work)};
+  macko_set_time(options, f->csr, &plan);
+  return plan.time;
 }
 
 /* By memory: its bytes are counted. By time where rows of equal columns, by a sample of them and with values as they are, make it
- * faster than the best so far. */
+ * faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_eccsr_facts *ask = facts_of(f);
@@ -112,15 +114,16 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   macko_eccsr_work work;
   (void)plans;
   if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
-  if (options->target == MACKO_TARGET_GPU) return 0; /* until its encoder there has been seen on a GPU */
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
   macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
                       .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
   macko_set_time(options, f->csr, &least);
   if (best && least.time >= best->time) return 0;
   ask->estimate(f->context, &counts, &work);
-  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(&counts) + work.runs + f->nnz * macko_type_bytes(f->csr->value_type),
-                     .work = pattern_work(options, &counts, &work)};
-  macko_set_time(options, f->csr, &plan);
-  return !best || plan.time < best->time;
+  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0; /* lanes of rows alone gather as slices do */
+  if (!best || estimated_time(f, options, &counts, &work) < best->time) return 1;
+  if (!may_be_apart(f, options)) return 0;
+  int found = 0;
+  counts.blocks = f->csr->nrows / MACKO_ECCSR_MOST_EQUAL, work.runs = work.reads = f->nnz / MACKO_ECCSR_MOST_EQUAL;
+  return estimated_time(f, options, &counts, &work) < best->time && !ask->apart(f->context, &found, NULL) && found;
 }

@@ -25,8 +25,7 @@ static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape
 {
   macko_eccsr_sink sink = {.slices = NULL};
   macko_status s = macko_eccsr_fill_window(a, shape, window * MACKO_ECCSR_WINDOW, w, err);
-  if (s) return s;
-  macko_eccsr_put_window(a, w, 0, &sink);
+  if (!s) s = macko_eccsr_put_window(w, &sink, err);
   *cost = (window_cost){macko_eccsr_pattern_bytes(&sink.at), sink.work};
   return s;
 }
@@ -55,55 +54,62 @@ static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled
 {
   int64_t row = window * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
   while (row < past) {
-    int count = macko_eccsr_equal_rows(a, row, past);
+    int count = macko_eccsr_equal_rows(a, NULL, row, past);
     count_rows(a, row, count, c);
     row += count;
   }
 }
 
 /* Of every 16th window. */
-static macko_status count_some_rows(macko_eccsr_input *in, macko_eccsr_sampled *c, macko_error *err)
+static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
 {
-  const int64_t windows = macko_eccsr_windows(in->nrows);
+  const int64_t windows = macko_eccsr_windows(found->csr->nrows);
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
+  macko_assembly room = {0};
   macko_status s = MACKO_OK;
   macko_csr view;
   memset(c, 0, sizeof *c);
   for (int64_t i = macko_eccsr_first_sampled(windows); !s && i < windows; i += MACKO_ECCSR_SAMPLED) {
-    s = macko_eccsr_get_window(in, i, &view, err);
+    s = macko_eccsr_view_window(rows, i, &room, &view, err);
     if (!s) count_window(&view, i, c);
   }
+  macko_free_assembly(&room);
   return s;
 }
 
-static macko_eccsr_input input_of(void *context)
-{
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  return (macko_eccsr_input){.whole = a, .nrows = a->nrows};
-}
-
-/* A csr as a whole always has its rows. */
+/* A csr as a whole always has its rows; of others those that can be had. */
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
-  macko_eccsr_input in = input_of(context);
   macko_eccsr_sampled c;
-  (void)count_some_rows(&in, &c, NULL);
-  macko_eccsr_scale(&c, macko_csr_nnz(in.whole), counts, work);
-}
-
-macko_status macko_eccsr_sample(macko_eccsr_input *in, macko_eccsr_shape *shape, macko_error *err)
-{
-  int64_t windows = macko_eccsr_windows(in->nrows);
-  macko_eccsr_sampled c;
-  macko_csr view;
-  macko_status s = count_some_rows(in, &c, err);
-  if (s) return s;
-  *shape = macko_eccsr_usual_shape(&c);
-  if (windows) s = macko_eccsr_get_window(in, windows / 2, &view, err);
-  return s || !windows ? s : try_aligned(&view, windows / 2, in->nrows, shape, err);
+  (void)count_some_rows(context, &c, NULL);
+  macko_eccsr_scale(&c, macko_found_nnz(context), counts, work);
 }
 
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
-  macko_eccsr_input in = input_of(context);
-  return macko_eccsr_sample(&in, shape, err);
+  const macko_findings *found = context;
+  const int64_t windows = macko_eccsr_windows(found->csr->nrows);
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
+  macko_assembly room = {0};
+  macko_eccsr_sampled c;
+  macko_csr view;
+  macko_status s = count_some_rows(found, &c, err);
+  if (s) return s;
+  *shape = macko_eccsr_usual_shape(&c);
+  if (windows) s = macko_eccsr_view_window(rows, windows / 2, &room, &view, err);
+  if (!s && windows) s = try_aligned(&view, windows / 2, found->csr->nrows, shape, err);
+  macko_free_assembly(&room);
+  return s;
+}
+
+/* Rows in pieces that lie apart are not there together: where there are such rows, all must be. */
+macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err)
+{
+  macko_rows whole, *rows = macko_found_rows(context, &whole);
+  macko_error own = {0};
+  macko_status s = macko_eccsr_rows_apart(rows, found, err ? err : &own);
+  if (s && !err) rows->failed = own, rows->failed.status = s;
+  if (s || !*found || rows->whole) return s;
+  rows->needs_whole = 1;
+  return macko_fail(err, MACKO_UNSUPPORTED, "rows that lie apart are looked for in a matrix as a whole");
 }

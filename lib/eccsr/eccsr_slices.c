@@ -1,27 +1,42 @@
 /* Slices of the blocks of a window: headers, first columns, lengths, rows, masks and gaps. */
 #include "eccsr/eccsr.h"
 
+#include <stdlib.h>
+
 /* Blocks of one slice, as they follow each other. */
 typedef struct {
   macko_eccsr_slice s;
-  const macko_csr *a;
   const macko_eccsr_window *window;
   const macko_eccsr_block *blocks[MACKO_ECCSR_LANES];
   int64_t gaps; /* of all blocks */
 } new_slice;
 
-static inline int64_t run_start(const new_slice *n, int block, int64_t k)
+/* By what the gaps of a block are multiplied for the units of its slice. */
+static inline uint32_t factor_of(const new_slice *n, const macko_eccsr_block *b)
 {
-  const macko_eccsr_block *b = n->blocks[block];
-  return b->masked ? n->window->starts[b->at + k] : macko_csr_col(n->a, b->at + k * b->w);
+  return n->s.unit == 1 ? b->unit : 1;
 }
 
-/* Blocks from place `i` of the order on that make a slice: how many. */
-static int gather(const macko_csr *a, const macko_eccsr_window *w, int i, new_slice *n)
+/* How many bits gaps have, and whether they are counted in runs. */
+static void measure_gaps(new_slice *n)
+{
+  uint32_t most = 0;
+  n->s.unit = n->s.w;
+  for (int b = 0; b < n->s.blocks; b++)
+    if (n->blocks[b]->unit != n->s.w) n->s.unit = 1;
+  for (int b = 0; b < n->s.blocks; b++) {
+    const uint32_t own = n->blocks[b]->most * factor_of(n, n->blocks[b]);
+    if (own > most) most = own;
+  }
+  n->s.gap_bits = macko_eccsr_gap_bits(most);
+}
+
+/* Blocks from place `i` of the order on that make a slice. */
+static void gather(const macko_eccsr_window *w, int i, new_slice *n)
 {
   const macko_eccsr_block *b = &w->blocks[w->order[i]];
   int most = MACKO_ECCSR_LANES / b->g, count = 0;
-  *n = (new_slice){.s = {.g = b->g, .w = b->w, .steps = b->runs, .masked = b->masked, .in_order = 1}, .a = a, .window = w};
+  *n = (new_slice){.s = {.g = b->g, .w = b->w, .steps = b->runs, .masked = b->masked, .in_order = 1}, .window = w};
   for (; count < most && i + count < w->nblocks; count++) {
     const macko_eccsr_block *c = &w->blocks[w->order[i + count]];
     if (c->g != b->g || c->w != b->w || c->masked != b->masked) break;
@@ -30,51 +45,47 @@ static int gather(const macko_csr *a, const macko_eccsr_window *w, int i, new_sl
     n->blocks[count] = c;
   }
   n->s.blocks = count;
-  return count;
+  measure_gaps(n);
 }
 
-/* How many bits gaps have, and whether they are counted in runs. */
-static void measure_gaps(new_slice *n)
+/* Codes of so many bits, word by word. */
+static inline __attribute__((always_inline)) void put_gaps_as(const new_slice *n, int bits, uint32_t *gaps)
 {
-  const uint32_t w = (uint32_t)n->s.w;
-  uint32_t any = 0, any_runs = 0, apart = 0;
-  for (int b = 0; b < n->s.blocks; b++) {
-    int64_t before = n->blocks[b]->runs ? run_start(n, b, 0) : 0;
-    for (int64_t k = 1; k < n->blocks[b]->runs; k++) {
-      int64_t col = run_start(n, b, k);
-      uint32_t code = (uint32_t)(col - before) - w;
-      any |= code, any_runs |= code / w, apart |= code % w;
-      before = col;
+  const uint32_t *from[MACKO_ECCSR_LANES];
+  uint32_t factors[MACKO_ECCSR_LANES], word = 0;
+  int active = n->s.blocks, used = 0;
+  for (int b = 0; b < active; b++) from[b] = n->window->gaps + n->blocks[b]->at, factors[b] = factor_of(n, n->blocks[b]);
+  for (uint32_t k = 1; k < n->s.steps; k++) {
+    while (n->blocks[active - 1]->runs <= k) active--; /* the first has all steps */
+    for (int b = 0; b < active; b++) {
+      word |= from[b][k] * factors[b] << used;
+      used += bits;
+      if (used == 32) *gaps++ = word, word = 0, used = 0;
     }
   }
-  if (!apart) any = any_runs, n->s.unit = n->s.w;
-  else n->s.unit = 1;
-  n->s.gap_bits = macko_eccsr_gap_bits(any);
-}
-
-/* Code number i of so many bits. */
-static inline void put_gap(uint32_t *gaps, int bits, int64_t i, uint32_t code)
-{
-  gaps[i * bits / 32] |= code << (i * bits % 32);
+  if (used) *gaps = word;
 }
 
 static void put_gaps(const new_slice *n, uint32_t *gaps)
 {
-  int active = n->s.blocks;
-  int64_t i = 0;
-  for (int64_t k = 1; k < n->s.steps; k++) {
-    while (active > 0 && n->blocks[active - 1]->runs <= (uint64_t)k) active--;
-    for (int b = 0; b < active; b++) {
-      int64_t apart = run_start(n, b, k) - run_start(n, b, k - 1) - n->s.w;
-      put_gap(gaps, n->s.gap_bits, i++, (uint32_t)(n->s.unit == 1 ? apart : apart / n->s.w));
-    }
+  switch (n->s.gap_bits) {
+  case 4: put_gaps_as(n, 4, gaps); break;
+  case 8: put_gaps_as(n, 8, gaps); break;
+  case 16: put_gaps_as(n, 16, gaps); break;
+  default: put_gaps_as(n, 32, gaps); break;
   }
+}
+
+static const uint16_t *bits_of(const new_slice *n, int block)
+{
+  return n->window->bits + n->blocks[block]->at * n->s.w;
 }
 
 static void put_masks(const new_slice *n, uint32_t *masks)
 {
-  for (int b = 0; b < n->s.blocks; b++) {
-    const uint16_t *bits = n->window->bits + n->blocks[b]->at * n->s.w;
+  for (int64_t i = 0; i < macko_eccsr_mask_words(&n->s); i++) masks[i] = bits_of(n, 0)[i]; /* the first has all steps */
+  for (int b = 1; b < n->s.blocks; b++) {
+    const uint16_t *bits = bits_of(n, b);
     for (int64_t i = 0; i < (int64_t)n->blocks[b]->runs * n->s.w; i++) masks[i] |= (uint32_t)bits[i] << b * n->s.g;
   }
 }
@@ -86,7 +97,7 @@ static void put_blocks(const new_slice *n, macko_eccsr_sink *sink)
   for (int b = 0; b < n->s.blocks; b++) {
     const macko_eccsr_block *block = n->blocks[b];
     int64_t at = (int64_t)n->s.block + b;
-    sink->bases[at] = block->runs ? (int32_t)run_start(n, b, 0) : 0;
+    sink->bases[at] = block->base;
     if (sink->length_bytes == 2) ((uint16_t *)sink->lengths)[at] = (uint16_t)block->runs;
     else ((uint32_t *)sink->lengths)[at] = block->runs;
     for (int r = 0; r < (n->s.in_order ? 1 : block->g); r++) sink->rows[rows++] = n->window->rows[block->first + r];
@@ -105,14 +116,14 @@ static void count_slice(const new_slice *n, macko_eccsr_counts *c)
   if (n->s.steps) c->widths |= (int64_t)1 << n->s.w;
 }
 
-/* And to the work; answers its entries. */
-static int64_t count_work(const new_slice *n, macko_eccsr_work *work)
+/* And to the work. */
+static void count_work(const new_slice *n, macko_eccsr_work *work)
 {
   int64_t runs = 0, entries = 0;
   for (int b = 0; b < n->s.blocks; b++) {
     runs += n->blocks[b]->runs;
     if (!n->s.masked) continue;
-    const uint16_t *bits = n->window->bits + n->blocks[b]->at * n->s.w;
+    const uint16_t *bits = bits_of(n, b);
     for (int64_t i = 0; i < (int64_t)n->blocks[b]->runs * n->s.w; i++) entries += __builtin_popcount(bits[i]);
   }
   if (!n->s.masked) entries = runs * n->s.w * n->s.g;
@@ -120,16 +131,59 @@ static int64_t count_work(const new_slice *n, macko_eccsr_work *work)
   if (n->s.masked) work->masked += entries;
   work->lanes += runs * n->s.w * n->s.g;
   work->reads += runs * n->s.w;
-  return entries;
 }
 
-void macko_eccsr_put_window(const macko_csr *a, const macko_eccsr_window *w, int64_t slot, macko_eccsr_sink *sink)
+/* ---- arrays that grow ---- */
+
+/* For how many elements there is to be room, where so many are needed. */
+static int64_t room_for(int64_t needed, int64_t room)
 {
+  if (needed <= room) return room;
+  return needed > 2 * room ? needed : 2 * room;
+}
+
+static void *grow(void *array, int64_t room, int64_t wanted, size_t size)
+{
+  return wanted > room ? realloc(array, (size_t)wanted * size) : array;
+}
+
+/* Room for the slices of a window, in which blocks may each have one of their own. */
+static macko_status reserve(macko_eccsr_sink *k, const macko_eccsr_window *w, macko_error *err)
+{
+  const macko_eccsr_counts *at = &k->at, *had = &k->room;
+  macko_eccsr_counts room = {.slices = room_for(at->slices + w->nblocks, had->slices),
+                             .blocks = room_for(at->blocks + w->nblocks, had->blocks),
+                             .rows = room_for(at->rows + MACKO_ECCSR_WINDOW, had->rows),
+                             .words = room_for(at->words + w->nblocks + w->used + w->masks, had->words)};
+  uint32_t *slices = grow(k->slices, had->slices, room.slices, MACKO_ECCSR_SLICE_WORDS * sizeof *slices);
+  if (slices) k->slices = slices;
+  int32_t *bases = grow(k->bases, had->blocks, room.blocks, sizeof *bases);
+  if (bases) k->bases = bases;
+  void *lengths = grow(k->lengths, had->blocks, room.blocks, sizeof(uint32_t));
+  if (lengths) k->lengths = lengths;
+  int32_t *rows = grow(k->rows, had->rows, room.rows, sizeof *rows);
+  if (rows) k->rows = rows;
+  uint32_t *words = grow(k->words, had->words, room.words, sizeof *words);
+  if (words) k->words = words;
+  if (!slices || !bases || !lengths || !rows || !words)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for slices of %d blocks more", w->nblocks);
+  k->room = room;
+  return MACKO_OK;
+}
+
+void macko_eccsr_free_sink(macko_eccsr_sink *sink)
+{
+  free(sink->slices), free(sink->words), free(sink->bases), free(sink->rows), free(sink->lengths);
+}
+
+macko_status macko_eccsr_put_window(const macko_eccsr_window *w, macko_eccsr_sink *sink, macko_error *err)
+{
+  macko_status s = sink->grows ? reserve(sink, w, err) : MACKO_OK;
   new_slice n;
-  for (int i = 0; i < w->nblocks; i += n.s.blocks) {
-    gather(a, w, i, &n);
-    n.s.values = slot, n.s.words = sink->at.words, n.s.block = (uint32_t)sink->at.blocks, n.s.row = (uint32_t)sink->at.rows;
-    measure_gaps(&n);
+  for (int i = 0; !s && i < w->nblocks; i += n.s.blocks) {
+    gather(w, i, &n);
+    n.s.values = sink->work.entries;
+    n.s.words = sink->at.words, n.s.block = (uint32_t)sink->at.blocks, n.s.row = (uint32_t)sink->at.rows;
     if (sink->slices) {
       macko_eccsr_put_slice(&n.s, sink->slices + sink->at.slices * MACKO_ECCSR_SLICE_WORDS);
       put_blocks(&n, sink);
@@ -137,6 +191,7 @@ void macko_eccsr_put_window(const macko_csr *a, const macko_eccsr_window *w, int
       put_gaps(&n, sink->words + n.s.words + macko_eccsr_mask_words(&n.s));
     }
     count_slice(&n, &sink->at);
-    slot += count_work(&n, &sink->work);
+    count_work(&n, &sink->work);
   }
+  return s;
 }

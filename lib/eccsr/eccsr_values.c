@@ -1,4 +1,5 @@
 /* Values of slices written: entries of a csr into the slots of their lanes. */
+#include "core/cpu.h"
 #include "eccsr/eccsr.h"
 
 enum { STEPS = 64 }; /* looked at together */
@@ -29,32 +30,42 @@ static int64_t write_lane(macko_value_writer *w, const macko_eccsr_slice *s, con
   return p;
 }
 
-/* The same of all lanes, where values are stored as they are: slots in their order, which the rows' entries are gathered for. */
-#define COPY_STEPS(type) \
-  static void copy_steps_##type(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next) \
-  { \
-    const type *from[MACKO_ECCSR_LANES]; \
-    int64_t done = 0; \
-    for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const type *)w->values + next[l]; \
-    for (int k = 0; k < at->steps; k++) { \
-      type *to = (type *)w->stream + at->slots[k]; \
-      int lanes = at->active[k] * s->g; \
-      for (int j = 0; j < s->w; j++, done++, to += lanes) \
-        for (int l = 0; l < lanes; l++) to[l] = from[l][done]; \
-    } \
-    for (int l = 0; l < s->blocks * s->g; l++) next[l] += done; \
+/* Past the caches, so that the old bytes are not read first. */
+static inline void store_past_caches(uint64_t *to, uint64_t bits)
+{
+#if MACKO_HAS_X86_64
+  __builtin_ia32_movnti64((long long *)to, (long long)bits);
+#else
+  *to = bits;
+#endif
+}
+
+/* The same of all lanes, where values of so many bytes are stored as they are: slots in their order, which the rows' entries are
+ * gathered for. */
+static inline __attribute__((always_inline)) void copy_steps(const macko_value_writer *w, const macko_eccsr_slice *s,
+                                                             const step_starts *at, int64_t *next, int size, int past_caches)
+{
+  const char *from[MACKO_ECCSR_LANES];
+  int64_t done = 0;
+  for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const char *)w->values + next[l] * size;
+  for (int k = 0; k < at->steps; k++) {
+    char *to = (char *)w->stream + at->slots[k] * size;
+    const int lanes = at->active[k] * s->g;
+    for (int j = 0; j < s->w; j++, done++, to += lanes * size)
+      for (int l = 0; l < lanes; l++)
+        if (past_caches) store_past_caches((uint64_t *)(void *)to + l, ((const uint64_t *)(const void *)from[l])[done]);
+        else memcpy(to + l * size, from[l] + done * size, (size_t)size);
   }
-COPY_STEPS(uint64_t)
-COPY_STEPS(uint32_t)
-COPY_STEPS(uint16_t)
-#undef COPY_STEPS
+  for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
+}
 
 static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
 {
-  int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
-  if (size == 8) copy_steps_uint64_t(w, s, at, next);
-  else if (size == 4) copy_steps_uint32_t(w, s, at, next);
-  else if (size == 2) copy_steps_uint16_t(w, s, at, next);
+  const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
+  if (size == 8 && w->past_caches) copy_steps(w, s, at, next, 8, 1);
+  else if (size == 8) copy_steps(w, s, at, next, 8, 0);
+  else if (size == 4) copy_steps(w, s, at, next, 4, 0);
+  else if (size == 2) copy_steps(w, s, at, next, 2, 0);
   else
     for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
 }
@@ -74,10 +85,10 @@ static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_v
   step_starts at;
   for (int l = 0; l < t.s.blocks * t.s.g; l++) next[l] = macko_csr_row(a, macko_eccsr_row(&t.s, r->rows, l));
   if (t.s.steps <= STEPS) fetch_rows(w, &t.s, next);
-  do {
+  for (at.steps = STEPS; at.steps == STEPS;) {
     next_steps(r, &t, &at);
-    write_steps(w, &t.s, &at, next);
-  } while (at.steps == STEPS);
+    if (at.steps) write_steps(w, &t.s, &at, next); /* a matrix without entries may have no array of values */
+  }
 }
 
 /* Lane by lane within a step: an entry at a time. */
@@ -100,4 +111,7 @@ void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_v
     if (s.masked) write_masked(a, &r, w, from);
     else write_slice(a, &r, w, from);
   }
+#if MACKO_HAS_X86_64
+  if (w->past_caches) __builtin_ia32_sfence();
+#endif
 }

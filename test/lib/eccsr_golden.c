@@ -10,21 +10,29 @@ typedef struct {
   const char *matrix;
   macko_values values;
   macko_type type;
+  macko_variant variant;
 } golden;
 
-#define OF(matrix, values, type) {matrix, MACKO_VALUES_##values, MACKO_##type}
+#define OF(matrix, values, type) {matrix, MACKO_VALUES_##values, MACKO_##type, MACKO_VARIANT_AUTO}
+#define VARIANT(matrix, variant, values, type) {matrix, MACKO_VALUES_##values, MACKO_##type, MACKO_VARIANT_##variant}
 
 static const golden cases[] = {OF("one", RAW, F64), OF("two", RAW, F64), OF("three", RAW, F64), OF("five", RAW, F64),
                                OF("eight", RAW, F64), OF("holes", RAW, F64), OF("far", RAW, F64), OF("long", RAW, F64),
                                OF("none", RAW, F64), OF("nothing", RAW, F64), OF("special", RAW, F64), OF("special", NARROW, F64),
                                OF("three", RAW, F32), OF("three", RAW, F16), OF("three", RAW, BF16), OF("three", DICT, F64),
                                OF("three", NARROW, F64), OF("three", F32, F64), OF("holes", DICT, F32), OF("holes", F16, F64),
-                               OF("holes", BF16, F64)};
+                               OF("holes", BF16, F64),
+                               VARIANT("levels", PAPER, RAW, F16), VARIANT("levels", SHARED, RAW, F32),
+                               VARIANT("levels", PAPER, DICT, F64), VARIANT("far", PAPER, RAW, F64),
+                               VARIANT("far", SHARED, RAW, F64), VARIANT("eight", SHARED, NARROW, F64),
+                               VARIANT("long", SHARED, RAW, BF16), VARIANT("none", PAPER, RAW, F64),
+                               VARIANT("nothing", SHARED, RAW, F64), VARIANT("special", PAPER, RAW, F64)};
 enum { CASES = sizeof cases / sizeof *cases };
 
 static const char *path_of(const char *folder, const golden *g, char path[700])
 {
-  snprintf(path, 700, "%s/%s-%s-%s.txt", folder, g->matrix, macko_values_name(g->values), macko_type_name(g->type));
+  snprintf(path, 700, "%s/%s%s%s-%s-%s.txt", folder, g->matrix, g->variant ? "-" : "",
+           g->variant ? macko_variant_name(g->variant) : "", macko_values_name(g->values), macko_type_name(g->type));
   return path;
 }
 
@@ -54,7 +62,7 @@ START_TEST(write_golden_file)
   macko_error err = {0};
   macko_csr a = test_golden_matrix(folder_to_write, g->matrix, g->type);
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_ECCSR, o.values = g->values;
+  o.format = MACKO_FORMAT_ECCSR, o.variant = g->variant, o.values = g->values;
   ck_assert_msg(!macko_encode(&a, &o, &m, &err), "%s: %s", g->matrix, err.text);
   FILE *out = fopen(path_of(folder_to_write, g, path), "w");
   ck_assert_msg(out != NULL, "%s cannot be written", path);

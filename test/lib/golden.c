@@ -41,8 +41,9 @@ macko_csr test_golden_matrix(const char *folder, const char *matrix, macko_type 
 void test_write_golden(const macko_matrix *m, int parameters, FILE *out)
 {
   const macko_section *s;
-  fprintf(out, "%s %s %" PRId64 " %" PRId64 " %" PRId64, macko_format_name(m->format), macko_layout_name(m->plan.layout), m->nrows,
-          m->ncols, m->nnz);
+  const macko_plan *plan = &m->plan;
+  fprintf(out, "%s %s %" PRId64 " %" PRId64 " %" PRId64, macko_format_name(m->format),
+          plan->layout ? macko_layout_name(plan->layout) : macko_variant_name(plan->variant), m->nrows, m->ncols, m->nnz);
   fprintf(out, " %s %s %s %d\nparameters", macko_type_name(m->value_type), macko_values_name(m->plan.values),
           macko_type_name(m->plan.stored_type), m->plan.gap_bits);
   for (int i = 0; i < parameters; i++) fprintf(out, " %" PRId64, m->plan.params[i]);
@@ -60,6 +61,7 @@ void test_write_golden(const macko_matrix *m, int parameters, FILE *out)
 
 static const char *format_name(int i) { return macko_format_name((macko_format)i); }
 static const char *layout_name(int i) { return macko_layout_name((macko_layout)i); }
+static const char *variant_name(int i) { return macko_variant_name((macko_variant)i); }
 static const char *values_name(int i) { return macko_values_name((macko_values)i); }
 static const char *type_name(int i) { return macko_type_name((macko_type)i); }
 
@@ -120,7 +122,8 @@ macko_matrix *test_read_golden(FILE *in)
   macko_plan *plan = &m->plan;
   ck_assert_int_eq(fscanf(in, " %19s %" SCNd64 " %" SCNd64 " %" SCNd64 " %9s %9s %9s %d parameters", layout, &m->nrows,
                           &m->ncols, &m->nnz, type, codec, stored, &plan->gap_bits), 8);
-  plan->layout = (macko_layout)number_of(layout, layout_name);
+  if (!strcmp(format, "macko")) plan->layout = (macko_layout)number_of(layout, layout_name);
+  else plan->variant = (macko_variant)number_of(layout, variant_name); /* of formats without layouts */
   m->value_type = (macko_type)number_of(type, type_name);
   plan->values = (macko_values)number_of(codec, values_name);
   plan->stored_type = (macko_type)number_of(stored, type_name);

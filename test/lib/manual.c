@@ -42,14 +42,22 @@ static const macko_section *find_section(const macko_matrix *m, const char *name
   return NULL;
 }
 
+/* "40:" in place of an element says where the next one is: those before it are zero. */
 static void check_elements(FILE *file, const macko_section *s, int64_t spare)
 {
-  int64_t size = macko_type_bytes(s->type);
-  for (int64_t i = 0; i < s->bytes - spare * size; i += size) {
-    unsigned long long expected, element = 0;
-    ck_assert_int_eq(fscanf(file, "%llx", &expected), 1);
-    memcpy(&element, (const char *)s->data + i, (size_t)size);
-    ck_assert_msg(element == expected, "%s[%ld] is %llx, the manual says %llx", s->name, (long)(i / size), element, expected);
+  const int64_t size = macko_type_bytes(s->type), count = s->bytes / size - spare;
+  for (int64_t i = 0; i < count;) {
+    char word[40];
+    ck_assert_int_eq(fscanf(file, "%39s", word), 1);
+    const int place = strchr(word, ':') != NULL;
+    const int64_t past = place ? (int64_t)strtoll(word, NULL, 16) : i + 1;
+    const unsigned long long expected = place ? 0 : strtoull(word, NULL, 16);
+    ck_assert_msg(past <= count, "%s has no place %s", s->name, word);
+    for (; i < past; i++) {
+      unsigned long long element = 0;
+      memcpy(&element, (const char *)s->data + i * size, (size_t)size);
+      ck_assert_msg(element == expected, "%s[%ld] is %llx, the manual says %llx", s->name, (long)i, element, expected);
+    }
   }
 }
 

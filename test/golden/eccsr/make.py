@@ -58,3 +58,17 @@ write("none", 5, 4, [])
 write("nothing", 0, 0, [])
 # Values that a sum must not change: -0.0, an explicit zero, the smallest and the largest.
 write("special", 2, 4, [(0, 0, "-0.0"), (0, 1, 0), (0, 3, 2.0**-14), (1, 0, 1), (1, 1, 65504), (1, 3, -1)])
+
+
+def levels(columns):
+    """Six rows: every second column is that of four of them, or of two, and of the rest each has some."""
+    entries = []
+    for i in range(6):
+        for j in range(columns):
+            shared = j % 2 and (i < 4 or j % 4 == 1)
+            if shared or (j % 2 == 0 and (i * 31 + j * 17) % 23 == 0):
+                entries.append((i, j, few[draw(4)]))
+    return 6, columns, entries
+
+
+write("levels", *levels(560))

@@ -1,0 +1,168 @@
+/* Rows put into bundles of sixteen: pairs of rows that share columns, pairs of such pairs by the columns that all four share, and
+ * so on (EC-SpMV, section 4, where all rows are compared with all others). */
+#include "eccsr/eccsr_paper.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = -1, MATCHES = 4 };
+
+/* Items of 2^level rows each, the last one perhaps of fewer, and the columns that all rows of each have. */
+typedef struct {
+  int64_t nrows, size; /* of all; of an item */
+  int32_t *rows, *more_rows;
+  macko_eccsr_sets shared;
+} items;
+
+static int64_t count_of(const items *t)
+{
+  return (t->nrows + t->size - 1) / t->size;
+}
+
+static int copy_columns(const macko_csr *a, macko_eccsr_sets *sets)
+{
+  const int64_t nnz = macko_csr_nnz(a);
+  *sets = (macko_eccsr_sets){a->nrows, malloc((size_t)(a->nrows + 1) * 8), malloc((size_t)nnz * 4 + 1)};
+  if (!sets->starts || !sets->cols) return 0;
+  for (int64_t i = 0; i <= a->nrows; i++) sets->starts[i] = macko_csr_row(a, i);
+  for (int64_t p = 0; p < nnz; p++) sets->cols[p] = (int32_t)macko_csr_col(a, p);
+  return 1;
+}
+
+static void free_sets(macko_eccsr_sets *sets)
+{
+  free(sets->starts), free(sets->cols);
+  *sets = (macko_eccsr_sets){0, NULL, NULL};
+}
+
+static macko_status no_memory(int64_t nrows, macko_error *err)
+{
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to put %lld rows into bundles", (long long)nrows);
+}
+
+/* ---- the greedy choice ---- */
+
+/* Most columns first; of equals the first ones, so that the order is the same everywhere. */
+static int compare_pairs(const void *a, const void *b)
+{
+  const macko_eccsr_pair *p = a, *q = b;
+  if (p->shared != q->shared) return p->shared > q->shared ? -1 : 1;
+  if (p->first != q->first) return p->first < q->first ? -1 : 1;
+  return p->second < q->second ? -1 : p->second > q->second;
+}
+
+/* Whether at least half of the columns of the smaller set are common. */
+static int is_close(const items *t, const macko_eccsr_pair *p)
+{
+  const int64_t *starts = t->shared.starts;
+  const int64_t first = starts[p->first + 1] - starts[p->first], second = starts[p->second + 1] - starts[p->second];
+  return 2 * (int64_t)p->shared >= (first < second ? first : second);
+}
+
+/* partner[i] and partner[j] of sorted pairs, the best first, or of those that are close. An item of fewer rows is chosen by nobody. */
+static int take_pairs(const items *t, const macko_eccsr_pair *pairs, int64_t count, int close, int32_t *partner)
+{
+  const int64_t whole = t->nrows / t->size;
+  int any = 0;
+  for (int64_t k = 0; k < count; k++) {
+    const int32_t i = pairs[k].first, j = pairs[k].second;
+    if (j >= whole || partner[i] != NONE || partner[j] != NONE || (close && !is_close(t, &pairs[k]))) continue;
+    partner[i] = j, partner[j] = i, any = 1;
+  }
+  return any;
+}
+
+/* Those that are left look for each other again, as each has seen some candidates only, and take what is not close when there is
+ * nothing closer; in the end they are paired as they follow each other. */
+static macko_status match(const items *t, int64_t least, int32_t *partner, macko_error *err)
+{
+  const int64_t n = count_of(t);
+  int64_t single = NONE;
+  int close = 1;
+  for (int64_t i = 0; i < n; i++) partner[i] = NONE;
+  for (int round = 0, any = 1; any && round < MATCHES; round++) {
+    macko_eccsr_pair *pairs = NULL;
+    int64_t count = 0;
+    macko_status s = macko_eccsr_find_pairs(&t->shared, least, partner, &pairs, &count, err);
+    if (s) return s;
+    qsort(pairs, (size_t)count, sizeof *pairs, compare_pairs);
+    any = take_pairs(t, pairs, count, close, partner);
+    if (!any && close) close = 0, any = take_pairs(t, pairs, count, close, partner);
+    free(pairs);
+  }
+  for (int64_t i = 0; i < n; i++) {
+    if (partner[i] != NONE) continue;
+    if (single == NONE) single = i;
+    else partner[i] = (int32_t)single, partner[single] = (int32_t)i, single = NONE;
+  }
+  return MACKO_OK;
+}
+
+/* ---- to the next level ---- */
+
+static int64_t rows_of(const items *t, int64_t i)
+{
+  return i + 1 < count_of(t) ? t->size : t->nrows - i * t->size;
+}
+
+/* Item i and its partner, if it has one, as item number `to` of the next level. */
+static void join(items *t, const int32_t *partner, int64_t i, int64_t to, macko_eccsr_sets *next)
+{
+  const macko_eccsr_sets *s = &t->shared;
+  const int64_t j = partner[i], first = i * t->size;
+  int32_t *rows = t->more_rows + to * 2 * t->size;
+  int64_t shared = 0;
+  memcpy(rows, t->rows + first, (size_t)rows_of(t, i) * sizeof *rows);
+  if (j != NONE) {
+    memcpy(rows + t->size, t->rows + j * t->size, (size_t)rows_of(t, j) * sizeof *rows);
+    shared = macko_eccsr_intersect(s->cols + s->starts[i], s->starts[i + 1] - s->starts[i], s->cols + s->starts[j],
+                                   s->starts[j + 1] - s->starts[j], next->cols + next->starts[to]);
+  }
+  next->starts[to + 1] = next->starts[to] + shared;
+}
+
+/* In the order of the first of each two; the one of fewer rows last. */
+static void join_all(items *t, const int32_t *partner, macko_eccsr_sets *next)
+{
+  const int64_t n = count_of(t), last = n % 2 || t->nrows % (2 * t->size) == 0 ? NONE : partner[n - 1];
+  int64_t to = 0, single = last;
+  next->starts[0] = 0;
+  for (int64_t i = 0; i < n; i++) {
+    if (partner[i] == NONE) single = i;
+    else if (i < partner[i] && i != last) join(t, partner, i, to++, next);
+  }
+  if (single != NONE) join(t, partner, single, to++, next);
+  next->count = to;
+}
+
+/* Room for as many columns as half of the items have, and one more, which is written before it is known to be common. */
+static macko_status next_level(items *t, int64_t least, macko_error *err)
+{
+  const int64_t n = count_of(t);
+  macko_eccsr_sets next = {0, malloc((size_t)(n + 2) * 8), malloc((size_t)t->shared.starts[t->shared.count] * 2 + 8)};
+  int32_t *partner = malloc((size_t)n * sizeof *partner + 1), *rows = t->rows;
+  macko_status s = MACKO_OK;
+  if (!next.starts || !next.cols || !partner) s = no_memory(t->nrows, err);
+  if (!s) s = match(t, least, partner, err);
+  if (!s) {
+    join_all(t, partner, &next);
+    t->rows = t->more_rows, t->more_rows = rows;
+    t->size *= 2;
+    free_sets(&t->shared);
+    t->shared = next;
+  } else free_sets(&next);
+  free(partner);
+  return s;
+}
+
+macko_status macko_eccsr_order_bundles(const macko_csr *a, int64_t least, int32_t *rows, macko_error *err)
+{
+  items t = {.nrows = a->nrows, .size = 1, .rows = malloc((size_t)a->nrows * 4 + 1), .more_rows = malloc((size_t)a->nrows * 4 + 1)};
+  macko_status s = t.rows && t.more_rows && copy_columns(a, &t.shared) ? MACKO_OK : no_memory(a->nrows, err);
+  for (int64_t i = 0; !s && i < a->nrows; i++) t.rows[i] = (int32_t)i;
+  for (int level = 0; level < MACKO_ECCSR_LEVELS && !s; level++) s = next_level(&t, least, err);
+  if (!s) memcpy(rows, t.rows, (size_t)a->nrows * sizeof *rows);
+  free(t.rows), free(t.more_rows);
+  free_sets(&t.shared);
+  return s;
+}
