@@ -9,8 +9,9 @@
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
 
-/* Blocks of threads on a multiprocessor, which leave the registers that two tiles take. */
-template <int N> constexpr int resident = N <= 5 ? 5 : 4;
+/* Tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which leave the registers for that. */
+template <int N> constexpr int depth = N <= 4 ? 3 : 2;
+template <int N> constexpr int resident = N == 5 ? 5 : 4;
 
 struct slide {
   int n, bits, lanes; /* lanes that take a row where its cells are looked at one by one */
@@ -23,6 +24,24 @@ struct slide {
   const uint32_t *codes, *patterns;
   const int *rest_cols;
 };
+
+/* That of a matrix on the device, but for lanes. */
+static inline slide slide_of(const macko_device_matrix *d)
+{
+  const macko_slide_counts *c = macko_slide_counts_of(&d->m.plan);
+  const macko_section *starts = macko_find_section(&d->m, "starts"), *rest = macko_find_section(&d->m, "rest_ptr");
+  const macko_section *blocks = macko_find_section(&d->m, "blocks");
+  slide a = {};
+  a.n = (int)c->n, a.bits = (int)c->bits, a.padded = c->empty > 0;
+  a.nrows = d->m.nrows, a.ncols = d->m.ncols;
+  a.blocks = c->every ? macko_slide_blocks(d->m.ncols, c->n) : 0;
+  a.first_rest = macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(d->m.plan.stored_type)), c->cells);
+  a.starts = starts->data, a.starts_type = starts->type;
+  if (rest) a.rest_ptr = rest->data, a.rest_type = rest->type, a.rest_cols = (const int *)macko_device_data(d, "rest_cols");
+  if (blocks) a.block_cols = blocks->data, a.cols_type = blocks->type;
+  a.codes = (const uint32_t *)macko_device_data(d, "positions"), a.patterns = (const uint32_t *)macko_device_data(d, "patterns");
+  return a;
+}
 
 /* The cells of a row. */
 static __device__ __forceinline__ int64_t start_of(const slide &a, int64_t row)
@@ -58,6 +77,14 @@ static __device__ __forceinline__ void add_rest(const slide &a, const device_val
 #pragma unroll
     for (int g = 0; g < GROUP; g++) sum[g] += value * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + col, v.type);
   }
+}
+
+/* Two elements of 16 bits; those of f16 without taking the word apart. */
+template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t word)
+{
+  if constexpr (TYPE == MACKO_F16)
+    return __half22float2(__halves2half2(__ushort_as_half((unsigned short)word), __ushort_as_half((unsigned short)(word >> 16))));
+  else return make_float2(number_of<TYPE>(word & 0xffff), number_of<TYPE>(word >> 16));
 }
 
 /* ---- elements of x of a block, as words ---- */
@@ -114,8 +141,8 @@ template <int VECTOR, int N> struct block_x {
   {
     const int p = window & 3, q = window >> 2;
     if constexpr (BYTES == 2) {
-      const uint32_t pair = __byte_perm(words[w], words[w + 1], 0x1010 + p * 0x22 + q * 0x2200);
-      first = (SUM)number_of<VECTOR>(pair & 0xffff), second = (SUM)number_of<VECTOR>(pair >> 16);
+      const float2 pair = pair_of<VECTOR>(__byte_perm(words[w], words[w + 1], 0x1010 + p * 0x22 + q * 0x2200));
+      first = (SUM)pair.x, second = (SUM)pair.y;
     } else if constexpr (BYTES == 4) {
       const uint32_t *c = words + 2 * w;
       first = (SUM)__uint_as_float(pick(p, c[0], c[1], c[2], c[3])), second = (SUM)__uint_as_float(pick(q, c[0], c[1], c[2], c[3]));
@@ -129,14 +156,20 @@ template <int VECTOR, int N> struct block_x {
 
 /* ---- a tile ---- */
 
-/* Element number i of the 16 bytes that a lane has of a window. */
-template <int STORED, typename SUM> static __device__ __forceinline__ SUM value_in(const uint4 &u, int i)
+/* Elements 2 i and 2 i + 1 of the 16 bytes that a lane has of a window: those of a cell. */
+template <int STORED, typename SUM>
+static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &first, SUM &second)
 {
   const uint32_t words[4] = {u.x, u.y, u.z, u.w};
   constexpr int BYTES = sizeof(typename element<STORED>::type);
-  if constexpr (BYTES == 8) return (SUM)__hiloint2double((int)words[2 * i + 1], (int)words[2 * i]);
-  else if constexpr (BYTES == 4) return (SUM)__uint_as_float(words[i]);
-  else return (SUM)number_of<STORED>(words[i / 2] >> i % 2 * 16 & 0xffff);
+  if constexpr (BYTES == 8) {
+    first = (SUM)__hiloint2double((int)words[4 * i + 1], (int)words[4 * i]);
+    second = (SUM)__hiloint2double((int)words[4 * i + 3], (int)words[4 * i + 2]);
+  } else if constexpr (BYTES == 4) first = (SUM)__uint_as_float(words[2 * i]), second = (SUM)__uint_as_float(words[2 * i + 1]);
+  else {
+    const float2 pair = pair_of<STORED>(words[i]);
+    first = (SUM)pair.x, second = (SUM)pair.y;
+  }
 }
 
 /* What a lane loads of a tile before it needs any of it. */
@@ -171,10 +204,48 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
 #pragma unroll
   for (int w = 0; w < N - 1; w++) {
     const int window = macko_slide_window(positions, w);
-    SUM first, second;
+    SUM first, second, v, u;
     x.slots(w, window, first, second);
-    if (!PADDED || macko_slide_holds(window, 0)) sum[0] += value_in<STORED, SUM>(t.values[w], 2 * j) * first;
-    if (!PADDED || macko_slide_holds(window, 1)) sum[1] += value_in<STORED, SUM>(t.values[w], 2 * j + 1) * second;
+    values_in<STORED, SUM>(t.values[w], j, v, u);
+    if (!PADDED || macko_slide_holds(window, 0)) sum[0] += v * first;
+    if (!PADDED || macko_slide_holds(window, 1)) sum[1] += u * second;
+  }
+}
+
+/* Adds a tile whose cells are all of one row, and whose blocks have all of their columns: what several cells need of x is on its way
+ * before the first of them is added. `cell` is the lane's first. */
+template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
+static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const void *x, int64_t first,
+                                                int64_t cell, SUM sum[2])
+{
+  constexpr int PER = slide_tile<STORED, N>::PER, TOGETHER = N <= 4 || PER < 2 ? PER : 2;
+#pragma unroll
+  for (int from = 0; from < PER; from += TOGETHER) {
+    block_x<VECTOR, N> blocks[TOGETHER];
+    uint32_t positions[TOGETHER];
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) {
+      blocks[j].load_vectors(x, block_of(a, first, cell + (from + j) * WARP) * (2 * N));
+      positions[j] = t.positions(a, from + j);
+    }
+#pragma unroll
+    for (int j = 0; j < TOGETHER; j++) add_cell<STORED, VECTOR, SUM, N, PADDED>(t, from + j, positions[j], blocks[j], sum);
+  }
+}
+
+/* The same of any tile, of whose cells some are other rows'. */
+template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
+static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const void *x, int aligned, int64_t first,
+                                                int64_t end, int64_t cell, SUM sum[2])
+{
+#pragma unroll
+  for (int j = 0; j < slide_tile<STORED, N>::PER; j++, cell += WARP) {
+    if (cell < first || cell >= end) continue;
+    const int64_t col = block_of(a, first, cell) * (2 * N);
+    block_x<VECTOR, N> block;
+    if (aligned && col + 2 * N <= a.ncols) block.load_vectors(x, col);
+    else block.load_some(x, col, a.ncols);
+    add_cell<STORED, VECTOR, SUM, N, PADDED>(t, j, t.positions(a, j), block, sum);
   }
 }
 
@@ -182,25 +253,25 @@ template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide a, device_values values, device_vectors v, int aligned)
 {
   typedef slide_tile<STORED, N> tile_data;
-  constexpr int PER = tile_data::PER, TILE = WARP * PER;
-  const int lane = threadIdx.x % WARP;
+  constexpr int TILE = WARP * tile_data::PER, DEPTH = depth<N>;
+  const int lane = threadIdx.x % WARP, whole = aligned && a.ncols % (2 * N) == 0;
   for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < a.nrows; row += (int64_t)gridDim.x * WARPS) {
     const int64_t first = start_of(a, row), end = start_of(a, row + 1);
+    const int64_t last = first < end ? (end + TILE - 1) / TILE : 0;
     SUM sum[2] = {0, 0};
-    tile_data next;
-    if (first < end) next.load(a, values.stream, first / TILE);
-    for (int64_t tile = first / TILE; tile * TILE < end; tile++) {
-      const tile_data now = next;
-      if ((tile + 1) * TILE < end) next.load(a, values.stream, tile + 1);
+    tile_data tiles[DEPTH];
 #pragma unroll
-      for (int j = 0; j < PER; j++) {
-        const int64_t cell = tile * TILE + j * WARP + lane;
-        if (cell < first || cell >= end) continue;
-        const int64_t col = block_of(a, first, cell) * (2 * N);
-        block_x<VECTOR, N> x;
-        if (aligned && col + 2 * N <= a.ncols) x.load_vectors(v.x, col);
-        else x.load_some(v.x, col, a.ncols);
-        add_cell<STORED, VECTOR, SUM, N, PADDED>(now, j, now.positions(a, j), x, sum);
+    for (int i = 0; i < DEPTH; i++)
+      if (first / TILE + i < last) tiles[i].load(a, values.stream, first / TILE + i);
+    for (int64_t from = first / TILE; from < last; from += DEPTH) {
+#pragma unroll
+      for (int i = 0; i < DEPTH; i++) {
+        const int64_t tile = from + i, cell = tile * TILE + lane;
+        if (tile >= last) continue;
+        if (whole && tile * TILE >= first && (tile + 1) * TILE <= end)
+          add_tile<STORED, VECTOR, SUM, N, PADDED>(a, tiles[i], v.x, first, cell, sum);
+        else add_some<STORED, VECTOR, SUM, N, PADDED>(a, tiles[i], v.x, aligned, first, end, cell, sum);
+        if (tile + DEPTH < last) tiles[i].load(a, values.stream, tile + DEPTH);
       }
     }
     sum[0] += sum[1];

@@ -97,19 +97,9 @@ static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cu
 
 static macko_status multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
-  const macko_slide_counts *c = macko_slide_counts_of(&d->m.plan);
-  const macko_section *starts = macko_find_section(&d->m, "starts"), *rest = macko_find_section(&d->m, "rest_ptr");
-  const macko_section *blocks = macko_find_section(&d->m, "blocks");
-  slide a = {};
-  a.n = (int)c->n, a.bits = (int)c->bits, a.lanes = ((const slide_own *)d->own)->lanes, a.padded = c->empty > 0;
-  a.nrows = d->m.nrows, a.ncols = d->m.ncols;
-  a.blocks = c->every ? macko_slide_blocks(d->m.ncols, c->n) : 0;
-  a.first_rest = macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(d->m.plan.stored_type)), c->cells);
-  a.starts = starts->data, a.starts_type = starts->type;
-  if (rest) a.rest_ptr = rest->data, a.rest_type = rest->type, a.rest_cols = (const int *)macko_device_data(d, "rest_cols");
-  if (blocks) a.block_cols = blocks->data, a.cols_type = blocks->type;
-  a.codes = (const uint32_t *)macko_device_data(d, "positions"), a.patterns = (const uint32_t *)macko_device_data(d, "patterns");
-  return run_product(slide_launch{a, c->cells, stream}, d, p, err);
+  slide a = slide_of(d);
+  a.lanes = ((const slide_own *)d->own)->lanes;
+  return run_product(slide_launch{a, macko_slide_counts_of(&d->m.plan)->cells, stream}, d, p, err);
 }
 
 static void destroy(macko_device_matrix *d)

@@ -20,6 +20,9 @@ typedef struct {
 macko_status macko_slide_host_count(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first,
                                     macko_error *err);
 
+/* The same with rows that come in pieces, macko_rows, as context. */
+macko_status macko_slide_count_rows(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err);
+
 /* ---- blocks of a csr ---- */
 
 /* Entries of the block of 2n columns that entry p, of those before `end`, lies in: a bit each. Answers the entry behind them. */
@@ -99,17 +102,14 @@ typedef struct {
 void macko_slide_read(const macko_slide_reader *r, int64_t cell, int64_t block, int64_t *rest, int64_t rest_end,
                       macko_slide_entries *e);
 
-static inline macko_value_stream macko_slide_stream(const macko_matrix *m)
-{
-  return (macko_value_stream){macko_section_data(m, "values"), macko_section_data(m, "dict")};
-}
-
 macko_status macko_slide_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slide_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 int macko_slide_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
+macko_status macko_slide_encode_rows(struct macko_rows *rows, macko_matrix *m, macko_error *err);
 macko_status macko_slide_encode(macko_findings *found, macko_matrix *m, macko_error *err);
 macko_status macko_slide_refresh(const macko_csr *a, macko_matrix *m, macko_error *err);
 macko_status macko_slide_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+void macko_slide_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
 macko_status macko_slide_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_slide_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 

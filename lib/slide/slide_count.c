@@ -1,4 +1,5 @@
 /* Blocks of a csr counted: how many have entries, which of them break the pattern, how many patterns there are. */
+#include "core/row_source.h"
 #include "core/threads.h"
 #include "slide/slide.h"
 
@@ -43,20 +44,37 @@ static void count_part(void *context, int part, int64_t from, int64_t to)
     }
 }
 
-/* Everything but `every` and how codes are stored. */
-static int64_t add_parts(const counting *all, int parts, macko_slide_counts *counts, macko_slide_broken *first)
+/* What the parts of a piece, whose row 0 is row `row`, add to *sum. */
+static void add_parts(const part_counts *part, int parts, int64_t row, part_counts *sum)
 {
-  part_counts *sum = &all->parts[0];
-  for (int i = 1; i < parts; i++) {
-    const part_counts *more = &all->parts[i];
-    if (!sum->broken) sum->first = more->first;
+  for (int i = 0; i < parts; i++) {
+    const part_counts *more = &part[i];
+    if (!sum->broken) sum->first = more->first, sum->first.row += row;
     sum->cells += more->cells, sum->entries += more->entries, sum->broken += more->broken, sum->rest += more->rest;
     for (int w = 0; w < 1024; w++) sum->found.words[w] |= more->found.words[w];
   }
-  *counts = (macko_slide_counts){.n = all->n, .cells = sum->cells, .broken = sum->broken, .rest = sum->rest};
-  counts->empty = counts->cells * (2 * all->n - 2) - (sum->entries - sum->rest);
-  if (first && sum->broken) *first = sum->first;
+}
+
+static macko_status count_piece(const macko_rows *rows, const macko_csr *a, int64_t row, int n, int stop, part_counts *sum,
+                                macko_error *err)
+{
+  const macko_cut cut = rows->whole ? macko_cut_rows(a, 1) : (macko_cut){.n = a->nrows};
+  const int parts = macko_parts(macko_csr_row(a, a->nrows) - macko_csr_row(a, 0));
+  counting all = {a, n, stop, calloc((size_t)parts, sizeof *all.parts)};
+  if (!all.parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the blocks of %lld rows", (long long)a->nrows);
+  macko_do_parts(&cut, parts, count_part, &all);
+  add_parts(all.parts, parts, row, sum);
+  free(all.parts);
+  return MACKO_OK;
+}
+
+/* Everything but `every` and how codes are stored. */
+static int64_t set_counts(const part_counts *sum, int n, macko_slide_counts *counts, macko_slide_broken *first)
+{
   int64_t patterns = 0;
+  *counts = (macko_slide_counts){.n = n, .cells = sum->cells, .broken = sum->broken, .rest = sum->rest};
+  counts->empty = counts->cells * (2 * n - 2) - (sum->entries - sum->rest);
+  if (first && sum->broken) *first = sum->first;
   for (int w = 0; w < 1024; w++) patterns += __builtin_popcountll(sum->found.words[w]);
   return patterns;
 }
@@ -71,17 +89,26 @@ static void choose_codes(macko_slide_counts *c, int64_t patterns)
     c->bits = bits, c->patterns = patterns;
 }
 
+macko_status macko_slide_count_rows(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err)
+{
+  macko_rows *rows = context;
+  part_counts sum = {0};
+  macko_csr piece = {0};
+  macko_status s = MACKO_OK;
+  for (int64_t row = 0; !s && row < rows->nrows && !(first && sum.broken); row += piece.nrows) {
+    const int64_t step = macko_rows_step(rows), left = rows->nrows - row;
+    s = macko_get_rows(rows, row, step < left ? step : left, &piece, err);
+    if (!s) s = count_piece(rows, &piece, row, n, first != NULL, &sum, err);
+  }
+  if (s) return s;
+  const int64_t patterns = set_counts(&sum, n, counts, first), blocks = macko_slide_blocks(rows->ncols, n);
+  counts->every = counts->cells > 0 && counts->cells % blocks == 0 && counts->cells / blocks == rows->nrows;
+  choose_codes(counts, patterns);
+  return MACKO_OK;
+}
+
 macko_status macko_slide_host_count(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  const macko_cut cut = macko_cut_rows(a, 1);
-  int parts = macko_parts(macko_csr_nnz(a));
-  counting all = {a, n, first != NULL, calloc((size_t)parts, sizeof *all.parts)};
-  if (!all.parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the blocks of %lld rows", (long long)a->nrows);
-  macko_do_parts(&cut, parts, count_part, &all);
-  int64_t patterns = add_parts(&all, parts, counts, first), blocks = macko_slide_blocks(a->ncols, n);
-  counts->every = counts->cells > 0 && counts->cells % blocks == 0 && counts->cells / blocks == a->nrows;
-  choose_codes(counts, patterns);
-  free(all.parts);
-  return MACKO_OK;
+  macko_rows whole, *rows = macko_found_rows(context, &whole);
+  return macko_slide_count_rows(rows, n, counts, first, err);
 }

@@ -27,24 +27,37 @@ void macko_slide_read(const macko_slide_reader *r, int64_t cell, int64_t block, 
 
 /* ---- decode ---- */
 
+/* Those of row i, from element p on; returns where they end. */
+static int64_t decode_row(const macko_matrix *m, const macko_slide_reader *r, int64_t i, int64_t p, int64_t *cols, void *values)
+{
+  const macko_value_stream v = macko_stream_of(m);
+  macko_slide_entries e;
+  int64_t first = macko_slide_start(r, i), end = macko_slide_start(r, i + 1);
+  int64_t rest = macko_slide_rest(r, i), rest_end = macko_slide_rest(r, i + 1);
+  for (int64_t cell = first; cell < end; cell++) {
+    macko_slide_read(r, cell, macko_slide_block(r, first, cell), &rest, rest_end, &e);
+    for (int j = 0; j < e.count; j++, p++) {
+      if (cols) cols[p] = e.cols[j];
+      if (values) macko_read_values(&m->plan, m->value_type, &v, e.slots[j], 1, 1, values, p);
+    }
+  }
+  return p;
+}
+
+void macko_slide_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  const macko_slide_reader r = macko_slide_open(m);
+  for (int64_t i = first; i < past; i++) decode_row(m, &r, i, starts[i] - starts[first], cols, values);
+}
+
 macko_status macko_slide_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
-  macko_slide_reader r = macko_slide_open(m);
-  macko_value_stream v = macko_slide_stream(m);
-  macko_slide_entries e;
+  const macko_slide_reader r = macko_slide_open(m);
   int64_t p = 0;
   (void)err;
   if (row_ptr) row_ptr[0] = 0;
   for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t first = macko_slide_start(&r, i), end = macko_slide_start(&r, i + 1);
-    int64_t rest = macko_slide_rest(&r, i), rest_end = macko_slide_rest(&r, i + 1);
-    for (int64_t cell = first; cell < end; cell++) {
-      macko_slide_read(&r, cell, macko_slide_block(&r, first, cell), &rest, rest_end, &e);
-      for (int j = 0; j < e.count; j++, p++) {
-        if (cols) cols[p] = e.cols[j];
-        if (values) macko_read_values(&m->plan, m->value_type, &v, e.slots[j], 1, 1, values, p);
-      }
-    }
+    p = decode_row(m, &r, i, p, cols, values);
     if (row_ptr) row_ptr[i + 1] = p;
   }
   return MACKO_OK;

@@ -31,8 +31,7 @@ macko_slide_reader macko_slide_open(const macko_matrix *m)
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
-  macko_type stored = m->plan.stored_type;
-  int64_t slots = macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(stored)), c->cells) + c->rest;
+  int64_t slots = macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(m->plan.stored_type)), c->cells) + c->rest;
   int n = 0;
   list[n++] = macko_pattern_section("starts", macko_index_type(c->cells), m->nrows + 1);
   if (!c->every)
@@ -41,9 +40,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   if (c->patterns) list[n++] = macko_pattern_section("patterns", MACKO_U32, c->patterns);
   if (c->rest) list[n++] = macko_pattern_section("rest_ptr", macko_index_type(c->rest), m->nrows + 1);
   if (c->rest) list[n++] = macko_pattern_section("rest_cols", MACKO_I32, c->rest);
-  list[n++] = macko_value_section("values", stored, slots);
-  if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, m->plan.table);
-  return n;
+  return macko_list_values(m, slots, list, n);
 }
 
 static const char *const section_names[] = {"starts", "blocks", "positions", "patterns", "rest_ptr", "rest_cols", "values", "dict",
@@ -60,9 +57,10 @@ const macko_format_ops macko_slide_ops = {
   .refresh = macko_slide_refresh,
   .prepare = NULL, /* products read the sections */
   .decode = macko_slide_decode,
+  .decode_rows = macko_slide_decode_rows,
   .validate = macko_slide_validate,
   .multiply = macko_slide_multiply,
-  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .encode_rows = macko_slide_encode_rows,
   .may_win = macko_slide_may_win,
   .forms = forms,
   .nforms = sizeof forms / sizeof *forms};

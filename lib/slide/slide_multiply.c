@@ -82,32 +82,8 @@ static double rest_of_row(const macko_slide_reader *r, const macko_matrix *m, co
 
 /* ---- op N ---- */
 
-#if MACKO_HAS_X86_64
-#include <immintrin.h>
-#define WIDTH 8
-#define TARGET MACKO_AVX512
-#define NAME(x) wide_##x
-#include "slide/slide_simd/kernel.inc"
-#define WIDTH 4
-#define TARGET MACKO_AVX2
-#define NAME(x) middle_##x
-#include "slide/slide_simd/kernel.inc"
-#endif
-#define WIDTH 2
-#define TARGET
-#define NAME(x) narrow_##x
-#include "slide/slide_simd/kernel.inc"
-
-static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
-{
-#if MACKO_HAS_X86_64
-  if (macko_has_avx512()) wide_multiply(m, p, from, to);
-  else if (macko_has_avx2()) middle_multiply(m, p, from, to);
-  else narrow_multiply(m, p, from, to);
-#else
-  narrow_multiply(m, p, from, to);
-#endif
-}
+#define KERNEL "slide/slide_simd/kernel.inc"
+#include "core/widths.inc"
 
 /* ---- op T ---- */
 
@@ -129,7 +105,7 @@ static void transpose_row(const macko_slide_reader *r, const macko_matrix *m, co
 static void transpose_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   macko_slide_reader r = macko_slide_open(m);
-  macko_value_stream v = macko_slide_stream(m);
+  macko_value_stream v = macko_stream_of(m);
   for (int64_t j = 0; j < p->k; j++) {
     macko_product q = macko_product_from(p, j);
     for (int64_t i = from; i < to; i++) transpose_row(&r, m, &v, &q, i);
@@ -142,6 +118,6 @@ macko_status macko_slide_multiply(const macko_matrix *m, const macko_product *p,
   const macko_cut cut = {m->nrows, starts->type, starts->data, 1, macko_slide_counts_of(&m->plan)->cells};
   (void)err;
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
-  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_rows : transpose_rows, &cut);
+  macko_share_product(m, p, p->op == MACKO_OP_N ? multiply_widest : transpose_rows, &cut);
   return MACKO_OK;
 }

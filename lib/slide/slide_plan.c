@@ -31,41 +31,8 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   int64_t slots = slots_of(macko_slide_counts_of(plan), codec->stored_type);
   int64_t bytes = slots * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(f->csr->value_type);
   plan->bytes += sign * bytes;
-  plan->time += sign * ((double)bytes * cost->byte + (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table));
-}
-
-static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, const macko_plan *plan)
-{
-  macko_plan p = *plan;
-  add_stream(f, options, codec, 1, &p);
-  p.values = codec->values, p.stored_type = codec->stored_type, p.lossy = codec->lossy, p.table = codec->table;
-  return p;
-}
-
-/* Adds to *plan the codec that suits the options best. */
-static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
-{
-  macko_codec codecs[3];
-  int count;
-  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
-  if (s) return s;
-  macko_plan best = with_codec(f, options, &codecs[0], plan);
-  for (int i = 1; i < count; i++) {
-    macko_plan p = with_codec(f, options, &codecs[i], plan);
-    if (macko_better(options, &p, &best)) best = p;
-  }
-  *plan = best;
-  return MACKO_OK;
-}
-
-/* The last part of the reason; refresh may choose another codec. */
-static void describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+  plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  macko_set_time(options, f->csr, plan);
 }
 
 static void describe(const macko_csr *a, const macko_slide_counts *c, macko_plan *plan)
@@ -127,34 +94,23 @@ macko_status macko_slide_plan(const macko_facts *f, const macko_options *options
   s = choose_pattern(f, options, &params.of, err);
   if (s) return s;
   const macko_slide_counts *c = &params.of;
-  int64_t bytes = pattern_bytes(f->csr, c);
-  *plan = (macko_plan){.bytes = bytes, .variant = options->variant};
-  plan->time = (double)bytes * cost->byte + (double)slots_of(c, f->csr->value_type) * cost->slide_slot +
-               (double)f->csr->nrows * cost->csr_row;
+  *plan = (macko_plan){.bytes = pattern_bytes(f->csr, c), .variant = options->variant};
+  plan->work = (double)slots_of(c, f->csr->value_type) * cost->slide_slot + (double)f->csr->nrows * cost->csr_row;
   memcpy(plan->params, params.all, sizeof plan->params);
   describe(f->csr, c, plan);
-  s = choose_codec(f, options, plan, err);
-  if (!s) describe_values(plan);
-  return s;
+  return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
-/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 macko_status macko_slide_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
-  macko_plan next = m->plan;
-  add_stream(f, &m->options, &old, -1, &next);
-  macko_status s = choose_codec(f, &m->options, &next, err);
-  if (s) return s;
-  describe_values(&next);
-  *plan = next;
-  return MACKO_OK;
+  return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
 /* By memory: its bytes are counted. By time only where nothing else has what is asked for: other formats multiply sooner on a CPU,
  * and one vector on a GPU about as soon. */
+/* By memory alone, and not for a GPU: what is encoded there knows nothing of its bytes, and the choice must not depend on where. */
 int macko_slide_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   (void)plans;
-  return !best || (facts_of(f) && options->prefer == MACKO_PREFER_MEMORY);
+  return !best || (facts_of(f) && options->prefer == MACKO_PREFER_MEMORY && options->target != MACKO_TARGET_GPU);
 }

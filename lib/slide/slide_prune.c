@@ -30,12 +30,6 @@ static int64_t block_end(const macko_csr *a, int64_t p, int64_t end, int64_t l)
   return p;
 }
 
-static void put_index(macko_type type, void *array, int64_t i, int64_t value)
-{
-  if (type == MACKO_I64) ((int64_t *)array)[i] = value;
-  else ((int32_t *)array)[i] = (int32_t)value;
-}
-
 /* The entries that stay, into arrays of room for all, of the types and index base of *like. */
 static void prune(const macko_csr *a, int64_t z, int64_t l, const macko_csr *like, void *row_ptr, void *cols, void *values)
 {
@@ -45,11 +39,11 @@ static void prune(const macko_csr *a, int64_t z, int64_t l, const macko_csr *lik
       to = block_end(a, p, end, l);
       for (int64_t q = p; q < to; q++) {
         if (!is_kept(a, p, to, q, z)) continue;
-        put_index(like->col_type, cols, count, macko_csr_col(a, q) + like->index_base);
+        macko_set_index(like->col_type, cols, count, macko_csr_col(a, q) + like->index_base);
         macko_put_bits(a->value_type, values, count++, macko_bits_at(a->value_type, a->values, q));
       }
     }
-    put_index(like->row_ptr_type, row_ptr, i + 1, count + like->index_base);
+    macko_set_index(like->row_ptr_type, row_ptr, i + 1, count + like->index_base);
   }
 }
 
@@ -67,7 +61,7 @@ macko_status macko_prune(const macko_csr *csr, int64_t z, int64_t l, macko_csr *
   void *row_ptr = malloc((size_t)((a.nrows + 1) * macko_type_bytes(csr->row_ptr_type)));
   void *cols = malloc(nnz * (size_t)macko_type_bytes(csr->col_type)), *values = malloc(nnz * (size_t)macko_type_bytes(a.value_type));
   if (row_ptr && cols && values) {
-    put_index(csr->row_ptr_type, row_ptr, 0, csr->index_base);
+    macko_set_index(csr->row_ptr_type, row_ptr, 0, csr->index_base);
     prune(&a, z, l, csr, row_ptr, cols, values);
     *pruned = *csr, pruned->row_ptr = row_ptr, pruned->cols = cols, pruned->values = values;
   } else {

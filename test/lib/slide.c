@@ -1,6 +1,8 @@
 /* Format slide: every pattern of a block packed, patterns found, what no pattern covers, slots that hold nothing, sizes that must be
- * reached, the choice of the format, damage, golden files, the example of the manual. */
+ * reached, the choice of the format, the predicted time, damage, golden files, the example of the manual. */
+#include "core/cost.h"
 #include "core/half.h"
+#include "manual.h"
 #include "slide/slide.h"
 #include "suite.h"
 
@@ -206,6 +208,27 @@ START_TEST(automatic_choice_goes_by_memory_only)
 }
 END_TEST
 
+/* From work and bytes, as that of every format, before and after new values: of a small matrix bytes come from a cache. */
+START_TEST(the_time_is_that_of_work_and_bytes)
+{
+  test_matrix t = pruned(64, 16, 4, MACKO_F64);
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_SLIDE, o.values = MACKO_VALUES_AUTO, o.target = _i ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
+  ck_assert(!macko_encode(&t.csr, &o, &m, NULL));
+  for (int pass = 0; pass < 2; pass++) {
+    const macko_plan *p = &m->plan;
+    const double expected = p->work + (_i ? (double)p->bytes * macko_cost_of(&o)->byte : 0);
+    ck_assert_msg(p->work > 0 && fabs(p->time - expected) <= 1e-12 * expected, "%g ns of work, %g ns", p->work, p->time);
+    for (int64_t i = 0; i < t.row_ptr[64]; i++) ((double *)t.values)[i] = 1 + 1e-9 * (double)i;
+    ck_assert(!macko_refresh(m, &t.csr, NULL));
+  }
+  macko_destroy(&m);
+  release(&t);
+}
+END_TEST
+
 /* ---- damage ---- */
 
 static const struct {
@@ -292,60 +315,12 @@ START_TEST(same_bytes_as_the_model)
 }
 END_TEST
 
-static FILE *open_manual(const char *block)
-{
-  char line[200];
-  FILE *file = open_source("doc/formats/slide.md");
-  while (fgets(line, sizeof line, file))
-    if (!strncmp(line, "```", 3) && !strncmp(line + 3, block, strlen(block))) return file;
-  ck_abort_msg("the manual has no block %s", block);
-  return NULL;
-}
-
-static macko_csr example(int64_t row_ptr[20], int64_t cols[100], double values[100])
-{
-  FILE *file = open_manual("matrix");
-  long rows, ncols, row, col, n = 0;
-  ck_assert_int_eq(fscanf(file, "%ld %ld", &rows, &ncols), 2);
-  memset(row_ptr, 0, 20 * 8);
-  for (; n < 100 && fscanf(file, "%ld %ld %lf", &row, &col, &values[n]) == 3; n++) cols[n] = col, row_ptr[row + 1] = n + 1;
-  for (long i = 1; i <= rows; i++)
-    if (row_ptr[i] < row_ptr[i - 1]) row_ptr[i] = row_ptr[i - 1];
-  fclose(file);
-  return (macko_csr){.nrows = rows, .ncols = ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
-                     .row_ptr = row_ptr, .cols = cols, .values = values};
-}
-
-/* Elements in hexadecimal; "40:" in between says where the next one is, and what is not said is zero. */
 START_TEST(the_example_of_the_manual_is_true)
 {
-  int64_t row_ptr[20], cols[100];
-  double values[100];
-  macko_csr a = example(row_ptr, cols, values);
+  test_example e;
+  macko_csr a = test_manual_matrix("slide", &e);
   macko_matrix *m = encode_as(&a, MACKO_FORMAT_SLIDE, MACKO_VALUES_NARROW, MACKO_PREFER_TIME);
-  FILE *file = open_manual("sections");
-  char word[40];
-  const macko_section *s = NULL;
-  int sections = 0;
-  long at = 0;
-  while (fscanf(file, "%39s", word) == 1 && word[0] != '`') {
-    const macko_section *named = section(m, word);
-    if (named) {
-      if (s) ck_assert_int_eq(at, s->bytes / macko_type_bytes(s->type));
-      s = named, at = 0, sections++;
-      continue;
-    }
-    ck_assert(s != NULL);
-    const long place = strchr(word, ':') ? strtol(word, NULL, 16) : at + 1;
-    for (; at < place; at++) {
-      const unsigned long long expected = strchr(word, ':') ? 0 : strtoull(word, NULL, 16);
-      ck_assert_msg(element(s, at) == expected, "%s[%ld] is %llx, the manual says %llx", s->name, at,
-                    (unsigned long long)element(s, at), expected);
-    }
-  }
-  ck_assert(s != NULL && sections == m->nsections);
-  ck_assert_int_eq(at, s->bytes / macko_type_bytes(s->type));
-  fclose(file);
+  test_check_manual_sections("slide", m, 0);
   macko_destroy(&m);
 }
 END_TEST
@@ -360,6 +335,7 @@ int main(void)
   tcase_add_test(t, what_no_pattern_covers_is_beside_or_refused);
   tcase_add_test(t, empty_slots_do_not_multiply);
   tcase_add_test(t, automatic_choice_goes_by_memory_only);
+  tcase_add_loop_test(t, the_time_is_that_of_work_and_bytes, 0, 2);
   tcase_add_loop_test(t, damage_is_named, 0, (int)(sizeof damages / sizeof *damages));
   tcase_add_loop_test(t, same_bytes_as_the_model, 0, (int)(sizeof golden / sizeof *golden));
   tcase_add_test(t, the_example_of_the_manual_is_true);

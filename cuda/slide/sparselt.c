@@ -1,0 +1,306 @@
+/* cuSPARSELt opened when the program runs. What is declared here is the part of its C interface (cusparseLt.h) that is called: so the
+ * library is built the same way whether its header is there or not, and a structure that a version makes larger or smaller fits, as
+ * cuSPARSELt is given pointers to its structures only. */
+#include "slide/sparselt.h"
+
+#include <cusparse.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+/* A structure of its own: 512 bytes in 0.10, 11024 in the first versions, at 16 bytes. */
+typedef struct {
+  _Alignas(16) unsigned char data[16384];
+} opaque;
+
+/* Numbers of its enumerations, and the oldest version that is right on an H100. */
+enum { HALF_OF_FOUR = 0, COMPUTE_32I = 0, COMPUTE_32F = 2, ALGORITHM_DEFAULT = 0, OLDEST = 801, ALIGNMENT = 16 };
+enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
+
+#define FUNCTIONS(f) \
+  f(init, Init, (opaque *)) \
+  f(destroy, Destroy, (const opaque *)) \
+  f(version, GetVersion, (const opaque *, int *)) \
+  f(dense, DenseDescriptorInit, (const opaque *, opaque *, int64_t, int64_t, int64_t, uint32_t, cudaDataType, cusparseOrder_t)) \
+  f(structured, StructuredDescriptorInit, \
+    (const opaque *, opaque *, int64_t, int64_t, int64_t, uint32_t, cudaDataType, cusparseOrder_t, int)) \
+  f(descriptor_destroy, MatDescriptorDestroy, (const opaque *)) \
+  f(matmul_init, MatmulDescriptorInit, (const opaque *, opaque *, cusparseOperation_t, cusparseOperation_t, const opaque *, \
+                                        const opaque *, const opaque *, const opaque *, int)) \
+  f(algorithm_init, MatmulAlgSelectionInit, (const opaque *, opaque *, const opaque *, int)) \
+  f(algorithm_set, MatmulAlgSetAttribute, (const opaque *, opaque *, int, const void *, size_t)) \
+  f(algorithm_get, MatmulAlgGetAttribute, (const opaque *, const opaque *, int, void *, size_t)) \
+  f(workspace, MatmulGetWorkspace, (const opaque *, const opaque *, size_t *)) \
+  f(plan_init, MatmulPlanInit, (const opaque *, opaque *, const opaque *, const opaque *)) \
+  f(plan_destroy, MatmulPlanDestroy, (const opaque *)) \
+  f(matmul, Matmul, (const opaque *, const opaque *, const void *, const void *, const void *, const void *, const void *, void *, \
+                     void *, cudaStream_t *, int32_t)) \
+  f(search, MatmulSearch, (const opaque *, opaque *, const void *, const void *, const void *, const void *, const void *, void *, \
+                           void *, cudaStream_t *, int32_t)) \
+  f(prune_check, SpMMAPruneCheck2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, int *, cudaStream_t)) \
+  f(compressed_size, SpMMACompressedSize2, (const opaque *, const opaque *, size_t *, size_t *)) \
+  f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, cudaStream_t))
+
+struct macko_sparselt {
+  void *library;
+  int is_open;
+  char version[16];
+  opaque handle;
+  const char *(*error)(cusparseStatus_t);
+  cusparseStatus_t (*algorithm_destroy)(const opaque *); /* NULL in versions that have nothing to free */
+  struct {
+#define MEMBER(name, symbol, arguments) cusparseStatus_t (*name) arguments;
+    FUNCTIONS(MEMBER)
+#undef MEMBER
+  } call;
+};
+
+/* A plan points to what it was made of, so that all of it stays where it is. */
+struct macko_sparselt_plan {
+  const macko_sparselt *lt;
+  int descriptors, has_algorithm, has_plan;
+  opaque matrices[3], matmul, algorithm, plan;
+};
+
+static macko_status check(const macko_sparselt *lt, cusparseStatus_t status, const char *what, macko_error *err)
+{
+  if (status == CUSPARSE_STATUS_SUCCESS) return MACKO_OK;
+  const macko_status s = status == CUSPARSE_STATUS_ALLOC_FAILED ? MACKO_OUT_OF_MEMORY
+                         : status == CUSPARSE_STATUS_NOT_SUPPORTED || status == CUSPARSE_STATUS_ARCH_MISMATCH ||
+                             status == CUSPARSE_STATUS_INVALID_VALUE ? MACKO_UNSUPPORTED : MACKO_DEVICE;
+  return macko_fail(err, s, "%s: cuSPARSELt says: %s", what, lt->error(status));
+}
+
+/* ---- the library ---- */
+
+/* It stays in memory: CUDA does not like the code of kernels to go. */
+static void *open_file(const char *library)
+{
+  static const char name[] = "libcusparseLt.so.0";
+  const int flags = RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE;
+  char path[4096];
+  struct stat facts;
+  if (!library) return dlopen(name, flags);
+  if (!stat(library, &facts) && S_ISDIR(facts.st_mode)) {
+    if (snprintf(path, sizeof path, "%s/%s", library, name) >= (int)sizeof path) return NULL;
+    library = path;
+  }
+  return dlopen(library, flags);
+}
+
+/* The address of cusparseLt<symbol>. */
+static int find(void *library, const char *symbol, void *function)
+{
+  char name[64];
+  snprintf(name, sizeof name, "cusparseLt%s", symbol);
+  void *found = dlsym(library, name);
+  *(void **)function = found;
+  return found != NULL;
+}
+
+static macko_status load(macko_sparselt *lt, const char *library, macko_error *err)
+{
+  if (!(lt->library = open_file(library))) {
+    const char *why = dlerror();
+    return macko_fail(err, MACKO_UNSUPPORTED, "cuSPARSELt cannot be opened: %.300s", why ? why : "its path is too long");
+  }
+  if (!find(lt->library, "GetErrorString", &lt->error))
+    return macko_fail(err, MACKO_UNSUPPORTED, "cuSPARSELt has no function cusparseLtGetErrorString");
+  find(lt->library, "MatmulAlgSelectionDestroy", &lt->algorithm_destroy);
+#define FIND(name, symbol, arguments) \
+  if (!find(lt->library, #symbol, &lt->call.name)) \
+    return macko_fail(err, MACKO_UNSUPPORTED, "cuSPARSELt has no function cusparseLt" #symbol);
+  FUNCTIONS(FIND)
+#undef FIND
+  return MACKO_OK;
+}
+
+/* Numbers are 1000 a minor version until 1.0, as of 0.8.1 801: in thousands, hundreds and ones. */
+static macko_status start(macko_sparselt *lt, macko_error *err)
+{
+  int version = 0;
+  macko_status s = check(lt, lt->call.init(&lt->handle), "starting cuSPARSELt", err);
+  if (s) return s;
+  lt->is_open = 1;
+  s = check(lt, lt->call.version(&lt->handle, &version), "asking cuSPARSELt for its version", err);
+  if (s) return s;
+  snprintf(lt->version, sizeof lt->version, "%d.%d.%d", version / 1000000, version / 100 % 10000, version % 100);
+  if (version < OLDEST)
+    return macko_fail(err, MACKO_UNSUPPORTED, "cuSPARSELt is %s, and 0.8.1 or newer is needed", lt->version);
+  return MACKO_OK;
+}
+
+macko_status macko_sparselt_open(const char *library, macko_sparselt **lt, macko_error *err)
+{
+  macko_sparselt *fresh = calloc(1, sizeof *fresh);
+  if (!fresh) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a handle of cuSPARSELt");
+  macko_status s = load(fresh, library, err);
+  if (!s) s = start(fresh, err);
+  if (s) macko_sparselt_close(&fresh);
+  else *lt = fresh;
+  return s;
+}
+
+void macko_sparselt_close(macko_sparselt **lt)
+{
+  if (!*lt) return;
+  if ((*lt)->is_open) (*lt)->call.destroy(&(*lt)->handle);
+  if ((*lt)->library) dlclose((*lt)->library);
+  free(*lt);
+  *lt = NULL;
+}
+
+const char *macko_sparselt_version(const macko_sparselt *lt)
+{
+  return lt->version;
+}
+
+/* ---- the form of A ---- */
+
+static macko_status describe(const macko_sparselt *lt, const macko_sparselt_shape *shape, opaque *a, macko_error *err)
+{
+  return check(lt, lt->call.structured(&lt->handle, a, shape->rows, shape->k, shape->k, ALIGNMENT, shape->operands, CUSPARSE_ORDER_ROW,
+                                       HALF_OF_FOUR), "describing the 2:4 matrix", err);
+}
+
+/* valid points to device memory; 0 there says that it is 2:4. */
+static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, const void *dense, int *valid, cudaStream_t stream,
+                                 macko_error *err)
+{
+  int broken = 0;
+  macko_status s = check(lt, lt->call.prune_check(&lt->handle, a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense, valid, stream),
+                         "checking the 2:4 matrix", err);
+  if (!s) s = macko_cuda_status(cudaMemcpyAsync(&broken, valid, sizeof broken, cudaMemcpyDeviceToHost, stream), "checking the 2:4 matrix", err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "checking the 2:4 matrix", err);
+  if (!s && broken) s = macko_fail(err, MACKO_CORRUPT, "cuSPARSELt finds more than two entries of four columns in the lifted windows");
+  return s;
+}
+
+macko_status macko_sparselt_compress(const macko_sparselt *lt, const macko_sparselt_shape *shape, const void *dense, void **compressed,
+                                     int64_t *bytes, cudaStream_t stream, macko_error *err)
+{
+  opaque *a = calloc(1, sizeof *a);
+  size_t size = 0, scratch_size = 0;
+  void *result = NULL, *scratch = NULL;
+  if (!a) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a description of the 2:4 matrix");
+  macko_status s = describe(lt, shape, a, err);
+  if (s) return free(a), s;
+  s = check(lt, lt->call.compressed_size(&lt->handle, a, &size, &scratch_size), "asking how large the 2:4 matrix is", err);
+  if (!s) s = macko_device_alloc((int64_t)scratch_size + 256, "packing the 2:4 matrix", &scratch, err);
+  if (!s) s = check_pruned(lt, a, dense, scratch, stream, err);
+  if (!s) s = macko_device_alloc((int64_t)size, "the 2:4 matrix", &result, err);
+  if (!s)
+    s = check(lt, lt->call.compress(&lt->handle, a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense, result, scratch, stream),
+              "packing the 2:4 matrix", err);
+  if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "packing the 2:4 matrix", err);
+  lt->call.descriptor_destroy(a);
+  free(a);
+  cudaFree(scratch);
+  if (s) cudaFree(result);
+  else *compressed = result, *bytes = (int64_t)size;
+  return s;
+}
+
+/* ---- plans ---- */
+
+/* An algorithm is its number, how often it splits k, and how: 16, 8 and 8 bits. */
+static macko_status set_algorithm(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
+{
+  const opaque *handle = &p->lt->handle;
+  int id = (int)(algorithm & 0xffff), split = (int8_t)(algorithm >> 16 & 0xff), mode = (int)(algorithm >> 24 & 0xff);
+  macko_status s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "choosing an algorithm", err);
+  if (s || split == 1) return s;
+  s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, SPLIT_K, &split, sizeof split), "choosing an algorithm", err);
+  if (!s) s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "choosing an algorithm", err);
+  return s;
+}
+
+macko_status macko_sparselt_algorithm(const macko_sparselt_plan *p, int64_t *algorithm, macko_error *err)
+{
+  const opaque *handle = &p->lt->handle;
+  int id = 0, split = 1, mode = 0;
+  macko_status s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "reading an algorithm", err);
+  if (!s) s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K, &split, sizeof split), "reading an algorithm", err);
+  if (!s && split != 1)
+    s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "reading an algorithm", err);
+  if (!s) *algorithm = (id & 0xffff) | (split & 0xff) << 16 | (int64_t)(mode & 0xff) << 24;
+  return s;
+}
+
+/* B has a column of X after the other, each k elements: rows of its transpose, as cuSPARSELt is told. */
+static macko_status describe_all(macko_sparselt_plan *p, const macko_sparselt_shape *shape, int64_t n, macko_error *err)
+{
+  const macko_sparselt *lt = p->lt;
+  macko_status s = describe(lt, shape, &p->matrices[0], err);
+  if (s) return s;
+  p->descriptors = 1;
+  s = check(lt, lt->call.dense(&lt->handle, &p->matrices[1], n, shape->k, shape->k, ALIGNMENT, shape->operands, CUSPARSE_ORDER_ROW),
+            "describing X", err);
+  if (s) return s;
+  p->descriptors = 2;
+  s = check(lt, lt->call.dense(&lt->handle, &p->matrices[2], shape->rows, n, shape->rows, ALIGNMENT, shape->result, CUSPARSE_ORDER_COL),
+            "describing Y", err);
+  if (s) return s;
+  p->descriptors = 3;
+  return check(lt, lt->call.matmul_init(&lt->handle, &p->matmul, CUSPARSE_OPERATION_NON_TRANSPOSE, CUSPARSE_OPERATION_TRANSPOSE,
+                                        &p->matrices[0], &p->matrices[1], &p->matrices[2], &p->matrices[2],
+                                        shape->operands == CUDA_R_8I ? COMPUTE_32I : COMPUTE_32F), "describing the product", err);
+}
+
+static macko_status make_plan(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
+{
+  const macko_sparselt *lt = p->lt;
+  macko_status s = check(lt, lt->call.algorithm_init(&lt->handle, &p->algorithm, &p->matmul, ALGORITHM_DEFAULT), "choosing an algorithm", err);
+  if (s) return s;
+  p->has_algorithm = 1;
+  if (algorithm >= 0) s = set_algorithm(p, algorithm, err);
+  if (!s) s = check(lt, lt->call.plan_init(&lt->handle, &p->plan, &p->matmul, &p->algorithm), "planning a product", err);
+  p->has_plan = !s;
+  return s;
+}
+
+macko_status macko_sparselt_plan_new(const macko_sparselt *lt, const macko_sparselt_shape *shape, int64_t n, int64_t algorithm,
+                                     macko_sparselt_plan **plan, macko_error *err)
+{
+  macko_sparselt_plan *p = calloc(1, sizeof *p);
+  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a plan of cuSPARSELt");
+  p->lt = lt;
+  macko_status s = describe_all(p, shape, n, err);
+  if (!s) s = make_plan(p, algorithm, err);
+  if (s) macko_sparselt_plan_free(&p);
+  else *plan = p;
+  return s;
+}
+
+void macko_sparselt_plan_free(macko_sparselt_plan **plan)
+{
+  macko_sparselt_plan *p = *plan;
+  if (!p) return;
+  if (p->has_plan) p->lt->call.plan_destroy(&p->plan);
+  if (p->has_algorithm && p->lt->algorithm_destroy) p->lt->algorithm_destroy(&p->algorithm);
+  for (int i = 0; i < p->descriptors; i++) p->lt->call.descriptor_destroy(&p->matrices[i]);
+  free(p);
+  *plan = NULL;
+}
+
+macko_status macko_sparselt_search(macko_sparselt_plan *p, const void *a, const void *b, void *d, cudaStream_t stream, macko_error *err)
+{
+  const float one = 1, zero = 0;
+  return check(p->lt, p->lt->call.search(&p->lt->handle, &p->plan, &one, a, b, &zero, d, d, NULL, &stream, 1), "trying algorithms", err);
+}
+
+macko_status macko_sparselt_work(const macko_sparselt_plan *p, int64_t *bytes, macko_error *err)
+{
+  size_t size = 0;
+  macko_status s = check(p->lt, p->lt->call.workspace(&p->lt->handle, &p->plan, &size), "asking for work space", err);
+  if (!s) *bytes = (int64_t)size;
+  return s;
+}
+
+macko_status macko_sparselt_multiply(const macko_sparselt_plan *p, const void *a, const void *b, void *d, void *work,
+                                     cudaStream_t stream, macko_error *err)
+{
+  const float one = 1, zero = 0;
+  return check(p->lt, p->lt->call.matmul(&p->lt->handle, &p->plan, &one, a, b, &zero, d, d, work, &stream, 1), "starting a product", err);
+}

@@ -1,0 +1,219 @@
+/* macko-bench --matmul: Y = A X of weights at 2:4, 4:6 and 6:8 in bf16, i8, e4m3 and f16, beside the dense product of the same type.
+ * Ours is timed as a whole: X of bf16 (f16) lifted and rounded, the product, and Y of bf16 (f16) scaled back. */
+#include "bench/matmul.h"
+#include "bench/generate.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WARM_UP = 3, SAMPLES = 1, FILLED = 1 << 22, PATTERNS = 3 };
+
+/* f16 comes last: cuSPARSELt 0.8.1 was seen to crash with it. */
+static const matmul_type types[] = {{"bf16", MACKO_OPERANDS_BF16, CUDA_R_16BF, CUDA_R_16BF, MACKO_BF16, MACKO_BF16},
+                                    {"i8", MACKO_OPERANDS_I8, CUDA_R_8I, CUDA_R_32I, MACKO_BF16, MACKO_BF16},
+                                    {"e4m3", MACKO_OPERANDS_E4M3, CUDA_R_8F_E4M3, CUDA_R_16BF, MACKO_BF16, MACKO_BF16},
+                                    {"f16", MACKO_OPERANDS_F16, CUDA_R_16F, CUDA_R_16F, MACKO_F16, MACKO_F16}};
+enum { TYPES = sizeof types / sizeof *types };
+
+typedef struct {
+  int64_t m, k, n;
+  int repeats;
+  const char *library;
+  FILE *tsv;
+  double dense[TYPES], native[TYPES]; /* microseconds; NAN where there is no such product */
+} request;
+
+static int compare_times(const void *a, const void *b)
+{
+  const float x = *(const float *)a, y = *(const float *)b;
+  return (x > y) - (x < y);
+}
+
+macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us, macko_error *err)
+{
+  cudaEvent_t from = NULL, to = NULL;
+  float *times = calloc((size_t)repeats, sizeof *times);
+  macko_status s = bench_cuda(times ? cudaEventCreate(&from) : cudaErrorMemoryAllocation, "an event", err);
+  if (!s) s = bench_cuda(cudaEventCreate(&to), "an event", err);
+  for (int i = -WARM_UP; !s && i < repeats; i++) {
+    cudaEventRecord(from, NULL);
+    s = run(context, err);
+    cudaEventRecord(to, NULL);
+    if (!s) s = bench_cuda(cudaEventSynchronize(to), "a product", err);
+    if (i >= 0) cudaEventElapsedTime(&times[i], from, to);
+  }
+  if (!s) qsort(times, (size_t)repeats, sizeof *times, compare_times);
+  if (!s) *us = 1e3 * times[repeats / 2];
+  if (from) cudaEventDestroy(from);
+  if (to) cudaEventDestroy(to);
+  free(times);
+  return s;
+}
+
+/* ---- ours ---- */
+
+typedef struct {
+  const request *r;
+  const macko_csr *csr;
+  macko_matmul *matmul;
+  macko_matmul_info info;
+  macko_type x_type, y_type;
+  void *host, *x, *y, *work;
+} contender;
+
+static macko_status run(void *context, macko_error *err)
+{
+  const contender *c = context;
+  return macko_device_matmul(c->matmul, c->r->n, c->x, c->r->k, NULL, c->y, c->r->m, c->work, c->info.work_bytes, NULL, err);
+}
+
+/* How far the first column of Y is off, in root mean square, as a share of what it is. */
+static macko_status check(const contender *c, double *error, macko_error *err)
+{
+  const request *r = c->r;
+  const int64_t samples = r->n < SAMPLES ? r->n : SAMPLES;
+  const int32_t *row_ptr = c->csr->row_ptr, *cols = c->csr->cols;
+  double off = 0, size = 0;
+  uint16_t *y = malloc((size_t)(samples * r->m) * 2);
+  macko_status s = bench_cuda(y ? cudaMemcpy(y, c->y, (size_t)(samples * r->m) * 2, cudaMemcpyDeviceToHost) : cudaErrorMemoryAllocation,
+                              "copying Y", err);
+  for (int64_t i = 0; !s && i < r->m; i++)
+    for (int64_t j = 0; j < samples; j++) {
+      double sum = 0;
+      for (int32_t p = row_ptr[i]; p < row_ptr[i + 1]; p++)
+        sum += bench_get(c->csr->value_type, c->csr->values, p) * bench_get(c->x_type, c->host, j * r->k + cols[p]);
+      const double d = bench_get(c->y_type, y, j * r->m + i) - sum;
+      off += d * d, size += sum * sum;
+    }
+  free(y);
+  *error = sqrt(off / size);
+  if (s || *error < 0.1) return s;
+  snprintf(err->text, sizeof err->text, "a product is off by %.3g of its size (%s)", *error, c->info.reason);
+  return err->status = MACKO_CORRUPT;
+}
+
+/* Random elements, the first few million again and again. */
+static void fill(macko_type type, void *x, int64_t count)
+{
+  bench_fill(type, x, count < FILLED ? count : FILLED);
+  for (int64_t at = FILLED; at < count; at += FILLED)
+    memcpy((char *)x + at * 2, x, (size_t)(count - at < FILLED ? count - at : FILLED) * 2);
+}
+
+static macko_status open_contender(const request *r, const matmul_type *t, const macko_csr *csr, const macko_device_matrix *d,
+                                   contender *c, macko_error *err)
+{
+  const size_t x_bytes = (size_t)(r->k * r->n) * 2, y_bytes = (size_t)(r->m * r->n) * 2;
+  macko_matmul_options o;
+  macko_matmul_options_init(&o);
+  o.operands = t->operands, o.x_type = t->x_type, o.y_type = t->y_type, o.library = r->library;
+  *c = (contender){.r = r, .csr = csr, .x_type = t->x_type, .y_type = t->y_type};
+  macko_status s = macko_matmul_open(d, &o, NULL, &c->matmul, err);
+  if (!s) s = macko_matmul_plan(c->matmul, r->n, -1, NULL, err);
+  if (s) return s;
+  macko_matmul_get_info(c->matmul, r->n, &c->info);
+  c->host = malloc(x_bytes);
+  if (c->host) fill(t->x_type, c->host, r->k * r->n);
+  s = bench_cuda(c->host ? cudaMalloc(&c->x, x_bytes) : cudaErrorMemoryAllocation, "memory for X", err);
+  if (!s) s = bench_cuda(cudaMemcpy(c->x, c->host, x_bytes, cudaMemcpyHostToDevice), "copying X", err);
+  if (!s) s = bench_cuda(cudaMalloc(&c->y, y_bytes), "memory for Y", err);
+  if (!s) s = bench_cuda(cudaMalloc(&c->work, (size_t)c->info.work_bytes + 1), "work space", err);
+  return s;
+}
+
+static void close_contender(contender *c)
+{
+  macko_matmul_close(&c->matmul);
+  cudaFree(c->x), cudaFree(c->y), cudaFree(c->work);
+  free(c->host);
+}
+
+/* ---- rows of the table ---- */
+
+static void print_row(const request *r, const char *pattern, const char *type, double us, double dense, double of_native, double error,
+                      const char *by)
+{
+  const double rate = 2e-6 * (double)r->m * (double)r->k * (double)r->n / us;
+  printf("%6lldx%-6lldx%-6lld %-6s %-5s %10.1f %8.2f %8.2f %10.1f %10.2e  %s\n", (long long)r->m, (long long)r->k, (long long)r->n,
+         pattern, type, us, dense / us, of_native, rate, error, by);
+  fflush(stdout);
+  if (!r->tsv) return;
+  fprintf(r->tsv, "%lld\t%lld\t%lld\t%s\t%s\t%.2f\t%.4f\t%.4f\t%.2f\t%.3e\t%s\n", (long long)r->m, (long long)r->k, (long long)r->n,
+          pattern, type, us, dense / us, of_native, rate, error, by);
+  fflush(r->tsv);
+}
+
+/* Of native 2:4: the speed-up over dense, times what lifting lengthens k by, as a share of that of 2:4 (SlideSparse, equation 19). */
+static macko_status measure(request *r, int i, const char *pattern, int is_native, const macko_csr *csr, const macko_device_matrix *d,
+                            macko_error *err)
+{
+  contender c = {0};
+  double us = NAN, error = NAN;
+  macko_status s = open_contender(r, &types[i], csr, d, &c, err);
+  if (!s) s = matmul_time(run, &c, r->repeats, &us, err);
+  if (!s) s = check(&c, &error, err);
+  if (!s && is_native) r->native[i] = us;
+  if (!s)
+    print_row(r, pattern, types[i].name, us, r->dense[i], c.info.lifted ? r->native[i] / us * (double)c.info.lifted / (double)r->k : NAN,
+              error, c.info.reason);
+  close_contender(&c);
+  return s;
+}
+
+static macko_status measure_pattern(request *r, int n, macko_error *err)
+{
+  char name[64], pattern[16];
+  macko_csr csr = {0};
+  macko_matrix *m = NULL;
+  macko_device_matrix *d = NULL;
+  macko_options o;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_SLIDE, o.target = MACKO_TARGET_GPU;
+  snprintf(name, sizeof name, "pattern:%lldx%lld:%d", (long long)r->m, (long long)r->k, n);
+  snprintf(pattern, sizeof pattern, "%d:%d", 2 * n - 2, 2 * n);
+  macko_status s = generate_matrix(name, &csr, err);
+  if (!s) s = macko_encode(&csr, &o, &m, err);
+  if (!s) s = macko_device_upload(m, NULL, &d, err);
+  if (!s) s = bench_cuda(cudaDeviceSynchronize(), "copying the matrix", err);
+  for (int i = 0; !s && i < TYPES; i++) s = measure(r, i, pattern, n == 2, &csr, d, err);
+  macko_device_destroy(&d);
+  macko_destroy(&m);
+  macko_free_csr(&csr);
+  return s;
+}
+
+static macko_status measure_shape(request *r, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; i < TYPES; i++) {
+    r->native[i] = r->dense[i] = NAN;
+    s = matmul_dense(&types[i], r->m, r->k, r->n, r->repeats, &r->dense[i], err);
+    if (s && s != MACKO_UNSUPPORTED) return s;
+    print_row(r, "dense", types[i].name, r->dense[i], r->dense[i], NAN, NAN, s ? err->text : "cuBLASLt");
+  }
+  s = MACKO_OK;
+  for (int n = 2; !s && n < 2 + PATTERNS; n++) s = measure_pattern(r, n, err);
+  return s;
+}
+
+macko_status bench_matmul(const char *shapes, int repeats, const char *library, FILE *tsv, macko_error *err)
+{
+  request r = {.repeats = repeats, .library = library, .tsv = tsv};
+  macko_status s = MACKO_OK;
+  printf("%-20s %-6s %-5s %10s %8s %8s %10s %10s  %s\n", "M x K x N", "kept", "type", "us", "x dense", "x native", "TFLOP/s", "error", "by");
+  if (tsv) fprintf(tsv, "m\tk\tn\tkept\ttype\tus\tx_dense\tx_native\ttflops\terror\tby\n");
+  for (const char *at = shapes; !s && *at;) {
+    int length = 0;
+    long long m, k, n;
+    if (sscanf(at, "%lldx%lldx%lld%n", &m, &k, &n, &length) != 3 || m < 1 || k < 1 || n < 1 || m > 1 << 20 || k > 1 << 20 || n > 1 << 24 ||
+        (at[length] && at[length] != ',')) {
+      snprintf(err->text, sizeof err->text, "--matmul wants MxKxN, several with commas between, not %.64s", at);
+      return err->status = MACKO_INVALID_ARGUMENT;
+    }
+    r.m = m, r.k = k, r.n = n;
+    at += length + (at[length] == ',');
+    s = measure_shape(&r, err);
+  }
+  return s;
+}
