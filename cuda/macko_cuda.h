@@ -111,6 +111,87 @@ macko_status macko_device_gather(macko_type type, const void *x, const int64_t *
 macko_status macko_device_add_at(macko_type type, const void *from, const int64_t *indices, int64_t n, void *y,
                                  struct CUstream_st *stream, macko_error *err);
 
+/* ---- matrix times matrix: format slide ---- */
+
+/* Y = A X for a matrix of format slide and dense X and Y of many columns. A macko_matmul is A made ready for that, once; for each
+ * number of columns it is then planned, once; products allocate nothing. On sparse tensor cores (SlideSparse, 2026) the windows of
+ * A, lifted side by side, are a 2:4 matrix, and elements of X are repeated for the windows that they lie in. That takes cuSPARSELt
+ * 0.8.1 or newer, which is opened where it is found when the program runs. Where it is not there, or cannot take A, X and Y, a
+ * kernel for any GPU multiplies, and macko_matmul_get_info says why. */
+typedef struct macko_matmul macko_matmul;
+
+typedef enum {
+  MACKO_MATMUL_AUTO,   /* tensor cores where they can, else the kernel */
+  MACKO_MATMUL_KERNEL, /* the kernel for any GPU */
+  MACKO_MATMUL_TENSOR, /* sparse tensor cores, or an error that says why not */
+  MACKO_MATMUL_PATHS
+} macko_matmul_path;
+
+/* What tensor cores multiply. With I8 and E4M3 values are rounded by a scale for each row of A, which is 1 where they are integers of
+ * 8 bits, and X by a scale for each column, from the largest magnitude there is; Y is scaled back. Nothing of that rounds in the
+ * kernel for any GPU, which takes values and X as they are. */
+typedef enum {
+  MACKO_OPERANDS_EXACT, /* F16 or BF16, as values and X both are; where they are not, the kernel multiplies */
+  MACKO_OPERANDS_F16,
+  MACKO_OPERANDS_BF16,
+  MACKO_OPERANDS_I8,
+  MACKO_OPERANDS_E4M3,  /* floats of 8 bits: 4 of exponent, 3 of fraction */
+  MACKO_OPERANDS_COUNT
+} macko_operands;
+
+typedef struct {
+  macko_matmul_path path;  /* default MACKO_MATMUL_AUTO */
+  macko_operands operands; /* default MACKO_OPERANDS_EXACT */
+  macko_type x_type;       /* F64, F32, F16 or BF16; default: F16 */
+  macko_type y_type;       /* the same. Tensor cores give F16 from operands F16 and BF16 from BF16, and any but F64 from the others */
+  const char *library;     /* libcusparseLt.so.0, or the folder that holds it; NULL (default): where the loader finds it */
+} macko_matmul_options;
+
+/* Sets every field to its default. */
+void macko_matmul_options_init(macko_matmul_options *options);
+
+/* Makes *device ready, which must be of format slide, on the current device, and outlive *matmul; after a refresh of its values it is
+ * to be made ready again. options may be NULL (defaults). *matmul is new and freed with macko_matmul_close; cuSPARSELt's form of the
+ * values is as large as the windows of A, 9 bits a slot for operands of 8 bits, and for a while all of A as a dense matrix is needed
+ * as well. Waits for the stream. Errors: INVALID_ARGUMENT (options; another GPU than the current one), UNSUPPORTED (another format; path
+ * TENSOR where it cannot be, with the reason), OUT_OF_MEMORY, DEVICE. */
+macko_status macko_matmul_open(const macko_device_matrix *device, const macko_matmul_options *options, struct CUstream_st *stream,
+                               macko_matmul **matmul, macko_error *err);
+
+/* Plans products of n columns, and of as many as tensor cores take for n: the next multiple of 32. Unless `algorithm` is one that
+ * macko_matmul_get_info named for an equal matmul on an equal GPU, cuSPARSELt's are tried (-1), which takes memory and milliseconds
+ * to seconds. Another algorithm may add in another order; with one the same bits come on every run. What is planned stays so, and
+ * planning it again costs nothing. Must not run beside products of the same matmul. Waits for the stream. Errors: INVALID_ARGUMENT,
+ * UNSUPPORTED (path TENSOR where cuSPARSELt has no algorithm; with AUTO the kernel multiplies), OUT_OF_MEMORY, DEVICE. */
+macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorithm, struct CUstream_st *stream, macko_error *err);
+
+typedef struct {
+  macko_matmul_path path;  /* KERNEL or TENSOR, whichever multiplies */
+  const char *reason;      /* in words: which, and why; owned by the matmul, valid until it plans or is closed */
+  int64_t nrows, ncols;
+  int64_t lifted;          /* rows of X as tensor cores see it, those that are repeated included; 0 for the kernel */
+  int64_t bytes;           /* device memory besides the matrix */
+  int64_t work_bytes;      /* device memory that a product of n columns writes; -1 where it is not planned */
+  int64_t algorithm;       /* to hand to macko_matmul_plan another time; -1 for the kernel or where n is not planned */
+} macko_matmul_info;
+
+/* Fills *info for products of n columns; cannot fail. */
+void macko_matmul_get_info(const macko_matmul *matmul, int64_t n, macko_matmul_info *info);
+
+/* Y = A X + bias: X has ncols rows and n columns, Y nrows rows, all in memory of the matmul's device; columns lie ldx and ldy elements
+ * apart. bias, nrows floats, is added to each column; it may be NULL. work is device memory of at least work_bytes bytes, at a multiple
+ * of 256, that nothing else uses until the product is done. Queued on the stream and not waited for; nothing is allocated, and a CUDA
+ * graph can capture it. Any number of streams may multiply at once, with work of their own. Sums are f32, in i32 for operands I8, and
+ * f64 where values or X are; Y is rounded once, but from tensor cores with operands F16 or BF16 also before a bias is added. Where X has
+ * Inf or NaN the kernel gives what CSR does; tensor cores may give NaN for other elements of such a column, and with operands I8 and
+ * E4M3 give NaN for all of it.
+ * Errors: INVALID_ARGUMENT (n that is not planned, ldx, ldy, work; another GPU than the current one), DEVICE. */
+macko_status macko_device_matmul(const macko_matmul *matmul, int64_t n, const void *x, int64_t ldx, const float *bias, void *y,
+                                 int64_t ldy, void *work, int64_t work_bytes, struct CUstream_st *stream, macko_error *err);
+
+/* Frees the matmul and sets *matmul to NULL; NULL is allowed. Waits for the device. */
+void macko_matmul_close(macko_matmul **matmul);
+
 /* Device memory in bytes, transpose and the work space of one stream included. */
 int64_t macko_device_bytes(const macko_device_matrix *device);
 

@@ -78,12 +78,14 @@ typedef struct {
  *                          on a CPU format dtans is chosen only where nothing else has it
  *   macko_layout layout    of format macko; default MACKO_LAYOUT_AUTO
  *   int gap_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
- *                          or, in layout row, 16
+ *                          or, in layout row, 16; of variants paper and shared of format eccsr 4, 8 or 16
  *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
  *                          layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but pairs,
  *                          in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
- *   macko_variant variant  of format dtans, or STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern
- *                          covers, naming row and block; default MACKO_VARIANT_AUTO
+ *   macko_variant variant  of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target CPU, which
+ *                          store once what rows share only in part, and put a matrix that comes in pieces together first; STRICT of
+ *                          format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming row and block; default
+ *                          MACKO_VARIANT_AUTO
  *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted time.
  *                          MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all, and keeps
  *                          the fastest, which it remembers for this processor, number of threads and pattern in the file
@@ -132,6 +134,12 @@ typedef struct macko_matrix macko_matrix;
  * OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
+/* The same, of arrays that outlive the matrix: where it is stored as format csr, and the arrays are sorted, count from 0 and have the
+ * types that csr_bytes speaks of, the matrix uses them as they are, without a copy, and a product reads whatever values they then
+ * hold; anything else is copied. The arrays that such a matrix is refreshed with take their place and must outlive it as well.
+ * Errors: those of macko_encode. */
+macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
+
 /* Rows of a matrix on demand, for one that is not in memory as a whole. */
 typedef struct {
   int64_t nrows, ncols;
@@ -144,9 +152,10 @@ typedef struct {
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would. Formats csr, dtans and eccsr then need memory
- * for the compressed form, 4 bytes a row and one piece, dtans for one slice besides (at most 1024 rows), eccsr for a window of 3360
- * rows; format macko, and automatic choice of a format, put all rows together first, for which each is asked for once.
+/* Encodes what *source gives, to the very same bytes as macko_encode would, a choice of the format included. It needs memory for the
+ * compressed form, a few bytes a row and one piece; pieces of fewer rows are put together to windows, of 4096 rows for format macko, of
+ * 3360 for eccsr, of at most 1024 for dtans. Only where rows of equal columns lie apart (format eccsr, or a choice that looks at it) are
+ * all rows put together.
  * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when it
  * was asked for before. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
@@ -165,6 +174,13 @@ macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_err
  * Any array may be NULL, and is skipped then; they are the caller's.
  * Errors: INVALID_ARGUMENT (matrix is NULL), OUT_OF_MEMORY. */
 macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+
+/* The entries of rows first .. first + count - 1 alone, as macko_decode writes them: those of row i from element row_ptr[i] -
+ * row_ptr[first] of cols and of values on, where row_ptr is what macko_decode wrote. Either array may be NULL. Memory for all of the
+ * entries is needed only of a format that a program has added and that cannot do it.
+ * Errors: INVALID_ARGUMENT (matrix or row_ptr is NULL, rows that are not there), OUT_OF_MEMORY. */
+macko_status macko_decode_rows(const macko_matrix *matrix, const int64_t *row_ptr, int64_t first, int64_t count, int64_t *cols,
+                               void *values, macko_error *err);
 
 /* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
  * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
@@ -298,6 +314,7 @@ typedef struct {
 /* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:
  * a file with checksums that doc/formats/container.md describes, by custom named .macko. Written under a temporary name beside
  * path, synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was.
+ * The head says whether the matrix is symmetric, for which its rows are decoded, a few at a time.
  * Errors: INVALID_ARGUMENT; IO (also for a path that is no regular file), OUT_OF_MEMORY, UNSUPPORTED (no zlib or jansson). */
 macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err);
 

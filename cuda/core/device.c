@@ -46,7 +46,7 @@ macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **
   macko_device_matrix *d = calloc(1, sizeof *d);
   if (!d) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix handle of %zu bytes", sizeof *d);
   d->m = *matrix;
-  d->m.prepared = NULL; /* the host's */
+  d->m.prepared = NULL, d->m.borrowed = 0; /* the host's: arrays on the GPU are its own */
   macko_status s = macko_cuda_status(cudaGetDevice(&d->device), "asking for the current GPU", err);
   if (s) macko_device_destroy(&d);
   else *device = d;

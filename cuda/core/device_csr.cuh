@@ -1,6 +1,6 @@
 /* A csr in device memory, entry by entry; and warps, one of which does a slice or a row. */
-#ifndef MACKO_ENCODE_CUH
-#define MACKO_ENCODE_CUH
+#ifndef MACKO_DEVICE_CSR_CUH
+#define MACKO_DEVICE_CSR_CUH
 
 #include "core/element.cuh"
 #include "core/encode.h"

@@ -3,6 +3,5 @@
 
 void macko_dtans_run_beside(const dtans_launch &l, const macko_dtans_device *own)
 {
-  MACKO_DTANS_CODING(MACKO_DTANS_BESIDE, 2, MACKO_DTANS_EQUAL, 1)
-  MACKO_DTANS_CODINGS(MACKO_DTANS_BESIDE)
+  if (!l.run_if<MACKO_DTANS_BESIDE, 2, MACKO_DTANS_EQUAL, 1>(own)) l.run_any<MACKO_DTANS_BESIDE>(own);
 }

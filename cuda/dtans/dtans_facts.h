@@ -1,6 +1,6 @@
 /* A csr in device memory as the host's planner of format dtans asks for it (lib/dtans/dtans_plan.c). */
-#ifndef MACKO_DTANS_ROWS_H
-#define MACKO_DTANS_ROWS_H
+#ifndef MACKO_DTANS_FACTS_H
+#define MACKO_DTANS_FACTS_H
 
 #include "dtans/dtans_encode.h"
 

@@ -114,15 +114,21 @@ struct dtans_launch {
       j++;
     }
   }
-};
 
-/* Runs the product if streams are coded as the arguments say; groups_ 0: as that is known at run time. */
-#define MACKO_DTANS_CODING(kind_, groups_, digits_, one_row) \
-  if (own->kind == kind_ && (!groups_ || own->groups == groups_) && own->digits == digits_ && (!one_row || own->rows == 1)) \
-    return l.run_vectors<kind_, groups_, digits_, one_row>();
-#define MACKO_DTANS_CODINGS(kind) \
-  MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_ANY, 1) MACKO_DTANS_CODING(kind, 2, MACKO_DTANS_POWERS, 1) \
-  MACKO_DTANS_CODING(kind, 0, MACKO_DTANS_ANY, 0) MACKO_DTANS_CODING(kind, 0, MACKO_DTANS_POWERS, 0)
+  /* Runs the product if streams are coded as the arguments say, and says whether; GROUPS 0: as that is known at run time. */
+  template <int KIND, int GROUPS, int DIGITS, int ONE_ROW> bool run_if(const macko_dtans_device *own) const
+  {
+    if (own->kind != KIND || (GROUPS && own->groups != GROUPS) || own->digits != DIGITS || (ONE_ROW && own->rows != 1)) return false;
+    run_vectors<KIND, GROUPS, DIGITS, ONE_ROW>();
+    return true;
+  }
+
+  template <int KIND> bool run_any(const macko_dtans_device *own) const
+  {
+    return run_if<KIND, 2, MACKO_DTANS_ANY, 1>(own) || run_if<KIND, 2, MACKO_DTANS_POWERS, 1>(own) ||
+           run_if<KIND, 0, MACKO_DTANS_ANY, 0>(own) || run_if<KIND, 0, MACKO_DTANS_POWERS, 0>(own);
+  }
+};
 
 void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own);
 void macko_dtans_run_beside(const dtans_launch &l, const macko_dtans_device *own);

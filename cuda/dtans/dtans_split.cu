@@ -3,6 +3,5 @@
 
 void macko_dtans_run_split(const dtans_launch &l, const macko_dtans_device *own)
 {
-  MACKO_DTANS_CODINGS(MACKO_DTANS_SPLIT)
-  MACKO_DTANS_CODING(MACKO_DTANS_PAPER, 2, MACKO_DTANS_ANY, 0)
+  if (!l.run_any<MACKO_DTANS_SPLIT>(own)) l.run_if<MACKO_DTANS_PAPER, 2, MACKO_DTANS_ANY, 0>(own);
 }

@@ -6,15 +6,15 @@
 #include "core/work_space.h"
 #include "macko/row_pieces.h"
 
-struct near_unit;
-struct near_row;
+struct shared_x_unit;
+struct unit_row;
 
-/* Layout row where rows are long: see near_units.cuh. */
-struct device_near {
+/* Layout row where rows are long: see row_shared_x_units.cuh. */
+struct device_row_units {
   void *memory;
   int64_t bytes;
-  const near_unit *units;
-  const near_row *rows; /* one more than the matrix has */
+  const shared_x_unit *units;
+  const unit_row *rows; /* one more than the matrix has */
   /* Work space: */
   unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
   unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 but during a product */
@@ -31,8 +31,8 @@ struct device_rows {
   const macko_piece *pieces; /* on the device */
   int64_t bytes;
   int multiprocessors; /* of the device */
-  device_near near;
-  macko_work_space *space; /* what near has zeroed, then sums of pieces or of units: a kernel needs one of both */
+  device_row_units row_units;
+  macko_work_space *space; /* what row_units has zeroed, then sums of pieces or of units: a kernel needs one of both */
   int64_t space_bytes;
 };
 

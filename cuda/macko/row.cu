@@ -216,7 +216,7 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 struct rows_launch {
   rows a;
-  device_near near;
+  device_row_units row_units;
   const device_rows *r;
   cudaStream_t stream;
   static constexpr int RARE = MACKO_NARROW; /* lanes take eight entries, as of every type but f64 */
@@ -225,7 +225,7 @@ struct rows_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     constexpr int NARROW = is_known<STORED> ? NOT_WIDE : ANY_WIDTH, BROAD = is_known<STORED> ? WIDE : ANY_WIDTH;
-    if (GROUP == 1 && sizeof(SUM) == 4 && near.count) return macko_near_rows_start(a, near, r->multiprocessors, values, v, stream);
+    if (GROUP == 1 && sizeof(SUM) == 4 && row_units.count) return macko_shared_x_start(a, row_units, r->multiprocessors, values, v, stream);
     auto kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, NARROW>;
     if (a.bits >= 16) kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, BROAD>;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
@@ -286,16 +286,16 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
   if (!s && r->cut.wide)
-    s = macko_near_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->near, stream, err);
+    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream, err);
   if (s) return s;
-  int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->near.partial_bytes);
-  r->space_bytes = r->near.zeroed + partials;
-  return macko_work_space_new(r->space_bytes, r->near.zeroed, stream, &r->space, err);
+  int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->row_units.partial_bytes);
+  r->space_bytes = r->row_units.zeroed + partials;
+  return macko_work_space_new(r->space_bytes, r->row_units.zeroed, stream, &r->space, err);
 }
 
 void macko_rows_destroy(device_rows *r)
 {
-  cudaFree(r->memory), cudaFree(r->near.memory);
+  cudaFree(r->memory), cudaFree(r->row_units.memory);
   macko_work_space_free(r->space);
   free(r->cut.pieces), free(r->cut.rows);
 }
@@ -303,12 +303,12 @@ void macko_rows_destroy(device_rows *r)
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   const device_rows *r = &((const device_macko *)d->own)->rows;
-  rows_launch to_run = {rows_of(d, r), r->near, r, stream};
+  rows_launch to_run = {rows_of(d, r), r->row_units, r, stream};
   macko_work_loan loan;
   macko_status s = macko_work_space_take(r->space, stream, &loan, err);
   if (s) return s;
-  to_run.a.partials = (double *)((char *)loan.memory + r->near.zeroed);
-  macko_near_give_space(&to_run.near, loan.memory);
+  to_run.a.partials = (double *)((char *)loan.memory + r->row_units.zeroed);
+  macko_row_units_give_space(&to_run.row_units, loan.memory);
   s = run_product(to_run, d, p, err);
   macko_status back = macko_work_space_give_back(r->space, stream, &loan, s ? NULL : err);
   return s ? s : back;

@@ -1,6 +1,6 @@
 /* Layouts row and paper, a lane's share of a chunk: a few consecutive entries, loaded wide, and where each is in x. */
-#ifndef MACKO_ROW_SHARE_CUH
-#define MACKO_ROW_SHARE_CUH
+#ifndef MACKO_ROW_CODES_CUH
+#define MACKO_ROW_CODES_CUH
 
 #include "core/warp.cuh"
 #include "macko/columns.cuh"
@@ -18,18 +18,18 @@ struct rows {
 };
 
 /* y = alpha A x + beta y for layout row, one vector, sums in f32, of a matrix that has units (row_shared_x.cu). */
-cudaError_t macko_near_rows_start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
+cudaError_t macko_shared_x_start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                                   const device_vectors &v, cudaStream_t stream);
 
 /* Warps of a block of that kernel; 0 where it does not take the matrix. */
-int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
+int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
 
-/* Makes *near, without units where that kernel does not take the matrix (row_shared_x_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
-macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
-                                device_near *near, cudaStream_t stream, macko_error *err);
+/* Makes *row_units, without units where that kernel does not take the matrix (row_shared_x_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
+macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
+                                device_row_units *row_units, cudaStream_t stream, macko_error *err);
 
-/* Where in so much space, near->zeroed + near->partial_bytes, what is. */
-void macko_near_give_space(device_near *near, void *space);
+/* Where in so much space, row_units->zeroed + row_units->partial_bytes, what is. */
+void macko_row_units_give_space(device_row_units *row_units, void *space);
 
 /* Layout row: the column of a row's first entry. */
 static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row)

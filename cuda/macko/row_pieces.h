@@ -1,6 +1,6 @@
 /* Rows of layouts row and paper that are too long for one group of lanes, cut into pieces that do not depend on each other. */
-#ifndef MACKO_CUDA_ROWS_H
-#define MACKO_CUDA_ROWS_H
+#ifndef MACKO_ROW_PIECES_H
+#define MACKO_ROW_PIECES_H
 
 #include "core/device.h"
 #include "macko/params.h"

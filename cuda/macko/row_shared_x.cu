@@ -11,37 +11,37 @@ enum { WARPS = 24, EARLY = 4, NOWHERE = 1 << 30 };
 
 /* This unit's sum of row i, whose entries are begin .. end - 1: the last one of its units adds up what they leave, always in the
  * same order. */
-static __device__ __forceinline__ void put_partial(const device_near &near, const device_vectors &v, int64_t i, int unit,
+static __device__ __forceinline__ void put_partial(const device_row_units &row_units, const device_vectors &v, int64_t i, int unit,
                                                    uint32_t begin, uint32_t end, float sum)
 {
-  int from = (int)(begin / near.entries), to = (int)((end - 1) / near.entries);
+  int from = (int)(begin / row_units.entries), to = (int)((end - 1) / row_units.entries);
   if (to == from + 1) { /* two: the one that comes second finds the other's sum */
-    unsigned long long mine = 1ull << 32 | __float_as_uint(sum), other = atomicExch(near.pairs + from, mine);
+    unsigned long long mine = 1ull << 32 | __float_as_uint(sum), other = atomicExch(row_units.pairs + from, mine);
     if (!other) return;
-    near.pairs[from] = 0;
+    row_units.pairs[from] = 0;
     put_y<MACKO_ANY>(v, 0, i, sum + __uint_as_float((uint32_t)other));
     return;
   }
-  __stcg(near.partials + 2 * unit + (from == unit), sum);
-  if (count_release(near.done + from) != (unsigned)(to - from)) return;
+  __stcg(row_units.partials + 2 * unit + (from == unit), sum);
+  if (count_release(row_units.done + from) != (unsigned)(to - from)) return;
   __threadfence();
-  float all = __ldcg(near.partials + 2 * from + 1);
-  for (int u = from + 1; u <= to; u++) all += __ldcg(near.partials + 2 * u);
-  near.done[from] = 0;
+  float all = __ldcg(row_units.partials + 2 * from + 1);
+  for (int u = from + 1; u <= to; u++) all += __ldcg(row_units.partials + 2 * u);
+  row_units.done[from] = 0;
   put_y<MACKO_ANY>(v, 0, i, all);
 }
 
 /* Lane l knows row first + l, counted from the unit's first, and its sum once that is known; all know the first one's. */
-struct near_rows {
-  near_unit unit;
+struct unit_rows {
+  shared_x_unit unit;
   int number, start, entries; /* the unit's; its first entry, and how many */
   int first;
-  near_row row;
+  unit_row row;
   uint32_t head_begin, head_end;
   float sum, head;
 
   /* As many rows as lanes less one, and where they end. Nothing is done with what is loaded: nobody waits for it here. */
-  __device__ __forceinline__ void learn(const near_row *rows, int from, int lane)
+  __device__ __forceinline__ void learn(const unit_row *rows, int from, int lane)
   {
     first = from;
     const uint2 loaded = __ldg((const uint2 *)(rows + unit.row + min(from + lane, unit.rows)));
@@ -66,7 +66,7 @@ struct near_rows {
   }
 
   /* Those of the first and the last row, where these are in other units too: lanes 0 and 1. */
-  __device__ __forceinline__ void put_partials(const device_near &near, const device_vectors &v, int lane) const
+  __device__ __forceinline__ void put_partials(const device_row_units &row_units, const device_vectors &v, int lane) const
   {
     int last = unit.rows - 1 - first;
     float tail = __shfl_sync(EVERY, sum, last);
@@ -74,11 +74,11 @@ struct near_rows {
     int i = unit.row + unit.rows - 1;
     if (lane == 0) i = unit.row, begin = head_begin, end = head_end;
     if (lane == 0 ? (int)begin < start : lane == 1 && (int)begin >= start && (int)end > start + entries)
-      put_partial(near, v, i, number, begin, end, lane ? tail : head);
+      put_partial(row_units, v, i, number, begin, end, lane ? tail : head);
   }
 
   /* The row after this one; the lanes know that one and the next. */
-  __device__ __forceinline__ int next(const near_row *rows, const device_vectors &v, int of, int lane)
+  __device__ __forceinline__ int next(const unit_row *rows, const device_vectors &v, int of, int lane)
   {
     of++;
     if (__any_sync(EVERY, of - first == WARP - 2 && of < unit.rows)) put(v, of, lane), learn(rows, of, lane);
@@ -117,7 +117,7 @@ static __device__ __forceinline__ float x_at(uint32_t address)
 
 /* Adds a lane's products of a part. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ float add_part(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
+static __device__ __forceinline__ float add_part(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
                                                  const float *table, float sum)
 {
   uint32_t at[ENTRIES];
@@ -132,7 +132,7 @@ static __device__ __forceinline__ float add_part(const uint32_t *values, const n
 
 /* Of its entries from .. to - 1 only. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const near_codes<BITS> &codes, int far,
+static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const shared_x_codes<BITS> &codes, int far,
                                                  uint32_t start, const float *table, int from, int to, float sum)
 {
   uint32_t at[ENTRIES];
@@ -146,7 +146,7 @@ static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *
 
 /* Of a part in which a row ends before entry n, and the next one's columns are so many bytes further on. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ void add_two(const uint32_t *values, const near_codes<BITS> &codes, uint32_t start,
+static __device__ __forceinline__ void add_two(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
                                                uint32_t further, int n, const float *table, float *before, float *after)
 {
   uint32_t at[ENTRIES];
@@ -164,10 +164,10 @@ static __device__ __forceinline__ void add_two(const uint32_t *values, const nea
 
 /* What the codes of a chunk add up to before entry n; total is up to its end. All lanes of the warp take part. */
 template <int BITS>
-static __device__ __forceinline__ uint32_t sum_before(const near_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
+static __device__ __forceinline__ uint32_t sum_before(const shared_x_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
                                                       const uint32_t *long_gaps)
 {
-  near_codes<BITS> c = n < PART ? codes[0] : codes[1];
+  shared_x_codes<BITS> c = n < PART ? codes[0] : codes[1];
   uint32_t sum = c.sum(c.before, n % ENTRIES) + (far ? c.beyond(long_gaps, n % ENTRIES) : 0);
   sum = __shfl_sync(EVERY, sum, n / ENTRIES % WARP);
   return n < CHUNK ? sum : total;
@@ -175,8 +175,8 @@ static __device__ __forceinline__ uint32_t sum_before(const near_codes<BITS> cod
 
 /* Its first chunk is under way in *stream, and x, by its address in shared memory, is there. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ void walk(const rows &a, const device_near &near, const device_values &values,
-                                            const device_vectors &v, uint32_t x, near_rows *r, near_stream<STORED, BITS> *stream,
+static __device__ __forceinline__ void walk(const rows &a, const device_row_units &row_units, const device_values &values,
+                                            const device_vectors &v, uint32_t x, unit_rows *r, shared_x_stream<STORED, BITS> *stream,
                                             gap_window *window, int left, int lane)
 {
   const float *table = (const float *)values.table;
@@ -187,10 +187,10 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
   float sums[PARTS] = {};
   r->head_begin = __shfl_sync(EVERY, r->row.begin, 0), r->head_end = __shfl_sync(EVERY, r->row.begin, 1);
   for (int first = 0; __any_sync(EVERY, row < rows); first += CHUNK, left -= CHUNK, ends -= CHUNK, next_ends -= CHUNK) {
-    near_chunk<STORED, BITS> now = stream->next;
+    shared_x_chunk<STORED, BITS> now = stream->next;
     stream->load(__any_sync(EVERY, left > CHUNK) != 0);
     if (__any_sync(EVERY, first == 0 || left < CHUNK)) now.clear_outside(lane, first == 0, left);
-    near_codes<BITS> codes[PARTS];
+    shared_x_codes<BITS> codes[PARTS];
     codes[0].spread(now.codes[0]), codes[1].spread(now.codes[1]);
     int far = 0;
     if (has_long) {
@@ -205,7 +205,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
       if (__any_sync(EVERY, ends == CHUNK)) {
         r->finish(row, sums[0] + sums[1], lane);
         sums[0] = sums[1] = 0, start = mine + 4 * (r->base_of(row + 1) - CHUNK - total), ends = next_ends;
-        row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
+        row = r->next(row_units.rows, v, row, lane), next_ends = r->end_after(row) - first;
       }
     } else if (__all_sync(EVERY, next_ends > CHUNK && !far)) {
       /* One row ends in the chunk. Behind the last one the first columns stand for what no row has. */
@@ -218,22 +218,22 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
                               &before, &after);
       r->finish(row, before, lane);
       sums[0] = after, sums[1] = 0, start += further, ends = next_ends;
-      row = r->next(near.rows, v, row, lane), next_ends = r->end_after(row) - first;
+      row = r->next(row_units.rows, v, row, lane), next_ends = r->end_after(row) - first;
     } else
       for (int begins = 0;;) {
 #pragma unroll 1
         for (int k = begins / PART; __any_sync(EVERY, k < PARTS && k * PART < ends); k++) {
-          uint32_t part[near_chunk<STORED, BITS>::WORDS];
+          uint32_t part[shared_x_chunk<STORED, BITS>::WORDS];
 #pragma unroll
-          for (int i = 0; i < near_chunk<STORED, BITS>::WORDS; i++) part[i] = k ? now.values[1][i] : now.values[0][i];
-          near_codes<BITS> c = k ? codes[1] : codes[0];
+          for (int i = 0; i < shared_x_chunk<STORED, BITS>::WORDS; i++) part[i] = k ? now.values[1][i] : now.values[0][i];
+          shared_x_codes<BITS> c = k ? codes[1] : codes[0];
           int q = lane * ENTRIES + k * PART;
           sums[0] = add_some<STORED, BITS>(a, part, c, far, start + 4 * k * PART, table, begins - q, ends - q, sums[0]);
         }
         if (__any_sync(EVERY, ends > CHUNK)) break;
         r->finish(row, sums[0] + sums[1], lane);
         sums[0] = sums[1] = 0;
-        if (__any_sync(EVERY, (row = r->next(near.rows, v, row, lane)) >= rows)) break;
+        if (__any_sync(EVERY, (row = r->next(row_units.rows, v, row, lane)) >= rows)) break;
         /* The next row's columns go on from its base, less what the chunk's codes before it add. */
         begins = ends;
         start = mine + 4 * (r->base_of(row) - begins - sum_before<BITS>(codes, begins, total, far, a.long_gaps));
@@ -243,7 +243,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_near &ne
     start += 4 * (total + CHUNK);
   }
   r->put(v, row, lane);
-  r->put_partials(near, v, lane);
+  r->put_partials(row_units, v, lane);
 }
 
 /* ---- x ---- */
@@ -281,28 +281,28 @@ static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, u
 /* ---- the kernel ---- */
 
 template <int STORED, int BITS>
-static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, device_near near, device_values values,
+static __global__ void __launch_bounds__(WARPS * WARP) shared_x_kernel(rows a, device_row_units row_units, device_values values,
                                                                    device_vectors v)
 {
   extern __shared__ float4 x[];
   int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, i = warp * gridDim.x + blockIdx.x;
   unsigned fours = (unsigned)(a.ncols + 3) / 4, pieces = pieces_of(v, a.ncols);
-  near_rows r;
-  near_stream<STORED, BITS> stream;
+  unit_rows r;
+  shared_x_stream<STORED, BITS> stream;
   gap_window window;
   /* What follows is asked for at the same time: the unit, the first columns; then, by what the unit says, its first entries, rows
    * and long gaps. */
-  const int4 unit = __ldg((const int4 *)near.units + min(i, near.count - 1));
-  const uint4 *from = pieces ? (const uint4 *)v.x : (const uint4 *)near.units;
+  const int4 unit = __ldg((const int4 *)row_units.units + min(i, row_units.count - 1));
+  const uint4 *from = pieces ? (const uint4 *)v.x : (const uint4 *)row_units.units;
   uint4 early[EARLY];
 #pragma unroll
   for (int j = 0; j < EARLY; j++) early[j] = __ldg(from + (pieces ? min(threadIdx.x + j * blockDim.x, pieces - 1) : 0));
-  r.number = min(i, near.count - 1), r.entries = near.entries, r.start = r.number * near.entries;
+  r.number = min(i, row_units.count - 1), r.entries = row_units.entries, r.start = r.number * row_units.entries;
   stream.open(a, values, r.start, lane);
   stream.load(0);
   r.unit = {unit.x, unit.y, (uint32_t)unit.z, (uint32_t)unit.w};
-  r.learn(near.rows, 0, lane);
-  window.near = (uint32_t *)(x + fours + CHUNK / 4) + warp * WINDOW, window.lane = lane;
+  r.learn(row_units.rows, 0, lane);
+  window.shared = (uint32_t *)(x + fours + CHUNK / 4) + warp * WINDOW, window.lane = lane;
   if (BITS == 4 && a.long_ptr) window.open(a.long_gaps, r.unit.next_long);
 #pragma unroll
   for (int j = 0; j < EARLY; j++)
@@ -313,8 +313,8 @@ static __global__ void __launch_bounds__(WARPS * WARP) near_kernel(rows a, devic
   if (threadIdx.x < CHUNK / 4) x[fours + threadIdx.x] = make_float4(0, 0, 0, 0);
   __syncthreads();
   int entries = (int)min(a.nnz - r.start, (int64_t)r.entries);
-  if (__any_sync(EVERY, i < near.count))
-    walk(a, near, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
+  if (__any_sync(EVERY, i < row_units.count))
+    walk(a, row_units, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
 }
 
 /* ---- from a product to the kernel ---- */
@@ -325,7 +325,7 @@ static int64_t bytes_of(int64_t ncols)
   return ((ncols + 3) / 4 * 4 + CHUNK + WARPS * WINDOW) * 4;
 }
 
-int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes)
+int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes)
 {
   int type = plan->stored_type, coded = type == MACKO_U8 || type == MACKO_U16;
   /* Sums of codes take 16 bits. */
@@ -336,32 +336,35 @@ int macko_near_warps(const macko_plan *plan, macko_type value_type, int64_t ncol
 }
 
 template <int STORED, int BITS>
-static cudaError_t start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
+static cudaError_t start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                          const device_vectors &v, cudaStream_t stream)
 {
-  auto kernel = near_kernel<STORED, BITS>;
+  auto kernel = shared_x_kernel<STORED, BITS>;
   /* A kernel gets much shared memory only where that was said before: always the same, as other threads may be saying it of other
    * matrices. */
-  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, near.shared_bytes);
-  return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, near, values,
+  cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, row_units.shared_bytes);
+  return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, row_units, values,
                                 v);
 }
 
-cudaError_t macko_near_rows_start(const rows &a, const device_near &near, int multiprocessors, const device_values &values,
-                                  const device_vectors &v, cudaStream_t stream)
+template <int STORED>
+static cudaError_t start_stored(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
+                                const device_vectors &v, cudaStream_t stream)
 {
-#define MACKO_CASE(type) \
-  case MACKO_##type: \
-    return a.bits == 4 ? start<MACKO_##type, 4>(a, near, multiprocessors, values, v, stream) \
-                       : start<MACKO_##type, 8>(a, near, multiprocessors, values, v, stream);
+  return a.bits == 4 ? start<STORED, 4>(a, row_units, multiprocessors, values, v, stream)
+                     : start<STORED, 8>(a, row_units, multiprocessors, values, v, stream);
+}
+
+cudaError_t macko_shared_x_start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
+                                 const device_vectors &v, cudaStream_t stream)
+{
   switch (values.stored_type) {
-    MACKO_CASE(F32)
-    MACKO_CASE(F16)
-    MACKO_CASE(BF16)
-    MACKO_CASE(I8)
-    MACKO_CASE(U8)
-    MACKO_CASE(U16)
+  case MACKO_F32: return start_stored<MACKO_F32>(a, row_units, multiprocessors, values, v, stream);
+  case MACKO_F16: return start_stored<MACKO_F16>(a, row_units, multiprocessors, values, v, stream);
+  case MACKO_BF16: return start_stored<MACKO_BF16>(a, row_units, multiprocessors, values, v, stream);
+  case MACKO_I8: return start_stored<MACKO_I8>(a, row_units, multiprocessors, values, v, stream);
+  case MACKO_U8: return start_stored<MACKO_U8>(a, row_units, multiprocessors, values, v, stream);
+  case MACKO_U16: return start_stored<MACKO_U16>(a, row_units, multiprocessors, values, v, stream);
+  default: return cudaErrorInvalidValue; /* there are no units then */
   }
-#undef MACKO_CASE
-  return cudaErrorInvalidValue; /* there are no units then */
 }

@@ -1,7 +1,7 @@
 /* Layout row, chunks of 512 entries that a warp takes at once: loading them, and which columns they are in. A lane has two parts
  * of eight entries, 256 apart, so that loads are wide and one prefix sum over the lanes, 16 bits a part, serves sixteen. */
-#ifndef MACKO_NEAR_CHUNK_CUH
-#define MACKO_NEAR_CHUNK_CUH
+#ifndef MACKO_ROW_SHARED_X_CHUNK_CUH
+#define MACKO_ROW_SHARED_X_CHUNK_CUH
 
 #include "macko/row_shared_x_units.cuh"
 
@@ -10,7 +10,7 @@ enum { PART = 256, PARTS = 2, ENTRIES = 8, WINDOW = 64 };
 /* ---- loading ---- */
 
 /* A lane's entries as loaded; codes have 4 or 8 bits. */
-template <int STORED, int BITS> struct near_chunk {
+template <int STORED, int BITS> struct shared_x_chunk {
   static constexpr int SIZE = sizeof(typename element<STORED>::type), WORDS = ENTRIES * SIZE / 4, CODES = BITS / 4;
   uint32_t values[PARTS][WORDS], codes[PARTS][CODES];
 
@@ -32,8 +32,8 @@ template <int STORED, int BITS> struct near_chunk {
 
 /* Entries that follow each other. Loads are not conditional: the compiler would wait for them at once. Sections end with room for
  * what is loaded beyond their ends. */
-template <int STORED, int BITS> struct near_stream {
-  typedef near_chunk<STORED, BITS> chunk;
+template <int STORED, int BITS> struct shared_x_stream {
+  typedef shared_x_chunk<STORED, BITS> chunk;
   const char *value;
   const uint8_t *code;
   chunk next;
@@ -59,15 +59,15 @@ template <int STORED, int BITS> struct near_stream {
 /* The next long gaps of a warp in shared memory, 32 to 64 of them, and 32 more on their way. Reads beyond the last one end in the
  * room behind the section. */
 struct gap_window {
-  uint32_t *near, start, coming;
+  uint32_t *shared, start, coming;
   int lane;
 
   __device__ __forceinline__ void open(const uint32_t *gaps, uint32_t next)
   {
     start = next;
     __syncwarp();
-    near[(start + lane) % WINDOW] = __ldg(gaps + start + lane);
-    near[(start + WARP + lane) % WINDOW] = __ldg(gaps + start + WARP + lane);
+    shared[(start + lane) % WINDOW] = __ldg(gaps + start + lane);
+    shared[(start + WARP + lane) % WINDOW] = __ldg(gaps + start + WARP + lane);
     coming = __ldg(gaps + start + WINDOW + lane);
     __syncwarp();
   }
@@ -77,7 +77,7 @@ struct gap_window {
 #pragma unroll 1
     while (__any_sync(EVERY, next - start >= WARP)) {
       __syncwarp();
-      near[(start + lane) % WINDOW] = coming;
+      shared[(start + lane) % WINDOW] = coming;
       start += WARP, coming = __ldg(gaps + start + WINDOW + lane);
       __syncwarp();
     }
@@ -95,7 +95,7 @@ static __device__ __forceinline__ uint32_t shift_left(uint32_t n, uint32_t by)
 
 /* A lane's codes of a part, a byte each. Bit MARK e of marks: entry e has a long gap, listed from number `gap` on; where these
  * are far, they are not in the words. */
-template <int BITS> struct near_codes {
+template <int BITS> struct shared_x_codes {
   static constexpr int MARK = BITS == 4 ? 4 : 1;
   static constexpr uint32_t ESCAPE = (1u << BITS) - 1, ONES = 0x01010101u;
   uint32_t words[2], marks, before, gap;
@@ -169,7 +169,7 @@ template <int BITS> struct near_codes {
 };
 
 /* Notes where the long gaps of a chunk are, whose bytes do not hold them: codes of 0 stay there. */
-template <int BITS> static __device__ __forceinline__ uint32_t find_far_gaps(near_codes<BITS> codes[PARTS], uint32_t next_long)
+template <int BITS> static __device__ __forceinline__ uint32_t find_far_gaps(shared_x_codes<BITS> codes[PARTS], uint32_t next_long)
 {
   uint32_t counts = __popc(codes[0].marks) + (__popc(codes[1].marks) << 16), up_to = prefix_sum(counts, WARP);
   uint32_t all = __shfl_sync(EVERY, up_to, WARP - 1), others = up_to - counts;
@@ -177,24 +177,24 @@ template <int BITS> static __device__ __forceinline__ uint32_t find_far_gaps(nea
 #pragma unroll
   for (int k = 0; k < PARTS; k++)
 #pragma unroll 1
-    for (uint32_t left = codes[k].marks; left; left &= left - 1) codes[k].lengthen(left & -left, -near_codes<BITS>::ESCAPE);
+    for (uint32_t left = codes[k].marks; left; left &= left - 1) codes[k].lengthen(left & -left, -shared_x_codes<BITS>::ESCAPE);
   return next_long + (all & 0xffff) + (all >> 16);
 }
 
 /* Long gaps go into the codes. Of 4 bits a byte has room for gaps up to 256; one a lane and part, as nearly always, is put there
  * at once. Answers, for the whole warp, whether they are far. */
 template <int BITS>
-static __device__ __forceinline__ int put_long_gaps(const uint32_t *long_gaps, near_codes<BITS> codes[PARTS], gap_window *w,
+static __device__ __forceinline__ int put_long_gaps(const uint32_t *long_gaps, shared_x_codes<BITS> codes[PARTS], gap_window *w,
                                                     uint32_t *next_long)
 {
-  constexpr uint32_t ESCAPE = near_codes<BITS>::ESCAPE;
+  constexpr uint32_t ESCAPE = shared_x_codes<BITS>::ESCAPE;
   uint32_t m0 = codes[0].marks, m1 = codes[1].marks;
   if (!__any_sync(EVERY, m0 | m1)) return 0;
   if (BITS == 4 && !__any_sync(EVERY, (m0 & m0 - 1) | (m1 & m1 - 1))) {
     uint32_t lower = (1u << w->lane) - 1, lanes0 = __ballot_sync(EVERY, m0), lanes1 = __ballot_sync(EVERY, m1);
     uint32_t first = __popc(lanes0), count = first + __popc(lanes1);
-    uint32_t more0 = w->near[(*next_long + __popc(lanes0 & lower)) % WINDOW] - (ESCAPE + 1);
-    uint32_t more1 = w->near[(*next_long + first + __popc(lanes1 & lower)) % WINDOW] - (ESCAPE + 1);
+    uint32_t more0 = w->shared[(*next_long + __popc(lanes0 & lower)) % WINDOW] - (ESCAPE + 1);
+    uint32_t more1 = w->shared[(*next_long + first + __popc(lanes1 & lower)) % WINDOW] - (ESCAPE + 1);
     if (count <= WARP && !__any_sync(EVERY, (m0 && more0 > 255 - ESCAPE) || (m1 && more1 > 255 - ESCAPE))) {
       codes[0].lengthen(m0, more0), codes[1].lengthen(m1, more1);
       w->advance(long_gaps, *next_long += count);
@@ -208,7 +208,7 @@ static __device__ __forceinline__ int put_long_gaps(const uint32_t *long_gaps, n
 
 /* Fills in what is before each lane's parts; answers the sum of all. */
 template <int BITS>
-static __device__ __forceinline__ uint32_t add_up(const uint32_t *long_gaps, near_codes<BITS> codes[PARTS], int far)
+static __device__ __forceinline__ uint32_t add_up(const uint32_t *long_gaps, shared_x_codes<BITS> codes[PARTS], int far)
 {
   uint32_t first = codes[0].sum(0, ENTRIES), second = codes[1].sum(0, ENTRIES);
   if (far) {

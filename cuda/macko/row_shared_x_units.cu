@@ -4,7 +4,7 @@
 enum { THREADS = 256 };
 
 /* Row nrows begins where the last one ends. */
-static __global__ void rows_kernel(rows a, near_row *to)
+static __global__ void rows_kernel(rows a, unit_row *to)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i > a.nrows) return;
@@ -12,7 +12,7 @@ static __global__ void rows_kernel(rows a, near_row *to)
 }
 
 /* The first row that begins at an entry or after it; rows that does not have. */
-static __device__ int row_from(const near_row *of, int rows, uint32_t entry)
+static __device__ int row_from(const unit_row *of, int rows, uint32_t entry)
 {
   int low = 0, high = rows;
   while (low < high) {
@@ -24,7 +24,7 @@ static __device__ int row_from(const near_row *of, int rows, uint32_t entry)
 }
 
 /* A warp a unit. Where it begins inside a row it goes through the row's codes up to there. */
-static __global__ void units_kernel(rows a, const near_row *of, int entries, int count, near_unit *units)
+static __global__ void units_kernel(rows a, const unit_row *of, int entries, int count, shared_x_unit *units)
 {
   int i = (int)((blockIdx.x * THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
   if (i >= count) return;
@@ -48,33 +48,33 @@ static int64_t round_up(int64_t n)
   return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
 }
 
-macko_status macko_near_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
-                                device_near *near, cudaStream_t stream, macko_error *err)
+macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
+                                device_row_units *row_units, cudaStream_t stream, macko_error *err)
 {
-  int64_t warps = (int64_t)multiprocessors * macko_near_warps(plan, value_type, a.ncols, shared_bytes);
+  int64_t warps = (int64_t)multiprocessors * macko_shared_x_warps(plan, value_type, a.ncols, shared_bytes);
   if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
   int64_t entries = (a.nnz / warps / CHUNK + 1) * CHUNK, count = (a.nnz + entries - 1) / entries;
   if (count * entries > INT32_MAX) return MACKO_OK; /* the kernel counts up to the end of the last unit in 32 bits */
-  int64_t units = round_up(count * (int64_t)sizeof(near_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(near_row));
-  int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *near->pairs);
-  int64_t done = round_up(count * (int64_t)sizeof *near->done);
-  near->bytes = units + list;
-  macko_status s = macko_device_alloc(near->bytes, "the units of long rows", &near->memory, err);
-  if (s) return near->bytes = 0, s;
-  char *to = (char *)near->memory;
-  near->units = (near_unit *)to, near->rows = (near_row *)(to + units);
-  near->zeroed = pairs + done, near->partial_bytes = partials, near->shared_bytes = shared_bytes;
-  near->entries = (int)entries, near->count = (int)count;
-  cudaError_t e = launch(rows_kernel, (unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream, a, (near_row *)near->rows);
+  int64_t units = round_up(count * (int64_t)sizeof(shared_x_unit)), list = round_up((a.nrows + 1) * (int64_t)sizeof(unit_row));
+  int64_t partials = round_up(2 * count * (int64_t)sizeof(float)), pairs = round_up(count * (int64_t)sizeof *row_units->pairs);
+  int64_t done = round_up(count * (int64_t)sizeof *row_units->done);
+  row_units->bytes = units + list;
+  macko_status s = macko_device_alloc(row_units->bytes, "the units of long rows", &row_units->memory, err);
+  if (s) return row_units->bytes = 0, s;
+  char *to = (char *)row_units->memory;
+  row_units->units = (shared_x_unit *)to, row_units->rows = (unit_row *)(to + units);
+  row_units->zeroed = pairs + done, row_units->partial_bytes = partials, row_units->shared_bytes = shared_bytes;
+  row_units->entries = (int)entries, row_units->count = (int)count;
+  cudaError_t e = launch(rows_kernel, (unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream, a, (unit_row *)row_units->rows);
   if (!e)
-    e = launch(units_kernel, (unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream, a, near->rows, (int)entries, (int)count,
-               (near_unit *)near->units);
+    e = launch(units_kernel, (unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream, a, row_units->rows, (int)entries, (int)count,
+               (shared_x_unit *)row_units->units);
   return macko_cuda_status(e, "sharing out long rows", err);
 }
 
-void macko_near_give_space(device_near *near, void *space)
+void macko_row_units_give_space(device_row_units *row_units, void *space)
 {
-  near->pairs = (unsigned long long *)space;
-  near->done = (unsigned *)((char *)space + round_up(near->count * (int64_t)sizeof *near->pairs));
-  near->partials = (float *)((char *)space + near->zeroed);
+  row_units->pairs = (unsigned long long *)space;
+  row_units->done = (unsigned *)((char *)space + round_up(row_units->count * (int64_t)sizeof *row_units->pairs));
+  row_units->partials = (float *)((char *)space + row_units->zeroed);
 }

@@ -1,8 +1,8 @@
 /* Layout row where rows are long, between the kernel (row_shared_x.cu) and what it needs beside the matrix (row_shared_x_units.cu). A unit
  * is a part of the entries, as long as every other, for one warp; it may begin and end inside a row. What warps would wait for
  * one after the other is gathered here once, so that a warp can ask for all it needs at the same time. */
-#ifndef MACKO_NEAR_UNITS_CUH
-#define MACKO_NEAR_UNITS_CUH
+#ifndef MACKO_ROW_SHARED_X_UNITS_CUH
+#define MACKO_ROW_SHARED_X_UNITS_CUH
 
 #include "macko/row_codes.cuh"
 
@@ -10,13 +10,13 @@
 enum { CHUNK = 512 };
 
 /* Rows row .. row + rows - 1 have entries in the unit or are empty there. */
-struct near_unit {
+struct shared_x_unit {
   int row, rows;
   uint32_t base, next_long; /* column of its first entry; number of the first long gap after that entry */
 };
 
 /* Of a row: its first entry, and the column of that. */
-struct near_row {
+struct unit_row {
   uint32_t begin, base;
 };
 

@@ -49,9 +49,12 @@ static inline int64_t macko_container_align(int64_t bytes)
 /* Of a section; it may be longer than zlib counts at a time. */
 uint32_t macko_container_crc32(const void *bytes, int64_t count);
 
+/* *symmetry becomes "none", "pattern" or "symmetric" (in values, too). Errors: OUT_OF_MEMORY. */
+macko_status macko_container_symmetry(const macko_matrix *m, const char **symmetry, macko_error *err);
+
 /* The head of *m as text, which the caller frees. Errors: UNSUPPORTED, OUT_OF_MEMORY. */
 macko_status macko_container_write_head(const macko_matrix *m, const macko_origin *origin, const macko_container_place *places,
-                                        char **text, macko_error *err);
+                                        const char *symmetry, char **text, macko_error *err);
 
 /* *m of a head, its sections without data; name is the file's in sentences. Errors: CORRUPT, UNSUPPORTED, OUT_OF_MEMORY. */
 macko_status macko_container_read_head(const char *name, const char *text, int64_t bytes, macko_matrix *m,

@@ -92,7 +92,9 @@ macko_status macko_save(const char *path, const macko_matrix *matrix, const mack
   char *head = NULL, *block = NULL;
   if (!path || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "path and matrix must not be NULL");
   int64_t past = place_sections(matrix, places);
-  macko_status s = macko_container_write_head(matrix, origin, places, &head, err);
+  const char *symmetry;
+  macko_status s = macko_container_symmetry(matrix, &symmetry, err);
+  if (!s) s = macko_container_write_head(matrix, origin, places, symmetry, &head, err);
   if (!s && !(block = first_block(head, past, &bytes)))
     s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the head of a file");
   if (!s) s = write_file(path, matrix, block, bytes, err);

@@ -248,8 +248,7 @@ static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
     if (unsorted) qsort(row, (size_t)length, sizeof *row, by_col_then_place);
     for (int64_t p = 0; p < length; p++) {
       int same = p && row[p].col == row[p - 1].col;
-      if (!same && c->col_type == MACKO_I64) ((int64_t *)out->cols)[count++] = row[p].col;
-      else if (!same) ((int32_t *)out->cols)[count++] = (int32_t)row[p].col;
+      if (!same) macko_set_index(c->col_type, (void *)out->cols, count++, row[p].col);
       put(c, row[p].place, same, (void *)out->values, count - 1);
     }
     row_ptr[i + 1] = count;

@@ -1,6 +1,6 @@
 /* Columns and values of a csr compared many at a time, without a branch an entry: what encoding spends its time on. */
-#ifndef MACKO_DIFFERENCES_H
-#define MACKO_DIFFERENCES_H
+#ifndef MACKO_COMPARE_CSR_H
+#define MACKO_COMPARE_CSR_H
 
 #include "core/format.h"
 

@@ -18,8 +18,18 @@ static inline int macko_has_avx2(void)
 {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
+
+static inline int macko_is_intel(void)
+{
+  return __builtin_cpu_is("intel") != 0;
+}
 #else
 #define MACKO_HAS_X86_64 0
+
+static inline int macko_is_intel(void)
+{
+  return 0;
+}
 #endif
 
 #endif

@@ -62,6 +62,7 @@ struct macko_matrix {
   macko_type value_type;
   int64_t nrows, ncols, nnz;
   uint64_t pattern; /* pattern.h; 0: not known */
+  int borrowed; /* 1: the sections are arrays of the caller's (macko_encode_borrowed) */
   int nsections;
   macko_section sections[MACKO_MAX_SECTIONS];
   void *prepared; /* what the format's products need besides, one allocation; NULL: nothing */
@@ -107,7 +108,8 @@ typedef struct macko_format_ops {
   const char *const *section_names;
   /* Fills m->sections by m->plan, of found->csr and of what else has been found; the caller frees them when this fails. */
   macko_status (*encode)(macko_findings *found, macko_matrix *m, macko_error *err);
-  /* New values for the same pattern (checked by the caller); on failure m is unchanged. */
+  /* New values for the same pattern (checked by the caller); on failure m is unchanged. Where m has borrowed arrays it may borrow
+   * those of *a. */
   macko_status (*refresh)(const macko_csr *a, macko_matrix *m, macko_error *err);
   /* Makes m->prepared of the sections: once after encode and copy, so that no product has to; after refresh in the memory that is
    * there, so that it cannot fail. NULL: products need nothing but the sections. */
@@ -125,6 +127,11 @@ typedef struct macko_format_ops {
   /* All that the format can be asked for. */
   const macko_form *forms;
   int nforms;
+  /* The entries of rows first .. past - 1, given what decode writes to row_ptr: those of row i from element starts[i] - starts[first]
+   * on. NULL where rows are not to be had but all together. */
+  void (*decode_rows)(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
+  /* 1: where found->lent says so, encode may make sections of the caller's arrays. */
+  int borrows;
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;
@@ -198,6 +205,14 @@ static inline macko_section macko_value_section(const char *name, macko_type typ
   return s;
 }
 
+/* Into list from number n on: the sections of a value stream of so many slots, as the plan of m has it. Gives the number behind. */
+static inline int macko_list_values(const macko_matrix *m, int64_t slots, macko_section *list, int n)
+{
+  list[n++] = macko_value_section("values", m->plan.stored_type, slots);
+  if (m->plan.table) list[n++] = macko_value_section("dict", m->value_type, m->plan.table);
+  return n;
+}
+
 /* A section like that one with a zeroed array of its own, not yet part of a matrix; free(section->data) gives it back. */
 macko_status macko_new_section(macko_section like, macko_section *section, macko_error *err);
 
@@ -206,6 +221,9 @@ macko_status macko_add_section(macko_matrix *m, macko_section like, macko_error 
 
 /* Those that m->plan asks for, or of them only what tells of the pattern. */
 macko_status macko_add_sections(macko_matrix *m, int pattern_only, macko_error *err);
+
+/* Arrays of the caller's become copies; m is unchanged on failure. Errors: OUT_OF_MEMORY. */
+macko_status macko_own_arrays(macko_matrix *m, macko_error *err);
 
 /* validate: CORRUPT unless m has exactly the sections that its plan asks for. */
 macko_status macko_check_sections(const macko_matrix *m, macko_error *err);
@@ -246,10 +264,15 @@ static inline int64_t macko_index_at(const macko_section *s, int64_t i)
   return macko_index(s->type, s->data, i);
 }
 
+static inline void macko_set_index(macko_type type, void *array, int64_t i, int64_t value)
+{
+  if (type == MACKO_I64) ((int64_t *)array)[i] = value;
+  else ((int32_t *)array)[i] = (int32_t)value;
+}
+
 static inline void macko_put_index(const macko_section *s, int64_t i, int64_t value)
 {
-  if (s->type == MACKO_I64) ((int64_t *)s->data)[i] = value;
-  else ((int32_t *)s->data)[i] = (int32_t)value;
+  macko_set_index(s->type, s->data, i, value);
 }
 
 /* Where row i begins and the column of entry p, counted from 0 whatever the caller's arrays count from. Unsigned, because the

@@ -135,7 +135,21 @@ static macko_status refuse_pair(const macko_options *o, int i, int j, macko_erro
                     macko_option_name(j), some);
 }
 
-/* No form of the formats in the set has all that the options ask for; two of them are enough to tell. */
+/* Of three choices every two can be had together. */
+static macko_status refuse_three(const macko_options *o, unsigned formats, macko_error *err)
+{
+  char text[3][64];
+  for (int i = 0; i < MACKO_OPTIONS; i++)
+    for (int j = i + 1; j < MACKO_OPTIONS; j++)
+      for (int k = j + 1; k < MACKO_OPTIONS; k++) {
+        if (i == MACKO_OPTION_format || formats_with(o, only(i) | only(j) | only(k)) & formats) continue;
+        say(o, i, text[0]), say(o, j, text[1]), say(o, k, text[2]);
+        return macko_fail(err, MACKO_UNSUPPORTED, "%s, %s and %s cannot all go together, only two of them", text[0], text[1], text[2]);
+      }
+  return macko_fail(err, MACKO_UNSUPPORTED, "no format has all that the options ask for; leave one of them out");
+}
+
+/* No form of the formats in the set has all that the options ask for; two or three of them are enough to tell. */
 static macko_status refuse(const macko_options *o, unsigned formats, macko_error *err)
 {
   char choice[64], others[128];
@@ -150,7 +164,7 @@ static macko_status refuse(const macko_options *o, unsigned formats, macko_error
   for (int i = 0; i < MACKO_OPTIONS; i++)
     for (int j = i + 1; j < MACKO_OPTIONS; j++)
       if (i != MACKO_OPTION_format && !(formats_with(o, only(i) | only(j)) & formats)) return refuse_pair(o, i, j, err);
-  return macko_fail(err, MACKO_UNSUPPORTED, "no format has all that the options ask for; leave one of them out");
+  return refuse_three(o, formats, err);
 }
 
 /* ---- checks ---- */

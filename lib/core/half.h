@@ -45,6 +45,16 @@ MACKO_INLINE float macko_f16_to_f32(uint16_t h)
   return macko_float_from_bits(sign | macko_bits_from_float(macko_float_from_bits(rest << 13) * 0x1p112f));
 }
 
+/* The same of a vector of words that hold 16 bits each, as a function of that name for vectors of so many 32-bit words, integers and
+ * floats; infinities and NaNs, where `big` is all ones, by hand. */
+#define MACKO_HALVES_TO_FLOATS(QUALIFIERS, name, words, integers, floats) \
+  QUALIFIERS void name(words h, floats *to) \
+  { \
+    words rest = h & 0x7fff, sign = (h & 0x8000) << 16, big = (words)((integers)rest >= 0x7c00); \
+    words scaled = (words)((floats)(rest << 13) * 0x1p112f), special = 0x7f800000u | (rest & 0x3ff) << 13; \
+    *to = (floats)(sign | (big & special) | (~big & scaled)); \
+  }
+
 /* Round to nearest even; a NaN keeps its upper payload bits and stays a NaN. */
 MACKO_INLINE uint16_t macko_f32_to_f16(float f)
 {

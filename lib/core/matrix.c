@@ -12,7 +12,7 @@
 macko_facts macko_host_facts(macko_findings *found)
 {
   const macko_csr *a = found->csr;
-  macko_facts f = {.csr = a, .nnz = macko_csr_nnz(a), .values = macko_facts_of_csr(a), .context = found};
+  macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .values = macko_facts_of_values(found), .context = found};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
   return f;
 }
@@ -125,30 +125,48 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err)
   return m->ops->prepare ? m->ops->prepare(m, err) : MACKO_OK;
 }
 
-static macko_status plan_and_encode(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+static macko_status plan_and_encode(macko_findings *found, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  macko_findings found = {.csr = a, .handed_on = 1};
-  macko_facts facts = macko_host_facts(&found);
+  macko_facts facts = macko_host_facts(found);
   macko_matrix *m = NULL;
   macko_status s = new_matrix(&facts, options, &m, err);
-  if (!s) forget_others(&found, (int)m->format);
-  if (!s) s = m->ops->encode(&found, m, err);
-  forget_others(&found, -1);
+  if (!s && found->rows && found->rows->failed.status)
+    s = macko_fail(err, found->rows->failed.status, "%s", found->rows->failed.text);
+  if (!s && found->rows && found->rows->needs_whole)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "rows in pieces are to be put together first");
+  if (!s) forget_others(found, (int)m->format);
+  if (!s) s = m->ops->encode(found, m, err);
+  forget_others(found, -1);
   if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;
   return s;
 }
 
-macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+static macko_status encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
 {
   const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
-  if (!asked || !asked->encode_rows) return plan_and_encode(a, options, matrix, err);
+  macko_findings found = {.csr = a, .handed_on = 1, .lent = lent};
+  if (!asked || !asked->encode_rows || (lent && asked->borrows)) return plan_and_encode(&found, options, matrix, err);
   macko_rows rows = macko_rows_of(a); /* plans and encodes in one go, so that what plan has counted is not counted again */
   return macko_encode_in_pieces(&rows, options, asked, matrix, err);
 }
 
-macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  return encode_sorted(a, options, 0, matrix, err);
+}
+
+macko_status macko_encode_views(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  const macko_csr shape = {.nrows = r->nrows, .ncols = r->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                           .value_type = r->value_type};
+  macko_findings found = {.csr = &shape, .rows = r, .handed_on = 1};
+  macko_status s = macko_count_entries(r, &r->nnz, err);
+  return s ? s : plan_and_encode(&found, options, matrix, err);
+}
+
+static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
 {
   macko_options settled;
   macko_csr a;
@@ -156,10 +174,21 @@ macko_status macko_encode(const macko_csr *csr, const macko_options *options, ma
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (s) return s;
-  s = (settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured : macko_encode_sorted)(&a, &settled, matrix, err);
+  s = settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured(&a, &settled, matrix, err)
+                                              : encode_sorted(&a, &settled, lent && !owned, matrix, err);
   if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
   return s;
+}
+
+macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  return encode(csr, options, 0, matrix, err);
+}
+
+macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+{
+  return encode(csr, options, 1, matrix, err);
 }
 
 macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err)
@@ -212,6 +241,7 @@ macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *e
                       macko_type_name(m->value_type));
   macko_status s = match_pattern(m, csr, &a, &owned, err);
   if (!s) s = macko_check_overflow(&a, &m->options, csr->index_base, err);
+  if (!s && owned) s = macko_own_arrays(m, err); /* arrays that are about to go */
   if (!s) s = m->ops->refresh(&a, m, err);
   if (!s) s = macko_prepare(m, err);
   free(owned);
@@ -222,6 +252,33 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
 {
   if (!matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix must not be NULL");
   return matrix->ops->decode(matrix, row_ptr, cols, values, err);
+}
+
+static macko_status decode_among_all(const macko_matrix *m, const int64_t *row_ptr, int64_t first, int64_t past, int64_t *cols,
+                                     void *values, macko_error *err)
+{
+  const int64_t size = macko_type_bytes(m->value_type), begin = row_ptr[first], count = row_ptr[past] - begin;
+  int64_t *all_cols = cols ? malloc((size_t)(m->nnz + 1) * sizeof *cols) : NULL;
+  char *all_values = values ? malloc((size_t)((m->nnz + 1) * size)) : NULL;
+  macko_status s = (cols && !all_cols) || (values && !all_values)
+                       ? macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld nonzeros", (long long)m->nnz)
+                       : m->ops->decode(m, NULL, all_cols, all_values, err);
+  if (!s && cols && count) memcpy(cols, all_cols + begin, (size_t)count * sizeof *cols);
+  if (!s && values && count) memcpy(values, all_values + begin * size, (size_t)(count * size));
+  free(all_cols), free(all_values);
+  return s;
+}
+
+macko_status macko_decode_rows(const macko_matrix *matrix, const int64_t *row_ptr, int64_t first, int64_t count, int64_t *cols,
+                               void *values, macko_error *err)
+{
+  if (!matrix || !row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and row_ptr must not be NULL");
+  if (first < 0 || count < 0 || first > matrix->nrows || count > matrix->nrows - first)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld rows from row %lld on are not there: the matrix has %lld", (long long)count,
+                      (long long)first, (long long)matrix->nrows);
+  if (!matrix->ops->decode_rows) return decode_among_all(matrix, row_ptr, first, first + count, cols, values, err);
+  matrix->ops->decode_rows(matrix, row_ptr, first, first + count, cols, values);
+  return MACKO_OK;
 }
 
 macko_status macko_validate(const macko_matrix *matrix, macko_error *err)
@@ -299,7 +356,7 @@ macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_e
   macko_matrix *m = malloc(sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matrix handle of %zu bytes", sizeof *m);
   *m = *matrix;
-  m->nsections = 0, m->prepared = NULL;
+  m->nsections = 0, m->borrowed = 0, m->prepared = NULL;
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < matrix->nsections; i++) {
     const macko_section *from = &matrix->sections[i];
@@ -315,7 +372,7 @@ macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_e
 void macko_destroy(macko_matrix **matrix)
 {
   if (!matrix || !*matrix) return;
-  for (int i = 0; i < (*matrix)->nsections; i++) free((*matrix)->sections[i].data);
+  for (int i = 0; i < (*matrix)->nsections && !(*matrix)->borrowed; i++) free((*matrix)->sections[i].data);
   free((*matrix)->prepared);
   free(*matrix);
   *matrix = NULL;

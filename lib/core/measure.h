@@ -18,7 +18,7 @@ macko_status macko_foresee(const macko_csr *a, const macko_options *options, mac
 
 /* ---- remember.c: lines of text in $XDG_CACHE_HOME/macko/measured, or in ~/.cache ---- */
 
-enum { MACKO_KEY_LENGTH = 400, MACKO_CHOICE_LENGTH = 64 };
+enum { MACKO_KEY_LENGTH = 400, MACKO_FORM_LENGTH = 64, MACKO_CHOICE_LENGTH = 400 };
 
 /* What stands for this processor. */
 void macko_name_processor(char name[128]);

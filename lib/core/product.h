@@ -57,20 +57,23 @@ static inline __attribute__((always_inline)) void *macko_y_of(macko_type type, c
 /* Y = beta Y over vectors of n elements; beta = 0 does not read Y. */
 void macko_scale(const macko_product *p, int64_t n);
 
-/* Runs body(vector_type, op, group) over all k vectors with all three as constants; body sees the group's vectors as q. */
-#define MACKO_FOR_GROUPS(p, body) \
-  for (int64_t group_ = 0; group_ < (p)->k;) { \
-    macko_product q = macko_product_from(p, group_); \
-    int whole_ = (p)->k - group_ >= MACKO_GROUP; \
-    group_ += whole_ ? MACKO_GROUP : 1; \
-    if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N && !whole_) { body(MACKO_F64, MACKO_OP_N, 1); } \
-    else if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N) { body(MACKO_F64, MACKO_OP_N, MACKO_GROUP); } \
-    else if ((p)->vector_type == MACKO_F64 && !whole_) { body(MACKO_F64, MACKO_OP_T, 1); } \
-    else if ((p)->vector_type == MACKO_F64) { body(MACKO_F64, MACKO_OP_T, MACKO_GROUP); } \
-    else if ((p)->op == MACKO_OP_N && !whole_) { body(MACKO_F32, MACKO_OP_N, 1); } \
-    else if ((p)->op == MACKO_OP_N) { body(MACKO_F32, MACKO_OP_N, MACKO_GROUP); } \
-    else if (!whole_) { body(MACKO_F32, MACKO_OP_T, 1); } \
-    else { body(MACKO_F32, MACKO_OP_T, MACKO_GROUP); } \
+/* body(vector_type, op, group) with all three as constants. */
+#define MACKO_ONE_GROUP(p, body, group) \
+  do { \
+    if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N) { body(MACKO_F64, MACKO_OP_N, group); } \
+    else if ((p)->vector_type == MACKO_F64) { body(MACKO_F64, MACKO_OP_T, group); } \
+    else if ((p)->op == MACKO_OP_N) { body(MACKO_F32, MACKO_OP_N, group); } \
+    else { body(MACKO_F32, MACKO_OP_T, group); } \
+  } while (0)
+
+/* Runs body over all k vectors, MACKO_GROUP, two or one at a time; for body the group's vectors are called q. */
+#define MACKO_FOR_GROUPS(p, q, body) \
+  for (int64_t group_ = 0, now_; group_ < (p)->k; group_ += now_) { \
+    const macko_product q = macko_product_from(p, group_); \
+    now_ = (p)->k - group_ >= MACKO_GROUP ? MACKO_GROUP : (p)->k - group_ >= 2 ? 2 : 1; \
+    if (now_ == 1) MACKO_ONE_GROUP(p, body, 1); \
+    else if (now_ == 2) MACKO_ONE_GROUP(p, body, 2); \
+    else MACKO_ONE_GROUP(p, body, MACKO_GROUP); \
   }
 
 #endif

@@ -70,6 +70,7 @@ static macko_status check_unchanged(macko_rows *r, int64_t first, const macko_cs
 macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
 {
   macko_csr given = {0};
+  macko_error own; /* sources may write to it whether or not anyone reads it */
   if (r->whole) {
     *piece = *r->whole;
     piece->nrows = count;
@@ -77,12 +78,10 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
     return MACKO_OK;
   }
   drop_piece(r);
-  if (err) *err = (macko_error){.text = "the source gave no reason"};
+  if (!err) err = &own;
+  *err = (macko_error){.text = "the source gave no reason"};
   macko_status s = r->source->rows(r->source->context, first, count, &given, err);
-  if (s) {
-    if (err) err->status = s;
-    return s;
-  }
+  if (s) return err->status = s;
   if (given.nrows != count || given.ncols != r->ncols || given.value_type != r->value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX,
                       "the piece of rows %lld to %lld has %lld rows of %lld columns of type %s, not of %lld, %s",
@@ -91,6 +90,18 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
   s = macko_sort_csr(&given, piece, &r->owned, err);
   if (s) return place_error(first, count, s, err);
   return r->seen ? check_unchanged(r, first, piece, err) : MACKO_OK;
+}
+
+macko_status macko_count_entries(macko_rows *r, int64_t *nnz, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  macko_csr piece = {0};
+  *nnz = 0;
+  for (int64_t first = 0, step = macko_rows_step(r); !s && first < r->nrows; first += piece.nrows) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    if (!s) *nnz += macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0);
+  }
+  return s;
 }
 
 /* ---- rows put together: of pieces, or all of a matrix whose format needs it as a whole ---- */
@@ -144,6 +155,44 @@ void macko_free_assembly(macko_assembly *a)
   *a = (macko_assembly){0};
 }
 
+/* ---- views ---- */
+
+/* The arrays begin at the first row: a pointer so many rows before them is never followed there. */
+macko_status macko_view_rows(macko_rows *r, int64_t first, int64_t count, macko_assembly *a, macko_csr *view, macko_error *err)
+{
+  if (r->whole) {
+    *view = *r->whole;
+    return MACKO_OK;
+  }
+  macko_error own = {0}, *why = err ? err : &own;
+  macko_status s = count <= macko_rows_step(r) ? macko_get_rows(r, first, count, view, why) : macko_assemble(r, first, count, a, view, why);
+  if (s && !err) r->failed = own, r->failed.status = s;
+  if (s) return s;
+  view->row_ptr = (const void *)((uintptr_t)view->row_ptr - (uintptr_t)(first * macko_type_bytes(view->row_ptr_type)));
+  view->nrows = first + count;
+  return MACKO_OK;
+}
+
+macko_view macko_open_view(macko_rows *r, int64_t multiple)
+{
+  const int64_t piece = macko_rows_step(r), step = r->whole ? r->nrows : piece < multiple ? multiple : piece / multiple * multiple;
+  return (macko_view){.rows = r, .step = step};
+}
+
+int macko_next_view(macko_view *v, macko_status *s, macko_error *err)
+{
+  const int64_t left = v->rows->nrows - v->past;
+  if (*s || left == 0) return 0;
+  v->first = v->past, v->past += v->step < left ? v->step : left;
+  *s = macko_view_rows(v->rows, v->first, v->past - v->first, &v->room, &v->view, err);
+  return !*s;
+}
+
+void macko_close_view(macko_view *v)
+{
+  macko_free_assembly(&v->room);
+}
+
 static macko_status encode_assembled(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_assembly a = {0};
@@ -195,11 +244,11 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];
-  if (ops && ops->encode_rows) {
-    s = remember_rows(&r, err);
-    if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
-    if (!s) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
-  } else s = encode_assembled(&r, &settled, matrix, err);
+  s = remember_rows(&r, err);
+  if (!s) s = macko_check_overflow_of_rows(&r, &settled, err);
+  if (!s && ops && ops->encode_rows) s = macko_encode_in_pieces(&r, &settled, ops, matrix, err);
+  else if (!s) s = macko_encode_views(&r, &settled, matrix, err);
+  if (s && r.needs_whole) s = encode_assembled(&r, &settled, matrix, err);
   drop_piece(&r);
   free(r.seen);
   return s;

@@ -69,6 +69,19 @@ macko_status macko_check_sections(const macko_matrix *m, macko_error *err)
   return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
 }
 
+macko_status macko_own_arrays(macko_matrix *m, macko_error *err)
+{
+  macko_section copies[MACKO_MAX_SECTIONS];
+  macko_status s = MACKO_OK;
+  int made = 0;
+  for (; m->borrowed && !s && made < m->nsections; made += !s) s = macko_new_section(m->sections[made], &copies[made], err);
+  for (int i = 0; i < made; i++)
+    if (s) free(copies[i].data);
+    else memcpy(copies[i].data, m->sections[i].data, (size_t)m->sections[i].bytes), m->sections[i] = copies[i];
+  if (!s) m->borrowed = 0;
+  return s;
+}
+
 const macko_section *macko_find_section(const macko_matrix *m, const char *name)
 {
   for (int i = 0; i < m->nsections; i++)

@@ -35,16 +35,23 @@ static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
 static double host_uneven_rows(void *context)
 {
   enum { STRETCH = 256, EVERY = 4096 };
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  const int64_t step = entries_of_step(a, macko_csr_nnz(a));
+  const macko_findings *found = context;
+  const int64_t nrows = found->csr->nrows, step = entries_of_step(found->csr, macko_found_nnz(found));
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
+  macko_assembly room = {0};
+  macko_csr a;
   int64_t seen = 0, uneven = 0, before = 0;
-  for (int64_t first = 0; first < a->nrows; first += EVERY)
-    for (int64_t i = first; i < first + STRETCH && i < a->nrows; i++, seen++) {
-      int64_t steps = (macko_csr_row(a, i + 1) - macko_csr_row(a, i) + step - 1) / step;
+  for (int64_t first = 0; first < nrows; first += EVERY) {
+    const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
+    if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
+    for (int64_t i = first; i < past; i++, seen++) {
+      int64_t steps = (macko_csr_row(&a, i + 1) - macko_csr_row(&a, i) + step - 1) / step;
       uneven += i > first && steps != before;
       before = steps;
     }
-  return seen ? (double)uneven / (double)seen * (double)a->nrows : 0;
+  }
+  macko_free_assembly(&room);
+  return seen ? (double)uneven / (double)seen * (double)nrows : 0;
 }
 
 static const csr_facts host_facts = {host_uneven_rows};
@@ -170,19 +177,6 @@ static macko_status next_piece(macko_rows *rows, int64_t first, macko_csr *piece
   return s;
 }
 
-static macko_status count_entries(macko_rows *rows, int64_t *nnz, macko_error *err)
-{
-  macko_status s = MACKO_OK;
-  macko_csr piece = {0};
-  int64_t entries;
-  *nnz = 0;
-  for (int64_t first = 0; !s && first < rows->nrows; first += piece.nrows) {
-    s = next_piece(rows, first, &piece, &entries, err);
-    if (!s) *nnz += entries;
-  }
-  return s;
-}
-
 /* A piece that has changed since it was counted, which its hashes may have missed, must not leave the sections. */
 static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
@@ -203,17 +197,35 @@ static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *
   return s;
 }
 
+/* ---- borrowed: the caller's arrays where they are what would be stored ---- */
+
+static int same_arrays(const macko_csr *a, const macko_matrix *m)
+{
+  return m->nnz > 0 && a->index_base == 0 && a->row_ptr_type == macko_index_type(m->nnz) &&
+         a->col_type == macko_index_type(m->ncols) && m->plan.stored_type == m->value_type;
+}
+
+/* Nothing writes into sections while they are borrowed. */
+static void borrow_arrays(const macko_csr *a, macko_matrix *m)
+{
+  m->nsections = sections(m, m->sections);
+  m->sections[ROW_PTR].data = (void *)a->row_ptr, m->sections[COLS].data = (void *)a->cols;
+  m->sections[VALUES].data = (void *)a->values;
+  m->borrowed = 1;
+}
+
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  macko_rows rows = macko_rows_of(found->csr);
+  if (found->lent && same_arrays(found->csr, m)) return borrow_arrays(found->csr, m), MACKO_OK;
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_status s = macko_add_sections(m, 0, err);
-  return s ? s : copy_pieces(&rows, m, err);
+  return s ? s : copy_pieces(rows, m, err);
 }
 
 static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
-  macko_status s = count_entries(rows, &m->nnz, err);
+  macko_status s = macko_count_entries(rows, &m->nnz, err);
   const macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows)};
   if (!s) s = plan(&facts, &m->options, &m->plan, err);
   if (!s) s = macko_add_sections(m, 0, err);
@@ -226,6 +238,8 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_facts f = macko_host_facts(&found);
   macko_plan plan;
   macko_status s = plan_values(&f, m, &plan, err);
+  if (!s && m->borrowed && same_arrays(a, m)) return borrow_arrays(a, m), MACKO_OK;
+  if (!s) s = macko_own_arrays(m, err);
   if (s) return s;
   m->plan = plan;
   const macko_cut entries = {.n = m->nnz};
@@ -233,7 +247,6 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_do_parts(&entries, macko_parts(m->nnz), copy_values, &c);
   return MACKO_OK;
 }
-
 
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
@@ -245,6 +258,16 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
     macko_read_values(&m->plan, m->value_type, &stream, 0, 1, m->nnz, values, 0);
   else if (values && m->nnz) memcpy(values, stream.stream, (size_t)m->sections[VALUES].bytes);
   return MACKO_OK;
+}
+
+static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  const macko_value_stream stream = {m->sections[VALUES].data, NULL};
+  const int64_t begin = starts[first], count = starts[past] - begin, size = macko_type_bytes(m->value_type);
+  for (int64_t p = 0; cols && p < count; p++) cols[p] = macko_index_at(&m->sections[COLS], begin + p);
+  if (values && m->plan.stored_type != m->value_type)
+    macko_read_values(&m->plan, m->value_type, &stream, begin, 1, count, values, 0);
+  else if (values && count) memcpy(values, (const char *)stream.stream + begin * size, (size_t)(count * size));
 }
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
@@ -275,18 +298,18 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 }
 
 /* One body for every combination of types; constants make each instance a plain loop. */
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, macko_type col_type,
-                                                              macko_type values, macko_type vector, macko_op op, int group,
-                                                              int64_t from, int64_t to)
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, macko_type rows,
+                                                              macko_type col_type, macko_type values, macko_type vector, macko_op op,
+                                                              int group, int64_t from, int64_t to)
 {
-  const macko_section *row_ptr = &m->sections[ROW_PTR];
-  const void *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
+  const macko_product own = *to_do, *q = &own; /* which no write to y can change */
+  const void *row_ptr = m->sections[ROW_PTR].data, *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
   for (int64_t i = from; i < to; i++) {
-    int64_t end = macko_index_at(row_ptr, i + 1);
+    int64_t end = macko_index(rows, row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
-    for (int64_t p = macko_index_at(row_ptr, i); p < end; p++) {
+    for (int64_t p = macko_index(rows, row_ptr, i); p < end; p++) { /* which does not wait for the row before */
       int64_t col = macko_index(col_type, cols, p);
       double value = macko_float_at(values, v, p);
       for (int j = 0; j < group; j++)
@@ -312,22 +335,44 @@ enum { CACHED_BYTES = 16 << 20 };
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 #include "csr/csr_avx2.h"
+#include "csr/csr_packed.h"
+
+static csr_view view_of(const macko_matrix *m)
+{
+  return (csr_view){m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+}
+
+/* Likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4). */
+static int is_cached(const macko_matrix *m)
+{
+  return m->plan.bytes < CACHED_BYTES;
+}
 #endif
 
-/* 1 if there was a loop for it. A plain loop wastes less of short rows, which counts where nothing waits for memory. */
+/* Whether the loops for vectors take this matrix and these. A plain loop wastes less of short rows, which counts where nothing waits for
+ * memory. */
+static int has_wide(const macko_matrix *m, const macko_product *p)
+{
+#if MACKO_HAS_X86_64
+  if (m->nnz < (is_cached(m) ? LONG_ROWS : LONG_ROWS / 2) * m->nrows) return 0;
+  return p->op == MACKO_OP_N && p->vector_type == MACKO_F64 && (m->plan.stored_type == MACKO_F32 || m->plan.stored_type == MACKO_F64) &&
+         m->sections[COLS].type == MACKO_I32 && macko_has_avx2();
+#else
+  return (void)m, (void)p, 0;
+#endif
+}
+
+/* 1 if there was a loop for it. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
-  csr_view a = {m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
-  /* likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4) */
-  int cached = m->plan.bytes < CACHED_BYTES, single = m->plan.stored_type == MACKO_F32;
-  if (p->op != MACKO_OP_N || p->vector_type != MACKO_F64 || !(single || m->plan.stored_type == MACKO_F64) ||
-      m->sections[COLS].type != MACKO_I32 || !macko_has_avx2() || m->nnz < (cached ? LONG_ROWS : LONG_ROWS / 2) * m->nrows)
-    return 0;
+  const csr_view a = view_of(m);
+  const int single = m->plan.stored_type == MACKO_F32;
+  if (!has_wide(m, p)) return 0;
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
     group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
-    csr_kernels[single][!cached][group / 2](&a, &q, from, to);
+    csr_kernels[single][!is_cached(m)][group / 2](&a, &q, from, to);
   }
   return 1;
 #else
@@ -338,15 +383,40 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
-  int narrow = m->sections[COLS].type == MACKO_I32;
-  macko_type stored = m->plan.stored_type;
+  const int narrow = m->sections[COLS].type == MACKO_I32 && m->sections[ROW_PTR].type == MACKO_I32;
+  const macko_type rows = m->sections[ROW_PTR].type, stored = m->plan.stored_type;
   if (multiply_wide(m, p, from, to)) return;
-#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F64, vector, op, group, from, to)
-#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_F32, vector, op, group, from, to)
-#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, m->sections[COLS].type, stored, vector, op, group, from, to)
-  if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, F64_MATRIX)
-  else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, F32_MATRIX)
-  else MACKO_FOR_GROUPS(p, ANY_MATRIX)
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_I32, MACKO_F64, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_I32, MACKO_F32, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, rows, m->sections[COLS].type, stored, vector, op, group, from, to)
+  if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, q, F64_MATRIX)
+  else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, q, F32_MATRIX)
+  else MACKO_FOR_GROUPS(p, q, ANY_MATRIX)
+}
+
+/* How many of the vectors of *p have been done, three or four at a time: none where putting them side by side would take longer than
+ * that saves, or there is no memory for it. */
+static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product *p, const macko_cut *rows)
+{
+  int64_t done = 0;
+#if MACKO_HAS_X86_64
+  const int parts = macko_parts(m->nnz);
+  const macko_cut columns = {.n = m->ncols};
+  const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), least = bytes <= macko_machine_caches().middle ? 4 : 16;
+  if (p->k < 3 || m->nnz < least * m->ncols || !has_wide(m, p)) return 0;
+  csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};
+  void *room = malloc((size_t)bytes); /* aligned_alloc would get new pages from the system each time */
+  c.side_by_side = (csr_vector *)(((uintptr_t)room + sizeof *c.side_by_side - 1) & ~(uintptr_t)(sizeof *c.side_by_side - 1));
+  for (; room && p->k - done >= 3; done += c.columns) {
+    c.p = macko_product_from(p, done), c.columns = p->k - done >= CSR_WIDTH ? CSR_WIDTH : 3;
+    macko_do_parts(&columns, parts, csr_pack, &c);
+    macko_do_parts(rows, parts, csr_multiply_packed, &c);
+  }
+  free(room);
+#else
+  (void)m, (void)p, (void)rows;
+#endif
+  return done;
 }
 
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
@@ -354,7 +424,10 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   (void)err;
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
   const macko_cut cut = {m->nrows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nnz};
-  macko_share_product(m, p, multiply_rows, &cut);
+  const int64_t done = multiply_side_by_side(m, p, &cut);
+  macko_product rest = macko_product_from(p, done);
+  rest.k -= done;
+  if (rest.k) macko_share_product(m, &rest, multiply_rows, &cut);
   return MACKO_OK;
 }
 
@@ -376,4 +449,6 @@ const macko_format_ops macko_csr_ops = {
   .encode_rows = encode_rows,
   .may_win = NULL,     /* planned at once */
   .forms = forms,
-  .nforms = sizeof forms / sizeof *forms};
+  .nforms = sizeof forms / sizeof *forms,
+  .decode_rows = decode_rows,
+  .borrows = 1};

@@ -240,6 +240,7 @@ macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, m
 /* m->prepared: the symbol of each slot. Errors: OUT_OF_MEMORY. */
 macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err);
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 

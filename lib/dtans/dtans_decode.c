@@ -95,18 +95,12 @@ static inline void skip_row(void *context, int l, int64_t row)
   (void)context, (void)l, (void)row;
 }
 
-static macko_value_stream values_beside(const macko_matrix *m)
-{
-  const macko_section *values = macko_find_section(m, "values"), *dict = macko_find_section(m, "dict");
-  return (macko_value_stream){values ? values->data : NULL, dict ? dict->data : NULL};
-}
-
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   static const macko_dtans_sink sink = {decode_entry, skip_row};
   macko_dtans_reader r;
   macko_dtans_walk w;
-  decoder d = {.m = m, .values_beside = values_beside(m), .cols = cols, .values = values};
+  decoder d = {.m = m, .values_beside = macko_stream_of(m), .cols = cols, .values = values};
   (void)err;
   macko_dtans_open_reader(m, m->prepared, &r);
   if (row_ptr) row_ptr[0] = 0;
@@ -122,6 +116,28 @@ macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
     macko_dtans_walk_any(&r, slice, &w, sink, &d);
   }
   return MACKO_OK;
+}
+
+/* Rows outside of those that are wanted go nowhere. */
+static inline void decode_wanted(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits)
+{
+  const decoder *d = context;
+  if (d->start[row - d->first_row] >= 0) decode_entry(context, l, row, i, col, bits);
+}
+
+void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  static const macko_dtans_sink sink = {decode_wanted, skip_row};
+  macko_dtans_reader r;
+  macko_dtans_walk w;
+  decoder d = {.m = m, .values_beside = macko_stream_of(m), .cols = cols, .values = values};
+  macko_dtans_open_reader(m, m->prepared, &r);
+  const int64_t rows = r.rows * MACKO_DTANS_LANES;
+  for (int64_t slice = first / rows; slice * rows < past && (cols || values); slice++) {
+    d.first_row = slice * rows;
+    for (int64_t i = 0, row = d.first_row; i < rows; i++, row++) d.start[i] = row >= first && row < past ? starts[row] - starts[first] : -1;
+    macko_dtans_walk_any(&r, slice, &w, sink, &d);
+  }
 }
 
 /* ---- multiply ---- */
@@ -162,7 +178,7 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
   }
 }
 
-/* One f64 vector with f64 values is compiled for itself; everything else shares one body. */
+/* f64 vectors with f64 values are compiled for themselves, one and several; everything else shares one body. */
 #define SINK(name, type, vector, op, group, walk) \
   static inline void name##_entry(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits) \
   { \
@@ -184,6 +200,7 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
   }
 
 SINK(multiply_f64, MACKO_F64, MACKO_F64, MACKO_OP_N, 1, macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
+SINK(multiply_several, MACKO_F64, MACKO_F64, MACKO_OP_N, (int)c->product->k, macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
 SINK(multiply_any, c->m->value_type, c->product->vector_type, c->product->op, (int)c->product->k,
      macko_dtans_walk_any(r, slice, &w, sink, c))
 
@@ -195,10 +212,11 @@ macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p,
   if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
   for (int64_t j = 0; j < p->k;) {
     macko_product q = macko_product_from(p, j);
-    multiplier c = {.m = m, .values_beside = values_beside(m), .product = &q};
+    multiplier c = {.m = m, .values_beside = macko_stream_of(m), .product = &q};
     int plain = m->value_type == MACKO_F64 && p->vector_type == MACKO_F64 && p->op == MACKO_OP_N;
-    q.k = p->k - j >= MACKO_GROUP ? MACKO_GROUP : 1;
+    q.k = p->k - j >= MACKO_GROUP ? MACKO_GROUP : p->k - j;
     if (plain && q.k == 1) multiply_f64(&r, &c);
+    else if (plain) multiply_several(&r, &c);
     else multiply_any(&r, &c);
     j += q.k;
   }

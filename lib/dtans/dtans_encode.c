@@ -162,7 +162,7 @@ static macko_status add_values_beside(const macko_dtans_input *in, const macko_p
 {
   int64_t rows = plan->params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows), nnz = in->nnz;
   macko_type type = in->rows->value_type;
-  macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
+  const macko_codec codec = macko_codec_of(plan);
   macko_value_writer w = {0};
   macko_status s = MACKO_OK;
   macko_section *values = add(list, macko_value_section("values", plan->stored_type, nnz), &s, err);

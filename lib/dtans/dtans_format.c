@@ -9,10 +9,10 @@
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_dtans_facts *elsewhere = f->of_format[MACKO_FORMAT_DTANS];
-  macko_rows rows = macko_rows_of(f->csr);
+  macko_rows whole;
   macko_dtans_input in;
   if (elsewhere) return elsewhere->plan(f->context, options, plan, err);
-  macko_status s = macko_dtans_open_input(&rows, &in, err);
+  macko_status s = macko_dtans_open_input(macko_found_rows(f->context, &whole), &in, err);
   if (!s) s = macko_dtans_plan(&in, options, plan, err);
   macko_dtans_close_input(&in);
   return s;
@@ -20,9 +20,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
 
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  macko_rows rows = macko_rows_of(found->csr);
+  macko_rows whole;
   macko_dtans_input in;
-  macko_status s = macko_dtans_open_input(&rows, &in, err);
+  macko_status s = macko_dtans_open_input(macko_found_rows(found, &whole), &in, err);
   in.relative = (int)m->plan.params[MACKO_DTANS_RELATIVE];
   if (!s) s = macko_dtans_encode(&in, m, err);
   macko_dtans_close_input(&in);
@@ -91,6 +91,7 @@ const macko_format_ops macko_dtans_ops = {
   .refresh = refresh,
   .prepare = macko_dtans_prepare,
   .decode = macko_dtans_decode,
+  .decode_rows = macko_dtans_decode_rows,
   .validate = macko_dtans_validate,
   .multiply = macko_dtans_multiply,
   .encode_rows = encode_rows,

@@ -273,8 +273,9 @@ static void refuse_other_kinds(macko_input *in, macko_source *source)
     const char *start, *text;
   } kinds[] = {{"PK\3\4", "a zip archive"}, {"BZh91AY&SY", "packed by bzip2"}, {"\xfd" "7zXZ", "packed by xz"},
                {"\x28\xb5\x2f\xfd", "packed by zstd"}, {"\x1f\x8b", "packed by gzip more than once"},
-               {"\x89HDF", "an HDF5 file"}, {"\x89MACKO", "a .macko file inside a pipe or an archive"}, {"MATLAB 5.0 MAT-file", "a MATLAB file"}, {"\xff\xfe", "text in UTF-16"},
-               {"\xfe\xff", "text in UTF-16"}};
+               {"\x89HDF", "an HDF5 file (macko-convert converts those of Binsparse)"},
+               {"\x89MACKO", "a .macko file inside a pipe or an archive"}, {"MATLAB 5.0 MAT-file", "a MATLAB file"},
+               {"\xff\xfe", "text in UTF-16"}, {"\xfe\xff", "text in UTF-16"}};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     size_t length = strlen(kinds[i].start);
     if (macko_peek(in, source, length) >= length && !memcmp(source->ahead + source->begin, kinds[i].start, length))

@@ -1,7 +1,7 @@
 /* Numbers of text files, correctly rounded and whatever the locale. All functions rely on a byte after the number that is not
  * part of one, such as the 0 at the end of a line. */
-#ifndef MACKO_NUMBER_H
-#define MACKO_NUMBER_H
+#ifndef MACKO_REAL_H
+#define MACKO_REAL_H
 
 #include <locale.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
 /* Text of a matrix file, line by line, through gzip and tar where the file is packed. */
-#ifndef MACKO_INPUT_H
-#define MACKO_INPUT_H
+#ifndef MACKO_TEXT_H
+#define MACKO_TEXT_H
 
 #include "core/format.h"
 #include "files/real.h"

@@ -1,7 +1,7 @@
 /* Entries of a file in any order, and the CSR matrix made of them. Memory grows with the entries that are there, never with
  * what a file declares. */
-#ifndef MACKO_ENTRIES_H
-#define MACKO_ENTRIES_H
+#ifndef MACKO_TRIPLES_H
+#define MACKO_TRIPLES_H
 
 #include "files/text.h"
 
@@ -34,12 +34,6 @@ macko_status macko_grow_entries(macko_input *in, macko_entries *entries);
 /* Sorted CSR with duplicates added and the other triangle filled in; frees the entries as it goes, in failure as well.
  * Errors: LIMIT where the declared rows are out of proportion to the entries, OUT_OF_MEMORY; recorded in the input. */
 macko_status macko_build_csr(macko_input *in, macko_entries *entries, macko_csr *csr);
-
-static inline void macko_set_index(macko_type type, void *array, int64_t i, int64_t value)
-{
-  if (type == MACKO_I64) ((int64_t *)array)[i] = value;
-  else ((int32_t *)array)[i] = (int32_t)value;
-}
 
 /* A file of a symmetric matrix holds one triangle: both would count every entry twice. The diagonal of a skew one is 0. */
 macko_status macko_check_triangle(macko_input *in, macko_entries *entries, int64_t row, int64_t col, double value);

@@ -15,8 +15,8 @@
  *
  * Under value codec pairs an element of "values" is a code for an entry of "pair_gaps" and one of "dict". Slices that would have
  * gaps of their own then have none in their block: the column of an entry is the one before plus the gap of its code. */
-#ifndef MACKO_LAYOUT_H
-#define MACKO_LAYOUT_H
+#ifndef MACKO_LAYOUT_BITS_H
+#define MACKO_LAYOUT_BITS_H
 
 #include "core/inline.h"
 

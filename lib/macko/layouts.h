@@ -1,7 +1,7 @@
 /* What lib/macko/macko_format.c asks of each layout. All read the csr of format.h: checked, sorted, without duplicates. Layouts slice and row
  * are planned by facts alone. */
-#ifndef MACKO_PARTS_H
-#define MACKO_PARTS_H
+#ifndef MACKO_LAYOUTS_H
+#define MACKO_LAYOUTS_H
 
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
@@ -17,10 +17,10 @@ typedef struct {
   /* As in format.h, those of the pattern only. */
   int (*sections)(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS]);
   /* What depends on the values besides their codec; NULL where nothing does. */
-  macko_status (*plan_values)(const macko_csr *a, macko_plan *plan, macko_error *err);
+  macko_status (*plan_values)(macko_rows *rows, macko_plan *plan, macko_error *err);
   macko_status (*encode_pattern)(macko_findings *found, macko_matrix *m, macko_error *err);
-  /* Values of slices or rows from .. to - 1; rows_of_item is how many rows of the csr such an item has, 0 where all must be
-   * written in one go. */
+  /* Values of slices or rows from .. to - 1, once the pattern is encoded; rows_of_item is how many rows of the csr such an item
+   * has. w->changed is set where rows in pieces are not those of the pattern. */
   void (*write_values)(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to);
   int rows_of_item;
   /* Whether what encode_pattern took from the values is still so for *a; NULL where it took nothing. If not, the matrix is
@@ -29,6 +29,7 @@ typedef struct {
   /* refresh to elements of another size: the section that says where values start, for m->plan; NULL where none does. */
   macko_status (*move_values)(const macko_matrix *m, macko_section *fresh, macko_error *err);
   macko_status (*decode)(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+  void (*decode_rows)(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
   macko_status (*validate)(const macko_matrix *m, macko_error *err);
   void (*multiply)(const macko_matrix *m, const macko_product *p);
 } macko_layout_ops;
@@ -46,18 +47,18 @@ enum { MACKO_MACKO_FORMS = 3 };
 extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
 
 /* plan and plan_values of format macko. */
-macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
+macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
 /* ---- value codec pairs, which only layout slice has: its codes stand for pairs of a gap and a value ---- */
 
 /* *plan is *pattern, a plan without the value stream, with columns as pairs has them and the number of pairs as its table.
  * Errors: those of the facts; UNSUPPORTED for more than 256 pairs. */
-macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
+macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
                                     macko_plan *plan, macko_error *err);
 
 /* *pattern as no plan of pairs can be better, as yet without the value stream. */
-macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern);
+macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan *pattern);
 
 /* The sections that hold the values, not yet part of a matrix; data NULL: none of that name. */
 typedef struct {
@@ -70,14 +71,9 @@ macko_value_sections macko_values_of(const macko_matrix *m);
 /* *plan, that of m, for so many pairs of a gap and a value more. libmacko_cuda asks for it, too. */
 void macko_add_pairs(const macko_matrix *m, int64_t more, macko_plan *plan);
 
-/* Those of m, whose codec is pairs, for the values of *a. again: gaps as m has them, else those of *a. Errors: UNSUPPORTED for
- * more than 256 pairs, OUT_OF_MEMORY. */
-macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
-
-static inline macko_value_stream macko_stream_of(const macko_matrix *m)
-{
-  return (macko_value_stream){macko_section_data(m, "values"), macko_section_data(m, "dict")};
-}
+/* Those of m, whose codec is pairs, for the values of the rows. again: gaps as m has them, else those of the rows. Errors: UNSUPPORTED
+ * for more than 256 pairs, OUT_OF_MEMORY, those of macko_get_rows. */
+macko_status macko_new_pairs(macko_rows *rows, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err);
 
 static inline macko_type macko_unsigned_type(int64_t bytes)
 {

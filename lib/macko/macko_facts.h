@@ -1,6 +1,6 @@
 /* What planning of format macko asks of a matrix besides its values. lib/ counts in host memory, libmacko_cuda in device memory. */
-#ifndef MACKO_COLUMN_FACTS_H
-#define MACKO_COLUMN_FACTS_H
+#ifndef MACKO_MACKO_FACTS_H
+#define MACKO_MACKO_FACTS_H
 
 #include "core/facts.h"
 
@@ -18,10 +18,10 @@ typedef struct {
 /* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (macko_layout.h). */
 enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
-/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, 0 where the sample is empty, and slots
- * of values. */
+/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, 0 where the sample is empty; slots of
+ * values; bytes of blocks where hardly any two are equal, else 0, because a sample does not tell how many there are; and by which share all that may be wrong. */
 typedef struct {
-  double columns, slots;
+  double columns, slots, blocks, missed;
 } macko_slice_estimate;
 
 /* About the rows of layout row. */

@@ -34,58 +34,54 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- encode and refresh ---- */
 
-typedef struct {
-  const macko_csr *a;
-  const macko_matrix *m;
-} value_source;
-
 static void write_items(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
-  const value_source *source = context;
-  macko_layout_of(source->m->plan.layout)->write_values(source->a, source->m, w, from, to);
+  const macko_value_source *source = context;
+  macko_layout_of(source->m->plan.layout)->write_values(source->a, source->m, w, source->first + from, source->first + to);
 }
 
-static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w)
+static macko_cut cut_items(const macko_csr *a, const macko_matrix *m)
 {
-  const value_source source = {a, m};
-  int rows = macko_layout_of(m->plan.layout)->rows_of_item;
-  const macko_cut cut = macko_cut_rows(a, rows ? rows : 1);
-  if (rows) macko_write_in_parts(w, &cut, m->nnz, write_items, &source);
-  else write_items(&source, w, 0, m->nrows);
+  return macko_cut_rows(a, macko_layout_of(m->plan.layout)->rows_of_item);
+}
+
+/* Of what is in view. */
+static void write_view(const macko_view *v, const macko_matrix *m, macko_value_writer *w)
+{
+  const int64_t per = macko_layout_of(m->plan.layout)->rows_of_item;
+  const macko_value_source source = {&v->view, m, v->first / per};
+  const macko_cut whole = cut_items(&v->view, m), piece = {.n = (v->past - v->first + per - 1) / per};
+  w->values = v->view.values, w->in_pieces = !v->rows->whole;
+  macko_write_in_parts(w, w->in_pieces ? &piece : &whole, macko_view_entries(v), write_items, &source);
 }
 
 /* The value stream of m->plan in fresh sections; nothing of m changes. */
-static macko_status new_values(const macko_csr *a, const macko_matrix *m, macko_value_sections *v, macko_error *err)
+static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_value_sections *v, macko_error *err)
 {
-  const macko_plan *plan = &m->plan;
-  macko_codec codec = {plan->values, plan->stored_type, plan->lossy, plan->table};
-  macko_value_writer w = {0};
-  if (plan->values == MACKO_VALUES_PAIRS) return macko_new_pairs(a, m, 0, v, err);
+  const macko_csr shape = {.value_type = rows->value_type};
+  macko_value_writer w;
+  if (m->plan.values == MACKO_VALUES_PAIRS) return macko_new_pairs(rows, m, 0, v, err);
   *v = (macko_value_sections){0};
-  macko_status s = macko_new_section(macko_values_of(m).values, &v->values, err);
-  if (!s && plan->table) s = macko_new_section(macko_values_of(m).dict, &v->dict, err);
-  if (!s) s = macko_open_writer(a, &codec, v->values.data, v->dict.data, &w, err);
-  if (!s) write_values(a, m, &w);
-  if (!s) s = macko_check_writer(&w, err);
-  macko_close_writer(&w);
-  if (s) free(v->values.data), free(v->dict.data);
-  return s;
+  macko_status s = macko_begin_values(&shape, m, &v->values, &v->dict, &w, err);
+  macko_view view = macko_open_view(rows, MACKO_SLICE_WINDOW);
+  while (macko_next_view(&view, &s, err)) write_view(&view, m, &w);
+  macko_close_view(&view);
+  return macko_end_values(s, &v->values, &v->dict, &w, err);
 }
 
 static void put_values(macko_matrix *m, const macko_value_sections *v)
 {
-  macko_drop_values(m);
-  macko_put_section(m, &v->values);
-  if (v->dict.data) macko_put_section(m, &v->dict);
+  macko_put_values(m, &v->values, &v->dict);
   if (v->pair_gaps.data) macko_put_section(m, &v->pair_gaps);
 }
 
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_status s = macko_layout_of(m->plan.layout)->encode_pattern(found, m, err);
   macko_forget(found, MACKO_FORMAT_MACKO);
-  if (!s) s = new_values(found->csr, m, &v, err);
+  if (!s) s = new_values(rows, m, &v, err);
   if (!s) put_values(m, &v);
   return s;
 }
@@ -104,19 +100,12 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
   return MACKO_OK;
 }
 
-/* New values over the old ones of the same codec; cannot fail. */
-static void overwrite_values(const macko_csr *a, macko_matrix *m, const macko_codec *codec)
-{
-  macko_value_writer w;
-  macko_open_writer(a, codec, macko_section_data(m, "values"), NULL, &w, NULL);
-  write_values(a, m, &w);
-}
-
 /* New values for the gaps that m has; all anew where that makes too many pairs. */
 static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
-  macko_status s = macko_new_pairs(a, m, 1, &v, err);
+  macko_rows rows = macko_rows_of(a);
+  macko_status s = macko_new_pairs(&rows, m, 1, &v, err);
   if (s == MACKO_UNSUPPORTED) return encode_again(a, m, err);
   if (s) return s;
   macko_add_pairs(m, v.pair_gaps.bytes / 4 - m->plan.table, &m->plan);
@@ -127,9 +116,11 @@ static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_err
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
-  const macko_codec old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  const macko_codec old = macko_codec_of(&m->plan);
+  const macko_cut cut = cut_items(a, m);
   macko_findings found = {.csr = a};
   macko_facts f = macko_host_facts(&found);
+  macko_rows rows = macko_rows_of(a);
   macko_value_sections v;
   macko_section starts = {0};
   macko_matrix next = *m;
@@ -140,13 +131,15 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values &&
       next.plan.stored_type == old.stored_type) {
     m->plan = next.plan;
-    overwrite_values(a, m, &old);
+    macko_overwrite_values(a, m, &cut, write_items);
     return MACKO_OK;
   }
-  if (ops->plan_values) s = ops->plan_values(a, &next.plan, err);
+  if (ops->plan_values) s = ops->plan_values(&rows, &next.plan, err);
   if (!s && ops->move_values && macko_type_bytes(m->plan.stored_type) != macko_type_bytes(next.plan.stored_type))
     s = ops->move_values(&next, &starts, err);
-  if (!s) s = new_values(a, &next, &v, err);
+  for (int i = 0; i < next.nsections && starts.data; i++) /* of `next` alone: values are written by them */
+    if (!strcmp(next.sections[i].name, starts.name)) next.sections[i] = starts;
+  if (!s) s = new_values(&rows, &next, &v, err);
   if (s) {
     free(starts.data);
     return s;
@@ -160,6 +153,11 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   return macko_layout_of(m->plan.layout)->decode(m, row_ptr, cols, values, err);
+}
+
+static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  macko_layout_of(m->plan.layout)->decode_rows(m, starts, first, past, cols, values);
 }
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
@@ -185,7 +183,7 @@ static const char *const section_names[] = {"row_ptr", "base", "block_base", "ga
                                             "blocks", "order", "values", "dict", "pair_gaps", NULL};
 
 const macko_format_ops macko_macko_ops = {
-  .plan = macko_choose_parts,
+  .plan = macko_macko_plan,
   .facts = &host_columns,
   .forget = macko_forget_slices,
   .plan_values = macko_plan_values,
@@ -197,7 +195,8 @@ const macko_format_ops macko_macko_ops = {
   .decode = decode,
   .validate = validate,
   .multiply = multiply,
-  .encode_rows = NULL, /* rows that come in pieces are put together first */
+  .encode_rows = NULL, /* what planning has counted is not looked at again */
   .may_win = NULL,     /* plan itself foresees where it has no chance */
   .forms = macko_macko_forms,
-  .nforms = MACKO_MACKO_FORMS};
+  .nforms = MACKO_MACKO_FORMS,
+  .decode_rows = decode_rows};

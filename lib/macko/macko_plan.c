@@ -35,48 +35,30 @@ static int64_t most_values(const macko_facts *f, const macko_options *options)
 }
 
 /* Adds a value stream to *plan, or takes it away (sign -1). */
-static void add_stream(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops, const macko_codec *codec,
-                       int sign, macko_plan *plan)
+static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
-  int64_t size = macko_type_bytes(codec->stored_type), slots = ops->value_slots(f->nnz, plan, size);
+  int64_t size = macko_type_bytes(codec->stored_type), slots = macko_layout_of(plan->layout)->value_slots(f->nnz, plan, size);
   int64_t table = codec->table * entry_bytes(codec->values, f->csr->value_type);
   plan->bytes += sign * (slots * size + table);
   plan->work += sign * (double)slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
   macko_set_time(options, f->csr, plan);
 }
 
-/* *plan with that codec. */
-static macko_plan with_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
-                             const macko_codec *codec, const macko_plan *plan)
-{
-  macko_plan p = *plan;
-  add_stream(f, options, ops, codec, 1, &p);
-  p.values = codec->values;
-  p.stored_type = codec->stored_type;
-  p.lossy = codec->lossy;
-  p.table = codec->table;
-  return p;
-}
-
 /* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not
  * where none are streamed: raw would tie with any codec that needs no table. */
-static macko_status choose_codec(const macko_facts *f, const macko_options *options, const macko_layout_ops *ops,
-                                 macko_codec codecs[3], int *count, macko_plan *plan, macko_error *err)
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+                                 macko_plan *plan, macko_error *err)
 {
+  const macko_layout_ops *ops = macko_layout_of(plan->layout);
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
   macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
   if ((wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_RAW) && ops->value_slots(f->nnz, plan, 1) == 0) {
-    *plan = with_codec(f, options, ops, &raw, plan);
+    *plan = macko_with_codec(f, options, &raw, add_stream, plan);
     return MACKO_OK;
   }
   macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
   if (s) return s;
-  macko_plan best = with_codec(f, options, ops, &codecs[0], plan);
-  for (int i = 1; i < *count; i++) {
-    macko_plan p = with_codec(f, options, ops, &codecs[i], plan);
-    if (macko_better(options, &p, &best)) best = p;
-  }
-  *plan = best;
+  macko_take_best_codec(f, options, codecs, *count, add_stream, plan);
   return MACKO_OK;
 }
 
@@ -94,12 +76,18 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
-/* With that codec, or as if values took nothing. */
-static double time_of(const macko_facts *f, const macko_options *options, const macko_slice_estimate *e, const macko_codec *codec)
+/* With that codec, or as if values took nothing. Blocks are not counted where codec pairs may make them smaller: of values that are
+ * few, or not known. */
+static double time_of(const macko_facts *f, const macko_options *options, const macko_slice_estimate estimates[2], int sorted,
+                      const macko_codec *codec)
 {
-  macko_plan plan = {.work = e->columns, .drag = macko_cost_of(options)->drag};
-  if (codec) plan.work += e->slots * macko_codec_cost(macko_cost_of(options), codec->stored_type, codec->table);
-  if (codec) plan.bytes = (int64_t)e->slots * macko_type_bytes(codec->stored_type);
+  const macko_slice_estimate *e = &estimates[sorted];
+  const macko_cost *cost = macko_cost_of(options);
+  macko_plan plan = {.work = e->columns, .drag = cost->drag};
+  if (sorted && e->columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+  if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
+  if (codec && codec->stored_type != MACKO_U8) plan.bytes += (int64_t)e->blocks;
   macko_set_time(options, f->csr, &plan);
   return plan.time;
 }
@@ -108,7 +96,7 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_slice_estimate estimates[2],
                              const macko_codec *codec)
 {
-  double unsorted = time_of(f, options, &estimates[0], codec), sorted = time_of(f, options, &estimates[1], codec);
+  double unsorted = time_of(f, options, estimates, 0, codec), sorted = time_of(f, options, estimates, 1, codec);
   return unsorted < sorted ? unsorted : sorted;
 }
 
@@ -126,11 +114,11 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
       plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample)
     return MACKO_OK;
   const macko_codec *best = NULL;
-  double bound = 1.1 * plan->time; /* a tenth for what the sample missed */
   macko_status s = ask->sample(f->context, options, 0, &estimates[0], err);
-  if (s || time_of(f, options, &estimates[0], &raw) <= bound) return s;
+  if (s || time_of(f, options, estimates, 0, &raw) <= (1 + estimates[0].missed) * plan->time) return s;
   s = ask->sample(f->context, options, 1, &estimates[1], err);
   if (s) return s;
+  const double missed = estimates[estimates[1].missed > estimates[0].missed].missed, bound = (1 + missed) * plan->time;
   if (estimated_time(f, options, estimates, NULL) <= bound) {
     if (estimated_time(f, options, estimates, &raw) <= bound) return MACKO_OK;
     s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
@@ -145,31 +133,31 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
 }
 
 /* Adds codec pairs to *pattern, a plan without values. */
-static macko_status plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
+static macko_status plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
                                macko_error *err)
 {
-  macko_plan joint;
-  macko_status s = macko_slice_plan_joint(f, options, pattern, &joint, err);
+  macko_plan pairs;
+  macko_status s = macko_slice_plan_pairs(f, options, pattern, &pairs, err);
   if (s) return s;
-  const macko_codec codec = {MACKO_VALUES_PAIRS, MACKO_U8, 0, joint.table};
-  *plan = with_codec(f, options, &macko_slice_layout, &codec, &joint);
+  const macko_codec codec = {MACKO_VALUES_PAIRS, MACKO_U8, 0, pairs.table};
+  *plan = macko_with_codec(f, options, &codec, add_stream, &pairs);
   return MACKO_OK;
 }
 
-/* Joint in place of the codec of *plan, if it is better. Its pairs are not looked for where there are more values than codes, or
+/* Pairs in place of the codec of *plan, if it is better. They are not looked for where there are more values than codes, or
  * where columns that cost nothing would not be enough. */
-static macko_status try_joint(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
+static macko_status try_pairs(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                               const macko_plan *pattern, macko_plan *plan, macko_error *err)
 {
   const macko_codec least = {MACKO_VALUES_PAIRS, MACKO_U8, 0, 1};
-  macko_plan joint = macko_slice_hope_joint(options, pattern);
+  macko_plan pairs = macko_slice_hope_pairs(options, pattern);
   int few_values = 0;
   for (int i = 0; i < count; i++) few_values |= codecs[i].values == MACKO_VALUES_DICT && codecs[i].stored_type == MACKO_U8;
-  joint = with_codec(f, options, &macko_slice_layout, &least, &joint);
-  if (!few_values || !macko_better(options, &joint, plan)) return MACKO_OK;
-  macko_status s = plan_joint(f, options, pattern, &joint, err);
+  pairs = macko_with_codec(f, options, &least, add_stream, &pairs);
+  if (!few_values || !macko_better(options, &pairs, plan)) return MACKO_OK;
+  macko_status s = plan_pairs(f, options, pattern, &pairs, err);
   if (s == MACKO_UNSUPPORTED) return MACKO_OK;
-  if (!s && macko_better(options, &joint, plan)) *plan = joint;
+  if (!s && macko_better(options, &pairs, plan)) *plan = pairs;
   return s;
 }
 
@@ -180,13 +168,15 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
   macko_plan pattern = *plan;
   int slice = plan->layout == MACKO_LAYOUT_SLICE;
-  if (slice && options->values == MACKO_VALUES_PAIRS) return plan_joint(f, options, &pattern, plan, err);
-  macko_status s = choose_codec(f, options, ops, codecs, count, plan, err);
-  if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_joint(f, options, codecs, *count, &pattern, plan, err);
-  return s || !ops->plan_values ? s : ops->plan_values(f->csr, plan, err);
+  if (slice && options->values == MACKO_VALUES_PAIRS) return plan_pairs(f, options, &pattern, plan, err);
+  macko_status s = choose_codec(f, options, codecs, count, plan, err);
+  if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_pairs(f, options, codecs, *count, &pattern, plan, err);
+  if (s || !ops->plan_values) return s;
+  macko_rows whole;
+  return ops->plan_values(macko_found_rows(f->context, &whole), plan, err);
 }
 
-macko_status macko_choose_parts(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
+macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
   macko_codec codecs[3];
@@ -221,12 +211,11 @@ macko_status macko_choose_parts(const macko_facts *f, const macko_options *optio
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. */
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
-  macko_codec codecs[3], old = {m->plan.values, m->plan.stored_type, m->plan.lossy, m->plan.table};
+  macko_codec codecs[3], old = macko_codec_of(&m->plan);
   macko_plan next = m->plan;
   int count = 0;
-  add_stream(f, &m->options, ops, &old, -1, &next);
-  macko_status s = choose_codec(f, &m->options, ops, codecs, &count, &next, err);
+  add_stream(f, &m->options, &old, -1, &next);
+  macko_status s = choose_codec(f, &m->options, codecs, &count, &next, err);
   if (s) return s;
   macko_describe_values(&next);
   *plan = next;

@@ -2,7 +2,9 @@
  * by padding entries of 2^b columns each, row_ptr counting padded entries. For comparison with the paper, and asked for by name.
  * One departure: padding is marked by a bit pattern that no entry has (+0.0 where it is free, as in the paper, else an unused
  * NaN), so that it never multiplies (0 * Inf is NaN) and explicit zeros come back. Values are stored as they are. */
+#include "core/cost.h"
 #include "core/product.h"
+#include "core/threads.h"
 #include "macko/layouts.h"
 
 #include <stdio.h>
@@ -12,11 +14,11 @@
 enum { WIDTHS = 4 };
 static const int widths[WIDTHS] = {1, 2, 4, 8};
 
-/* Entries with padding for gaps of b bits. */
-static int64_t count_stored(const macko_csr *a, int b)
+/* Entries with padding for gaps of b bits, of rows from .. to - 1. */
+static int64_t count_stored(const macko_csr *a, int b, int64_t from, int64_t to)
 {
   int64_t stored = 0;
-  for (int64_t i = 0; i < a->nrows; i++) {
+  for (int64_t i = from; i < to; i++) {
     int64_t before = -1;
     for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
       int64_t col = macko_csr_col(a, p);
@@ -30,21 +32,27 @@ static int64_t count_stored(const macko_csr *a, int b)
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
-  int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type);
-  (void)err;
+  int64_t best = INT64_MAX, size = macko_type_bytes(a->value_type), all[WIDTHS] = {0};
+  macko_rows whole;
+  macko_view v = macko_open_view(macko_found_rows(f->context, &whole), 1);
+  macko_status s = MACKO_OK;
+  while (macko_next_view(&v, &s, err))
+    for (int w = 0; w < WIDTHS; w++) all[w] += count_stored(&v.view, widths[w], v.first, v.past);
+  macko_close_view(&v);
+  if (s) return s;
   for (int w = 0; w < WIDTHS; w++) {
     if (options->gap_bits && options->gap_bits != widths[w]) continue;
-    int64_t stored = count_stored(a, widths[w]), fixed = (a->nrows + 1) * macko_type_bytes(macko_index_type(stored));
+    int64_t stored = all[w], fixed = (a->nrows + 1) * macko_type_bytes(macko_index_type(stored));
     int64_t bytes = fixed + macko_gap_bytes(stored, widths[w]);
     if (bytes + stored * size >= best) continue;
     best = bytes + stored * size;
-    plan->bytes = bytes;
+    plan->bytes = bytes, plan->work = (double)stored * macko_cost_of(options)->paper_entry;
     plan->gap_bits = widths[w];
     macko_set_params(plan)->paper.stored = stored;
   }
   snprintf(plan->reason, sizeof plan->reason, "layout paper, as asked for: gaps of %d bits %s, %lld padding entries",
            plan->gap_bits, options->gap_bits ? "as asked for" : "cost least",
-           (long long)(macko_params_of(plan)->paper.stored - macko_csr_nnz(a)));
+           (long long)(macko_params_of(plan)->paper.stored - f->nnz));
   return MACKO_OK;
 }
 
@@ -72,36 +80,56 @@ static inline __attribute__((always_inline)) uint64_t bits_of(macko_type type, c
   return bits;
 }
 
-/* First number of 1, 2, 3, ... that is no NaN's payload among the values; few payloads are ever in use. */
-static macko_status unused_payload(const macko_csr *a, uint64_t nan, uint64_t limit, uint64_t *payload, macko_error *err)
+/* Marks those of the numbers 1 .. room - 1 that are payloads of NaNs among the values in view. */
+static void mark_payloads(const macko_view *v, uint64_t nan, int64_t room, uint8_t *used)
 {
-  int64_t nnz = macko_csr_nnz(a), room = nnz + 2 < (int64_t)limit ? nnz + 2 : (int64_t)limit;
-  uint8_t *used = calloc((size_t)room, 1);
-  if (!used) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look for an unused bit pattern");
-  for (int64_t p = 0; p < nnz; p++) {
+  const macko_csr *a = &v->view;
+  for (int64_t p = macko_csr_row(a, v->first); p < macko_csr_row(a, v->past); p++) {
     uint64_t bits = bits_of(a->value_type, a->values, p);
     if (bits > nan && bits - nan < (uint64_t)room) used[bits - nan] = 1;
   }
+}
+
+/* First number of 1, 2, 3, ... that is no NaN's payload among the values; few payloads are ever in use. */
+static macko_status unused_payload(macko_rows *rows, int64_t nnz, uint64_t nan, uint64_t limit, uint64_t *payload, macko_error *err)
+{
+  int64_t room = nnz + 2 < (int64_t)limit ? nnz + 2 : (int64_t)limit;
+  uint8_t *used = calloc((size_t)room, 1);
+  macko_view v = macko_open_view(rows, 1);
+  macko_status s = MACKO_OK;
+  if (!used) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look for an unused bit pattern");
+  while (macko_next_view(&v, &s, err)) mark_payloads(&v, nan, room, used);
   for (*payload = 1; *payload < (uint64_t)room && used[*payload];) ++*payload;
+  macko_close_view(&v);
   free(used);
-  if (*payload < (uint64_t)room) return MACKO_OK;
+  if (s || *payload < (uint64_t)room) return s;
   return macko_fail(err, MACKO_UNSUPPORTED, "layout paper: the values use every bit pattern that could mark padding");
 }
 
-static macko_status plan_values(const macko_csr *a, macko_plan *plan, macko_error *err)
+/* *found: an entry is +0.0. */
+static macko_status find_zero(macko_rows *rows, int *found, macko_error *err)
 {
-  int64_t nnz = macko_csr_nnz(a), zero = 0;
+  macko_view v = macko_open_view(rows, 1);
+  macko_status s = MACKO_OK;
+  *found = 0;
+  while (!*found && macko_next_view(&v, &s, err))
+    for (int64_t p = macko_csr_row(&v.view, v.first); p < macko_csr_row(&v.view, v.past) && !*found; p++)
+      *found = bits_of(v.view.value_type, v.view.values, p) == 0;
+  macko_close_view(&v);
+  return s;
+}
+
+static macko_status plan_values(macko_rows *rows, macko_plan *plan, macko_error *err)
+{
+  const macko_type type = rows->value_type;
+  int zero;
   uint64_t payload = 0;
-  for (int64_t p = 0; p < nnz && !zero; p++) zero = bits_of(a->value_type, a->values, p) == 0;
+  macko_status s = find_zero(rows, &zero, err);
   macko_set_params(plan)->paper.marker = 0;
-  if (!zero) return MACKO_OK;
-  uint64_t nan = a->value_type == MACKO_F64 ? 0x7ff8000000000000u : a->value_type == MACKO_F32 ? 0x7fc00000u
-                 : a->value_type == MACKO_F16 ? 0x7e00u : 0x7fc0u;
-  uint64_t limit = a->value_type == MACKO_F64 ? 1u << 30
-                   : a->value_type == MACKO_F32 ? 1u << 22
-                   : a->value_type == MACKO_F16 ? 1u << 9
-                                                : 1u << 6;
-  macko_status s = unused_payload(a, nan, limit, &payload, err);
+  if (s || !zero) return s;
+  uint64_t nan = type == MACKO_F64 ? 0x7ff8000000000000u : type == MACKO_F32 ? 0x7fc00000u : type == MACKO_F16 ? 0x7e00u : 0x7fc0u;
+  uint64_t limit = type == MACKO_F64 ? 1u << 30 : type == MACKO_F32 ? 1u << 22 : type == MACKO_F16 ? 1u << 9 : 1u << 6;
+  s = unused_payload(rows, rows->whole ? macko_csr_nnz(rows->whole) : rows->nnz, nan, limit, &payload, err);
   if (!s) macko_set_params(plan)->paper.marker = (int64_t)(nan + payload);
   return s;
 }
@@ -113,40 +141,58 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
   gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
-static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
+/* A row from entry q of those that are stored on, of which there are `stored`; answers the entry behind it, -1 where it finds no room. */
+static int64_t encode_row(const macko_csr *a, int64_t i, int b, uint8_t *gaps, int64_t q, int64_t stored)
 {
-  const macko_csr *a = found->csr;
-  int64_t q = 0;
-  int b = m->plan.gap_bits;
-  macko_status s = macko_add_sections(m, 1, err);
-  if (s) return s;
-  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
-  uint8_t *gaps = macko_section_data(m, "gaps");
-  for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t before = -1;
-    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
-      int64_t rest = macko_csr_col(a, p) - before - 1;
-      for (; rest >> b; rest -= 1 << b) put_code(gaps, b, q++, (1u << b) - 1);
-      put_code(gaps, b, q++, (uint32_t)rest);
-      before = macko_csr_col(a, p);
-    }
-    macko_put_index(row_ptr, i + 1, q);
+  int64_t before = -1;
+  for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++) {
+    int64_t rest = macko_csr_col(a, p) - before - 1;
+    if (q + (rest >> b) >= stored) return -1;
+    for (; rest >> b; rest -= 1 << b) put_code(gaps, b, q++, (1u << b) - 1);
+    put_code(gaps, b, q++, (uint32_t)rest);
+    before = macko_csr_col(a, p);
   }
-  return MACKO_OK;
+  return q;
 }
 
-/* Where the values of a row start is known after those before. */
+static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
+{
+  const int64_t stored = macko_params_of(&m->plan)->paper.stored;
+  int64_t q = 0;
+  macko_status s = macko_add_sections(m, 1, err);
+  if (s) return s;
+  macko_rows whole;
+  macko_view v = macko_open_view(macko_found_rows(found, &whole), 1);
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
+  uint8_t *gaps = macko_section_data(m, "gaps");
+  while (q >= 0 && macko_next_view(&v, &s, err))
+    for (int64_t i = v.first; i < v.past && q >= 0; i++) {
+      q = encode_row(&v.view, i, m->plan.gap_bits, gaps, q, stored);
+      macko_put_index(row_ptr, i + 1, q);
+    }
+  macko_close_view(&v);
+  if (s || q == stored) return s;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when they were counted");
+}
+
+static void write_row(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t i, int64_t q)
+{
+  int64_t marker = macko_params_of(&m->plan)->paper.marker, size = macko_type_bytes(m->value_type), before = -1;
+  for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
+    int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.gap_bits;
+    for (; padding; padding--, q++) memcpy((char *)w->stream + q * size, &marker, (size_t)size);
+    macko_write_values(w, p, 1, q, 1);
+    before = macko_csr_col(a, p);
+  }
+}
+
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
-  int64_t marker = macko_params_of(&m->plan)->paper.marker, q = 0, size = macko_type_bytes(m->value_type);
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
   for (int64_t i = from; i < to; i++) {
-    int64_t before = -1;
-    for (int64_t p = macko_csr_row(a, i); p < macko_csr_row(a, i + 1); p++, q++) {
-      int64_t padding = (macko_csr_col(a, p) - before - 1) >> m->plan.gap_bits;
-      for (; padding; padding--, q++) memcpy((char *)w->stream + q * size, &marker, (size_t)size);
-      macko_write_values(w, p, 1, q, 1);
-      before = macko_csr_col(a, p);
-    }
+    const int64_t q = macko_index_at(row_ptr, i);
+    if (w->in_pieces && count_stored(a, m->plan.gap_bits, i, i + 1) != macko_index_at(row_ptr, i + 1) - q) macko_set(&w->changed);
+    else write_row(a, m, w, i, q);
   }
 }
 
@@ -171,24 +217,38 @@ static inline int64_t row_start(const paper_reader *r, int64_t i)
   return macko_index_at(r->row_ptr, i);
 }
 
+/* Row i from entry p of cols and values on, which may be NULL; answers the entry behind it. */
+static int64_t decode_row(const macko_matrix *m, const paper_reader *r, int64_t i, int64_t p, int64_t *cols, void *values)
+{
+  const int64_t size = macko_type_bytes(m->value_type);
+  int64_t col = -1;
+  for (int64_t q = row_start(r, i); q < row_start(r, i + 1); q++) {
+    col += macko_gap_code(r->gaps, r->b, q) + 1;
+    if (bits_of(m->value_type, r->values, q) == r->marker) continue;
+    if (cols) cols[p] = col;
+    if (values) memcpy((char *)values + p * size, (const char *)r->values + q * size, (size_t)size);
+    p++;
+  }
+  return p;
+}
+
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   paper_reader r = open_paper(m);
-  int64_t p = 0, size = macko_type_bytes(m->value_type);
+  int64_t p = 0;
   (void)err;
   if (row_ptr) row_ptr[0] = 0;
   for (int64_t i = 0; i < m->nrows; i++) {
-    int64_t col = -1;
-    for (int64_t q = row_start(&r, i); q < row_start(&r, i + 1); q++) {
-      col += macko_gap_code(r.gaps, r.b, q) + 1;
-      if (bits_of(m->value_type, r.values, q) == r.marker) continue;
-      if (cols) cols[p] = col;
-      if (values) memcpy((char *)values + p * size, (const char *)r.values + q * size, (size_t)size);
-      p++;
-    }
+    p = decode_row(m, &r, i, p, cols, values);
     if (row_ptr) row_ptr[i + 1] = p;
   }
   return MACKO_OK;
+}
+
+static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  const paper_reader r = open_paper(m);
+  for (int64_t i = first; i < past; i++) (void)decode_row(m, &r, i, starts[i] - starts[first], cols, values);
 }
 
 static macko_status validate(const macko_matrix *m, macko_error *err)
@@ -250,8 +310,8 @@ static void multiply(const macko_matrix *m, const macko_product *p)
 {
 #define F64(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, MACKO_F64, vector, op, group)
 #define ANY(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, m->value_type, vector, op, group)
-  if (m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, F64)
-  else MACKO_FOR_GROUPS(p, ANY)
+  if (m->value_type == MACKO_F64) MACKO_FOR_GROUPS(p, q, F64)
+  else MACKO_FOR_GROUPS(p, q, ANY)
 }
 
 const macko_layout_ops macko_paper_layout = {
@@ -261,6 +321,8 @@ const macko_layout_ops macko_paper_layout = {
   .plan_values = plan_values,
   .encode_pattern = encode_pattern,
   .write_values = write_values,
+  .rows_of_item = 1,
   .decode = decode,
+  .decode_rows = decode_rows,
   .validate = validate,
   .multiply = multiply};

@@ -1,8 +1,7 @@
 /* Layout row: row after row, gaps of b bits beside the values (arXiv 2511.13061, section 3), with two departures that matrices
  * from meshes need: a base column per row, and long gaps in a list of their own, so that one costs four bytes instead of
  * gap / 2^b padding entries. There is no padding, and row_ptr is CSR's. */
-#include "core/threads.h"
-#include "macko/row.h"
+#include "macko/row_parts.h"
 
 #include <string.h>
 
@@ -54,7 +53,9 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 }
 
 typedef struct {
-  const macko_csr *a;
+  const macko_csr *a; /* the rows at hand, from row `row` on */
+  int64_t row, before; /* entry q of theirs is entry q + before of the matrix */
+  int changed;         /* rows in pieces are not what they were when they were counted */
   macko_matrix *m;
   const macko_section *row_ptr;
   uint8_t *gaps;
@@ -73,7 +74,7 @@ static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
   row_encoding *e = context;
   uint32_t escape = (1u << e->b) - 1;
   int64_t count = 0;
-  from = macko_row_of_item(e->a, from), to = macko_row_of_item(e->a, to);
+  from = macko_row_of_item(e->a, e->row, from), to = macko_row_of_item(e->a, e->row, to);
   for (int64_t i = from; i < to; i++)
     for (int64_t q = macko_csr_row(e->a, i) + 1; q < macko_csr_row(e->a, i + 1); q++) count += code_before(e->a, q) >= escape;
   e->long_before[part + 1] = count;
@@ -93,17 +94,17 @@ static void encode_part(void *context, int part, int64_t from, int64_t to)
   row_encoding *e = context;
   const macko_csr *a = e->a;
   uint32_t escape = (1u << e->b) - 1, count = (uint32_t)e->long_before[part];
-  from = macko_row_of_item(a, from), to = macko_row_of_item(a, to);
-  int64_t own = next_byte(e->b, macko_csr_row(a, from));
+  from = macko_row_of_item(a, e->row, from), to = macko_row_of_item(a, e->row, to);
+  int64_t own = part ? next_byte(e->b, macko_csr_row(a, from) + e->before) : 0;
   e->first_row[part] = from;
   encode_bases(a, e->m, from, to);
   for (int64_t i = from; i < to; i++) {
     int64_t p = macko_csr_row(a, i), end = macko_csr_row(a, i + 1);
-    macko_put_index(e->row_ptr, i + 1, end);
+    macko_put_index(e->row_ptr, i + 1, end + e->before);
     for (int64_t q = p + 1; q < end; q++) {
       uint32_t code = code_before(a, q);
       if (code >= escape) e->long_gaps[count++] = code + 1, code = escape;
-      if (q >= own) put_code(e->gaps, e->b, q, code);
+      if (q + e->before >= own) put_code(e->gaps, e->b, q + e->before, code);
     }
     if (e->long_ptr) e->long_ptr[i + 1] = count;
   }
@@ -113,37 +114,64 @@ static void encode_part(void *context, int part, int64_t from, int64_t to)
 static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
 {
   uint32_t escape = (1u << e->b) - 1;
-  int64_t own = next_byte(e->b, macko_csr_row(e->a, from));
+  int64_t own = next_byte(e->b, macko_csr_row(e->a, from) + e->before) - e->before;
   for (int64_t i = from; i < to && macko_csr_row(e->a, i) < own; i++)
     for (int64_t q = macko_csr_row(e->a, i) + 1; q < own && q < macko_csr_row(e->a, i + 1); q++) {
       uint32_t code = code_before(e->a, q);
-      put_code(e->gaps, e->b, q, code < escape ? code : escape);
+      put_code(e->gaps, e->b, q + e->before, code < escape ? code : escape);
     }
+}
+
+/* Where the rows at hand, which come in pieces, have what was counted: no more entries or long gaps than there is room for, and base
+ * columns that their bytes hold. */
+static int fits(row_encoding *e, const macko_view *v)
+{
+  const macko_params *params = macko_params_of(&e->m->plan);
+  const macko_csr *a = e->a;
+  uint32_t escape = (1u << e->b) - 1;
+  int64_t longs = e->long_before[0];
+  for (int64_t i = v->first; i < v->past; i++)
+    for (int64_t q = macko_csr_row(a, i) + 1; q < macko_csr_row(a, i + 1); q++) longs += code_before(a, q) >= escape;
+  return macko_csr_row(a, v->past) + e->before <= e->m->nnz && longs <= params->row.long_gaps;
+}
+
+static void encode_view(row_encoding *e, const macko_view *v)
+{
+  const macko_cut cut = macko_cut_view(v);
+  int parts = macko_parts(macko_view_entries(v));
+  e->row = v->first, e->before = macko_index_at(e->row_ptr, v->first) - macko_csr_row(e->a, v->first);
+  if (!v->rows->whole && !fits(e, v)) e->changed = 1;
+  if (e->changed) return;
+  if (e->long_ptr && parts > 1) macko_do_parts(&cut, parts, count_long_gaps, e);
+  for (int part = 1; part < parts; part++) e->long_before[part] += e->long_before[part - 1];
+  macko_do_parts(&cut, parts, encode_part, e);
+  for (int part = 1; part < parts; part++)
+    encode_first_codes(e, e->first_row[part], part + 1 < parts ? e->first_row[part + 1] : v->past);
+  if (e->long_ptr) e->long_before[0] = e->long_ptr[v->past];
 }
 
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  const macko_csr *a = found->csr;
-  const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
-  int parts = macko_parts(m->nnz);
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_status s = macko_add_sections(m, 1, err);
   if (s) return s;
-  row_encoding e = {.a = a, .m = m, .row_ptr = macko_find_section(m, "row_ptr"), .gaps = macko_section_data(m, "gaps"),
+  macko_view view = macko_open_view(rows, MACKO_BASE_ROWS);
+  row_encoding e = {.a = &view.view, .m = m, .row_ptr = macko_find_section(m, "row_ptr"), .gaps = macko_section_data(m, "gaps"),
                     .long_ptr = macko_section_data(m, "long_ptr"), .long_gaps = macko_section_data(m, "long_gaps"),
                     .b = m->plan.gap_bits};
-  if (e.long_ptr && parts > 1) macko_do_parts(&cut, parts, count_long_gaps, &e);
-  for (int part = 1; part < parts; part++) e.long_before[part] += e.long_before[part - 1];
-  macko_do_parts(&cut, parts, encode_part, &e);
-  for (int part = 1; part < parts; part++)
-    encode_first_codes(&e, e.first_row[part], part + 1 < parts ? e.first_row[part + 1] : m->nrows);
-  return MACKO_OK;
+  while (!e.changed && macko_next_view(&view, &s, err)) encode_view(&e, &view);
+  macko_close_view(&view);
+  if (s || (!e.changed && macko_index_at(e.row_ptr, m->nrows) == m->nnz)) return s;
+  return macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when they were counted");
 }
 
+/* Entries lie as row_ptr says, which is CSR's. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
-  int64_t p = macko_csr_row(a, from);
-  (void)m;
-  macko_write_values(w, p, macko_csr_row(a, to) - p, p, 1);
+  const macko_section *row_ptr = macko_find_section(m, "row_ptr");
+  int64_t p = macko_csr_row(a, from), slot = macko_index_at(row_ptr, from), count = macko_csr_row(a, to) - p;
+  if (w->in_pieces && count != macko_index_at(row_ptr, to) - slot) macko_set(&w->changed);
+  else macko_write_values(w, p, count, slot, 1);
 }
 
 /* ---- decode ---- */
@@ -162,6 +190,19 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   }
   if (values) macko_read_values(&m->plan, m->value_type, &v, 0, 1, m->nnz, values, 0);
   return MACKO_OK;
+}
+
+static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
+{
+  const macko_row_reader r = macko_open_rows(m);
+  const macko_value_stream v = macko_stream_of(m);
+  for (int64_t i = first; cols && i < past; i++) {
+    uint32_t next_long = r.long_ptr ? r.long_ptr[i] : 0;
+    int64_t col = macko_base_column(&r, i), *to = cols + (starts[i] - starts[first]);
+    for (int64_t p = starts[i]; p < starts[i + 1]; p++)
+      to[p - starts[i]] = p == starts[i] ? col : (col += macko_next_gap(&r, r.b, p, &next_long));
+  }
+  if (values) macko_read_values(&m->plan, m->value_type, &v, starts[first], 1, starts[past] - starts[first], values, 0);
 }
 
 /* ---- validate ---- */
@@ -226,5 +267,6 @@ const macko_layout_ops macko_row_layout = {
   .write_values = write_values,
   .rows_of_item = 1,
   .decode = decode,
+  .decode_rows = decode_rows,
   .validate = validate,
   .multiply = macko_row_multiply};

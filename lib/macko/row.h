@@ -49,12 +49,6 @@ static inline __attribute__((always_inline)) int64_t macko_next_gap(const macko_
   return code == (1u << b) - 1 ? r->long_gaps[(*next_long)++] : code + 1;
 }
 
-/* Rows that are done by one part: blocks of rows with a common reference stay together. */
-static inline int64_t macko_row_of_item(const macko_csr *a, int64_t item)
-{
-  return item * MACKO_BASE_ROWS < a->nrows ? item * MACKO_BASE_ROWS : a->nrows;
-}
-
 /* Gives the smallest first column among the rows of a block; 0 if all are empty. */
 int64_t macko_row_block_first(const macko_csr *a, int64_t block);
 

@@ -100,13 +100,7 @@ typedef uint32_t words __attribute__((vector_size(16)));
 typedef int32_t integers __attribute__((vector_size(16)));
 typedef float floats __attribute__((vector_size(16)));
 
-/* As macko_f16_to_f32: the exponent is moved by a multiplication; infinities and NaNs by hand. */
-static inline floats widen_halves(words h)
-{
-  words rest = h & 0x7fff, sign = (h & 0x8000) << 16, big = (words)((integers)rest >= 0x7c00);
-  words scaled = (words)((floats)(rest << 13) * 0x1p112f), special = 0x7f800000u | (rest & 0x3ff) << 13;
-  return (floats)(sign | (big & special) | (~big & scaled));
-}
+MACKO_HALVES_TO_FLOATS(static inline, halves_to_floats, words, integers, floats)
 
 static void widen_shorts(macko_type stored, const uint16_t *from, int n, double *to)
 {
@@ -115,7 +109,8 @@ static void widen_shorts(macko_type stored, const uint16_t *from, int n, double 
     halves h;
     memcpy(&h, from + k, sizeof h);
     words w = __builtin_convertvector(h, words);
-    floats f = stored == MACKO_F16 ? widen_halves(w) : (floats)(w << 16);
+    floats f = (floats)(w << 16);
+    if (stored == MACKO_F16) halves_to_floats(w, &f);
     for (int l = 0; l < 4; l++) to[k + l] = f[l];
   }
   for (; k < n; k++) to[k] = macko_float_at(stored, from, k);
@@ -166,48 +161,56 @@ typedef float float_pack __attribute__((vector_size(4 * PACK)));
 /* Columns one by one, as they may have been stored: then loads need not wait for the cache. */
 #define GATHER(x, c) {x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]}
 
-/* For one vector. */
-static inline __attribute__((always_inline)) MACKO_AVX512 double wide_block(const void *x, const int32_t *cols,
-                                                                            const double *values, int n, macko_type vector)
+/* Of vector number j the same bits with any number of vectors beside it. */
+static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const macko_product *q, const int32_t *cols,
+                                                                          const double *values, int n, double *sums,
+                                                                          macko_type vector, int group)
 {
-  const double *doubles = x;
-  const float *singles = x;
-  pack sum = {0}, a, b;
-  double rest = 0;
+  pack sum[MACKO_GROUP] = {0}, a, b;
+  double rest[MACKO_GROUP] = {0};
   int k = 0;
   for (; k + PACK <= n; k += PACK) {
     const int32_t *c = cols + k;
     memcpy(&a, values + k, sizeof a);
     __builtin_prefetch(values + k + 512, 0, 2);
-    if (vector == MACKO_F64) b = (pack)GATHER(doubles, c);
-    else b = __builtin_convertvector(((float_pack)GATHER(singles, c)), pack);
-    sum += a * b;
+    for (int j = 0; j < group; j++) {
+      if (vector == MACKO_F64) b = (pack)GATHER(((const double *)macko_x_of(MACKO_F64, q, j)), c);
+      else b = __builtin_convertvector(((float_pack)GATHER(((const float *)macko_x_of(MACKO_F32, q, j)), c)), pack);
+      sum[j] += a * b;
+    }
   }
-  for (; k < n; k++) rest += values[k] * (vector == MACKO_F64 ? doubles[cols[k]] : (double)singles[cols[k]]);
-  return rest + (((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7])));
+  for (; k < n; k++)
+    for (int j = 0; j < group; j++) rest[j] += values[k] * macko_x(vector, q, j, cols[k]);
+  for (int j = 0; j < group; j++)
+    sums[j] += rest[j] + (((sum[j][0] + sum[j][4]) + (sum[j][1] + sum[j][5])) + ((sum[j][2] + sum[j][6]) + (sum[j][3] + sum[j][7])));
 }
 #undef GATHER
 
-static MACKO_AVX512 double wide_f64(const void *x, const int32_t *cols, const double *values, int n)
-{
-  return wide_block(x, cols, values, n, MACKO_F64);
-}
-
-static MACKO_AVX512 double wide_f32(const void *x, const int32_t *cols, const double *values, int n)
-{
-  return wide_block(x, cols, values, n, MACKO_F32);
-}
+#define DEFINE(name, vector, group) \
+  static MACKO_AVX512 void name##_##group(const macko_product *q, const int32_t *cols, const double *values, int n, double *sums) \
+  { \
+    wide_block(q, cols, values, n, sums, vector, group); \
+  }
+DEFINE(wide_f64, MACKO_F64, 1)
+DEFINE(wide_f64, MACKO_F64, 2)
+DEFINE(wide_f64, MACKO_F64, 4)
+DEFINE(wide_f32, MACKO_F32, 1)
+DEFINE(wide_f32, MACKO_F32, 2)
+DEFINE(wide_f32, MACKO_F32, 4)
+#undef DEFINE
 #endif
 
-typedef double (*dot_block)(const void *x, const int32_t *cols, const double *values, int n);
+/* Adds the terms of a block to the sums of the vectors of q. */
+typedef void (*dot_block)(const macko_product *q, const int32_t *cols, const double *values, int n, double *sums);
 
-/* What a block of one vector is multiplied by; NULL where the processor has nothing better than add_block. */
-static dot_block wide_dot(const macko_product *p)
+/* What a block of 1, 2 or 4 vectors is multiplied by; NULL where the processor has nothing better than add_block. */
+static dot_block wide_dot(const macko_product *p, int group)
 {
 #if MACKO_HAS_X86_64
-  if (p->op == MACKO_OP_N && p->k == 1 && macko_has_avx512()) return p->vector_type == MACKO_F64 ? wide_f64 : wide_f32;
+  static const dot_block of_f64[] = {wide_f64_1, wide_f64_2, wide_f64_4}, of_f32[] = {wide_f32_1, wide_f32_2, wide_f32_4};
+  if (p->op == MACKO_OP_N && macko_has_avx512()) return (p->vector_type == MACKO_F64 ? of_f64 : of_f32)[group / 2];
 #endif
-  (void)p;
+  (void)p, (void)group;
   return NULL;
 }
 
@@ -231,7 +234,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
       int n = end - p < BLOCK ? (int)(end - p) : BLOCK;
       decode(&r, p, n, &at, &next_long, cols);
       const double *values = widen_values(m, &v, p, n, buffer);
-      if (wide) sum[0] += wide(q->x, cols, values, n);
+      if (wide) wide(q, cols, values, n, sum);
       else add_block(q, cols, values, n, sum, vector, op, group);
     }
     if (op == MACKO_OP_N)
@@ -239,13 +242,23 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
+/* Columns are decoded and values widened once for 4 or 2 vectors. */
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
-  dot_block wide = wide_dot(p);
-#define ROWS(vector, op, group) multiply_as(m, &q, from, to, NULL, vector, op, group)
-  if (wide && p->vector_type == MACKO_F64) multiply_as(m, p, from, to, wide, MACKO_F64, MACKO_OP_N, 1);
-  else if (wide) multiply_as(m, p, from, to, wide, MACKO_F32, MACKO_OP_N, 1);
-  else MACKO_FOR_GROUPS(p, ROWS)
+  for (int64_t j = 0, group; j < p->k; j += group) {
+    const macko_product q = macko_product_from(p, j);
+    group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    dot_block wide = wide_dot(p, (int)group);
+#define GROUPS(vector, op) \
+  (group == 4   ? multiply_as(m, &q, from, to, wide, vector, op, 4) \
+   : group == 2 ? multiply_as(m, &q, from, to, wide, vector, op, 2) \
+                : multiply_as(m, &q, from, to, wide, vector, op, 1))
+    if (p->vector_type == MACKO_F64 && p->op == MACKO_OP_N) GROUPS(MACKO_F64, MACKO_OP_N);
+    else if (p->vector_type == MACKO_F64) GROUPS(MACKO_F64, MACKO_OP_T);
+    else if (p->op == MACKO_OP_N) GROUPS(MACKO_F32, MACKO_OP_N);
+    else GROUPS(MACKO_F32, MACKO_OP_T);
+#undef GROUPS
+  }
 }
 
 void macko_row_multiply(const macko_matrix *m, const macko_product *p)

@@ -1,7 +1,6 @@
 /* Layout row planned: what its gaps and base columns would take, at every width, by one count over the rows. */
 #include "core/cost.h"
-#include "core/threads.h"
-#include "macko/row.h"
+#include "macko/row_parts.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,18 +52,19 @@ static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_
 }
 
 typedef struct {
-  const macko_csr *a;
+  const macko_view *v;
   macko_row_facts *of_parts;
 } counting;
 
 static void count_part(void *context, int part, int64_t from, int64_t to)
 {
   const counting *c = context;
+  const macko_csr *a = &c->v->view;
   macko_row_facts facts = {0};
-  from = macko_row_of_item(c->a, from), to = macko_row_of_item(c->a, to);
-  count_gaps(c->a, from, to, facts.by_log);
+  from = macko_row_of_item(a, c->v->first, from), to = macko_row_of_item(a, c->v->first, to);
+  count_gaps(a, from, to, facts.by_log);
   for (int mode = MACKO_BASE_ABSOLUTE; mode <= MACKO_BASE_BLOCK; mode++)
-    find_distances(c->a, mode, from, to, &facts.low[mode], &facts.high[mode]);
+    find_distances(a, mode, from, to, &facts.low[mode], &facts.high[mode]);
   c->of_parts[part] = facts;
 }
 
@@ -79,16 +79,21 @@ static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
 
 macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error *err)
 {
-  const macko_csr *a = ((macko_findings *)context)->csr;
-  const macko_cut cut = macko_cut_rows(a, MACKO_BASE_ROWS);
-  int parts = macko_parts(macko_csr_nnz(a));
-  counting c = {a, calloc((size_t)parts, sizeof *c.of_parts)};
-  if (!c.of_parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the gaps of %lld rows", (long long)a->nrows);
-  macko_do_parts(&cut, parts, count_part, &c);
-  *facts = c.of_parts[0];
-  for (int part = 1; part < parts; part++) add_facts(facts, &c.of_parts[part]);
+  macko_rows whole, *rows = macko_found_rows(context, &whole);
+  macko_view view = macko_open_view(rows, MACKO_BASE_ROWS);
+  int parts = macko_parts(macko_found_nnz(context));
+  counting c = {&view, calloc((size_t)parts, sizeof *c.of_parts)};
+  macko_status s = MACKO_OK;
+  if (!c.of_parts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to count the gaps of %lld rows", (long long)rows->nrows);
+  *facts = (macko_row_facts){.low = {INT64_MAX, INT64_MAX, INT64_MAX}, .high = {INT64_MIN, INT64_MIN, INT64_MIN}};
+  while (macko_next_view(&view, &s, err)) {
+    const macko_cut cut = macko_cut_view(&view);
+    macko_do_parts(&cut, parts, count_part, &c);
+    for (int part = 0; part < parts; part++) add_facts(facts, &c.of_parts[part]);
+  }
+  macko_close_view(&view);
   free(c.of_parts);
-  return MACKO_OK;
+  return s;
 }
 
 /* ---- plan ---- */

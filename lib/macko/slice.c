@@ -1,6 +1,8 @@
 /* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by
  * all rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
+#include "core/cost.h"
+#include "core/threads.h"
 #include "macko/slice_look.h"
 
 #include <stdlib.h>
@@ -44,34 +46,113 @@ static void put_look(macko_matrix *m, macko_slice_look *look)
   look->headers = look->blocks = NULL, look->order = NULL;
 }
 
+/* Rows that come in pieces may have changed. */
+static int look_is_planned(const macko_slice_look *look, const macko_plan *plan)
+{
+  const macko_params *params = macko_params_of(plan);
+  return look->facts.stencils == params->slice.stencils && look->facts.pairs >= 0 &&
+         !memcmp(look->facts.units, params->slice.value_units, sizeof look->facts.units);
+}
+
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
   macko_slice_look *look = macko_look_for(found->own[MACKO_FORMAT_MACKO], &m->plan), fresh = {.sorted = params->slice.window > 0};
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_status s = MACKO_OK;
   if (params->slice.stencils > 0) fresh.kinds |= MACKO_STENCILS;
   if (m->plan.values == MACKO_VALUES_PAIRS) fresh.kinds |= MACKO_PAIRS;
-  if (!look) s = macko_take_look(found->csr, params->slice.block_words, 1, look = &fresh, err);
+  if (!look) s = macko_take_look(rows, m->nnz, params->slice.block_words, 1, look = &fresh, err);
+  if (!s && !look_is_planned(look, &m->plan))
+    s = macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when their slices were counted");
   if (!s) macko_trim_look(look), put_look(m, look);
   macko_drop_look(&fresh);
   if (!s) put_starts(macko_section_data(m, "slices"), macko_slices_of(m->nrows), (int)macko_type_bytes(m->plan.stored_type));
   return s;
 }
 
+/* The rows of a slice in the csr. */
+typedef struct {
+  int lanes;
+  int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
+} slice_rows;
+
+static void find_rows(const macko_csr *a, const slice_reader *r, int64_t slice, slice_rows *rows)
+{
+  rows->lanes = macko_slice_lanes(r, slice), rows->shortest = INT64_MAX;
+  for (int l = 0; l < rows->lanes; l++) {
+    const int64_t row = macko_slice_row(r, slice * MACKO_SLICE_ROWS + l);
+    rows->begin[l] = macko_csr_row(a, row), rows->length[l] = macko_csr_row(a, row + 1) - rows->begin[l];
+    if (rows->length[l] < rows->shortest) rows->shortest = rows->length[l];
+  }
+}
+
+/* Values as they are, of that size. Short rows step by step, slot after slot: row by row, each value of a slice goes into another
+ * line of the cache than the one before. */
+static inline __attribute__((always_inline)) void copy_values(const char *values, const slice_rows *rows, size_t size, char *slots)
+{
+  enum { SHORT = 16 };
+  const int64_t steps = rows->shortest <= SHORT ? rows->shortest : 0;
+  for (int64_t k = 0; k < steps; k++)
+    for (int l = 0; l < rows->lanes; l++)
+      memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
+  for (int l = 0; l < rows->lanes; l++)
+    for (int64_t k = steps; k < rows->length[l]; k++)
+      memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
+}
+
+/* Halves, two of which share a word of their lane. */
+static void copy_halves(const char *values, const slice_rows *rows, char *slots)
+{
+  for (int l = 0; l < rows->lanes; l++) {
+    const char *from = values + rows->begin[l] * 2;
+    char *to = slots + l * 4;
+    int64_t left = rows->length[l];
+    for (; left > 1; left -= 2, from += 4, to += MACKO_SLICE_ROWS * 4) memcpy(to, from, 4);
+    if (left) memcpy(to, from, 2);
+  }
+}
+
+/* Values of a slice as they are; 0 for elements that are never stored so. */
+static int copy_slice(const slice_rows *rows, int size, const char *values, char *slots)
+{
+  if (size == 8) copy_values(values, rows, 8, slots);
+  else if (size == 4) copy_values(values, rows, 4, slots);
+  else if (size == 2) copy_halves(values, rows, slots);
+  return size > 1;
+}
+
+/* Values of a slice, which start so many units into the stream. */
+static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_value_writer *w)
+{
+  const int per = size < 4 ? 4 / size : 1, as_they_are = w->codec.stored_type == w->value_type && !w->recode;
+  char *slots = (char *)w->stream + (int64_t)units * MACKO_VALUE_UNIT;
+  if (as_they_are && copy_slice(rows, size, w->values, slots)) return;
+  for (int l = 0; l < rows->lanes; l++) {
+    const int64_t slot = macko_slice_slot(units, size, 0, l);
+    if (per == 1) macko_write_values(w, rows->begin[l], rows->length[l], slot, MACKO_SLICE_ROWS);
+    else macko_write_groups(w, per, rows->begin[l], rows->length[l], slot, MACKO_SLICE_ROWS);
+  }
+}
+
+/* Rows as long as the slice has them. */
+static int same_lengths(const slice_reader *r, const macko_slice *s, const slice_rows *rows)
+{
+  for (int l = 0; l < rows->lanes; l++)
+    if (rows->length[l] != macko_lane_length(r, s, l)) return 0;
+  return 1;
+}
+
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   slice_reader r = macko_open_slices(m);
-  int size = r.element_bytes, per = size < 4 ? 4 / size : 1;
-  uint32_t units = macko_units_before(&r, from);
+  slice_rows rows;
   for (int64_t i = from; i < to; i++) {
     macko_slice s = macko_slice_at(r.headers, i);
-    for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
-      int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), p = macko_csr_row(a, row), length = macko_csr_row(a,
-                                                                                                                     row + 1) - p;
-      if (per == 1) macko_write_values(w, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
-      else macko_write_groups(w, per, p, length, macko_slice_slot(units, size, 0, l), MACKO_SLICE_ROWS);
-    }
-    units += (uint32_t)macko_slice_value_units(&s, size);
+    if (s.stencil) continue;
+    find_rows(a, &r, i, &rows);
+    if (w->in_pieces && !same_lengths(&r, &s, &rows)) macko_set(&w->changed);
+    else write_slice(&rows, r.element_bytes, s.values, w);
   }
 }
 
@@ -102,5 +183,6 @@ const macko_layout_ops macko_slice_layout = {
   .pattern_holds = macko_stencils_hold,
   .move_values = move_values,
   .decode = macko_slice_decode,
+  .decode_rows = macko_slice_decode_rows,
   .validate = macko_slice_validate,
   .multiply = macko_slice_multiply};

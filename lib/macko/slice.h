@@ -32,17 +32,6 @@ static inline int macko_slice_lanes(const slice_reader *r, int64_t slice)
   return rest < MACKO_SLICE_ROWS ? (int)rest : MACKO_SLICE_ROWS;
 }
 
-/* Units of values before a slice; headers may have those of elements of another size. */
-static inline uint32_t macko_units_before(const slice_reader *r, int64_t slice)
-{
-  uint32_t units = 0;
-  for (int64_t i = 0; i < slice; i++) {
-    macko_slice s = macko_slice_at(r->headers, i);
-    units += (uint32_t)macko_slice_value_units(&s, r->element_bytes);
-  }
-  return units;
-}
-
 /* A row of a stencil back: its length, and its columns and values (of the matrix's type, from element p on) where not NULL. */
 int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
                            int64_t p);
@@ -79,6 +68,7 @@ macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r
 
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
+void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err);
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p);
 

@@ -1,7 +1,7 @@
 /* Layout slice: equal blocks are stored once, and what planning counts of each slice. Shared with the encoder on the GPU, which
  * describes slices there and places their blocks here. */
-#ifndef MACKO_BLOCKS_H
-#define MACKO_BLOCKS_H
+#ifndef MACKO_SLICE_BLOCKS_H
+#define MACKO_SLICE_BLOCKS_H
 
 #include "core/hash.h"
 #include "macko/layout_bits.h"

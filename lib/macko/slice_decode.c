@@ -43,16 +43,16 @@ static void decode_values(const macko_matrix *m, const slice_reader *r, const ma
                         length - k < per ? length - k : per, values, p + k);
 }
 
-macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+/* Rows that are put in order lie within their window. */
+void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
-  slice_reader r = macko_open_slices(m);
-  int64_t *starts = row_ptr ? row_ptr : malloc((size_t)(m->nrows + 1) * sizeof *starts);
-  if (!starts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)m->nrows);
-  decode_lengths(&r, starts);
-  for (int64_t i = 0; (cols || values) && i < m->nrows; i++) {
-    macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
-    int lane = (int)(i % MACKO_SLICE_ROWS);
-    int64_t p = starts[macko_slice_row(&r, i)];
+  const slice_reader r = macko_open_slices(m);
+  const int64_t step = r.order ? r.window : 1, end = (past + step - 1) / step * step;
+  for (int64_t i = first / step * step; i < end && i < m->nrows; i++) {
+    const macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
+    const int64_t row = macko_slice_row(&r, i), p = row >= first && row < past ? starts[row] - starts[first] : 0;
+    const int lane = (int)(i % MACKO_SLICE_ROWS);
+    if (row < first || row >= past) continue;
     if (s.stencil) {
       macko_stencil_lane(&r, &s, lane, m->value_type, cols ? cols + p : NULL, values, p);
       continue;
@@ -60,6 +60,15 @@ macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
     if (cols) decode_columns(&r, &s, lane, cols + p);
     if (values) decode_values(m, &r, &s, lane, values, p);
   }
+}
+
+macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
+{
+  slice_reader r = macko_open_slices(m);
+  int64_t *starts = row_ptr ? row_ptr : malloc((size_t)(m->nrows + 1) * sizeof *starts);
+  if (!starts) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld rows", (long long)m->nrows);
+  decode_lengths(&r, starts);
+  if (cols || values) macko_slice_decode_rows(m, starts, 0, m->nrows, cols, values);
   if (starts != row_ptr) free(starts);
   return MACKO_OK;
 }
@@ -74,8 +83,8 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   if (words < 0 || words > UINT32_MAX || units < 0 || units > UINT32_MAX || (window && window != MACKO_SLICE_WINDOW))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld words, %lld units, window %lld", (long long)words, (long long)units,
                       (long long)window);
-  int joint = m->plan.values == MACKO_VALUES_PAIRS;
-  if (joint && (m->plan.stored_type != MACKO_U8 || m->plan.table > 256))
+  int pairs = m->plan.values == MACKO_VALUES_PAIRS;
+  if (pairs && (m->plan.stored_type != MACKO_U8 || m->plan.table > 256))
     return macko_fail(err, MACKO_CORRUPT, "layout slice: %lld pairs with codes of type %s", (long long)m->plan.table,
                       macko_type_name(m->plan.stored_type));
   return MACKO_OK;

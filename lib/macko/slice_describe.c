@@ -99,33 +99,35 @@ static void find_ordered_rows(const macko_csr *a, int64_t start, const uint16_t 
   }
 }
 
-/* Sets the longest lane; the length of the shortest. */
-static int64_t find_longest(macko_csr_slice *c)
+/* Sets the longest lane and the length of the shortest. */
+static void find_longest(macko_csr_slice *c)
 {
-  int64_t shortest = c->length[0];
-  c->longest = 0;
+  c->longest = 0, c->shortest = c->length[0];
   for (int l = 1; l < c->lanes; l++) {
-    if (c->length[l] < shortest) shortest = c->length[l];
+    if (c->length[l] < c->shortest) c->shortest = c->length[l];
     if (c->length[l] > c->length[c->longest]) c->longest = l;
   }
   for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
-  return shortest;
 }
 
-void macko_look_at_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
 {
-  int64_t start = slice * MACKO_SLICE_ROWS;
+  const int64_t start = slice * MACKO_SLICE_ROWS;
   c->s = (macko_slice){0};
   c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
   if (order) find_ordered_rows(a, start, order + start % WINDOW, c);
   else if (a->row_ptr_type == MACKO_I32) find_rows(a, MACKO_I32, start, c);
   else find_rows(a, MACKO_I64, start, c);
-  int64_t shortest = find_longest(c);
+  find_longest(c);
   c->s.steps = (uint32_t)c->length[c->longest];
-  int stencils = kinds & MACKO_STENCILS && !order;
-  if (stencils) prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
-  if (stencils && macko_find_stencil(a, start, c->lanes, c->length, c->stencil, &c->s)) return;
-  c->s.length_bytes = shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
+  if (!(kinds & MACKO_STENCILS) || order) return 0;
+  prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
+  return macko_find_stencil(a, start, c->lanes, c->length, c->stencil, &c->s);
+}
+
+void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c)
+{
+  c->s.length_bytes = c->shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
   find_base(a, c);
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
 }
@@ -194,20 +196,37 @@ static uint64_t hash_words(macko_hash_key key, const uint32_t *words, int64_t co
   return macko_hash(key, one ^ other >> 32 ^ other << 32);
 }
 
+/* Room for `words` more, NULL where memory is short. */
+static uint32_t *grow_buffer(macko_block_buffer *buffer, int64_t words, macko_error *err)
+{
+  int64_t needed = buffer->used + words;
+  if (needed > buffer->room) {
+    uint32_t *larger = realloc(buffer->words, (size_t)(2 * needed) * sizeof *larger);
+    if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)words), NULL;
+    buffer->words = larger, buffer->room = 2 * needed;
+  }
+  return buffer->words + buffer->used;
+}
+
 macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
                                macko_error *err)
 {
-  int64_t words = macko_slice_block_words(&c->s), needed = buffer->used + words;
+  int64_t words = macko_slice_block_words(&c->s);
   *key = (macko_block_key){0, (uint32_t)words, (uint32_t)macko_block_align(&c->s)};
   if (words == 0) return MACKO_OK;
-  if (needed > buffer->room) {
-    uint32_t *larger = realloc(buffer->words, (size_t)(2 * needed) * sizeof *larger);
-    if (!larger) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld words", (long long)words);
-    buffer->words = larger, buffer->room = 2 * needed;
-  }
-  uint32_t *block = buffer->words + buffer->used;
+  uint32_t *block = grow_buffer(buffer, words, err);
+  if (!block) return MACKO_OUT_OF_MEMORY;
   memset(block, 0, (size_t)words * sizeof *block);
   write_block(a, c, block);
   key->hash = hash_words(buffer->key, block, words);
+  return MACKO_OK;
+}
+
+macko_status macko_copy_to_buffer(const uint32_t *words, int64_t count, macko_block_buffer *buffer, macko_error *err)
+{
+  uint32_t *block = count ? grow_buffer(buffer, count, err) : NULL;
+  if (!count) return MACKO_OK;
+  if (!block) return MACKO_OUT_OF_MEMORY;
+  memcpy(block, words, (size_t)count * sizeof *block);
   return MACKO_OK;
 }

@@ -1,6 +1,7 @@
 /* Layout slice: slices are looked at in rounds, in parts and then placed in their order, so that few blocks wait to be placed. */
 #include "core/threads.h"
 #include "macko/slice_look.h"
+#include "macko/slice_repeats.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,15 +23,17 @@ typedef struct {
   macko_block_buffer buffer;
   macko_slice_facts facts;
   macko_pair_set pairs;
+  macko_known_slice *known; /* NULL: slices that repeat others are not looked for */
   macko_status status;
   macko_error err;
 } round_part;
 
 typedef struct {
-  const macko_csr *a;
+  const macko_csr *a; /* the rows at hand */
   macko_slice_look *look;
+  int64_t nrows, past; /* rows of the matrix; slices until the end of those at hand */
   int64_t most; /* words of blocks */
-  int needed, parts, full; /* full: there are too many pairs */
+  int in_pieces, needed, parts, full; /* full: there are too many pairs */
   int64_t nnz, first, count; /* slices of the round */
   int64_t *entries;          /* of the round before each of them */
   seen_slice *seen;
@@ -65,24 +68,39 @@ static void sort_windows(void *context, int part, int64_t from, int64_t to)
 {
   const slice_round *r = context;
   (void)part;
-  for (; from < to; from++) macko_sort_window(r->a, from * WINDOW, r->look->order + from * WINDOW);
+  for (from += r->first, to += r->first; from < to; from++) macko_sort_window(r->a, from * WINDOW, r->look->order + from * WINDOW);
+}
+
+/* Makes *c, whose rows are known, its block and that one's key. */
+static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *c, macko_block_key *key)
+{
+  if (!c->s.stencil) macko_describe_slice(r->a, r->look->kinds, c);
+  if (r->look->kinds & MACKO_PAIRS && !c->s.stencil && !macko_count_pairs(r->a, c, &part->pairs)) {
+    macko_set(&r->full);
+    return MACKO_OK;
+  }
+  if (c->s.steps >= MACKO_SLICE_MAX_STEPS)
+    return macko_fail(&part->err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
+                      c->s.steps);
+  return macko_fill_buffer(r->a, c, &part->buffer, key, &part->err);
 }
 
 static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice, seen_slice *seen)
 {
   macko_csr_slice c;
-  int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
-  macko_look_at_slice(r->a, r->look->order ? r->look->order + window : NULL, r->look->kinds, slice, &c);
-  if (r->look->kinds & MACKO_PAIRS && !c.s.stencil && !macko_count_pairs(r->a, &c, &part->pairs)) {
-    macko_set(&r->full);
-    return MACKO_OK;
+  const int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
+  const int stencil = macko_find_slice(r->a, r->look->order ? r->look->order + window : NULL, r->look->kinds, slice, &c);
+  macko_known_slice *like = part->known && !stencil ? macko_slice_like(part->known, r->a, &c) : NULL;
+  macko_status s;
+  if (like && macko_repeats_slice(r->a, like, &c)) {
+    seen->key = like->key;
+    s = macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
+  } else {
+    s = describe(r, part, &c, &seen->key);
+    if (!s && like) macko_remember_slice(like, &c, &seen->key, part->buffer.words + part->buffer.used);
   }
-  if (c.s.steps >= MACKO_SLICE_MAX_STEPS)
-    return macko_fail(&part->err, MACKO_LIMIT, "layout slice holds rows of fewer than %d entries, not %u", MACKO_SLICE_MAX_STEPS,
-                      c.s.steps);
-  macko_status s = macko_fill_buffer(r->a, &c, &part->buffer, &seen->key, &part->err);
   seen->s = c.s, seen->buffer = &part->buffer, seen->block = part->buffer.used;
-  if (s) return s;
+  if (s || r->full) return s;
   part->buffer.used += seen->key.words;
   macko_count_csr_slice(r->a, &c, &part->facts);
   return MACKO_OK;
@@ -114,16 +132,16 @@ static int64_t entries_of(const slice_round *r, int64_t slice)
 /* In one part slices are placed one by one. */
 static int64_t most_slices(const slice_round *r)
 {
-  return r->parts > 1 ? macko_slices_of(r->a->nrows) / ROUNDS + 1 : 1;
+  return r->parts > 1 ? macko_slices_of(r->nrows) / ROUNDS + 1 : 1;
 }
 
 /* Slices of the next round, at least one; the number of their entries. */
 static int64_t gather_round(slice_round *r, int64_t first)
 {
-  int64_t slices = macko_slices_of(r->a->nrows), total = 0, most = (int64_t)r->parts * ROUND_ENTRIES;
+  int64_t total = 0, most = (int64_t)r->parts * ROUND_ENTRIES;
   if (most > r->nnz / ROUNDS) most = r->nnz / ROUNDS;
   r->first = first, r->count = 0;
-  while (first + r->count < slices && r->count < most_slices(r)) {
+  while (first + r->count < r->past && r->count < most_slices(r)) {
     int64_t more = r->parts > 1 ? entries_of(r, first + r->count) : 0;
     if (r->count && total + more > most) break;
     r->entries[r->count++] = total;
@@ -175,11 +193,28 @@ static macko_status place_slice(slice_round *r, int64_t i, macko_error *err)
   return s;
 }
 
-static macko_status look_in_rounds(slice_round *r, macko_error *err)
+/* Rows from `row` on in windows. */
+static void sort_rows(slice_round *r, int64_t row)
 {
-  const macko_cut windows = macko_cut_rows(r->a, WINDOW);
-  if (r->look->order) macko_do_parts(&windows, r->parts, sort_windows, r);
-  for (int64_t first = 0; first < macko_slices_of(r->a->nrows) && !r->full; first += r->count) {
+  const macko_cut whole = macko_cut_rows(r->a, WINDOW), pieces = {.n = (r->a->nrows - row + WINDOW - 1) / WINDOW};
+  r->first = row / WINDOW;
+  macko_do_parts(r->in_pieces ? &pieces : &whole, r->parts, sort_windows, r);
+}
+
+/* What has been described in other rows is out of reach. */
+static void forget_slices(slice_round *r)
+{
+  for (int i = 0; i < r->parts; i++)
+    for (int k = 0; r->of_parts[i].known && k < MACKO_REPEATS; k++) r->of_parts[i].known[k].signature = 0;
+}
+
+/* Of the rows at hand, from `row` on. */
+static macko_status look_in_rounds(slice_round *r, int64_t row, macko_error *err)
+{
+  if (r->look->order) sort_rows(r, row);
+  if (r->in_pieces) forget_slices(r);
+  r->past = macko_slices_of(r->a->nrows);
+  for (int64_t first = row / MACKO_SLICE_ROWS; first < r->past && !r->full; first += r->count) {
     int64_t entries = gather_round(r, first);
     const macko_cut cut = {r->count, MACKO_I64, r->entries, 1, entries};
     macko_do_parts(&cut, r->parts, look_at_part, r);
@@ -212,16 +247,22 @@ static macko_status add_parts(slice_round *r, macko_error *err)
 static macko_status open_round(slice_round *r, macko_error *err)
 {
   macko_slice_look *look = r->look;
-  int64_t slices = macko_slices_of(r->a->nrows), room = r->needed || r->most < FIRST_ROOM ? r->most : FIRST_ROOM;
+  int64_t slices = macko_slices_of(r->nrows), room = r->needed || r->most < FIRST_ROOM ? r->most : FIRST_ROOM;
   r->entries = calloc((size_t)most_slices(r), sizeof *r->entries);
   r->seen = calloc((size_t)most_slices(r), sizeof *r->seen);
   r->of_parts = calloc((size_t)r->parts, sizeof *r->of_parts);
   if (!r->entries || !r->seen || !r->of_parts)
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at %lld slices", (long long)slices);
   const macko_hash_key key = macko_new_hash_key();
-  for (int i = 0; i < r->parts; i++) r->of_parts[i].buffer.key = key, macko_open_pairs(&r->of_parts[i].pairs);
+  for (int i = 0; i < r->parts; i++) {
+    round_part *part = &r->of_parts[i];
+    part->buffer.key = key, macko_open_pairs(&part->pairs);
+    if (look->sorted || look->kinds & MACKO_PAIRS) continue;
+    part->known = calloc(MACKO_REPEATS, sizeof *part->known);
+    if (!part->known) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to remember %d slices", MACKO_REPEATS);
+  }
   look->headers = new_array(macko_pattern_section("slices", MACKO_U32, slices * MACKO_SLICE_WORDS), err);
-  if (look->headers && look->sorted) look->order = new_array(macko_pattern_section("order", MACKO_U16, r->a->nrows), err);
+  if (look->headers && look->sorted) look->order = new_array(macko_pattern_section("order", MACKO_U16, r->nrows), err);
   if (!look->headers || (look->sorted && !look->order)) return MACKO_OUT_OF_MEMORY;
   macko_status s = r->needed || r->most ? take_room(look, room, err) : MACKO_OK;
   return s ? s : macko_open_blocks(slices, &r->set, err);
@@ -229,19 +270,22 @@ static macko_status open_round(slice_round *r, macko_error *err)
 
 static void close_round(slice_round *r)
 {
-  for (int i = 0; r->of_parts && i < r->parts; i++) free(r->of_parts[i].buffer.words);
+  for (int i = 0; r->of_parts && i < r->parts; i++) free(r->of_parts[i].buffer.words), free(r->of_parts[i].known);
   free(r->entries), free(r->seen), free(r->of_parts);
   macko_close_blocks(&r->set);
 }
 
-macko_status macko_take_look(const macko_csr *a, int64_t most, int needed, macko_slice_look *look, macko_error *err)
+macko_status macko_take_look(macko_rows *rows, int64_t nnz, int64_t most, int needed, macko_slice_look *look, macko_error *err)
 {
-  slice_round r = {.a = a, .look = look, .most = most, .needed = needed, .nnz = macko_csr_nnz(a)};
-  r.parts = macko_parts(r.nnz);
-  look->facts = (macko_slice_facts){.window = look->sorted ? WINDOW : 0, .order_bytes = look->sorted ? a->nrows * 2 : 0};
+  macko_view view = macko_open_view(rows, WINDOW);
+  slice_round r = {.a = &view.view, .look = look, .nrows = rows->nrows, .most = most, .in_pieces = !rows->whole, .needed = needed,
+                   .nnz = nnz};
+  r.parts = macko_parts(nnz);
+  look->facts = (macko_slice_facts){.window = look->sorted ? WINDOW : 0, .order_bytes = look->sorted ? rows->nrows * 2 : 0};
   macko_status s = open_round(&r, err);
-  if (!s) s = look_in_rounds(&r, err);
+  while (!r.full && macko_next_view(&view, &s, err)) s = look_in_rounds(&r, view.first, err);
   if (!s) s = add_parts(&r, err);
+  macko_close_view(&view);
   close_round(&r);
   return s;
 }
@@ -291,10 +335,11 @@ macko_slice_findings *macko_slice_findings_of(macko_findings *found)
   return *own;
 }
 
-/* Words that blocks of looks may still take: all together no more than f64 values would, which are written when they are gone. */
+/* Words that blocks of looks may still take: all together no more than f64 values would, which are written when they are gone; where
+ * the rows are not in memory, no more than values of a byte. */
 static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
 {
-  int64_t words = f->handed_on ? 2 * macko_csr_nnz(f->csr) : 0;
+  int64_t words = !f->handed_on ? 0 : f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
   for (int i = 0; words > 0 && i < 8; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
   return words > 0 ? words : 0;
 }
@@ -304,9 +349,10 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
   macko_findings *f = context;
   macko_slice_findings *found = macko_slice_findings_of(f);
   macko_slice_look look = {.sorted = sorted, .kinds = kinds};
+  macko_rows whole, *rows = macko_found_rows(f, &whole);
   if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
   macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
-  macko_status s = macko_take_look(f->csr, words_left(f, found), 0, &look, err);
+  macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
   *p = look.facts;
   if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);
   else macko_trim_look(&look), *place = look;

@@ -24,11 +24,11 @@ typedef struct {
 /* Adds a slice of a csr to the counts. */
 void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p);
 
-/* Looks at all slices, look->sorted and kinds being given, and look->facts zero. Blocks are kept in at most `most` words, and not
+/* Looks at all slices of rows with so many entries, look->sorted and kinds being given, and look->facts zero. Blocks are kept in at most `most` words, and not
  * at all where they take more; where they are needed, as many as it takes are. If there are too many pairs, facts.pairs is -1 and
  * nothing is kept. The caller frees what is there by macko_drop_look, also after a failure.
  * Errors: LIMIT, OUT_OF_MEMORY. */
-macko_status macko_take_look(const macko_csr *a, int64_t most, int needed, macko_slice_look *look, macko_error *err);
+macko_status macko_take_look(macko_rows *rows, int64_t nnz, int64_t most, int needed, macko_slice_look *look, macko_error *err);
 void macko_drop_look(macko_slice_look *look);
 
 /* Gives back what its blocks do not need. */

@@ -98,32 +98,8 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
     if (o->lengths[l] < o->shortest) o->shortest = o->lengths[l];
 }
 
-#if MACKO_HAS_X86_64
-#include <immintrin.h>
-#define WIDTH 8
-#define TARGET MACKO_AVX512
-#define NAME(x) wide_##x
-#include "macko/slice_simd/kernel.inc"
-#define WIDTH 4
-#define TARGET MACKO_AVX2
-#define NAME(x) middle_##x
-#include "macko/slice_simd/kernel.inc"
-#endif
-#define WIDTH 2
-#define TARGET
-#define NAME(x) narrow_##x
-#include "macko/slice_simd/kernel.inc"
-
-static void multiply_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
-{
-#if MACKO_HAS_X86_64
-  if (macko_has_avx512()) wide_multiply(m, p, from, to);
-  else if (macko_has_avx2()) middle_multiply(m, p, from, to);
-  else narrow_multiply(m, p, from, to);
-#else
-  narrow_multiply(m, p, from, to);
-#endif
-}
+#define KERNEL "macko/slice_simd/kernel.inc"
+#include "core/widths.inc"
 
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
@@ -131,5 +107,5 @@ void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
   int stencils = macko_params_of(&m->plan)->slice.stencils > 0; /* which have no values to go by */
   const macko_cut cut = {macko_slices_of(m->nrows), MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"),
                          MACKO_SLICE_WORDS, values->bytes / MACKO_VALUE_UNIT};
-  macko_share_product(m, p, multiply_slices, &cut);
+  macko_share_product(m, p, multiply_widest, &cut);
 }

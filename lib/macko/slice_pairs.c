@@ -57,12 +57,13 @@ typedef struct {
 } pair_part;
 
 typedef struct {
-  const macko_csr *a;
+  const macko_csr *a; /* the rows at hand, from slice `first` on */
+  int64_t first;
   const macko_matrix *m;
-  int again; /* gaps as m has them */
+  int again, in_pieces; /* again: gaps as m has them */
   uint8_t *codes;
   pair_part *parts;
-  int full; /* there are too many pairs */
+  int full, changed; /* full: there are too many pairs; changed: rows in pieces are not as they were */
 } pair_writing;
 
 /* 0 where there is no room for those of a lane. */
@@ -91,16 +92,16 @@ static void recode_lane(const pair_writing *w, uint32_t units, int lane, int64_t
 static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t from, int64_t to)
 {
   slice_reader r = macko_open_slices(w->m);
-  uint32_t units = macko_units_before(&r, from);
-  for (int64_t i = from; i < to && !macko_is_set(&w->full); i++) {
+  for (int64_t i = w->first + from; i < w->first + to && !macko_is_set(&w->full); i++) {
     macko_slice s = macko_slice_at(r.headers, i);
+    const uint32_t units = s.values;
     for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
       int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), begin = macko_csr_row(w->a, row),
               end = macko_csr_row(w->a, row + 1);
-      if (recoding) recode_lane(w, units, l, end - begin, part->recode);
+      if (w->in_pieces && end - begin != macko_lane_length(&r, &s, l)) macko_set(&w->changed);
+      else if (recoding) recode_lane(w, units, l, end - begin, part->recode);
       else if (!write_lane(w, &r, &s, units, l, begin, end, &part->pairs)) macko_set(&w->full);
     }
-    units += (uint32_t)macko_slice_value_units(&s, 1);
   }
 }
 
@@ -116,14 +117,18 @@ static void recode_part(void *context, int part, int64_t from, int64_t to)
   if (part) walk_slices(w, &w->parts[part], 1, from, to);
 }
 
-/* The pairs of all are in the first of w->parts then. UNSUPPORTED where there is no room for them. */
-static macko_status write_codes(pair_writing *w, int parts, macko_error *err)
+/* Of what is in view. The pairs of all are in the first of w->parts then. UNSUPPORTED where there is no room for them. */
+static macko_status write_view(pair_writing *w, const macko_view *v, int parts, macko_error *err)
 {
-  const macko_cut cut = macko_cut_rows(w->a, MACKO_SLICE_ROWS);
+  const macko_cut whole = macko_cut_rows(&v->view, MACKO_SLICE_ROWS), piece = {.n = macko_slices_of(v->past - v->first)};
+  const macko_cut cut = w->in_pieces ? piece : whole;
+  w->a = &v->view, w->first = v->first / MACKO_SLICE_ROWS;
+  for (int part = 1; part < parts; part++) macko_open_pairs(&w->parts[part].pairs);
   macko_do_parts(&cut, parts, write_part, w);
   for (int part = 1; part < parts && !w->full; part++)
     w->full = !macko_add_pairs_of(&w->parts[0].pairs, &w->parts[part].pairs, w->parts[part].recode);
   if (w->full) return macko_too_many_pairs(err);
+  if (w->changed) return macko_fail(err, MACKO_INVALID_MATRIX, "rows have changed while they were encoded");
   if (parts > 1) macko_do_parts(&cut, parts, recode_part, w);
   return MACKO_OK;
 }
@@ -145,17 +150,19 @@ macko_status macko_too_many_pairs(macko_error *err)
                     MACKO_PAIR_LIMIT);
 }
 
-macko_status macko_new_pairs(const macko_csr *a, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
+macko_status macko_new_pairs(macko_rows *rows, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
 {
   int parts = macko_large_parts(m->nnz);
-  pair_writing w = {.a = a, .m = m, .again = again, .parts = calloc((size_t)parts, sizeof *w.parts)};
+  pair_writing w = {.m = m, .again = again, .in_pieces = !rows->whole, .parts = calloc((size_t)parts, sizeof *w.parts)};
+  macko_view view = macko_open_view(rows, MACKO_SLICE_WINDOW);
   *v = (macko_value_sections){0};
   macko_status s = MACKO_OK;
   if (!w.parts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %d pairs of a gap and a value", MACKO_PAIR_LIMIT);
-  for (int i = 0; !s && i < parts; i++) macko_open_pairs(&w.parts[i].pairs);
+  if (!s) macko_open_pairs(&w.parts[0].pairs);
   if (!s) s = macko_new_section(macko_values_of(m).values, &v->values, err);
   w.codes = v->values.data;
-  if (!s) s = write_codes(&w, parts, err);
+  while (macko_next_view(&view, &s, err)) s = write_view(&w, &view, parts, err);
+  macko_close_view(&view);
   if (!s) s = new_tables(m->value_type, &w.parts[0].pairs, v, err);
   if (s) free(v->values.data), free(v->dict.data), free(v->pair_gaps.data);
   free(w.parts);

@@ -1,7 +1,7 @@
 /* Value codec pairs of layout slice: an 8-bit code stands for the gap before an entry and its value. Entries whose column is
  * found without a gap, the first of a row and all of a slice with one list of distances, have gap 0. */
-#ifndef MACKO_PAIRS_H
-#define MACKO_PAIRS_H
+#ifndef MACKO_SLICE_PAIRS_H
+#define MACKO_SLICE_PAIRS_H
 
 #include "core/hash.h"
 #include "macko/slice_describe.h"

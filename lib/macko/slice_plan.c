@@ -4,6 +4,7 @@
 #include "core/threads.h"
 #include "macko/slice_look.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,53 +62,143 @@ static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_optio
   return with_values(a, options, &p);
 }
 
-enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16 };
+enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16, WINDOW_SLICES = WINDOW / MACKO_SLICE_ROWS };
 
 typedef struct {
-  const macko_csr *a;
+  const macko_csr *a; /* the rows at hand */
   int sorted;
-  int64_t first; /* window */
-  macko_slice_facts parts[SAMPLE_PARTS];
+  int64_t nrows, nnz;     /* of the matrix */
+  int64_t first, windows; /* windows: of the sample */
+  macko_block_key *keys;  /* of the blocks of all its slices */
+  macko_slice_facts *counts; /* of each of its windows */
+  macko_status status[SAMPLE_PARTS];
 } sampling;
+
+/* Adds a slice to the counts; its block stays in the buffer no longer than until its key is known. */
+static macko_status sample_slice(const sampling *s, const uint16_t *order, int64_t slice, macko_block_buffer *buffer,
+                                 macko_slice_facts *facts, macko_block_key *key)
+{
+  macko_csr_slice c;
+  if (!macko_find_slice(s->a, order, MACKO_STENCILS, slice, &c)) macko_describe_slice(s->a, 0, &c);
+  macko_count_csr_slice(s->a, &c, facts);
+  for (int l = 0; l < c.lanes && c.s.stencil; l++) facts->streamed += c.length[l]; /* those of stencils too */
+  return macko_fill_buffer(s->a, &c, buffer, key, NULL);
+}
 
 static void sample_windows(void *context, int part, int64_t from, int64_t to)
 {
-  enum { SLICES = WINDOW / MACKO_SLICE_ROWS };
   sampling *s = context;
-  macko_slice_facts facts = {0};
-  macko_csr_slice c;
+  macko_block_buffer buffer = {.key = {0x243f6a8885a308d3u, 0x9e3779b97f4a7c15u}};
   uint16_t order[WINDOW];
-  for (; from < to; from++) {
-    int64_t w = s->first + from * SAMPLE_EVERY;
+  for (; from < to && !s->status[part]; from++) {
+    const int64_t w = s->first + from * SAMPLE_EVERY, most = macko_slices_of(s->a->nrows) - w * WINDOW_SLICES;
     if (s->sorted) macko_sort_window(s->a, w * WINDOW, order);
-    for (int64_t i = w * SLICES; i < (w + 1) * SLICES && i * MACKO_SLICE_ROWS < s->a->nrows; i++) {
-      macko_look_at_slice(s->a, s->sorted ? order : NULL, s->sorted ? 0 : MACKO_STENCILS, i, &c);
-      macko_count_csr_slice(s->a, &c, &facts);
-      for (int l = 0; l < c.lanes && c.s.stencil; l++) facts.streamed += c.length[l]; /* those of stencils too */
-    }
+    for (int64_t i = 0; i < WINDOW_SLICES && i < most && !s->status[part]; i++)
+      s->status[part] = sample_slice(s, s->sorted ? order : NULL, w * WINDOW_SLICES + i, &buffer, &s->counts[from],
+                                     &s->keys[from * WINDOW_SLICES + i]);
   }
-  s->parts[part] = facts;
+  free(buffer.words);
 }
 
-/* Slots of a few windows of rows without their blocks: every 16th window, or the one in the middle. */
-static void sample(const macko_csr *a, int sorted, macko_slice_facts *p)
+/* Words of all blocks of the sample where all but one in a hundred differ, else 0. */
+static macko_status count_unlike(const sampling *s, int64_t *words, macko_error *err)
 {
-  int64_t windows = (a->nrows + WINDOW - 1) / WINDOW;
-  sampling s = {.a = a, .sorted = sorted, .first = windows > SAMPLE_EVERY / 2 ? SAMPLE_EVERY / 2 : windows / 2};
-  const macko_cut cut = {.n = (windows - s.first + SAMPLE_EVERY - 1) / SAMPLE_EVERY};
-  int parts = macko_parts(macko_csr_nnz(a) / SAMPLE_EVERY);
+  const int64_t slices = s->windows * WINDOW_SLICES;
+  macko_block_set set;
+  int64_t sampled = 0, differ = 0;
+  macko_status status = macko_open_blocks(slices, &set, err);
+  for (int64_t i = 0; !status && i < slices; i++) {
+    int is_new;
+    macko_place_block(&set, s->keys[i].hash, s->keys[i].words, 1, NULL, &is_new);
+    sampled += s->keys[i].words > 0, differ += is_new;
+  }
+  *words = differ > sampled - sampled / 100 - 1 ? set.words : 0;
+  if (!status) macko_close_blocks(&set);
+  return status;
+}
+
+static double columns_of(const macko_cost *cost, const macko_slice_facts *p)
+{
+  return (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run +
+         (double)p->listed * cost->listed + (double)p->walked * cost->walked;
+}
+
+static double slots_of(const macko_slice_facts *p)
+{
+  return (double)(p->uniform + p->run + p->listed + p->walked);
+}
+
+/* Three standard errors of the mean of n numbers whose sum and sum of squares those are, as a share of it. */
+static double error_of_mean(double sum, double squares, double n)
+{
+  const double mean = sum / n, variance = squares / n - mean * mean;
+  return sum > 0 && variance > 0 ? 3 * sqrt(variance / (n - 1)) / mean : 0;
+}
+
+/* What the sample may have missed, as a share: as much as its windows tell, at least 2 % and no more than a tenth, which it is where
+ * windows are few. */
+static double missed_share(const sampling *s, const macko_cost *cost)
+{
+  enum { FEW = 4 };
+  double columns[2] = {0}, slots[2] = {0}, n = 0;
+  for (int64_t i = 0; i < s->windows; i++) {
+    const macko_slice_facts *p = &s->counts[i];
+    if (!p->streamed) continue;
+    const double c = columns_of(cost, p) / (double)p->streamed, v = slots_of(p) / (double)p->streamed;
+    columns[0] += c, columns[1] += c * c, slots[0] += v, slots[1] += v * v, n++;
+  }
+  if (n < FEW) return 0.1;
+  const double share = fmax(error_of_mean(columns[0], columns[1], n), error_of_mean(slots[0], slots[1], n));
+  return fmin(fmax(share, 0.02), 0.1);
+}
+
+static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cost, int64_t unlike)
+{
+  macko_slice_facts p = {0};
+  for (int64_t i = 0; i < s->windows; i++) macko_add_counts(&p, &s->counts[i]);
+  const double scale = p.streamed ? (double)s->nnz / (double)p.streamed : 0;
+  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike, missed_share(s, cost)};
+}
+
+/* All windows of the sample, in parts where they are in memory. */
+static macko_status look_at_windows(sampling *s, macko_rows *rows, macko_error *err)
+{
+  const macko_cut cut = {.n = s->windows};
+  int parts = rows->whole ? macko_parts(s->nnz / SAMPLE_EVERY) : 1;
+  macko_assembly room = {0};
+  macko_csr view;
+  macko_status status = MACKO_OK;
+  s->a = rows->whole ? rows->whole : &view;
   if (parts > SAMPLE_PARTS) parts = SAMPLE_PARTS;
-  macko_do_parts(&cut, parts, sample_windows, &s);
-  memset(p, 0, sizeof *p);
-  for (int i = 0; i < parts; i++) macko_add_counts(p, &s.parts[i]);
+  if (rows->whole) macko_do_parts(&cut, parts, sample_windows, s);
+  for (int64_t i = 0; !rows->whole && i < s->windows && !status && !s->status[0]; i++) {
+    const int64_t row = (s->first + i * SAMPLE_EVERY) * WINDOW, left = s->nrows - row;
+    status = macko_view_rows(rows, row, left < WINDOW ? left : WINDOW, &room, &view, err);
+    if (!status) sample_windows(s, 0, i, i + 1);
+  }
+  macko_free_assembly(&room);
+  for (int i = 0; i < parts && !status; i++)
+    if (s->status[i]) status = macko_fail(err, s->status[i], "no memory to sample the slices of %lld rows", (long long)s->nrows);
+  return status;
 }
 
-static macko_slice_estimate estimate_by(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
+/* Of a few windows of rows: every 16th window, or the one in the middle. */
+static macko_status sample(macko_rows *rows, int64_t nnz, const macko_cost *cost, int sorted, macko_slice_estimate *estimate,
+                           macko_error *err)
 {
-  double scale = p->streamed ? (double)macko_csr_nnz(a) / (double)p->streamed : 0;
-  double columns = (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run +
-                   (double)p->listed * cost->listed + (double)p->walked * cost->walked;
-  return (macko_slice_estimate){scale * columns, scale * (double)(p->uniform + p->run + p->listed + p->walked)};
+  int64_t windows = (rows->nrows + WINDOW - 1) / WINDOW, unlike;
+  sampling s = {.sorted = sorted, .nrows = rows->nrows, .nnz = nnz};
+  s.first = windows > SAMPLE_EVERY / 2 ? SAMPLE_EVERY / 2 : windows / 2;
+  s.windows = (windows - s.first + SAMPLE_EVERY - 1) / SAMPLE_EVERY;
+  s.keys = calloc((size_t)(s.windows * WINDOW_SLICES + 1), sizeof *s.keys);
+  s.counts = calloc((size_t)s.windows + 1, sizeof *s.counts);
+  macko_status status = s.keys && s.counts ? look_at_windows(&s, rows, err)
+                                           : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to sample the slices of %lld rows",
+                                                        (long long)rows->nrows);
+  if (!status) status = count_unlike(&s, &unlike, err);
+  if (!status) *estimate = estimate_by(&s, cost, unlike);
+  free(s.keys), free(s.counts);
+  return status;
 }
 
 macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
@@ -115,11 +206,11 @@ macko_status macko_host_sample(void *context, const macko_options *options, int 
 {
   macko_findings *f = context;
   macko_slice_findings *found = macko_slice_findings_of(f);
-  macko_slice_facts p;
   if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what is known of slices");
   if (!found->sampled[sorted]) {
-    sample(f->csr, sorted, &p);
-    found->estimates[sorted] = estimate_by(f->csr, macko_cost_of(options), &p);
+    macko_rows whole, *rows = macko_found_rows(f, &whole);
+    macko_status s = sample(rows, macko_found_nnz(f), macko_cost_of(options), sorted, &found->estimates[sorted], err);
+    if (s) return s;
     found->sampled[sorted] = 1;
   }
   *estimate = found->estimates[sorted];
@@ -233,7 +324,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   return s;
 }
 
-macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan *pattern)
+macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan *pattern)
 {
   const macko_cost *cost = macko_cost_of(options);
   macko_plan hoped = *pattern;
@@ -243,7 +334,7 @@ macko_plan macko_slice_hope_joint(const macko_options *options, const macko_plan
   return hoped;
 }
 
-macko_status macko_slice_plan_joint(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
+macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
                                     macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;

@@ -47,11 +47,20 @@ static int equal_rows(const macko_csr *a, int64_t p, const int64_t *length, int 
   return n + 1;
 }
 
+/* Of most slices that are no stencils the first two rows tell: 1 if their first entries, at one distance from the diagonal, have
+ * different values. */
+static int begins_unlike(const macko_csr *a, int64_t p, const int64_t *length, int lanes)
+{
+  const int64_t q = p + length[0];
+  return lanes > 1 && length[0] && length[1] && macko_csr_col(a, q) - macko_csr_col(a, p) == 1 &&
+         macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, q);
+}
+
 int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s)
 {
   int64_t p = macko_csr_row(a, row);
   int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some distances, not most */
-  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS) return 0;
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS || begins_unlike(a, p, length, lanes)) return 0;
   for (int l = 0, n; l < lanes; l += n) {
     int at = 0;
     n = equal_rows(a, p, length + l, lanes - l);

@@ -2,76 +2,10 @@
 #include "core/threads.h"
 #include "values/codecs.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- what can hold the values ---- */
-
-/* Values are looked at in blocks: after each a part asks whether another one has found what ends the search. */
-enum { BLOCK = 4096 };
-
-/* 1 if one of values p .. past - 1 does not come back with the same bits. */
-static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t past)
-{
-#define SCAN(FROM, TO) \
-  do { \
-    for (; p < past; p++) \
-      if (!macko_fits(FROM, TO, a->values, p)) return 1; \
-    return 0; \
-  } while (0)
-#define SCAN_FROM(FROM) \
-  do { \
-    if (to == MACKO_F32) SCAN(FROM, MACKO_F32); \
-    if (to == MACKO_F16) SCAN(FROM, MACKO_F16); \
-    if (to == MACKO_BF16) SCAN(FROM, MACKO_BF16); \
-    SCAN(FROM, MACKO_I8); \
-  } while (0)
-  switch (a->value_type) {
-  case MACKO_F64: SCAN_FROM(MACKO_F64);
-  case MACKO_F32: SCAN_FROM(MACKO_F32);
-  case MACKO_F16: SCAN_FROM(MACKO_F16);
-  default: SCAN_FROM(MACKO_BF16);
-  }
-#undef SCAN_FROM
-#undef SCAN
-}
-
-typedef struct {
-  const macko_csr *a;
-  macko_type to;
-  int found;
-} misfit_search;
-
-static void search_part(void *context, int part, int64_t from, int64_t past)
-{
-  misfit_search *s = context;
-  int64_t first = macko_csr_row(s->a, 0);
-  (void)part;
-  for (int64_t p = from; p < past && !macko_is_set(&s->found); p += BLOCK)
-    if (block_misfits(s->a, s->to, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->found);
-}
-
-static int piece_misfits(const macko_csr *a, macko_type to)
-{
-  const macko_cut entries = {.n = macko_csr_row(a, a->nrows) - macko_csr_row(a, 0)};
-  misfit_search s = {a, to, 0};
-  macko_do_parts(&entries, macko_parts(entries.n), search_part, &s);
-  return s.found;
-}
-
-static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
-{
-  macko_rows *r = rows;
-  macko_csr piece;
-  macko_status s = MACKO_OK;
-  *found = 0;
-  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !*found && !s; first += step) {
-    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
-    if (!s) *found = piece_misfits(&piece, to);
-  }
-  return s;
-}
+/* ---- choice ---- */
 
 /* The narrowest type that holds every value exactly; the matrix's own if none does. */
 static macko_status narrowest(const macko_value_facts *f, macko_type *type, macko_error *err)
@@ -87,102 +21,6 @@ static macko_status narrowest(const macko_value_facts *f, macko_type *type, mack
   }
   return MACKO_OK;
 }
-
-/* ---- the dictionary: values, by their bits, in order of first appearance ---- */
-
-/* Distinct values, for each part its own. */
-typedef struct {
-  const macko_csr *piece;
-  macko_value_set *sets;
-  int full; /* one of them: there are too many */
-} distinct_search;
-
-static macko_status open_sets(int parts, macko_type type, int64_t limit, macko_value_set **sets, macko_error *err)
-{
-  int made = 0;
-  *sets = calloc((size_t)parts, sizeof **sets);
-  for (; *sets && made < parts; made++) {
-    void *table = malloc((size_t)(limit * macko_type_bytes(type)));
-    if (macko_open_value_set(type, table, limit, &(*sets)[made], NULL) || !table) break;
-  }
-  if (made == parts) return MACKO_OK;
-  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
-}
-
-static void close_sets(int parts, macko_value_set *sets)
-{
-  for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_value_set(&sets[part]);
-  free(sets);
-}
-
-/* 1 if there is room for values p .. past - 1. */
-static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
-{
-  uint64_t before = 0;
-  for (int64_t first = p; p < past; p++) {
-    uint64_t bits = macko_bits_at(a->value_type, a->values, p);
-    if (p > first && bits == before) continue;
-    if (macko_value_code(set, bits) < 0) return 0;
-    before = bits;
-  }
-  return 1;
-}
-
-static void add_part(void *context, int part, int64_t from, int64_t past)
-{
-  distinct_search *s = context;
-  int64_t first = macko_csr_row(s->piece, 0);
-  for (int64_t p = from; p < past && !macko_is_set(&s->full); p += BLOCK)
-    if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
-}
-
-/* Number of values that differ in their bits, or -1 beyond the limit. */
-static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
-{
-  macko_rows *r = rows;
-  macko_csr piece;
-  distinct_search search = {.piece = &piece};
-  int parts = r->whole ? macko_large_parts(macko_csr_nnz(r->whole)) : 1;
-  macko_status s = open_sets(parts, r->value_type, limit, &search.sets, err);
-  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !search.full && !s; first += step) {
-    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
-    const macko_cut entries = {.n = s ? 0 : macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0)};
-    if (!s) macko_do_parts(&entries, parts, add_part, &search);
-  }
-  for (int part = 1; !s && part < parts && !search.full; part++) {
-    macko_csr found = {.value_type = r->value_type, .values = search.sets[part].table};
-    search.full = !add_values(&search.sets[0], &found, 0, search.sets[part].used);
-  }
-  *distinct = s || search.full ? -1 : search.sets[0].used;
-  close_sets(parts, search.sets);
-  return s;
-}
-
-macko_value_facts macko_facts_of_rows(macko_rows *r)
-{
-  return (macko_value_facts){r->value_type, find_misfit, count_distinct, r};
-}
-
-/* ---- a csr as a whole ---- */
-
-static macko_status csr_misfit(void *csr, macko_type to, int *found, macko_error *err)
-{
-  macko_rows r = macko_rows_of(csr);
-  return find_misfit(&r, to, found, err);
-}
-
-static macko_status csr_distinct(void *csr, int64_t limit, int64_t *distinct, macko_error *err)
-{
-  macko_rows r = macko_rows_of(csr);
-  return count_distinct(&r, limit, distinct, err);
-}
-
-macko_value_facts macko_facts_of_csr(const macko_csr *a)
-{
-  return (macko_value_facts){a->value_type, csr_misfit, csr_distinct, (void *)a};
-}
-
-/* ---- choice ---- */
 
 static macko_codec dict_codec(int64_t distinct)
 {
@@ -231,15 +69,6 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, in
   return MACKO_OK;
 }
 
-void macko_describe_values(macko_plan *plan)
-{
-  static const char start[] = "; values ";
-  char *end = strstr(plan->reason, start);
-  if (!end) end = plan->reason + strlen(plan->reason);
-  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
-           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
-}
-
 /* ---- writing ---- */
 
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
@@ -257,6 +86,7 @@ void macko_close_writer(macko_value_writer *w)
 macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
 {
   if (!w->changed) return MACKO_OK;
+  if (!w->codec.table) return macko_fail(err, MACKO_INVALID_MATRIX, "rows have changed while they were encoded");
   return macko_fail(err, MACKO_INVALID_MATRIX, "values have changed while they were encoded: there were %lld of them",
                     (long long)w->codec.table);
 }

@@ -1,6 +1,6 @@
 /* Value codecs: how the stream of values is stored, apart from where its slots are (which the column format decides). */
-#ifndef MACKO_VALUES_H
-#define MACKO_VALUES_H
+#ifndef MACKO_CODECS_H
+#define MACKO_CODECS_H
 
 #include "core/convert.h"
 #include "core/facts.h"
@@ -19,18 +19,35 @@ typedef struct {
   int64_t table; /* entries of the table "dict", of the matrix's own value type; 0 without one */
 } macko_codec;
 
-/* Lists the codecs that options allow for values of which that is so, raw first; *count of at most 3. What a stream costs in bytes
- * depends on the format's slots, so the format compares. A dictionary of more values than `most` is only one that is asked for.
- * Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
+/* Lists the codecs that hold all values and that option values=`wanted` allows, raw first: *count of them, at most 3. What a stream
+ * takes in bytes depends on the slots of a format, so that the format compares. A dictionary of more values than `most` is listed only
+ * where it is asked for. Errors: UNSUPPORTED if the one asked for cannot hold the values; those of the facts. */
 macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err);
 
+/* Adds what a value stream by that codec takes to bytes, work and time of *plan, or takes it away (sign -1): each format its own. */
+typedef void (*macko_add_stream)(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign,
+                                 macko_plan *plan);
+
+/* The codec of a plan; and *plan, which has no value stream, with one by *codec. */
+macko_codec macko_codec_of(const macko_plan *plan);
+macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, macko_add_stream add,
+                            const macko_plan *plan);
+
+/* *plan, which has no value stream, gets that of the codecs which suits the options best. */
+void macko_take_best_codec(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
+                           macko_add_stream add, macko_plan *plan);
+
+/* plan: the same of all codecs that the options allow; the reason says which. Errors: those of macko_codecs_by. */
+macko_status macko_choose_codec(const macko_facts *f, const macko_options *options, macko_add_stream add, macko_plan *plan,
+                                macko_error *err);
+
+/* plan_values: *plan is that of m with a codec that is chosen again, because new values may not fit the old one. Errors: the same. */
+macko_status macko_rechoose_codec(const macko_facts *f, const macko_matrix *m, macko_add_stream add, macko_plan *plan,
+                                  macko_error *err);
+
 /* The last part of plan->reason, in place of what it said before: refresh may choose another codec. */
 void macko_describe_values(macko_plan *plan);
-
-/* Facts about values in host memory, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of
- * macko_get_rows. */
-macko_value_facts macko_facts_of_rows(macko_rows *r);
 
 /* The same of rows that come in pieces. Errors: also those of macko_get_rows. */
 macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
@@ -44,7 +61,9 @@ typedef struct {
   macko_value_set codes; /* for dict: its table is section dict, filled as distinct values appear */
   uint64_t bits_before;    /* the value looked up last, once there are codes, and its code */
   int64_t code_before;
-  int changed;             /* there were more of them than the codec has room for */
+  int in_pieces;           /* rows come in pieces and may have changed: walks compare their lengths */
+  int changed;             /* they have, or there were more values than the codec has room for */
+  int past_caches;         /* the stream is large and has been written before: slots may be stored past the caches */
   const uint32_t *recode;  /* not NULL: codes in the stream are replaced by those, and nothing else is written */
 } macko_value_writer;
 
@@ -70,10 +89,39 @@ typedef void (*macko_value_walk)(const void *context, macko_value_writer *w, int
 void macko_write_in_parts(macko_value_writer *w, const struct macko_cut *cut, int64_t entries, macko_value_walk walk,
                           const void *context);
 
+/* The values of *a in the slots of m: the context of the walks below. */
+typedef struct {
+  const macko_csr *a;
+  const macko_matrix *m;
+  int64_t first; /* item of the matrix that a walk's item 0 is */
+} macko_value_source;
+
+/* The sections "values" and "dict" (data NULL: there is none) that m->plan asks for, filled by the walk, whose context is a
+ * macko_value_source, over the items of the cut. Nothing of m changes, and the caller owns them. Errors: OUT_OF_MEMORY, INVALID_MATRIX. */
+macko_status macko_new_values(const macko_csr *a, const macko_matrix *m, const struct macko_cut *cut, macko_value_walk walk,
+                              macko_section *values, macko_section *dict, macko_error *err);
+
+/* The same in steps, between which values are written; *a has types, and values where they are in memory as a whole. end takes what
+ * has come before as s, and what it answers is all of it. */
+macko_status macko_begin_values(const macko_csr *a, const macko_matrix *m, macko_section *values, macko_section *dict,
+                                macko_value_writer *w, macko_error *err);
+macko_status macko_end_values(macko_status s, macko_section *values, macko_section *dict, macko_value_writer *w, macko_error *err);
+
+/* Puts them into m in place of what it has; cannot fail. */
+void macko_put_values(macko_matrix *m, const macko_section *values, const macko_section *dict);
+
+/* New values over the old ones of the same codec, which is no dictionary; cannot fail. */
+void macko_overwrite_values(const macko_csr *a, macko_matrix *m, const struct macko_cut *cut, macko_value_walk walk);
+
 /* What a multiply reads: the stream, and the table of a dictionary. */
 typedef struct {
   const void *stream, *table;
 } macko_value_stream;
+
+static inline macko_value_stream macko_stream_of(const macko_matrix *m)
+{
+  return (macko_value_stream){macko_section_data(m, "values"), macko_section_data(m, "dict")};
+}
 
 /* Value at a slot as double. stored and table types are constants in every caller, so the switch is gone after inlining. */
 static inline __attribute__((always_inline)) double macko_value_at(macko_type stored, macko_type table_type,

@@ -1,0 +1,51 @@
+/* Slices that repeat an earlier one. */
+#include "macko/slice_repeats.h"
+#include "core/compare_csr.h"
+
+#include <string.h>
+
+/* Tells slices apart that are likely to differ; 0 where there is nothing to compare. */
+static uint64_t sign(const macko_csr *a, const macko_csr_slice *c)
+{
+  enum { TOGETHER = 8, LAST = MACKO_SLICE_ROWS - 1 };
+  uint64_t hash = 0;
+  if (c->lanes < MACKO_SLICE_ROWS || !c->shortest) return 0;
+  for (int l = 0; l < MACKO_SLICE_ROWS; l += TOGETHER) {
+    uint64_t lengths = 0;
+    for (int k = 0; k < TOGETHER; k++) lengths += (uint64_t)c->length[l + k] << 8 * k;
+    hash = macko_mix(hash ^ lengths);
+  }
+  const int64_t first = macko_csr_col(a, c->begin[0]), end = macko_csr_col(a, c->begin[0] + c->length[0] - 1);
+  hash = macko_mix(hash ^ (uint64_t)(macko_csr_col(a, c->begin[LAST]) - first));
+  return macko_mix(hash ^ (uint64_t)(end - first)) | 1;
+}
+
+macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c)
+{
+  const uint64_t signature = sign(a, c);
+  macko_known_slice *k = &known[signature >> 1 & (MACKO_REPEATS - 1)];
+  if (!signature) return NULL;
+  if (k->signature == signature) return k;
+  k->signature = signature, k->described = 0;
+  return NULL;
+}
+
+int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c)
+{
+  enum { LAST = MACKO_SLICE_ROWS - 1 };
+  const int64_t begin = c->begin[0], entries = c->begin[LAST] + c->length[LAST] - begin;
+  if (!k->described || memcmp(c->length, k->length, sizeof k->length)) return 0;
+  const int64_t shift = macko_csr_col(a, begin) - macko_csr_col(a, k->begin);
+  if (macko_or_differences(a, k->begin, begin, entries, shift)) return 0;
+  c->s = k->s;
+  c->s.base += (int32_t)shift;
+  return 1;
+}
+
+void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block)
+{
+  if (key->words > MACKO_REPEAT_WORDS) return;
+  k->described = 1, k->begin = c->begin[0], k->s = c->s, k->key = *key;
+  memcpy(k->length, c->length, sizeof k->length);
+  if (key->words) memcpy(k->block, block, key->words * sizeof *block);
+}

@@ -1,0 +1,62 @@
+/* The codec of a plan: the best of those that hold the values, by what the format says that their streams take. */
+#include "values/codecs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+macko_codec macko_codec_of(const macko_plan *plan)
+{
+  return (macko_codec){plan->values, plan->stored_type, plan->lossy, plan->table};
+}
+
+macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, macko_add_stream add,
+                            const macko_plan *plan)
+{
+  macko_plan p = *plan;
+  add(f, options, codec, 1, &p);
+  p.values = codec->values, p.stored_type = codec->stored_type, p.lossy = codec->lossy, p.table = codec->table;
+  return p;
+}
+
+void macko_take_best_codec(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
+                           macko_add_stream add, macko_plan *plan)
+{
+  macko_plan best = macko_with_codec(f, options, &codecs[0], add, plan);
+  for (int i = 1; i < count; i++) {
+    macko_plan p = macko_with_codec(f, options, &codecs[i], add, plan);
+    if (macko_better(options, &p, &best)) best = p;
+  }
+  *plan = best;
+}
+
+macko_status macko_choose_codec(const macko_facts *f, const macko_options *options, macko_add_stream add, macko_plan *plan,
+                                macko_error *err)
+{
+  macko_codec codecs[3];
+  int count;
+  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
+  if (s) return s;
+  macko_take_best_codec(f, options, codecs, count, add, plan);
+  macko_describe_values(plan);
+  return MACKO_OK;
+}
+
+macko_status macko_rechoose_codec(const macko_facts *f, const macko_matrix *m, macko_add_stream add, macko_plan *plan,
+                                  macko_error *err)
+{
+  const macko_codec old = macko_codec_of(&m->plan);
+  macko_plan next = m->plan;
+  add(f, &m->options, &old, -1, &next);
+  macko_status s = macko_choose_codec(f, &m->options, add, &next, err);
+  if (!s) *plan = next;
+  return s;
+}
+
+void macko_describe_values(macko_plan *plan)
+{
+  static const char start[] = "; values ";
+  char *end = strstr(plan->reason, start);
+  if (!end) end = plan->reason + strlen(plan->reason);
+  snprintf(end, (size_t)(plan->reason + sizeof plan->reason - end), "%s%s as %s%s", start, macko_values_name(plan->values),
+           macko_type_name(plan->stored_type), plan->lossy ? " (lossy, as asked for)" : "");
+}

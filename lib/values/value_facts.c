@@ -1,0 +1,217 @@
+/* Facts about values in host memory: which types hold them all, and how many there are. */
+#include "core/threads.h"
+#include "values/codecs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Values are looked at in blocks: after each a part asks whether another one has found what ends the search. */
+enum { BLOCK = 4096 };
+
+/* ---- what can hold the values ---- */
+
+/* 1 if one of values p .. past - 1 does not come back with the same bits. */
+static inline __attribute__((always_inline)) int range_misfits(macko_type from, macko_type to, const void *values, int64_t p, int64_t past)
+{
+  for (; p < past; p++)
+    if (!macko_fits(from, to, values, p)) return 1;
+  return 0;
+}
+
+typedef double two_doubles __attribute__((vector_size(16)));
+typedef uint64_t two_words __attribute__((vector_size(16)));
+
+/* The same of doubles as i8, which most often all are or the first is not. Far from 0 doubles are whole numbers, the next one has the
+ * next bits: adding what is far rounds a value to its distance in bits, and taking it away again shows whether that was the value. */
+static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
+{
+  const two_doubles far = {0x1.8p52, 0x1.8p52};
+  two_words any = {0};
+  for (; p + 2 <= past; p += 2) {
+    two_doubles v;
+    memcpy(&v, values + p, sizeof v);
+    const two_doubles moved = v + far;
+    any |= ((two_words)moved - (two_words)far + 128) >> 8; /* -128 .. 127 */
+    any |= (two_words)(moved - far) ^ (two_words)v;        /* -0.0 comes back as 0 */
+  }
+  return (any[0] | any[1]) != 0 || range_misfits(MACKO_F64, MACKO_I8, values, p, past);
+}
+
+static inline __attribute__((always_inline)) int range_misfits_from(macko_type from, macko_type to, const void *values, int64_t p,
+                                                                    int64_t past)
+{
+  switch (to) {
+  case MACKO_F32: return range_misfits(from, MACKO_F32, values, p, past);
+  case MACKO_F16: return range_misfits(from, MACKO_F16, values, p, past);
+  case MACKO_BF16: return range_misfits(from, MACKO_BF16, values, p, past);
+  default: return range_misfits(from, MACKO_I8, values, p, past);
+  }
+}
+
+static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t past)
+{
+  if (a->value_type == MACKO_F64 && to == MACKO_I8) return doubles_misfit_i8(a->values, p, past);
+  switch (a->value_type) {
+  case MACKO_F64: return range_misfits_from(MACKO_F64, to, a->values, p, past);
+  case MACKO_F32: return range_misfits_from(MACKO_F32, to, a->values, p, past);
+  case MACKO_F16: return range_misfits_from(MACKO_F16, to, a->values, p, past);
+  default: return range_misfits_from(MACKO_BF16, to, a->values, p, past);
+  }
+}
+
+typedef struct {
+  const macko_csr *a;
+  macko_type to;
+  int found;
+} misfit_search;
+
+static void search_part(void *context, int part, int64_t from, int64_t past)
+{
+  misfit_search *s = context;
+  int64_t first = macko_csr_row(s->a, 0);
+  (void)part;
+  for (int64_t p = from; p < past && !macko_is_set(&s->found); p += BLOCK)
+    if (block_misfits(s->a, s->to, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->found);
+}
+
+static int piece_misfits(const macko_csr *a, macko_type to)
+{
+  const macko_cut entries = {.n = macko_csr_row(a, a->nrows) - macko_csr_row(a, 0)};
+  misfit_search s = {a, to, 0};
+  macko_do_parts(&entries, macko_parts(entries.n), search_part, &s);
+  return s.found;
+}
+
+static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
+{
+  macko_rows *r = rows;
+  macko_csr piece;
+  macko_status s = MACKO_OK;
+  *found = 0;
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !*found && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    if (!s) *found = piece_misfits(&piece, to);
+  }
+  return s;
+}
+
+/* ---- how many there are that differ in their bits ---- */
+
+/* Distinct values, for each part its own. */
+typedef struct {
+  const macko_csr *piece;
+  macko_value_set *sets;
+  int full; /* one of them: there are too many */
+} distinct_search;
+
+static macko_status open_sets(int parts, macko_type type, int64_t limit, macko_value_set **sets, macko_error *err)
+{
+  int made = 0;
+  *sets = calloc((size_t)parts, sizeof **sets);
+  for (; *sets && made < parts; made++) {
+    void *table = malloc((size_t)(limit * macko_type_bytes(type)));
+    if (macko_open_value_set(type, table, limit, &(*sets)[made], NULL) || !table) break;
+  }
+  if (made == parts) return MACKO_OK;
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
+}
+
+static void close_sets(int parts, macko_value_set *sets)
+{
+  for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_value_set(&sets[part]);
+  free(sets);
+}
+
+/* 1 if there is room for values p .. past - 1. */
+static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
+{
+  uint64_t before = 0;
+  for (int64_t first = p; p < past; p++) {
+    uint64_t bits = macko_bits_at(a->value_type, a->values, p);
+    if (p > first && bits == before) continue;
+    if (macko_value_code(set, bits) < 0) return 0;
+    before = bits;
+  }
+  return 1;
+}
+
+static void add_part(void *context, int part, int64_t from, int64_t past)
+{
+  distinct_search *s = context;
+  int64_t first = macko_csr_row(s->piece, 0);
+  for (int64_t p = from; p < past && !macko_is_set(&s->full); p += BLOCK)
+    if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
+}
+
+/* Number of values that differ in their bits, or -1 beyond the limit. */
+static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
+{
+  macko_rows *r = rows;
+  macko_csr piece;
+  distinct_search search = {.piece = &piece};
+  int parts = r->whole ? macko_large_parts(macko_csr_nnz(r->whole)) : 1;
+  macko_status s = open_sets(parts, r->value_type, limit, &search.sets, err);
+  for (int64_t first = 0, step = macko_rows_step(r); first < r->nrows && !search.full && !s; first += step) {
+    s = macko_get_rows(r, first, step < r->nrows - first ? step : r->nrows - first, &piece, err);
+    const macko_cut entries = {.n = s ? 0 : macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0)};
+    if (!s) macko_do_parts(&entries, parts, add_part, &search);
+  }
+  for (int part = 1; !s && part < parts && !search.full; part++) {
+    macko_csr found = {.value_type = r->value_type, .values = search.sets[part].table};
+    search.full = !add_values(&search.sets[0], &found, 0, search.sets[part].used);
+  }
+  *distinct = s || search.full ? -1 : search.sets[0].used;
+  close_sets(parts, search.sets);
+  return s;
+}
+
+macko_value_facts macko_facts_of_rows(macko_rows *r)
+{
+  return (macko_value_facts){r->value_type, find_misfit, count_distinct, r};
+}
+
+/* ---- of findings: every format that is planned asks, and the first is told for all ---- */
+
+static macko_rows *rows_of(const macko_findings *found, macko_rows *whole)
+{
+  *whole = macko_rows_of(found->csr);
+  return found->rows ? found->rows : whole;
+}
+
+/* Whether one misfits that type, -1 where it is not known: the whole numbers of i8 are in every type. */
+static int known_misfit(const macko_known_values *known, macko_type to)
+{
+  if (known->asked >> to & 1) return known->misfits >> to & 1;
+  return (known->asked & ~known->misfits) >> MACKO_I8 & 1 ? 0 : -1;
+}
+
+static macko_status found_misfit(void *context, macko_type to, int *misfit, macko_error *err)
+{
+  macko_findings *found = context;
+  macko_known_values *known = &found->values;
+  macko_rows whole;
+  *misfit = known_misfit(known, to);
+  if (*misfit >= 0) return MACKO_OK;
+  macko_status s = find_misfit(rows_of(found, &whole), to, misfit, err);
+  if (!s) known->asked |= 1u << to, known->misfits |= (unsigned)*misfit << to;
+  return s;
+}
+
+static macko_status found_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
+{
+  macko_findings *found = context;
+  macko_known_values *known = &found->values;
+  macko_rows whole;
+  if (known->limit < limit && !(known->limit && known->distinct >= 0)) {
+    macko_status s = count_distinct(rows_of(found, &whole), limit, &known->distinct, err);
+    if (s) return s;
+    known->limit = limit;
+  }
+  *distinct = known->distinct > limit ? -1 : known->distinct;
+  return MACKO_OK;
+}
+
+macko_value_facts macko_facts_of_values(macko_findings *found)
+{
+  return (macko_value_facts){found->csr->value_type, found_misfit, found_distinct, found};
+}
