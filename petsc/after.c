@@ -6,12 +6,22 @@ enum { PAYS_AT_ONCE = 32 << 20 }; /* entries */
 
 /* What compressing or renewing a matrix costs in products of AIJCUSPARSE: whoever has multiplied so often will probably go on.
    Seconds on an H200; other GPUs differ in both alike. Large matrices are compressed at once, as solvers multiply them more often
-   than this, some tens of times. Where rows differ in length slices have little in common, and describing them takes longer. */
-static PetscInt64 BreakEven(double nnz, PetscBool even, PetscBool renew)
+   than this, some tens of times. Where rows differ in length slices have little in common, and describing them takes longer. The
+   first encoding of a process waits for CUDA, which loads each kernel at its first use. */
+static PetscInt64 BreakEven(double nnz, PetscBool even, PetscBool renew, PetscBool first)
 {
-  double cost    = renew ? 8e-4 + 2.5e-11 * nnz : 2e-3 + (even ? 1e-10 : 3e-9) * nnz;
+  double cost    = (renew ? 8e-4 + 2.5e-11 * nnz : 2e-3 + (even ? 1e-10 : 3e-9) * nnz) + (first ? 1.6e-2 : 0);
   double product = 5e-6 + 3.4e-12 * nnz;
   return nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
+}
+
+/* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within a
+   cache three tenths of it are gained, beyond it half. New values are written in about the time of two products. */
+static PetscInt64 BreakEvenOnCPU(double nnz, PetscBool renew)
+{
+  enum { CACHED = 2 << 20 }; /* entries */
+  double product = 1e-7 + 4.5e-10 * nnz, cost = renew ? 5e-6 + 2 * product : 5e-5 + 2.5e-9 * nnz;
+  return (PetscInt64)(cost / (product * (nnz < CACHED ? 0.3 : 0.5)));
 }
 
 /* Entries of A on this rank, and whether most rows of a sample are as long as the next. */
@@ -45,20 +55,26 @@ static PetscErrorCode NoticeChange(Mat A, Mat_Macko *m, PetscBool *changed)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the question is open: what is asked for, and what runs on the CPU, is compressed at once. */
+/* Whether the question is open: what is asked for is compressed at once. */
 static PetscBool Automatic(const Mat_Macko *m)
 {
-  return (PetscBool)(m->after == MACKO_AFTER_AUTO && m->kind->device && MackoDefaults(&m->options));
+  return (PetscBool)(m->after == MACKO_AFTER_AUTO && m->backend != MACKO_BACKEND_CUDA && MackoDefaults(&m->options));
 }
 
-/* As often as the values before were multiplied the present ones are expected to be. */
-static void Decide(Mat_Macko *m, double nnz, PetscBool even, PetscBool allowed)
+/* Where the products of a matrix run: on GPUs, on CPUs, or on both. */
+typedef enum { ON_GPU, ON_CPU, MIXED } place;
+
+/* As often as the values before were multiplied the present ones are expected to be. Where the vectors are on a GPU and the type
+   below multiplies on the CPU it does no product. */
+static void Decide(Mat_Macko *m, double nnz, PetscBool even, PetscBool first, place where)
 {
   PetscBool renew = (PetscBool)(m->compressed || m->device || m->encodes);
 
   m->worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
-  m->worth = Automatic(m) && allowed ? BreakEven(nnz, even, renew) : 0;
+  m->worth = 0;
+  if (Automatic(m) && m->kind->device && where == ON_GPU) m->worth = BreakEven(nnz, even, renew, first);
+  if (Automatic(m) && !m->kind->device && where == ON_CPU) m->worth = BreakEvenOnCPU(nnz, renew);
   if (m->products_before >= m->worth) m->worth = 0;
 }
 
@@ -72,7 +88,7 @@ static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
   PetscCall(NoticeChange(A, m, &changed));
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
   if (Automatic(m)) PetscCall(Look(A, &nnz, &even));
-  Decide(m, nnz, even, MackoDeviceAllowed(A, NULL));
+  Decide(m, nnz, even, MackoDeviceLoads(), MackoDeviceAllowed(A, NULL) ? ON_GPU : ON_CPU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,7 +121,7 @@ PetscErrorCode MackoWaits(Mat A, PetscBool *waits)
 
 static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
 {
-  double    mine[3], all[3] = {0}; /* the most entries of a rank; whether one has uneven rows, or may not use a GPU */
+  double    mine[5], all[5] = {0}; /* the most entries of a rank; whether one has uneven rows, may not use a GPU, may use one, loads */
   PetscBool changed, even;
   Mat       own;
 
@@ -116,10 +132,10 @@ static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
   if (Automatic(m)) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
     PetscCall(Look(own, &mine[0], &even));
-    mine[1] = !even, mine[2] = !MackoDeviceAllowed(A, NULL);
-    PetscCallMPI(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    mine[1] = !even, mine[2] = !MackoDeviceAllowed(A, NULL), mine[3] = !mine[2], mine[4] = MackoDeviceLoads();
+    PetscCallMPI(MPI_Allreduce(mine, all, 5, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
   }
-  Decide(m, all[0], (PetscBool)!all[1], (PetscBool)!all[2]);
+  Decide(m, all[0], (PetscBool)!all[1], (PetscBool)(all[4] != 0), all[2] && all[3] ? MIXED : all[2] ? ON_CPU : ON_GPU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -155,7 +171,18 @@ PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the products before ---- */
+/* ---- the products of the type below ---- */
+
+PetscErrorCode MackoTransposedByBase(Mat A, PetscBool *base)
+{
+  Mat_Macko *m;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &m));
+  PetscCall(MackoReadOptions(A, NULL));
+  *base = (PetscBool)(Automatic(m) && !MackoDeviceAllowed(A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z)
 {

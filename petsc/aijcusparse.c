@@ -63,11 +63,13 @@ static PetscErrorCode ToCusparse(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what AIJCUSPARSE keeps of A: only that type knows how, so it goes with an empty matrix that inherits it. */
-static PetscErrorCode FreeCusparse(Mat A)
+/* Frees what AIJCUSPARSE keeps of A: only that type knows how, so it goes with an empty matrix that inherits it, and that leaves
+   its own in exchange where A remains of that type. */
+static PetscErrorCode FreeCusparse(Mat A, PetscBool remains)
 {
   Mat          heir;
   PetscOptions none; /* no -mat_seqaij_type */
+  void        *kept = A->spptr;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreate(&none));
@@ -75,9 +77,15 @@ static PetscErrorCode FreeCusparse(Mat A)
   PetscCall(PetscObjectSetOptions((PetscObject)heir, none));
   PetscCall(MatSetSizes(heir, 0, 0, 0, 0));
   PetscCall(MatSetType(heir, MATSEQAIJ));
-  heir->spptr = A->spptr;
-  A->spptr    = NULL;
-  PetscCall(ToCusparse(heir));
+  if (remains) {
+    PetscCall(ToCusparse(heir));
+    A->spptr    = heir->spptr;
+    heir->spptr = kept;
+  } else {
+    A->spptr    = NULL;
+    heir->spptr = kept;
+    PetscCall(ToCusparse(heir));
+  }
   PetscCall(MatDestroy(&heir));
   PetscCall(PetscOptionsDestroy(&none));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -89,7 +97,7 @@ static PetscErrorCode ToAIJ(Mat A)
 
   PetscFunctionBegin;
   if (!A->boundtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* which brings the values */
-  PetscCall(FreeCusparse(A));
+  PetscCall(FreeCusparse(A, PETSC_FALSE));
   PetscCall(MackoSetBase(A, MackoSeqHost.does));
   A->ops->getcurrentmemtype = MackoSeqHost.does->ops.getcurrentmemtype;
   for (size_t i = 0; i < sizeof composed / sizeof *composed; i++)
@@ -186,6 +194,7 @@ static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
   PetscErrorCode error;
 
   PetscFunctionBegin;
+  PetscCall(MackoCusparseRetrieve(reuse == MAT_REUSE_MATRIX ? *B : NULL));
   PetscCall(MackoAnswer(A, &a));
   PetscCall(MackoAnswer(reuse == MAT_REUSE_MATRIX ? *B : NULL, &b));
   error = (*Base()->transpose)(A, reuse, B);
@@ -215,6 +224,7 @@ static PetscErrorCode MatSetPreallocationCOO_SeqAIJMacko(Mat A, PetscCount n, Pe
 static PetscErrorCode MatSetValuesCOO_SeqAIJMacko(Mat A, const PetscScalar values[], InsertMode mode)
 {
   PetscFunctionBegin;
+  PetscCall(MackoCusparseRetrieve(A));
   MACKO_AS_BASE(A, (*MackoSeqDevice.does->setvaluescoo)(A, values, mode));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -347,6 +357,43 @@ PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscIn
   PetscFunctionBegin;
   *there = (PetscBool)(MayUseDevice(A) && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
   if (*there) PetscCall(GetArrays(A, starts, cols, values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where values arrive on the GPU the host's are older, and stay so unless all is to go. */
+PetscErrorCode MackoCusparseRelease(Mat A)
+{
+  const Mat_Macko *m = MackoOf(A);
+  PetscBool        both;
+
+  PetscFunctionBegin;
+  if (m->kind != &MackoSeqDevice || A->boundtocpu || A->factortype || !MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  both = (PetscBool)(A->offloadmask == PETSC_OFFLOAD_BOTH);
+  if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!both && A->offloadmask != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->csr_bound || !A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS); /* 0 is the state of arrays that were never there */
+  PetscCall(MackoValuesToHost(A));
+  PetscCall(FreeCusparse(A, PETSC_TRUE));
+  A->offloadmask       = PETSC_OFFLOAD_CPU;
+  MackoOf(A)->csr_gone = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCusparseRetrieve(Mat A)
+{
+  Mat_Macko         *m = A ? MackoOf(A) : NULL;
+  const PetscInt    *starts, *cols;
+  const PetscScalar *values;
+  Mat                blocks[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  if (!m || !m->kind || !m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
+  m->csr_used = PETSC_TRUE;
+  if (m->kind == &MackoMPIDevice) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
+    for (int i = 0; i < 2; i++) PetscCall(MackoCusparseRetrieve(blocks[i]));
+  } else if (m->csr_gone && !A->boundtocpu) PetscCall(GetArrays(A, &starts, &cols, &values));
+  m->csr_gone = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

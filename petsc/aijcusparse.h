@@ -1,6 +1,6 @@
 /* Between the files that let our types stand on AIJCUSPARSE. */
-#ifndef MACKO_CUSPARSE_H
-#define MACKO_CUSPARSE_H
+#ifndef MACKO_AIJCUSPARSE_H
+#define MACKO_AIJCUSPARSE_H
 
 #include "matmacko.h"
 
@@ -23,6 +23,10 @@ PETSC_INTERN PetscErrorCode MackoAnswered(MackoAlias *alias);
     PetscCall(MackoAnswered(&alias_)); \
     PetscCall(error_); \
   } while (0)
+
+/* The arrays of A, which a function of that type is to write into without a look whether they are there; not to be given back again
+   unless that is asked for. A may be NULL, not ours, or parallel. */
+PETSC_INTERN PetscErrorCode MackoCusparseRetrieve(Mat A);
 
 /* A, which a function of that type has made, is ours unless it is for that type's eyes only: within a product of matrices. */
 PETSC_INTERN PetscErrorCode MackoTakeResult(Mat A);

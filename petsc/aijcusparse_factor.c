@@ -92,6 +92,7 @@ static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
 
   PetscFunctionBegin;
   PetscCall(GetFactor(F, &factor));
+  if (MackoOf(A)) MackoOf(A)->csr_used = PETSC_TRUE;
   MACKO_AS_BASE(A, (*factor->lu_numeric)(F, A, info));
   TakeSolve(F, factor);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -103,6 +104,7 @@ static PetscErrorCode CholeskyNumeric(Mat F, Mat A, const MatFactorInfo *info)
 
   PetscFunctionBegin;
   PetscCall(GetFactor(F, &factor));
+  if (MackoOf(A)) MackoOf(A)->csr_used = PETSC_TRUE;
   MACKO_AS_BASE(A, (*factor->cholesky_numeric)(F, A, info));
   TakeSolve(F, factor);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -113,6 +113,7 @@ static PetscErrorCode MatSetValuesCOO_MPIAIJMacko(Mat A, const PetscScalar value
   PetscErrorCode error;
 
   PetscFunctionBegin;
+  PetscCall(MackoCusparseRetrieve(A));
   PetscCall(Answer(A, NULL, &aliases));
   error = (*MackoMPIDevice.does->setvaluescoo)(A, values, mode);
   PetscCall(Answered(&aliases));
@@ -126,11 +127,13 @@ static PetscErrorCode MatMPIAIJGetLocalMatMerge_MPIAIJMacko(Mat A, MatReuse reus
   PetscErrorCode error;
 
   PetscFunctionBegin;
+  PetscCall(MackoCusparseRetrieve(reuse == MAT_REUSE_MATRIX ? *local : NULL));
   PetscCall(Answer(A, reuse == MAT_REUSE_MATRIX ? *local : NULL, &aliases));
   error = (*MackoMPIDevice.does->getlocalmerge)(A, reuse, columns, local);
   PetscCall(Answered(&aliases));
   PetscCall(error);
   PetscCall(MackoTakeResult(*local));
+  if (MackoOf(*local)) MackoOf(*local)->csr_bound = PETSC_TRUE; /* where the blocks' entries go */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,7 +29,10 @@ static PetscErrorCode Answer(Mat C, Aliases *aliases)
   Mat of[4] = {C->product->A, C->product->B, C->product->C, C};
 
   PetscFunctionBegin;
-  for (int i = 0; i < 4; i++) PetscCall(MackoAnswer(of[i], &aliases->of[i]));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(MackoAnswer(of[i], &aliases->of[i]));
+    if (of[i] && MackoOf(of[i])) MackoOf(of[i])->csr_used = PETSC_TRUE;
+  }
   depth++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,6 +113,7 @@ static PetscErrorCode Numeric(Mat C)
   C->product->data       = inner->data;
   C->product->destroy    = inner->destroy;
   C->ops->productnumeric = inner->numeric;
+  PetscCall(MackoCusparseRetrieve(C));
   PetscCall(Answer(C, &aliases));
   error = BringToHost(C, &host);
   if (!error) error = (*inner->numeric)(C);

@@ -1,9 +1,7 @@
 /* The compressed form in GPU memory, and products with it on PETSc's stream. */
-#include "matmacko.h"
+#include "device.h"
 
 #include "macko_cuda.h"
-
-#include <cuda_runtime_api.h>
 
 #if defined(PETSC_HAVE_CUDA)
 #include <petscdevice_cuda.h>
@@ -58,7 +56,7 @@ PetscBool MackoDeviceAllowed(Mat A, const char **why)
   return (PetscBool)!reason;
 }
 
-static PetscErrorCode Stream(cudaStream_t *stream)
+PetscErrorCode MackoStream(cudaStream_t *stream)
 {
   PetscFunctionBegin;
 #if !defined(PETSC_HAVE_CUDA)
@@ -88,7 +86,7 @@ PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error 
   PetscFunctionBegin;
   *status = MACKO_OK;
   if (m->compressed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
+  PetscCall(MackoStream(&stream));
   *status = macko_device_fetch(m->device, stream, &m->compressed, err);
   if (!*status) PetscCall(PetscLogGpuToCpu((PetscLogDouble)macko_device_bytes(m->device)));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,11 +94,16 @@ PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error 
 
 /* ---- encoding there ---- */
 
-/* AIJ's arrays in GPU memory, for as long as the encoding takes: one allocation, which *memory holds. */
-static PetscErrorCode CopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done)
+static size_t Entries(const macko_csr *csr)
 {
-  size_t index  = (size_t)macko_type_bytes(csr->col_type), entries = (size_t)((const PetscInt *)csr->row_ptr)[csr->nrows];
-  size_t starts = ((size_t)csr->nrows + 1) * index, cols = entries * index, values = entries * sizeof(PetscScalar);
+  return csr->row_ptr_type == MACKO_I64 ? (size_t)((const int64_t *)csr->row_ptr)[csr->nrows]
+                                        : (size_t)((const int32_t *)csr->row_ptr)[csr->nrows];
+}
+
+PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done)
+{
+  size_t entries = Entries(csr), values = entries * sizeof(PetscScalar), cols = entries * (size_t)macko_type_bytes(csr->col_type);
+  size_t starts  = ((size_t)csr->nrows + 1) * (size_t)macko_type_bytes(csr->row_ptr_type);
   size_t cols_at = (starts + 255) / 256 * 256, values_at = cols_at + (cols + 255) / 256 * 256;
   char  *to;
 
@@ -122,7 +125,12 @@ static PetscErrorCode CopyRows(const macko_csr *csr, macko_csr *device, void **m
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-enum { ENCODED_SOONER_BY_CPU = 65536 }; /* entries */
+static PetscBool loaded = PETSC_FALSE;
+
+PetscBool MackoDeviceLoads(void)
+{
+  return (PetscBool)!loaded;
+}
 
 PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                  macko_status *status, macko_error *err)
@@ -135,14 +143,15 @@ PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool 
   PetscFunctionBegin;
   *status = MACKO_OK;
   *done   = rows->device;
-  if (!rows->device && rows->nnz < ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  if (!rows->device) PetscCall(CopyRows(&rows->csr, &device, &memory, stream, done));
+  if (!rows->device && rows->nnz < MACKO_ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoStream(&stream));
+  if (!rows->device) PetscCall(MackoCopyRows(&rows->csr, &device, &memory, stream, done));
   if (*done && refresh) *status = macko_device_refresh_csr(m->device, &device, stream, NULL, err);
   else if (*done) *status = macko_device_encode(&device, &m->options, stream, &fresh, err);
   cudaFree(memory);
   if (*status == MACKO_OUT_OF_MEMORY) *status = MACKO_OK, *done = PETSC_FALSE;
   if (*status || !*done) PetscFunctionReturn(PETSC_SUCCESS);
+  loaded = PETSC_TRUE;
   macko_destroy(&m->compressed);
   if (fresh) {
     macko_device_destroy(&m->device);
@@ -158,7 +167,7 @@ PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error
   PetscFunctionBegin;
   *status = MACKO_OK;
   if (MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
+  PetscCall(MackoStream(&stream));
   PetscCall(PetscLogEventBegin(MACKO_Upload, 0, 0, 0, 0));
   if (m->device && m->device_encodes == m->encodes) {
     *status = macko_device_refresh(m->device, m->compressed, stream, NULL, err);
@@ -185,7 +194,7 @@ static PetscErrorCode TransposeRows(Mat A, Mat_Macko *m, cudaStream_t stream, ma
   PetscFunctionBegin;
   PetscCall(MackoOpenRows(A, PETSC_TRUE, &rows));
   device = rows.csr, there = rows.device;
-  if (!there && rows.nnz >= ENCODED_SOONER_BY_CPU) PetscCall(CopyRows(&rows.csr, &device, &memory, stream, &there));
+  if (!there && rows.nnz >= MACKO_ENCODED_SOONER_BY_CPU) PetscCall(MackoCopyRows(&rows.csr, &device, &memory, stream, &there));
   if (there) *status = macko_device_add_transpose_csr(m->device, &device, stream, err);
   cudaFree(memory);
   PetscCall(MackoCloseRows(A, &rows));
@@ -219,13 +228,12 @@ static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static size_t ArrayBytes(MackoArray a, PetscInt n, PetscInt k)
+size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k)
 {
   return sizeof(PetscScalar) * (k > 1 ? (size_t)a.ld * (size_t)(k - 1) + (size_t)n : (size_t)n);
 }
 
-/* Gives a the room number which on the GPU, filled if it is to be read. */
-static PetscErrorCode Stage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
+PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (m->staged_bytes[which] < bytes) {
@@ -242,7 +250,7 @@ static PetscErrorCode Stage(Mat_Macko *m, int which, MackoArray *a, size_t bytes
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Unstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream)
+PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
   if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
@@ -257,7 +265,7 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   Mat_Macko   *m = MackoOf(A);
   MackoArray   xd = x, yd = y;
   PetscInt     nx = op == MACKO_OP_N ? A->cmap->n : A->rmap->n, ny = op == MACKO_OP_N ? A->rmap->n : A->cmap->n;
-  size_t       x_bytes = ArrayBytes(x, nx, k), y_bytes = ArrayBytes(y, ny, k);
+  size_t       x_bytes = MackoArrayBytes(x, nx, k), y_bytes = MackoArrayBytes(y, ny, k);
   PetscBool    rest = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny)); /* of y, that the product leaves as it is */
   cudaStream_t stream;
   macko_status status;
@@ -265,16 +273,16 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
 
   PetscFunctionBegin;
   PetscCall(MackoDeviceUpdate(m, &status, &err));
-  PetscCall(Stream(&stream));
+  PetscCall(MackoStream(&stream));
   if (!status) PetscCall(Transpose(A, m, &op, stream, &status, &err));
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(x.where)) PetscCall(Stage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(Stage(m, 1, &yd, y_bytes, rest, stream));
+  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
   PetscCall(PetscLogGpuTimeBegin());
   status = macko_device_multiply(m->device, op, MACKO_F64, k, 1, xd.data, xd.ld, beta, yd.data, yd.ld, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(y.where)) PetscCall(Unstage(yd, y, y_bytes, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +299,7 @@ PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done
   if (!m->device) PetscFunctionReturn(PETSC_SUCCESS);
   MackoDeviceInfo(m, &info);
   if (info.lossy) PetscFunctionReturn(PETSC_SUCCESS); /* only products take rounded values */
-  PetscCall(Stream(&stream));
+  PetscCall(MackoStream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   status = macko_device_diagonal(m->device, diagonal, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());

@@ -98,7 +98,7 @@ static PetscInt64 BreakEven(const MatMackoInfo *info)
 {
   double own   = info->predicted_seconds > 0 ? info->predicted_seconds : info->product_seconds;
   double gain  = own > 0 ? info->csr_predicted_seconds - own : 0;
-  double count = gain > 0 && info->encodes ? ceil(info->encode_seconds / (double)info->encodes / gain) : -1;
+  double count = gain <= 0 ? -1 : info->encodes ? ceil(info->encode_seconds / (double)info->encodes / gain) : 0; /* 0: by others */
   return count < 9e18 ? (PetscInt64)count : -1;
 }
 
@@ -115,6 +115,7 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   PetscCall(MackoIsCompressed(A, &compressed));
   if (compressed) {
     PetscCall(MackoCompressedInfo(A, info));
+    info->break_even = BreakEven(info);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MackoBlocks(A, blocks, &count));

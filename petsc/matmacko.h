@@ -22,6 +22,14 @@ typedef enum {
   MACKO_HALO_PEER
 } MackoHaloPath;
 
+/* Whether rows, columns and values of AIJCUSPARSE stay in GPU memory beside the compressed form. auto: where more than first products
+   use them. */
+typedef enum {
+  MACKO_KEEP_AUTO,
+  MACKO_KEEP_YES,
+  MACKO_KEEP_NO
+} MackoKeep;
+
 typedef struct MackoKind MackoKind;
 
 /* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
@@ -32,6 +40,10 @@ typedef struct {
   macko_options options;
   MackoBackend  backend;
   MackoHaloPath halo_path;
+  MackoKeep     keep_csr;
+  PetscBool     csr_used; /* by a product of sparse matrices, a factor or a list of values, which will want it again */
+  PetscBool     csr_bound; /* its type keeps with it what a later call needs */
+  PetscBool     csr_gone; /* given back, and not copied again by MackoCusparseRetrieve */
   PetscBool     options_read;
 
   /* The compressed form of a sequential matrix, NULL while it is on the GPU only, and what it was made from: owner is this
@@ -42,6 +54,7 @@ typedef struct {
   const void      *data;
   PetscObjectState state, nonzerostate;
   PetscInt         ncols, nonempty_rows;
+  PetscInt64       nnz;
 
   /* How many rows have entries, and of which matrix with which arrays that is known. */
   struct {
@@ -159,7 +172,7 @@ PETSC_INTERN PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items);
 /* Those of them that say how to encode. */
 PETSC_INTERN PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *options);
 
-/* -mat_macko_backend, -mat_macko_halo and -mat_macko_after with A's prefix as they are now. */
+/* -mat_macko_backend, -mat_macko_halo, -mat_macko_keep_csr and -mat_macko_after with A's prefix as they are now. */
 PETSC_INTERN PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items);
 
 /* Whether the library's options are all its defaults. */
@@ -194,6 +207,10 @@ PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
 /* Whether it would be; nothing is counted. */
 PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
 
+/* Whether AIJ does the products with A's transpose, one vector or several: on a CPU, where no option says how to store or when. Its
+   loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
+PETSC_INTERN PetscErrorCode MackoTransposedByBase(Mat A, PetscBool *base);
+
 /* z = op(A) x + y, or z = op(A) x where y is NULL, as the type that A, sequential, stands on does it. */
 PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
 
@@ -216,6 +233,7 @@ PETSC_INTERN PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoAr
 
 /* Sets up the product C = A B or A^T B with B dense, if C is such a one; the others as for AIJ. */
 PETSC_INTERN PetscErrorCode MackoDenseProduct(Mat C);
+PETSC_INTERN PetscErrorCode MackoDenseSymbolic(Mat C); /* of all types that are ours */
 PETSC_INTERN PetscErrorCode MackoForwardProduct(Mat C);
 
 /* *f is what PETSc would call for the product C if ours were of the type that it stands on, or AIJ; NULL if nothing. */
@@ -254,6 +272,10 @@ PETSC_INTERN PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, 
 PETSC_INTERN PetscErrorCode MackoValuesToHost(Mat A);
 PETSC_INTERN PetscErrorCode MackoChangedOnHost(Mat A);
 
+/* Gives back the arrays in GPU memory of a sequential matrix whose compressed form is there, where -mat_macko_keep_csr says so; the
+   next function of that type that wants them copies them again. */
+PETSC_INTERN PetscErrorCode MackoCusparseRelease(Mat A);
+
 /* Adds the bytes of the arrays in GPU memory that a sequential matrix has there beside the compressed form. */
 PETSC_INTERN PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes);
 
@@ -277,6 +299,9 @@ PETSC_INTERN PetscBool MackoDeviceVectors(void);
 
 /* Whether v is on the GPU and used there; in a PETSc with CUDA. */
 PETSC_INTERN PetscErrorCode MackoOnDevice(Vec v, PetscBool *on);
+
+/* Whether this process has encoded nothing on its GPU yet, so that the first encoding waits for its kernels to be loaded. */
+PETSC_INTERN PetscBool MackoDeviceLoads(void);
 
 /* A GPU that this process can use. */
 PETSC_INTERN PetscBool MackoDeviceFound(void);

@@ -11,7 +11,7 @@ static const char *const known[] = {
 #define MACKO_OPTION(field, LIST, usual, reader, help) #field,
 #define MACKO_WITHOUT_TARGET
 #include "options.def"
-  "after", "backend", "base", "halo"};
+  "after", "backend", "base", "halo", "keep_csr", "piece"};
 enum { KNOWN = sizeof known / sizeof *known };
 
 static PetscBool IsKnown(const char *rest)

@@ -17,7 +17,7 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
     PetscCall(MackoTakeSeq(blocks[i], m->kind->device));
     PetscCall(MackoGet(blocks[i], &block));
     if (m->options_read) MackoSetOptions(block, &m->options);
-    block->backend = m->backend, block->after = m->after;
+    block->backend = m->backend, block->after = m->after, block->keep_csr = m->keep_csr;
     PetscCall(MackoChooseVectors(blocks[i]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -64,6 +64,13 @@ PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscIn
   NOTHING((void)A, (void)starts, (void)cols, (void)values, *there = PETSC_FALSE)
 }
 
+PetscErrorCode MackoCusparseRelease(Mat A)
+{
+  PetscFunctionBegin;
+  (void)A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
 {
   NOTHING((void)A, (void)bytes)

@@ -13,6 +13,11 @@ PetscBool MackoDeviceVectors(void)
   return PETSC_FALSE;
 }
 
+PetscBool MackoDeviceLoads(void)
+{
+  return PETSC_FALSE;
+}
+
 PetscBool MackoDeviceFound(void)
 {
   return PETSC_FALSE;

@@ -112,20 +112,23 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
 
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
-  static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"};
+  static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"}, keeps = {"auto", "yes", "no"};
   Mat_Macko     *m;
-  int            backend, path;
+  int            backend, path, keep;
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
-  backend = (int)m->backend, path = (int)m->halo_path;
+  backend = (int)m->backend, path = (int)m->halo_path, keep = (int)m->keep_csr;
   PetscCall(ReadChoice(A, items, "-mat_macko_backend",
                        "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)", backends,
                        &backend));
   PetscCall(ReadChoice(A, items, "-mat_macko_halo",
                        "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU where possible); "
                        "host (through its memory); peer (from GPU to GPU or not at all)", paths, &path));
-  m->backend = (MackoBackend)backend, m->halo_path = (MackoHaloPath)path;
+  PetscCall(ReadChoice(A, items, "-mat_macko_keep_csr",
+                       "Whether rows, columns and values of aijcusparse stay in GPU memory beside the compressed form: auto (where "
+                       "more than first products use them); yes; no", keeps, &keep));
+  m->backend = (MackoBackend)backend, m->halo_path = (MackoHaloPath)path, m->keep_csr = (MackoKeep)keep;
   PetscCall(ReadAfter(A, items, &m->after));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,8 @@
 /* Products with dense matrices: all columns at once, so that the compressed form is read once for several of them. */
-#include "matmacko.h"
+#include "compressed/compressed.h"
 
-/* C = op(A) B */
-static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
+/* C = op(A) B of a sequential AIJ with a compressed form */
+static PetscErrorCode MultiplyBlock(Mat A, macko_op op, Mat B, Mat C)
 {
   const PetscScalar *b;
   MackoArray         from = {NULL, PETSC_MEMTYPE_HOST, 0}, to = from;
@@ -33,14 +33,25 @@ static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+/* C = op(A) B */
+static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
+{
+  PetscBool compressed;
+
+  PetscFunctionBegin;
+  PetscCall(MackoIsCompressed(A, &compressed));
+  PetscCall(compressed ? MackoCompressedDense(A, op, B, C) : MultiplyBlock(A, op, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMatMultNumeric_Macko_Dense(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
   PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense(Mat A, Mat B, Mat C)
+static PetscErrorCode MatTransposeMatMultNumeric_Macko_Dense(Mat A, Mat B, Mat C)
 {
   PetscFunctionBegin;
   PetscCall(MultiplyDense(A, MACKO_OP_T, B, C));
@@ -56,29 +67,32 @@ static PetscErrorCode ProductNumeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ProductSymbolic(Mat C)
+PetscErrorCode MackoDenseSymbolic(Mat C)
 {
   Mat_Product *product = C->product;
   Mat          A = product->A, B = product->B;
-  PetscInt     rows = product->type == MATPRODUCT_AtB ? A->cmap->n : A->rmap->n;
+  PetscLayout  rows = product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
   PetscBool    dense;
 
   PetscFunctionBegin;
-  PetscCall(MatSetSizes(C, rows, B->cmap->n, rows, B->cmap->n));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATSEQDENSECUDA, ""));
+  PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   if (!dense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
   PetscCall(MatSetUp(C));
   C->ops->productnumeric          = ProductNumeric;
-  C->ops->matmultnumeric          = MatMatMultNumeric_SeqAIJMacko_SeqDense; /* what products of three matrices call */
-  C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_SeqAIJMacko_SeqDense;
+  C->ops->matmultnumeric          = MatMatMultNumeric_Macko_Dense; /* what products of three matrices call */
+  C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_Macko_Dense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* What is not taken here PETSc does in its own ways. */
 PetscErrorCode MackoDenseProduct(Mat C)
 {
+  PetscBool base = PETSC_FALSE;
+
   PetscFunctionBegin;
-  if (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB) C->ops->productsymbolic = ProductSymbolic;
+  if (C->product->type == MATPRODUCT_AtB) PetscCall(MackoTransposedByBase(C->product->A, &base));
+  if (!base && (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB)) C->ops->productsymbolic = MackoDenseSymbolic;
   else PetscCall(MackoForwardProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,6 +1,8 @@
 /* Registration: as a plugin (-dll_append) and for programs that link the library. */
 #include "compressed/compressed.h"
 
+#include <stdio.h>
+
 PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
 static PetscBool registered = PETSC_FALSE;
@@ -71,10 +73,22 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc begins with its communicator. Where it has none while it loads us, it is not the one that we have found, and the sentence
+   cannot go its way. */
+static PetscBool IsOfProgram(void)
+{
+  if (PETSC_COMM_WORLD != MPI_COMM_NULL) return PETSC_TRUE;
+  fputs("libpetscmacko: this program keeps its PETSc to itself, so that another was found: link the program with -rdynamic, or load "
+        "its libraries with RTLD_GLOBAL (Python: sys.setdlopenflags(sys.getdlopenflags() | os.RTLD_GLOBAL) before petsc4py is "
+        "imported)\n", stderr);
+  return PETSC_FALSE;
+}
+
 /* The name is derived by PETSc from the file's name. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscmacko(void)
 {
   PetscFunctionBegin;
+  if (!IsOfProgram()) PetscFunctionReturn(PETSC_ERR_SUP);
   PetscCall(MatMackoInitializePackage());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,12 +26,10 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
   Mat_Macko     *m      = MackoOf(A);
   PetscBool      device = (PetscBool)(PetscMemTypeDevice(x.where) || PetscMemTypeDevice(y.where) ||
                                  (m->backend == MACKO_BACKEND_CUDA && MackoDeviceAllowed(A, NULL)));
-  macko_info     info;
   PetscLogDouble flops;
 
   PetscFunctionBegin;
-  (void)MackoInfo(m, &info);
-  flops = (PetscLogDouble)k * (2.0 * (PetscLogDouble)info.nnz -
+  flops = (PetscLogDouble)k * (2.0 * (PetscLogDouble)m->nnz -
                                (op == MACKO_OP_N && beta == 0 ? (PetscLogDouble)m->nonempty_rows : 0));
   PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));
   if (device) {
@@ -87,6 +85,20 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z = A' x + y, or z = A' x where y is NULL */
+static PetscErrorCode MultiplyTransposed(Mat A, Vec x, Vec y, Vec z)
+{
+  PetscBool done;
+
+  PetscFunctionBegin;
+  PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoTransposedByBase(A, &done));
+  if (done) PetscCall(MackoBaseProduct(A, MACKO_OP_T, x, y, z));
+  else PetscCall(Multiply(A, MACKO_OP_T, x, y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatMult_SeqAIJMacko(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -103,21 +115,15 @@ static PetscErrorCode MatMultAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
 
 static PetscErrorCode MatMultTranspose_SeqAIJMacko(Mat A, Vec x, Vec y)
 {
-  PetscBool done;
-
   PetscFunctionBegin;
-  PetscCall(MackoCusparseMultTranspose(A, x, NULL, y, &done));
-  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, NULL, y));
+  PetscCall(MultiplyTransposed(A, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_SeqAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool done;
-
   PetscFunctionBegin;
-  PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
-  if (!done) PetscCall(Multiply(A, MACKO_OP_T, x, y, z));
+  PetscCall(MultiplyTransposed(A, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

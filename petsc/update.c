@@ -45,7 +45,7 @@ static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool devi
   PetscCall(PetscTime(&start));
   if (device) PetscCall(MackoDeviceEncode(m, rows, PETSC_FALSE, done, status, err));
   if (!*done && !rows->device) {
-    *status = macko_encode(&rows->csr, &m->options, &fresh, err);
+    *status = macko_encode_borrowed(&rows->csr, &m->options, &fresh, err); /* a change of AIJ's arrays makes it stale */
     on_host = *done = PETSC_TRUE;
   }
   PetscCall(PetscTime(&end));
@@ -196,8 +196,9 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   }
   if (!*status) PetscCall(UpdateDevice(A, m, status, err));
   if (*status) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoCusparseRelease(A));
   MackoSetOwner(m, A);
-  m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n;
+  m->state = state, m->nonzerostate = nonzerostate, m->ncols = A->cmap->n, m->nnz = rows.nnz;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -34,7 +34,13 @@ static macko_status Reserve(MackoCollector *c, int64_t entries, macko_error *err
   return MACKO_OK;
 }
 
-static macko_status AddPiece(MackoBlock *b, PetscInt first, macko_matrix *rows, macko_error *err)
+void MackoPieceInfo(const MackoPiece *piece, macko_info *info)
+{
+  if (piece->rows) macko_get_info(piece->rows, info);
+  else MackoPieceDeviceInfo(piece, info);
+}
+
+static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
 {
   macko_info info;
   if (b->count == b->room) {
@@ -43,22 +49,29 @@ static macko_status AddPiece(MackoBlock *b, PetscInt first, macko_matrix *rows, 
     if (!pieces) return Fail(err, room, "pieces");
     b->pieces = pieces, b->room = room;
   }
-  macko_get_info(rows, &info);
-  b->pieces[b->count++] = (MackoPiece){first, rows};
+  MackoPieceInfo(&piece, &info);
+  piece.count           = (PetscInt)info.nrows;
+  b->pieces[b->count++] = piece;
   b->nnz += info.nnz;
   return MACKO_OK;
 }
 
-static PetscInt RowsOf(const MackoPiece *piece)
+static void DestroyPiece(MackoPiece *piece)
 {
-  macko_info info;
-  macko_get_info(piece->rows, &info);
-  return (PetscInt)info.nrows;
+  MackoPieceDeviceFree(piece); /* waits for copies of what follows */
+  macko_destroy(&piece->rows);
 }
 
 static PetscInt RowsSoFar(const MackoBlock *b)
 {
-  return b->count ? b->pieces[b->count - 1].first + RowsOf(&b->pieces[b->count - 1]) : 0;
+  return b->count ? b->pieces[b->count - 1].first + b->pieces[b->count - 1].count : 0;
+}
+
+macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err)
+{
+  macko_status status = AddPiece(b, (MackoPiece){.first = RowsSoFar(b), .rows = *rows}, err);
+  if (!status) *rows = NULL;
+  return status;
 }
 
 static macko_csr View(int64_t nrows, PetscInt ncols, macko_type col_type, const int64_t *starts, const void *cols,
@@ -72,11 +85,13 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
 {
   macko_type    index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
   macko_csr     csr   = View(c->rows, c->block->ncols, index, c->starts, c->cols, c->values);
-  macko_matrix *rows  = NULL;
+  MackoPiece    piece = {.first = RowsSoFar(c->block)};
+  macko_status  status = MACKO_OK;
   if (!c->rows) return MACKO_OK;
-  macko_status status = macko_encode(&csr, c->options, &rows, err);
-  if (!status) status = AddPiece(c->block, RowsSoFar(c->block), rows, err);
-  if (status) macko_destroy(&rows);
+  if (c->device) status = MackoPieceEncode(&csr, c->options, &piece.device, err);
+  if (!status && !piece.device) status = macko_encode(&csr, c->options, &piece.rows, err);
+  if (!status) status = AddPiece(c->block, piece, err);
+  if (status) DestroyPiece(&piece);
   c->rows = 0;
   return status;
 }
@@ -112,13 +127,15 @@ static void Scale(PetscInt rows, PetscInt k, PetscScalar beta, PetscScalar *y, P
     for (PetscInt i = 0; i < rows; i++) y[(size_t)j * ldy + i] = beta == 0 ? 0 : beta * y[(size_t)j * ldy + i];
 }
 
-macko_status MackoBlockMultiply(const MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx, PetscScalar beta,
+macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx, PetscScalar beta,
                                 PetscScalar *y, PetscInt ldy, macko_error *err)
 {
   macko_status status = MACKO_OK;
   if (!b->count) Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y, ldy);
   for (PetscInt p = 0; !status && p < b->count; p++) {
-    const MackoPiece *piece = &b->pieces[p];
+    MackoPiece *piece = &b->pieces[p];
+    status = MackoPieceFetch(piece, err);
+    if (status) return status;
     if (op == MACKO_OP_N)
       status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x, ldx, beta, y + piece->first, ldy, err);
     else status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x + piece->first, ldx, p ? 1 : beta, y, ldy, err);
@@ -139,6 +156,8 @@ static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
   macko_info info;
   if (b->starts && b->decoded == p) return MACKO_OK;
   MackoBlockForget(b);
+  macko_status fetched = MackoPieceFetch(&b->pieces[p], err);
+  if (fetched) return fetched;
   macko_get_info(b->pieces[p].rows, &info);
   b->starts = (int64_t *)malloc((size_t)(info.nrows + 1) * sizeof *b->starts);
   b->cols   = (int64_t *)malloc((size_t)(info.nnz + 1) * sizeof *b->cols);
@@ -179,7 +198,7 @@ macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t
 static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, macko_matrix *rows, macko_error *err)
 {
   const MackoPiece *piece = &from->pieces[from->decoded];
-  PetscInt          n     = RowsOf(piece);
+  PetscInt          n     = piece->count;
   for (PetscInt i = 0; i < n; i++)
     (*change)(context, piece->first + i, (PetscInt)(from->starts[i + 1] - from->starts[i]), from->cols + from->starts[i],
               from->values + from->starts[i]);
@@ -192,15 +211,16 @@ macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context
   macko_status status = MACKO_OK;
   *to = (MackoBlock){.nrows = from->nrows, .ncols = from->ncols};
   for (PetscInt p = 0; !status && p < from->count; p++) {
-    macko_matrix *rows = NULL;
-    status             = macko_copy(from->pieces[p].rows, &rows, err);
+    MackoPiece piece = {.first = from->pieces[p].first};
+    status           = MackoPieceFetch(&from->pieces[p], err);
+    if (!status) status = macko_copy(from->pieces[p].rows, &piece.rows, err);
     if (!status && change) {
       status = Decode(from, p, err);
-      if (!status) status = Renew(from, change, context, rows, err);
+      if (!status) status = Renew(from, change, context, piece.rows, err);
       MackoBlockForget(from); /* its values are no longer the matrix's */
     }
-    if (!status) status = AddPiece(to, from->pieces[p].first, rows, err);
-    if (status) macko_destroy(&rows);
+    if (!status) status = AddPiece(to, piece, err);
+    if (status) DestroyPiece(&piece);
   }
   if (status) MackoBlockDestroy(to);
   return status;
@@ -208,7 +228,7 @@ macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context
 
 void MackoBlockDestroy(MackoBlock *b)
 {
-  for (PetscInt p = 0; p < b->count; p++) macko_destroy(&b->pieces[p].rows);
+  for (PetscInt p = 0; p < b->count; p++) DestroyPiece(&b->pieces[p]);
   free(b->pieces);
   MackoBlockForget(b);
   *b = (MackoBlock){.nrows = b->nrows, .ncols = b->ncols};

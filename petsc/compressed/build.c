@@ -53,12 +53,7 @@ static int CompareColumns(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-typedef struct {
-  PetscInt  count, room;
-  PetscInt *cols;
-} Columns;
-
-static void SortOut(Columns *c)
+void MackoColumnsSort(MackoColumns *c)
 {
   PetscInt kept = 0;
   if (c->count) qsort(c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
@@ -68,10 +63,10 @@ static void SortOut(Columns *c)
 }
 
 /* Doubles are dropped before there is more room, so that this stays as large as the result. */
-static macko_status AddColumn(Columns *c, PetscInt col, macko_error *err)
+macko_status MackoColumnsAdd(MackoColumns *c, PetscInt col, macko_error *err)
 {
   if (c->count == c->room) {
-    SortOut(c);
+    MackoColumnsSort(c);
     PetscInt  room = 2 * c->count + 1024;
     PetscInt *cols = (PetscInt *)realloc(c->cols, (size_t)room * sizeof *cols);
     if (!cols) return Refuse(err, MACKO_OUT_OF_MEMORY, "makes too many columns of other ranks for this memory:", -1, room);
@@ -81,7 +76,13 @@ static macko_status AddColumn(Columns *c, PetscInt col, macko_error *err)
   return MACKO_OK;
 }
 
-static macko_status FindColumns(const Source *s, Columns *c, macko_error *err)
+PetscInt MackoColumnsFind(const MackoColumns *c, PetscInt col)
+{
+  const PetscInt *found = (const PetscInt *)bsearch(&col, c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
+  return found ? (PetscInt)(found - c->cols) : -1;
+}
+
+static macko_status FindColumns(const Source *s, MackoColumns *c, macko_error *err)
 {
   macko_status       status = MACKO_OK;
   PetscInt           n;
@@ -90,9 +91,9 @@ static macko_status FindColumns(const Source *s, Columns *c, macko_error *err)
   for (PetscInt i = 0; !status && i < s->rows; i++) {
     status = Ask(s, i, &n, &cols, &values, err);
     for (PetscInt k = 0; !status && k < n; k++)
-      if (!IsOwn(s, cols[k])) status = AddColumn(c, cols[k], err);
+      if (!IsOwn(s, cols[k])) status = MackoColumnsAdd(c, cols[k], err);
   }
-  if (!status) SortOut(c);
+  if (!status) MackoColumnsSort(c);
   return status;
 }
 
@@ -119,7 +120,7 @@ static macko_status AddEntry(Part *p, PetscInt row, PetscInt col, PetscScalar va
 }
 
 /* The entries of a row into those of the two blocks. */
-static macko_status Split(const Source *s, const Columns *c, PetscInt i, Part *own, Part *off, macko_error *err)
+static macko_status Split(const Source *s, const MackoColumns *c, PetscInt i, Part *own, Part *off, macko_error *err)
 {
   PetscInt           n;
   const PetscInt    *cols;
@@ -129,21 +130,21 @@ static macko_status Split(const Source *s, const Columns *c, PetscInt i, Part *o
   for (PetscInt k = 0; !status && k < n; k++) {
     if (IsOwn(s, cols[k])) status = AddEntry(own, s->first + i, cols[k] - s->first_col, values[k], err);
     else {
-      const PetscInt *found = (const PetscInt *)bsearch(&cols[k], c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
-      if (!found)
+      PetscInt found = MackoColumnsFind(c, cols[k]);
+      if (found < 0)
         return Refuse(err, MACKO_INVALID_MATRIX, "is not what it was when it was asked for before: it now has column", s->first + i,
                       cols[k]);
-      status = AddEntry(off, s->first + i, (PetscInt)(found - c->cols), values[k], err);
+      status = AddEntry(off, s->first + i, found, values[k], err);
     }
   }
   return status;
 }
 
-static macko_status Encode(const Source *s, const Columns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
+static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
                            macko_error *err)
 {
-  MackoCollector to_own = {.block = own, .options = &m->options, .most = m->piece},
-                 to_off = {.block = off, .options = &m->options, .most = m->piece};
+  MackoCollector to_own = {.block = own, .options = &m->options, .device = m->device, .most = m->piece},
+                 to_off = {.block = off, .options = &m->options, .device = m->device, .most = m->piece};
   Part         parts[2] = {{0}};
   macko_status status   = MACKO_OK;
   for (PetscInt i = 0; !status && i < s->rows; i++) {
@@ -159,7 +160,7 @@ static macko_status Encode(const Source *s, const Columns *c, const Mat_Compress
 
 /* ---- the matrix ---- */
 
-static PetscErrorCode SetHalo(Mat A, Columns *c)
+PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
   MPI_Comm        comm = PetscObjectComm((PetscObject)A);
@@ -172,15 +173,18 @@ static PetscErrorCode SetHalo(Mat A, Columns *c)
   PetscCall(VecDestroy(&m->halo));
   free(m->ghost_cols);
   m->ghost_cols = c->cols, m->ghosts = c->count;
-  *c            = (Columns){0};
+  *c            = (MackoColumns){0};
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(VecCreateSeq(PETSC_COMM_SELF, m->ghosts, &m->halo));
+  PetscCall(VecCreate(PETSC_COMM_SELF, &m->halo));
+  PetscCall(VecSetSizes(m->halo, m->ghosts, m->ghosts));
+  PetscCall(VecSetType(m->halo, m->device && MackoDeviceVectors() ? VECSEQCUDA : VECSEQ));
   PetscCall(VecCreateMPIWithArray(comm, 1, A->cmap->n, A->cmap->N, NULL, &whole));
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, m->ghosts, m->ghost_cols, PETSC_USE_POINTER, &from));
   PetscCall(VecScatterCreate(whole, from, m->halo, NULL, &m->exchange));
   PetscCall(ISDestroy(&from));
   PetscCall(VecDestroy(&whole));
+  PetscCall(MackoCompressedPlace(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -192,6 +196,9 @@ PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off)
   MackoBlockDestroy(&m->own);
   MackoBlockDestroy(&m->off);
   m->own = *own, m->off = *off;
+  m->products = 0, m->product_seconds = 0;
+  m->taken = PETSC_TRUE;
+  PetscCall(PetscMemzero(m->ready, sizeof m->ready));
   A->preallocated = A->assembled = PETSC_TRUE;
   A->was_assembled               = PETSC_FALSE;
   A->num_ass++;
@@ -204,7 +211,7 @@ PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *contex
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
   MPI_Comm        comm = PetscObjectComm((PetscObject)A);
-  Columns         columns = {0};
+  MackoColumns    columns = {0};
   MackoBlock      own, off;
   macko_error     err    = {0};
   macko_status    status = MACKO_OK;
@@ -232,7 +239,7 @@ PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *contex
     if (!status) free(columns.cols);
     PetscCall(error);
   }
-  PetscCall(SetHalo(A, &columns));
+  PetscCall(MackoSetHalo(A, &columns));
   PetscCall(MackoCompressedTake(A, &own, &off));
   m->encodes++, m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);

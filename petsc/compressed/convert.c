@@ -92,7 +92,7 @@ static PetscErrorCode Preallocate(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Fill(Mat A, Mat B)
+PetscErrorCode MackoCompressedFill(Mat A, Mat B)
 {
   PetscInt           n;
   const PetscInt    *cols;
@@ -120,13 +120,13 @@ PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *ne
 
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
-    PetscCall(Fill(A, B));
+    PetscCall(MackoCompressedFill(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscStrcmp(((PetscObject)A)->type_name, MATMPIMACKO, &parallel));
   PetscCall(New(A, parallel ? MATMPIAIJ : MATSEQAIJ, &B));
   PetscCall(Preallocate(A, B));
-  PetscCall(Fill(A, B));
+  PetscCall(MackoCompressedFill(A, B));
   PetscCall(PetscStrcmp(type, MATAIJ, &aij));
   if (!aij) PetscCall(PetscStrcmp(type, parallel ? MATMPIAIJ : MATSEQAIJ, &aij));
   if (!aij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));

@@ -76,6 +76,29 @@ static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows of this rank, as with aij; a column of -1 is none. */
+static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], PetscScalar values[])
+{
+  PetscInt     count;
+  PetscInt    *row_cols;
+  PetscScalar *row_values;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < m; i++, values += n) {
+    if (rows[i] < 0) continue;
+    PetscCall(MatGetRow_Macko(A, rows[i], &count, &row_cols, &row_values));
+    for (PetscInt j = 0; j < n; j++) {
+      PetscInt place;
+      if (cols[j] < 0) continue;
+      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "column %lld of %lld", (long long)cols[j],
+                 (long long)A->cmap->N);
+      PetscCall(PetscFindInt(cols[j], count, row_cols, &place));
+      values[j] = place < 0 ? 0 : row_values[place];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- one number a row ---- */
 
 typedef PetscScalar RowNumber(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col);
@@ -261,22 +284,36 @@ static void Multiply(void *context, PetscInt row, PetscInt n, const int64_t *col
   }
 }
 
-/* All ranks change their values, or none does. */
-static PetscErrorCode Change(Mat A, Factors *of_own, Factors *of_off)
+PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, void *of_off, MackoBlock *own, MackoBlock *off)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;
-  MackoBlock      own = {0}, off = {0};
   macko_error     err = {0};
 
   PetscFunctionBegin;
-  macko_status status = MackoBlockCopy(&m->own, Multiply, of_own, &own, &err);
-  if (!status) status = MackoBlockCopy(&m->off, Multiply, of_off, &off, &err);
+  *own = *off = (MackoBlock){0};
+  macko_status status = MackoBlockCopy(&m->own, change, of_own, own, &err);
+  if (!status) status = MackoBlockCopy(&m->off, change, of_off, off, &err);
   PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
-  if (error) {
-    MackoBlockDestroy(&own), MackoBlockDestroy(&off);
-    PetscCall(error);
-  }
+  if (error) MackoBlockDestroy(own), MackoBlockDestroy(off);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All ranks change their values, or none does. */
+static PetscErrorCode Change(Mat A, MackoChange *change, void *of_own, void *of_off)
+{
+  MackoBlock own, off;
+
+  PetscFunctionBegin;
+  PetscCall(MackoCompressedCopy(A, change, of_own, of_off, &own, &off));
   PetscCall(MackoCompressedTake(A, &own, &off));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_Macko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(Change(A, MackoClear, NULL, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -285,7 +322,7 @@ static PetscErrorCode MatScale_Macko(Mat A, PetscScalar a)
   Factors factors = {.all = a};
 
   PetscFunctionBegin;
-  PetscCall(Change(A, &factors, &factors));
+  PetscCall(Change(A, Multiply, &factors, &factors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,7 +342,7 @@ static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
     PetscCall(VecScatterEnd(m->exchange, right, m->halo, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(VecGetArrayRead(m->halo, &off.right));
   }
-  PetscErrorCode error = Change(A, &own, &off);
+  PetscErrorCode error = Change(A, Multiply, &own, &off);
   if (off.right) PetscCall(VecRestoreArrayRead(m->halo, &off.right));
   if (right) PetscCall(VecRestoreArrayRead(right, &own.right));
   if (left) PetscCall(VecRestoreArrayRead(left, &own.left));
@@ -317,10 +354,12 @@ void MackoCompressedEntries(Mat A)
 {
   A->ops->getrow        = MatGetRow_Macko;
   A->ops->restorerow    = MatRestoreRow_Macko;
+  A->ops->getvalues     = MatGetValues_Macko;
   A->ops->getdiagonal   = MatGetDiagonal_Macko;
   A->ops->getrowmaxabs  = MatGetRowMaxAbs_Macko;
   A->ops->norm          = MatNorm_Macko;
   A->ops->scale         = MatScale_Macko;
+  A->ops->zeroentries   = MatZeroEntries_Macko;
   A->ops->diagonalscale = MatDiagonalScale_Macko;
   MackoSetRowSumAbs(A, MatGetRowSumAbs_Macko);
 }

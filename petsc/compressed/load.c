@@ -184,16 +184,16 @@ static PetscErrorCode Open(PetscViewer viewer, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SetSizes(Mat A, const File *f)
+PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols)
 {
   PetscFunctionBegin;
-  if (A->rmap->N < 0) A->rmap->N = (PetscInt)f->rows;
-  if (A->cmap->N < 0) A->cmap->N = (PetscInt)f->cols;
+  if (A->rmap->N < 0) A->rmap->N = (PetscInt)rows;
+  if (A->cmap->N < 0) A->cmap->N = (PetscInt)cols;
   PetscCall(PetscLayoutSetUp(A->rmap));
   PetscCall(PetscLayoutSetUp(A->cmap));
-  PetscCheck(A->rmap->N == f->rows && A->cmap->N == f->cols, PetscObjectComm((PetscObject)A), PETSC_ERR_FILE_UNEXPECTED,
-             "%s: a matrix of %lld x %lld, not of %lld x %lld", f->path, (long long)f->rows, (long long)f->cols,
-             (long long)A->rmap->N, (long long)A->cmap->N);
+  PetscCheck(A->rmap->N == rows && A->cmap->N == cols, PetscObjectComm((PetscObject)A), PETSC_ERR_FILE_UNEXPECTED,
+             "%s: a matrix of %lld x %lld, not of %lld x %lld", path, (long long)rows, (long long)cols, (long long)A->rmap->N,
+             (long long)A->cmap->N);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,7 +218,7 @@ static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
 
   PetscFunctionBegin;
   PetscCall(Open(viewer, f));
-  PetscCall(SetSizes(A, f));
+  PetscCall(MackoSetSizes(A, f->path, f->rows, f->cols));
   PetscCall(FindRows(A, f));
   PetscCall(MackoCompressedBuild(A, RowOf, f, &f->err));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
@@ -227,11 +227,45 @@ static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer)
+/* Whether the file of a binary viewer, which stands at its beginning, is one of macko_save. */
+static PetscErrorCode IsContainer(PetscViewer viewer, const char **path, PetscBool *container)
 {
-  File f = {.file = -1};
+  static const unsigned char magic[8] = {0x89, 'M', 'A', 'C', 'K', 'O', '\r', '\n'};
+  MPI_Comm                   comm     = PetscObjectComm((PetscObject)viewer);
+  unsigned char              start[8];
+  int                        descriptor, same = 0;
+  PetscMPIInt                rank;
+  PetscBool                  binary, mpiio = PETSC_FALSE;
 
   PetscFunctionBegin;
+  *container = PETSC_FALSE;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  if (!binary) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerSetUp(viewer));
+  PetscCall(PetscViewerFileGetName(viewer, path));
+  PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
+  if (mpiio) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  PetscCall(PetscViewerBinaryGetDescriptor(viewer, &descriptor));
+  if (rank == 0) same = lseek(descriptor, 0, SEEK_CUR) == 0 && pread(descriptor, start, sizeof start, 0) == (ssize_t)sizeof start &&
+                        !memcmp(start, magic, sizeof magic);
+  PetscCallMPI(MPI_Bcast(&same, 1, MPI_INT, 0, comm));
+  *container = (PetscBool)same;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer)
+{
+  File        f = {.file = -1};
+  const char *path;
+  PetscBool   container;
+
+  PetscFunctionBegin;
+  PetscCall(IsContainer(viewer, &path, &container));
+  if (container) {
+    PetscCall(MackoLoadContainer(A, path));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscErrorCode error = Load(A, viewer, &f);
   if (f.file >= 0) close(f.file);
   free(f.row_cols), free(f.row_values), free(f.lengths.data), free(f.cols_window.data), free(f.values_window.data);

@@ -2,27 +2,102 @@
  * off-diagonal block. */
 #include "compressed/compressed.h"
 
+#include <petsctime.h>
 #include <stdlib.h>
 
 /* ---- vectors ---- */
 
-static PetscErrorCode Multiply(const MackoBlock *b, macko_op op, Vec x, PetscScalar beta, Vec y)
+/* An array of a vector, wherever it is where the product is done on the GPU, else in host memory. */
+static PetscErrorCode OpenRead(Vec x, PetscBool device, MackoArray *a)
 {
-  const PetscScalar *from;
-  PetscScalar       *to;
-  macko_error        err;
-  macko_status       status;
+  const PetscScalar *data;
 
   PetscFunctionBegin;
-  PetscCall(VecGetArrayRead(x, &from));
-  PetscCall(beta == 0 ? VecGetArrayWrite(y, &to) : VecGetArray(y, &to));
-  PetscCall(PetscLogEventBegin(MACKO_Mult, 0, 0, 0, 0));
-  status = MackoBlockMultiply(b, op, 1, from, 0, beta, to, 0, &err);
-  PetscCall(PetscLogEventEnd(MACKO_Mult, 0, 0, 0, 0));
-  PetscCall(beta == 0 ? VecRestoreArrayWrite(y, &to) : VecRestoreArray(y, &to));
-  PetscCall(VecRestoreArrayRead(x, &from));
-  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)b->nnz));
+  *a = (MackoArray){NULL, PETSC_MEMTYPE_HOST, 0};
+  PetscCall(device ? VecGetArrayReadAndMemType(x, &data, &a->where) : VecGetArrayRead(x, &data));
+  a->data = (PetscScalar *)data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CloseRead(Vec x, PetscBool device, MackoArray *a)
+{
+  const PetscScalar *data = a->data;
+
+  PetscFunctionBegin;
+  PetscCall(device ? VecRestoreArrayReadAndMemType(x, &data) : VecRestoreArrayRead(x, &data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OpenWrite(Vec y, PetscBool device, PetscBool add, MackoArray *a)
+{
+  PetscFunctionBegin;
+  *a = (MackoArray){NULL, PETSC_MEMTYPE_HOST, 0};
+  if (device) PetscCall(add ? VecGetArrayAndMemType(y, &a->data, &a->where) : VecGetArrayWriteAndMemType(y, &a->data, &a->where));
+  else PetscCall(add ? VecGetArray(y, &a->data) : VecGetArrayWrite(y, &a->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CloseWrite(Vec y, PetscBool device, PetscBool add, MackoArray *a)
+{
+  PetscFunctionBegin;
+  if (device) PetscCall(add ? VecRestoreArrayAndMemType(y, &a->data) : VecRestoreArrayWriteAndMemType(y, &a->data));
+  else PetscCall(add ? VecRestoreArray(y, &a->data) : VecRestoreArrayWrite(y, &a->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Y = op(A) X + beta Y of one block and arrays that are open. */
+static PetscErrorCode MultiplyArrays(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
+                                     MackoArray y)
+{
+  PetscLogDouble flops = 2.0 * (PetscLogDouble)k * (PetscLogDouble)b->nnz;
+  macko_status   status;
+  macko_error    err;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));
+  if (device) {
+    PetscCall(MackoBlockDeviceMultiply(A, b, op, k, x, beta, y));
+    PetscCall(PetscLogGpuFlops(flops));
+  } else {
+    status = MackoBlockMultiply(b, op, k, x.data, x.ld, beta, y.data, y.ld, &err);
+    PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    PetscCall(PetscLogFlops(flops));
+  }
+  PetscCall(PetscLogEventEnd(MACKO_Mult, A, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = op(A) x of one block, or that added to y. */
+static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op op, Vec x, PetscBool add, Vec y)
+{
+  MackoArray from, to;
+
+  PetscFunctionBegin;
+  if (!b->count) {
+    if (!add) PetscCall(VecSet(y, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(OpenRead(x, device, &from));
+  PetscCall(OpenWrite(y, device, add, &to));
+  PetscCall(MultiplyArrays(A, b, device, op, 1, from, add ? 1 : 0, to));
+  PetscCall(CloseWrite(y, device, add, &to));
+  PetscCall(CloseRead(x, device, &from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what)
+{
+  Mat_Compressed *m   = (Mat_Compressed *)A->data;
+  macko_error     err = {0};
+
+  PetscFunctionBegin;
+  if (m->ready[what]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(MACKO_Upload, A, 0, 0, 0));
+  macko_status status = MackoBlockPrepare(&m->own, what, &err);
+  if (!status) status = MackoBlockPrepare(&m->off, what, &err);
+  PetscCall(PetscLogEventEnd(MACKO_Upload, A, 0, 0, 0));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  m->ready[what] = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,15 +105,39 @@ static PetscErrorCode Multiply(const MackoBlock *b, macko_op op, Vec x, PetscSca
 static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
+  PetscBool       device;
+  PetscLogDouble  start, end;
 
   PetscFunctionBegin;
+  PetscCall(MackoCompressedOnDevice(A, x, z, &device));
+  PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
   if (m->halo) PetscCall(VecScatterBegin(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
   if (y && y != z) PetscCall(VecCopy(y, z));
-  PetscCall(Multiply(&m->own, MACKO_OP_N, x, y ? 1 : 0, z));
+  PetscCall(PetscTime(&start));
+  PetscCall(Multiply(A, &m->own, device, MACKO_OP_N, x, (PetscBool)(y != NULL), z));
+  PetscCall(PetscTime(&end));
+  if (!device) m->products++, m->product_seconds += end - start; /* on a GPU it has only begun */
   if (m->halo) {
     PetscCall(VecScatterEnd(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
-    PetscCall(Multiply(&m->off, MACKO_OP_N, m->halo, 1, z));
+    PetscCall(PetscTime(&start));
+    PetscCall(Multiply(A, &m->off, device, MACKO_OP_N, m->halo, PETSC_TRUE, z));
+    PetscCall(PetscTime(&end));
+    if (!device) m->product_seconds += end - start;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A product with the transpose is done on the GPU where every rank has room for transposes of its pieces, or needs none. */
+static PetscErrorCode TransposedOnDevice(Mat A, Vec x, Vec z, PetscBool *device)
+{
+  const Mat_Compressed *m = (const Mat_Compressed *)A->data;
+  PetscMPIInt           room = MackoBlockTransposable(&m->own) && MackoBlockTransposable(&m->off), all;
+
+  PetscFunctionBegin;
+  PetscCall(MackoCompressedOnDevice(A, x, z, device));
+  if (!*device || m->ready[MACKO_READY_TRANSPOSED]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(&room, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *device = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,11 +145,20 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
 static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
+  PetscBool       device, known = PETSC_FALSE, symmetric = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (m->halo) PetscCall(Multiply(&m->off, MACKO_OP_T, x, 0, m->halo));
+  PetscCall(MackoCompressedOnDevice(A, x, z, &device));
+  if (device) PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
+  if (known && symmetric) {
+    PetscCall(Forward(A, x, y, z));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(TransposedOnDevice(A, x, z, &device));
+  PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_TRANSPOSED : MACKO_READY_HOST));
+  if (m->halo) PetscCall(Multiply(A, &m->off, device, MACKO_OP_T, x, PETSC_FALSE, m->halo));
   if (y && y != z) PetscCall(VecCopy(y, z));
-  PetscCall(Multiply(&m->own, MACKO_OP_T, x, y ? 1 : 0, z));
+  PetscCall(Multiply(A, &m->own, device, MACKO_OP_T, x, (PetscBool)(y != NULL), z));
   if (m->halo) {
     PetscCall(VecScatterBegin(m->exchange, m->halo, z, ADD_VALUES, SCATTER_REVERSE));
     PetscCall(VecScatterEnd(m->exchange, m->halo, z, ADD_VALUES, SCATTER_REVERSE));
@@ -132,86 +240,46 @@ static PetscErrorCode ExchangeColumns(Mat_Compressed *m, Mat dense, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = op(A) B of both blocks; halos holds the columns that are not this rank's. */
-static PetscErrorCode MultiplyBlocks(Mat_Compressed *m, macko_op op, Mat B, Mat C, PetscScalar *halos)
+/* C = op(A) B of both blocks; halos holds the columns that are not this rank's. On the GPU there is one block only. */
+static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B, Mat C, PetscScalar *halos)
 {
-  const PetscScalar *b;
-  PetscScalar       *c;
-  PetscInt           ldb, ldc, k = B->cmap->N;
-  macko_error        err;
-  macko_status       status;
+  Mat_Compressed    *m = (Mat_Compressed *)A->data;
+  MackoArray         b = {NULL, PETSC_MEMTYPE_HOST, 0}, c = b, halo = {halos, PETSC_MEMTYPE_HOST, m->ghosts};
+  const PetscScalar *data;
+  PetscInt           k = B->cmap->N;
 
   PetscFunctionBegin;
-  PetscCall(MatDenseGetLDA(B, &ldb));
-  PetscCall(MatDenseGetLDA(C, &ldc));
-  PetscCall(MatDenseGetArrayRead(B, &b));
-  PetscCall(MatDenseGetArrayWrite(C, &c));
-  status = MackoBlockMultiply(&m->own, op, k, b, ldb, 0, c, ldc, &err);
-  if (!status && m->halo) {
-    if (op == MACKO_OP_N) status = MackoBlockMultiply(&m->off, op, k, halos, m->ghosts, 1, c, ldc, &err);
-    else status = MackoBlockMultiply(&m->off, op, k, b, ldb, 0, halos, m->ghosts, &err);
-  }
-  PetscCall(MatDenseRestoreArrayWrite(C, &c));
-  PetscCall(MatDenseRestoreArrayRead(B, &b));
-  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)k * (PetscLogDouble)(m->own.nnz + m->off.nnz)));
+  PetscCall(MatDenseGetLDA(B, &b.ld));
+  PetscCall(MatDenseGetLDA(C, &c.ld));
+  PetscCall(device ? MatDenseGetArrayReadAndMemType(B, &data, &b.where) : MatDenseGetArrayRead(B, &data));
+  PetscCall(device ? MatDenseGetArrayWriteAndMemType(C, &c.data, &c.where) : MatDenseGetArrayWrite(C, &c.data));
+  b.data = (PetscScalar *)data;
+  PetscCall(MultiplyArrays(A, &m->own, device, op, k, b, 0, c));
+  if (m->halo && op == MACKO_OP_N) PetscCall(MultiplyArrays(A, &m->off, device, op, k, halo, 1, c));
+  else if (m->halo) PetscCall(MultiplyArrays(A, &m->off, device, op, k, b, 0, halo));
+  PetscCall(device ? MatDenseRestoreArrayWriteAndMemType(C, &c.data) : MatDenseRestoreArrayWrite(C, &c.data));
+  PetscCall(device ? MatDenseRestoreArrayReadAndMemType(B, &data) : MatDenseRestoreArrayRead(B, &data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MultiplyDense(Mat A, macko_op op, Mat B, Mat C)
+/* On the GPU without a halo and a transpose, which would want room for as many columns. */
+PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
 {
-  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  Mat_Compressed *m      = (Mat_Compressed *)A->data;
+  PetscBool       device;
   PetscScalar    *halos;
 
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  device = (PetscBool)(m->device && (device || MackoOf(A)->backend == MACKO_BACKEND_CUDA) && !m->halo && op == MACKO_OP_N);
+  PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
   PetscCall(PetscMalloc1(m->ghosts * B->cmap->N + 1, &halos));
   if (m->halo && op == MACKO_OP_N) PetscCall(ExchangeColumns(m, B, halos, op));
-  PetscCall(MultiplyBlocks(m, op, B, C, halos));
+  PetscCall(MultiplyBlocks(A, device, op, B, C, halos));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
   if (m->halo && op == MACKO_OP_T) PetscCall(ExchangeColumns(m, C, halos, op));
   PetscCall(PetscFree(halos));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMatMultNumeric_Macko_Dense(Mat A, Mat B, Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(MultiplyDense(A, MACKO_OP_N, B, C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatTransposeMatMultNumeric_Macko_Dense(Mat A, Mat B, Mat C)
-{
-  PetscFunctionBegin;
-  PetscCall(MultiplyDense(A, MACKO_OP_T, B, C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ProductNumeric(Mat C)
-{
-  Mat_Product *product = C->product;
-
-  PetscFunctionBegin;
-  PetscCall(MultiplyDense(product->A, product->type == MATPRODUCT_AtB ? MACKO_OP_T : MACKO_OP_N, product->B, C));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ProductSymbolic(Mat C)
-{
-  Mat_Product *product = C->product;
-  Mat          A = product->A, B = product->B;
-  PetscLayout  rows = product->type == MATPRODUCT_AtB ? A->cmap : A->rmap;
-  PetscBool    dense;
-
-  PetscFunctionBegin;
-  PetscCall(MatSetSizes(C, rows->n, B->cmap->n, rows->N, B->cmap->N));
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  if (!dense) PetscCall(MatSetType(C, ((PetscObject)B)->type_name));
-  PetscCall(MatSetUp(C));
-  C->ops->productnumeric          = ProductNumeric;
-  C->ops->matmultnumeric          = MatMatMultNumeric_Macko_Dense; /* what products of three matrices call */
-  C->ops->transposematmultnumeric = MatTransposeMatMultNumeric_Macko_Dense;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -224,6 +292,6 @@ PetscErrorCode MackoCompressedProduct(Mat C)
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)C->product->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
   if (!dense) PetscCall(MackoCompressedRefuseProduct(C));
   if (C->product->A->ops->mult != MatMult_Macko) PetscFunctionReturn(PETSC_SUCCESS);
-  if (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB) C->ops->productsymbolic = ProductSymbolic;
+  if (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB) C->ops->productsymbolic = MackoDenseSymbolic;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,9 +17,10 @@ static macko_info Together(const MackoBlock *b)
 {
   macko_info all = {.reason = "no rows"}, one;
   for (PetscInt p = 0; p < b->count; p++) {
-    macko_get_info(b->pieces[p].rows, &one);
+    MackoPieceInfo(&b->pieces[p], &one);
     if (p) {
       one.lossy |= all.lossy, one.nnz += all.nnz, one.bytes += all.bytes, one.csr_bytes += all.csr_bytes;
+      one.seconds += all.seconds, one.csr_seconds += all.csr_seconds;
       one.format = all.format, one.layout = all.layout, one.variant = all.variant, one.values = all.values;
       one.gap_bits = all.gap_bits, one.stored_type = all.stored_type, one.reason = all.reason;
     }
@@ -28,24 +29,38 @@ static macko_info Together(const MackoBlock *b)
   return all;
 }
 
+static PetscInt64 DeviceBytes(const Mat_Compressed *m)
+{
+  PetscInt64 bytes = 0;
+  for (PetscInt p = 0; p < m->own.count; p++) bytes += MackoPieceDeviceBytes(&m->own.pieces[p]);
+  for (PetscInt p = 0; p < m->off.count; p++) bytes += MackoPieceDeviceBytes(&m->off.pieces[p]);
+  return bytes;
+}
+
 PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
 {
   const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
   MPI_Comm              comm = PetscObjectComm((PetscObject)A);
   macko_info            own = Together(&m->own), off = Together(&m->off);
-  PetscInt64            mine[3] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes}, sums[3];
+  PetscInt64            mine[4] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes, DeviceBytes(m)}, sums[4];
   int                   lossy = own.lossy | off.lossy, any;
+  const double          mean = m->products ? m->product_seconds / (double)m->products : 0;
+  double                seconds[4] = {m->encode_seconds, mean, own.seconds + off.seconds, own.csr_seconds + off.csr_seconds}, slowest[4];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof *info));
-  PetscCallMPI(MPI_Allreduce(mine, sums, 3, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPI_Allreduce(mine, sums, 4, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(&lossy, &any, 1, MPI_INT, MPI_MAX, comm));
-  PetscCallMPI(MPI_Allreduce(&m->encode_seconds, &info->encode_seconds, 1, MPI_DOUBLE, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(seconds, slowest, 4, MPI_DOUBLE, MPI_MAX, comm));
+  PetscCallMPI(MPI_Allreduce(&m->products, &info->products, 1, MPIU_INT64, MPI_MAX, comm));
+  info->encode_seconds = slowest[0], info->product_seconds = slowest[1];
+  info->predicted_seconds = slowest[2], info->csr_predicted_seconds = slowest[3];
   info->encoded = A->assembled, info->lossy = (PetscBool)any, info->encodes = m->encodes;
   info->format = macko_format_name(own.format), info->layout = macko_layout_name(own.layout);
   info->variant = macko_variant_name(own.variant), info->values = macko_values_name(own.values);
   info->gap_bits = own.gap_bits, info->reason = own.reason;
   info->nnz = sums[0], info->bytes = sums[1], info->csr_bytes = sums[2];
+  info->on_device = m->device, info->device_bytes = sums[3];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,6 +83,23 @@ static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
+{
+  const Mat_Compressed *m   = (const Mat_Compressed *)A->data;
+  const char           *why = "another rank has no GPU";
+  PetscInt64            mine = DeviceBytes(m), all;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  if (m->device) PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU, %" PetscInt64_FMT " bytes there\n", all));
+  else {
+    (void)MackoDeviceAllowed(A, &why);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", why ? why : "another rank has no GPU"));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "no other form of the entries is kept\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ViewInfo(Mat A, PetscViewer viewer)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
@@ -75,7 +107,7 @@ static PetscErrorCode ViewInfo(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(ViewBlock(A, &m->own, m->halo ? "diagonal block: " : "", viewer));
   if (m->halo) PetscCall(ViewBlock(A, &m->off, "off-diagonal block: ", viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU, no other form of the entries is kept\n"));
+  PetscCall(ViewPlace(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,8 @@
 /* -mat_macko_after: how many products the type below does before the compressed form is made, and that all of them are right. */
 #include "common.h"
 
+#include <malloc.h>
+
 enum { N = 90, AFTER = 3 };
 
 static MatMackoInfo info_of(Mat A)
@@ -80,7 +82,7 @@ START_TEST(asked_for_it_is_encoded_at_once)
 }
 END_TEST
 
-/* Automatic: at once where an option says how to store; where products run on a GPU, and small matrices do not pay there, at last. */
+/* Automatic: at once where an option says how to store; else not for a few products, which do not pay for it, and at last. */
 START_TEST(by_itself)
 {
   Mat A, P;
@@ -89,8 +91,12 @@ START_TEST(by_itself)
   OK(make_pair(PREALLOCATED, (type_choice)(_i % TYPES), N, N, 3, &A, &P));
   multiply(A, P, 0, "first");
   if (_i / TYPES) ASSERT_ALL(info_of(A).encodes == 1, "not encoded by the first product");
-  for (int i = 0; i < 2000 && !info_of(A).encodes; i++) multiply(A, P, i % 2, "many");
-  ASSERT_ALL(info_of(A).encodes == 1, "not encoded after 2000 products");
+  else {
+    for (int i = 1; i < 5; i++) multiply(A, P, i % 2, "few");
+    ASSERT_ALL(info_of(A).encodes == 0, "encoded for five products");
+  }
+  for (int i = 0; i < 5000 && !info_of(A).encodes; i++) multiply(A, P, i % 2, "many");
+  ASSERT_ALL(info_of(A).encodes == 1, "not encoded after 5000 products");
   /* values that change are expected to be multiplied as often */
   OK(MatScale(A, 2));
   OK(MatScale(P, 2));
@@ -98,6 +104,37 @@ START_TEST(by_itself)
   ASSERT_ALL(info_of(A).encodes == 1 && info_of(A).refreshes == 1, "not refreshed by the first product");
   DESTROY(&A, &P);
   if (_i / TYPES) OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
+  OK(clear_options());
+}
+END_TEST
+
+static Mat dense_product(Mat A, Mat B)
+{
+  Mat X;
+  OK(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  return X;
+}
+
+/* On a CPU transposed products are AIJ's own, and encode nothing, but where an option says how to store. */
+START_TEST(transposed_by_itself)
+{
+  Mat       A, P, B, X, Y;
+  PetscReal norm;
+  if (ranks() > 1) return;
+  OK(PetscOptionsClear(NULL));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
+  if (_i) OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "macko"));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
+  for (int i = 0; i < 2000; i++) multiply(A, P, 2 + i % 2, "transposed");
+  ASSERT_ALL(info_of(A).encodes == _i, "encoded %d times", (int)info_of(A).encodes);
+  OK(MatCreateSeqDense(PETSC_COMM_SELF, N, 3, NULL, &B));
+  OK(MatSetRandom(B, NULL));
+  X = dense_product(A, B), Y = dense_product(P, B);
+  OK(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
+  OK(MatNorm(X, NORM_FROBENIUS, &norm));
+  ASSERT_ALL(norm <= 1e-12 && info_of(A).encodes == _i, "with a dense matrix: off by %g, encoded %d times", (double)norm,
+             (int)info_of(A).encodes);
+  DESTROY(&X, &Y, &B, &A, &P);
   OK(clear_options());
 }
 END_TEST
@@ -142,6 +179,50 @@ START_TEST(what_is_no_number_is_refused)
 }
 END_TEST
 
+static size_t in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+/* Format csr multiplies from AIJ's arrays, before and after new values, where indices have the width that it stores. */
+START_TEST(csr_takes_no_second_copy)
+{
+  enum { LINE = 200000 };
+  PetscInt first, past;
+  Mat      A;
+  Vec      x, y;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "csr"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
+  OK(MatCreateAIJ(PETSC_COMM_WORLD, LINE, LINE, PETSC_DETERMINE, PETSC_DETERMINE, 9, NULL, 0, NULL, &A));
+  OK(MatSetType(A, MATAIJMACKO));
+  OK(MatSeqAIJSetPreallocation(A, 9, NULL));
+  OK(MatMPIAIJSetPreallocation(A, 9, NULL, 0, NULL));
+  OK(MatGetOwnershipRange(A, &first, &past));
+  for (PetscInt i = first; i < past; i++)
+    for (PetscInt j = PetscMax(first, i - 4); j < PetscMin(past, i + 5); j++) OK(MatSetValue(A, i, j, 1, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  for (int i = 1; i <= 2; i++) {
+    const size_t before = in_use();
+    PetscReal    sum;
+    OK(MatMult(A, x, y));
+    const size_t more = in_use() - before;
+    OK(VecNorm(y, NORM_INFINITY, &sum));
+    ASSERT_ALL(sum == 9 * i, "a row sums up to %g", (double)sum);
+    ASSERT_ALL(info_of(A).encodes == 1 && !strcmp(info_of(A).format, "csr"), "stored as %s", info_of(A).format);
+    ASSERT_ALL(sizeof(PetscInt) == 8 || more < 9 * LINE * sizeof(PetscScalar) / 4, "%zu bytes more", more);
+    OK(MatScale(A, 2));
+  }
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(MatDestroy(&A));
+  OK(clear_options());
+}
+END_TEST
+
 static Suite *after_suite(void)
 {
   Suite *s = suite_create("products before compressing pays");
@@ -149,7 +230,9 @@ static Suite *after_suite(void)
   tcase_add_loop_test(t, products_before_are_the_base_s, 0, WAYS * TYPES);
   tcase_add_loop_test(t, asked_for_it_is_encoded_at_once, 0, TYPES);
   tcase_add_loop_test(t, by_itself, 0, 2 * TYPES);
+  tcase_add_loop_test(t, transposed_by_itself, 0, 2);
   tcase_add_loop_test(t, diagonals_agree, 0, TYPES);
+  tcase_add_test(t, csr_takes_no_second_copy);
   tcase_add_loop_test(t, what_is_no_number_is_refused, 0, 4);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);

@@ -137,6 +137,22 @@ static void same_norms(Mat A, Mat P)
   }
 }
 
+/* Single entries, among them some that are not there and, by a negative number, not asked for. */
+static void same_entries(Mat A, Mat P)
+{
+  const PetscInt cols[] = {0, ROWS - 1, -1, 7, 3};
+  PetscScalar    a[2 * 5], p[2 * 5];
+  PetscInt       from, to;
+  OK(MatGetOwnershipRange(A, &from, &to));
+  for (PetscInt i = from; i < to; i++) {
+    const PetscInt rows[] = {i, from};
+    for (int k = 0; k < 10; k++) a[k] = p[k] = -99;
+    OK(MatGetValues(A, 2, rows, 5, cols, a));
+    OK(MatGetValues(P, 2, rows, 5, cols, p));
+    ck_assert_msg(!memcmp(a, p, sizeof a), "entries of row %ld", (long)i);
+  }
+}
+
 START_TEST(rows_diagonal_and_norms)
 {
   for (type_choice type = ROOT_TYPE; type < TYPES; type++) {
@@ -145,6 +161,7 @@ START_TEST(rows_diagonal_and_norms)
     PetscInt *where, rows;
     make_both(type, ROWS, ROWS, &A, &P);
     same_rows(A, P);
+    same_entries(A, P);
     same_norms(A, P);
     OK(MatCreateVecs(P, NULL, &a));
     OK(VecDuplicate(a, &p));
@@ -265,10 +282,16 @@ static PetscInt iterations(Mat A, const char *preconditioner)
 
 START_TEST(solves_as_aij_does)
 {
-  Mat A, P;
+  Mat          A, P;
+  MatMackoInfo info;
   make_both(ROOT_TYPE, ROWS, ROWS, &A, &P);
   PetscInt mine = iterations(A, PCJACOBI), theirs = iterations(P, PCJACOBI);
   ASSERT_ALL(mine == theirs && mine > 2, "%d iterations, not %d", (int)mine, (int)theirs);
+  OK(MatMackoGetInfo(A, &info));
+  ASSERT_ALL(info.on_device || (info.products >= mine && info.product_seconds > 0 && info.product_seconds < 1),
+             "%ld products, %g s each", (long)info.products, info.product_seconds);
+  ASSERT_ALL(info.predicted_seconds > 0 && info.csr_predicted_seconds > 0, "%g s predicted, %g with csr", info.predicted_seconds,
+             info.csr_predicted_seconds);
   DESTROY(&A, &P);
 }
 END_TEST
@@ -337,6 +360,7 @@ static Suite *suite(void)
   tcase_add_test(t, another_matrix_for_the_preconditioner);
   tcase_add_test(t, no_entries);
   add_row_tests(t);
+  add_change_tests(t);
   suite_add_tcase(s, t);
   return s;
 }

@@ -4,6 +4,8 @@
 
 #include "common.h"
 
+#include <string.h>
+
 /* One of type macko, in pieces of a few rows, and one of plain AIJ, of the same entries. */
 void make_both(type_choice type, PetscInt rows, PetscInt cols, Mat *A, Mat *P);
 void assert_compressed(Mat A, const char *when);
@@ -11,6 +13,23 @@ void assert_compressed(Mat A, const char *when);
 /* Fails unless x is y but for that part of the largest; x is their difference afterwards. */
 void same_vectors(Vec x, Vec y, double tolerance, const char *when);
 
+/* The sentence of the last error while this is PETSc's error handler. */
+extern char    message[2048];
+PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type,
+                            const char *text, void *context);
+
+/* Every rank gets the error, whose sentence holds that text on those that raised it. */
+#define REFUSED(call, expected, part) \
+  do { \
+    message[0] = 0; \
+    OK(PetscPushErrorHandler(keep_message, NULL)); \
+    PetscErrorCode refused_ = (call); \
+    OK(PetscPopErrorHandler()); \
+    ASSERT_ALL(refused_ == (expected), "error %d from %s: %s", (int)refused_, #call, message); \
+    ASSERT_ALL(strstr(message, part) != NULL, "%s says: %s", #call, message); \
+  } while (0)
+
 void add_row_tests(TCase *t);
+void add_change_tests(TCase *t);
 
 #endif

@@ -57,9 +57,9 @@ void *realloc(void *old, size_t size)
   return allocation_failing() ? NULL : next(old, size);
 }
 
-macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
+macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
-  NEXT(macko_encode);
+  NEXT(macko_encode_borrowed);
   if (fails_here && calls++ >= fails_from) return refuse(err);
   in_library = 1;
   macko_status status = next(csr, options, matrix, err);

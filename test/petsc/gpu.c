@@ -196,6 +196,7 @@ static Suite *gpu_suite(void)
   tcase_add_loop_test(t, coo_values_in_gpu_memory_are_refused_on_the_cpu, 0, 2 * TYPES);
   add_setup_tests(t);
   add_solve_tests(t);
+  add_compressed_tests(t);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);
   return s;

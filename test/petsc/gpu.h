@@ -11,9 +11,15 @@ void assert_vectors(Mat A, int gpu, const char *when);
 
 void assert_same_diagonal(Mat A, Mat P, const char *when);
 
+/* Whether the view with format info has a line with this, on all ranks. */
+int view_says(Mat A, const char *wanted);
+
 /* What ranks exchange; what else is done to matrices there; solvers, and matrices large enough to be encoded on the GPU. */
 void add_halo_tests(TCase *t);
 void add_setup_tests(TCase *t);
 void add_solve_tests(TCase *t);
+
+/* Type macko. */
+void add_compressed_tests(TCase *t);
 
 #endif

@@ -217,8 +217,65 @@ START_TEST(factors_are_on_the_gpu)
 }
 END_TEST
 
+/* ---- what stays in GPU memory beside the compressed form ---- */
+
+static const char kept[] = "aijcusparse in GPU memory";
+
+/* Whether they are there is asked before what compares all products, among them that with the transpose, which copies them again. */
+static void multiply_often(Mat A, Mat P, int there, const char *when)
+{
+  Vec x, y;
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  for (int i = 0; i < 5; i++) OK(MatMult(A, x, y)); /* the first by the type below */
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  ck_assert_msg(there < 0 || view_says(A, kept) == there, "%s: rows, columns and values are%s there", when, there ? " not" : "");
+  assert_same_products(A, P, when);
+}
+
+/* First products alone leave nothing there, unless it is asked for; all that is done to a matrix later is as right. */
+START_TEST(csr_is_given_back)
+{
+  static const char *const choices[] = {"auto", "yes", "no"};
+  Mat                      A, P, C, S;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_after", "2"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_keep_csr", choices[_i]));
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, N, N, 3, &A, &P));
+  multiply_often(A, P, _i == 1, "first products");
+  OK(MatScale(A, 3));
+  OK(MatScale(P, 3));
+  multiply_often(A, P, -1, "scaled");
+  OK(MatShift(A, 2));
+  OK(MatShift(P, 2));
+  multiply_often(A, P, -1, "shifted");
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &C));
+  multiply_often(C, P, -1, "a copy");
+  OK(MatAXPY(C, 2, A, SAME_NONZERO_PATTERN));
+  OK(MatDuplicate(P, MAT_COPY_VALUES, &S));
+  OK(MatScale(S, 3));
+  multiply_often(C, S, -1, "added");
+  DESTROY(&C, &S);
+  C = product_of(MATPRODUCT_PtAP, A, A, NULL), S = product_of(MATPRODUCT_PtAP, P, P, NULL);
+  assert_same_entries(C, S, 1e-13, "PtAP");
+  multiply_often(C, S, -1, "PtAP");
+  OK(MatScale(A, 0.5));
+  OK(MatScale(P, 0.5));
+  OK(MatProductNumeric(C));
+  OK(MatProductNumeric(S));
+  assert_same_entries(C, S, 1e-13, "PtAP with new values");
+  multiply_often(A, P, _i < 2, "an operand of a product");
+  DESTROY(&A, &P, &C, &S);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_keep_csr"));
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_after", "0"));
+}
+END_TEST
+
 void add_setup_tests(TCase *t)
 {
+  tcase_add_loop_test(t, csr_is_given_back, 0, 3);
   tcase_add_test(t, values_come_from_gpu_memory);
   tcase_add_loop_test(t, products_of_matrices_agree, 0, 3 * PRODUCTS);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);

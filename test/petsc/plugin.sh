@@ -1,29 +1,9 @@
 #!/bin/bash
 # The plugin in a program that has never heard of it: loading, options, help, views, log, messages, and how a failure ends.
-# shellcheck disable=SC2086
-plugin=$PWD/.libs/libpetscmacko.so
+# shellcheck disable=SC2086,SC1091
 [ -x test/petsc/plain ] || { echo "SKIP: not built (no PETSc)"; exit 77; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.} bad=0 checks=0
-
-run() { # RANKS PROGRAM ARGUMENTS...: what it prints goes to $dir/out; a deadlock ends in status 124
-  local n=$1
-  shift
-  timeout 60 ${MPIEXEC:-mpiexec} -n "$n" "$@" >"$dir/out" 2>&1 </dev/null
-}
-check() { # NAME TEST...
-  local name=$1
-  shift
-  checks=$((checks + 1))
-  "$@" && return
-  echo "FAIL: $name"
-  tail -40 "$dir/out"
-  bad=1
-}
-has() { grep -qE -- "$1" "$dir/out"; }
-lacks() { ! has "$1"; }
-times() { [ "$(grep -cE -- "$2" "$dir/out")" = "$1" ]; }
+seconds=60 # of a run
+. "${srcdir:-.}/test/petsc/run_plugin.sh"
 formats() { sed -n 's/^MACKO_FORMAT([A-Z0-9]*, \([a-z0-9]*\),.*/\1/p' "$src/lib/formats.def"; }
 options() { sed -n 's/^MACKO_[A-Z_]*OPTION(\([a-z_]*\),.*/\1/p' "$src/lib/options.def" | grep -v '^target$'; }
 choices() { # OPTION
@@ -32,7 +12,6 @@ choices() { # OPTION
   [ "$1" != format ] || formats
   sed -n "s/^MACKO_[CN][A-Z]*($list, [A-Z0-9]*, \([a-z0-9]*\),.*/\1/p" "$src/lib/options.def"
 }
-ours="-dll_append $plugin -mat_type aijmacko"
 
 # ---- loading ----
 for n in 1 3; do
@@ -121,11 +100,11 @@ check "other indices: nothing is solved" lacks 'solve 0'
 # ---- a failure on the last of 3 ranks ends all of them, in time, with one message ----
 if [ -x test/petsc/failure.mpi ]; then
   for what in multiply values pattern convert; do
-    run 3 test/petsc/failure.mpi -end $what
+    PETSC_OPTIONS="-mat_macko_after 0" run 3 test/petsc/failure.mpi -end $what
     status=$?
     check "no memory, $what: ends the program (status $status)" test $status != 0 -a $status != 124
     check "no memory, $what: one message" times 1 'rank 2: no memory for 4711 bytes'
-    run 3 test/petsc/failure.mpi -end $what refused
+    PETSC_OPTIONS="-mat_macko_after 0" run 3 test/petsc/failure.mpi -end $what refused
     status=$?
     check "refused, $what: ends the program (status $status)" test $status != 0 -a $status != 124
     check "refused, $what: one message" times 1 'rank 2: 4711 columns are too many'
@@ -140,5 +119,4 @@ if [ -x test/petsc/memory ]; then
     check "no memory in $operation: one message" times 1 'no memory for 4711 bytes'
   done
 fi
-echo "$checks checks"
-exit $bad
+finish

@@ -1,32 +1,11 @@
 #!/bin/bash
 # What is said of a matrix while a program runs: views with predicted and measured times, the log, misspelt options, verdicts of
 # macko-solve and its JSON.
-# shellcheck disable=SC2086
-plugin=$PWD/.libs/libpetscmacko.so
+# shellcheck disable=SC2086,SC1091
 [ -x test/petsc/plain ] && [ -x solvers/macko-solve ] || { echo "SKIP: not built (no PETSc)"; exit 77; }
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-src=${srcdir:-.} bad=0 checks=0
+seconds=100 # of a run
+. "${srcdir:-.}/test/petsc/run_plugin.sh"
 T=$src/examples/tridiagonal.mtx
-ours="-dll_append $plugin -mat_type aijmacko"
-
-run() { # RANKS PROGRAM ARGUMENTS...: what it prints goes to $dir/out
-  local n=$1
-  shift
-  timeout 100 ${MPIEXEC:-mpiexec} -n "$n" "$@" >"$dir/out" 2>&1 </dev/null
-}
-check() { # NAME TEST...
-  local name=$1
-  shift
-  checks=$((checks + 1))
-  "$@" && return
-  echo "FAIL: $name"
-  tail -40 "$dir/out"
-  bad=1
-}
-has() { grep -qE -- "$1" "$dir/out"; }
-lacks() { ! has "$1"; }
-times() { [ "$(grep -cE -- "$2" "$dir/out")" = "$1" ]; }
 number='[0-9.e+-]+'
 
 # ---- views: predicted and measured, encoding and new values, break-even ----
@@ -73,7 +52,7 @@ run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_macko_backendd cpu
 check "once in macko-solve" times 1 backendd
 run 1 solvers/macko-solve "$T" -ksp_gmres_restart 50 -mat_type aij -mat_macko_format csr
 check "an option that nothing used is told as before" has 'nothing used the option -mat_macko_format$'
-for option in $(grep -ohE '"-mat_macko_[a-z_]+"' "$src"/petsc/*.c | tr -d '"' | sort -u) -mat_macko_format -mat_macko_prefer; do
+for option in $(grep -ohE '"-mat_macko_[a-z_]+"' "$src"/petsc/*.c "$src"/petsc/compressed/*.c | tr -d '"' | sort -u) -mat_macko_format -mat_macko_prefer; do
   run 1 test/petsc/plain -dll_append "$plugin" -mat_type aij "$option" auto
   check "$option is known" lacks 'is unknown'
 done
@@ -105,5 +84,4 @@ check "misled, gmres: status $status" test $status = 2
 check "misled: advice for gmres" has '^WARNING .*-ksp_pc_side right'
 misled -ksp_type cg -ksp_norm_type unpreconditioned
 check "with the advice it converges" test $status = 0
-echo "$checks checks"
-exit $bad
+finish

@@ -1,0 +1,352 @@
+/* Type macko by MatSetValues: rows that come in ascending order on the rank that owns them are encoded a piece at a time. Columns of
+ * other ranks are encoded by their numbers in the whole matrix, and once more by those of the halo when all are known. Where the matrix
+ * has entries already, both are put together row by row at the end. */
+#include "compressed/compressed.h"
+
+#include <stdlib.h>
+
+typedef struct {
+  PetscInt    col, order;
+  PetscScalar value;
+} Entry;
+
+struct MackoAssembly {
+  MackoBlock     own, off;
+  MackoCollector to_own, to_off;
+  PetscInt       row; /* of this rank, that entries come for now */
+  InsertMode     mode;
+  PetscInt       n, room, part_room; /* entries of it; places of the arrays */
+  Entry         *entries;
+  PetscInt      *cols; /* those of one block */
+  PetscScalar   *values;
+  Mat            A; /* that has entries already */
+  macko_error    err;
+};
+typedef struct MackoAssembly MackoAssembly;
+
+/* ---- rows ---- */
+
+static PetscErrorCode Open(Mat A)
+{
+  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  MackoAssembly  *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&a));
+  a->own    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->n};
+  a->off    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->N};
+  a->to_own = (MackoCollector){.block = &a->own, .options = &m->options, .device = m->device, .most = m->piece};
+  a->to_off = (MackoCollector){.block = &a->off, .options = &m->options, .most = m->piece};
+  m->assembly = a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Close(Mat A)
+{
+  Mat_Compressed *m   = (Mat_Compressed *)A->data;
+  MackoAssembly  *a   = m->assembly;
+  macko_error     err = {0};
+  if (!a) return;
+  (void)MackoCollectEnd(&a->to_own, MACKO_INVALID_ARGUMENT, &err);
+  (void)MackoCollectEnd(&a->to_off, MACKO_INVALID_ARGUMENT, &err);
+  MackoBlockDestroy(&a->own), MackoBlockDestroy(&a->off);
+  free(a->entries), free(a->cols), free(a->values), (void)PetscFree(a);
+  m->assembly = NULL;
+}
+
+static macko_status NoMemory(const MackoAssembly *a, macko_error *err)
+{
+  err->status = MACKO_OUT_OF_MEMORY;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "no memory for %lld entries of row %lld of this rank", (long long)a->n,
+                      (long long)a->row);
+  return MACKO_OUT_OF_MEMORY;
+}
+
+static int InOrder(const void *left, const void *right)
+{
+  const Entry *a = (const Entry *)left, *b = (const Entry *)right;
+  if (a->col != b->col) return a->col < b->col ? -1 : 1;
+  return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Of entries that were inserted twice the later one counts; those to be added encoding adds in their order. */
+static void DropOverwritten(MackoAssembly *a)
+{
+  PetscInt kept = 0;
+  if (a->n) qsort(a->entries, (size_t)a->n, sizeof *a->entries, InOrder);
+  if (a->mode == ADD_VALUES) return;
+  for (PetscInt k = 0; k < a->n; k++)
+    if (k + 1 == a->n || a->entries[k + 1].col != a->entries[k].col) a->entries[kept++] = a->entries[k];
+  a->n = kept;
+}
+
+/* The row's entries in columns of this rank, or of others. */
+static PetscInt PartOf(Mat A, MackoAssembly *a, PetscBool own)
+{
+  PetscInt n = 0;
+  for (PetscInt k = 0; k < a->n; k++) {
+    PetscInt  col = a->entries[k].col;
+    PetscBool mine = (PetscBool)(col >= A->cmap->rstart && col < A->cmap->rend);
+    if (mine == own) a->cols[n] = own ? col - A->cmap->rstart : col, a->values[n++] = a->entries[k].value;
+  }
+  return n;
+}
+
+/* As many places in cols and values as there are entries. */
+static macko_status MakeRoom(MackoAssembly *a, macko_error *err)
+{
+  if (a->n <= a->part_room) return MACKO_OK;
+  PetscInt    *cols   = (PetscInt *)realloc(a->cols, (size_t)a->room * sizeof *cols);
+  PetscScalar *values = NULL;
+  if (cols) a->cols = cols, values = (PetscScalar *)realloc(a->values, (size_t)a->room * sizeof *values);
+  if (!values) return NoMemory(a, err);
+  a->values = values, a->part_room = a->room;
+  return MACKO_OK;
+}
+
+static macko_status EndRow(Mat A, MackoAssembly *a, macko_error *err)
+{
+  macko_status status = MakeRoom(a, err);
+  if (status) return status;
+  DropOverwritten(a);
+  status = MackoCollect(&a->to_own, PartOf(A, a, PETSC_TRUE), a->cols, a->values, err);
+  if (!status) status = MackoCollect(&a->to_off, PartOf(A, a, PETSC_FALSE), a->cols, a->values, err);
+  a->row++, a->n = 0;
+  return status;
+}
+
+static macko_status AddEntry(MackoAssembly *a, PetscInt col, PetscScalar value, macko_error *err)
+{
+  if (a->n == a->room) {
+    PetscInt room    = 2 * a->room + 64;
+    Entry   *entries = (Entry *)realloc(a->entries, (size_t)room * sizeof *entries);
+    if (!entries) return NoMemory(a, err);
+    a->entries = entries, a->room = room;
+  }
+  a->entries[a->n] = (Entry){col, a->n, value};
+  a->n++;
+  return MACKO_OK;
+}
+
+/* ---- MatSetValues ---- */
+
+static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
+{
+  PetscFunctionBegin;
+  PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "row %lld belongs to another rank: a matrix of type macko takes entries on the rank that owns their row, or convert one of "
+             "type aij to it", (long long)row);
+  PetscCheck(row - A->rmap->rstart >= a->row, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "entries of row %lld come after those of row %lld: a matrix of type macko takes its rows in ascending order and encodes "
+             "them, or convert one of type aij to it", (long long)row, (long long)(A->rmap->rstart + a->row));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt rows[], PetscInt ncols, const PetscInt cols[],
+                                         const PetscScalar values[], InsertMode mode)
+{
+  Mat_Compressed *m      = (Mat_Compressed *)A->data;
+  macko_error     err    = {0};
+  macko_status    status = MACKO_OK;
+
+  PetscFunctionBegin;
+  if (!m->assembly) PetscCall(Open(A));
+  MackoAssembly *a = m->assembly;
+  a->mode = mode;
+  for (PetscInt i = 0; i < nrows; i++) {
+    if (rows[i] < 0) continue;
+    PetscCall(CheckRow(A, a, rows[i]));
+    while (!status && a->row < rows[i] - A->rmap->rstart) status = EndRow(A, a, &err);
+    for (PetscInt j = 0; !status && j < ncols; j++) {
+      if (cols[j] < 0) continue;
+      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "column %lld of row %lld is none of %lld",
+                 (long long)cols[j], (long long)rows[i], (long long)A->cmap->N);
+      PetscInt at = m->by_columns ? i + j * nrows : i * ncols + j;
+      status      = AddEntry(a, cols[j], values ? values[at] : 0, &err);
+    }
+    PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the end ---- */
+
+static macko_status FindColumns(MackoBlock *off, MackoColumns *columns, macko_error *err)
+{
+  PetscInt           n;
+  const int64_t     *cols;
+  const PetscScalar *values;
+  macko_status       status = MACKO_OK;
+  for (PetscInt i = 0; !status && i < off->nrows; i++) {
+    status = MackoBlockRow(off, i, &n, &cols, &values, err);
+    for (PetscInt k = 0; !status && k < n; k++) status = MackoColumnsAdd(columns, (PetscInt)cols[k], err);
+  }
+  if (!status) MackoColumnsSort(columns);
+  return status;
+}
+
+/* *to becomes *off with the columns of the halo. */
+static macko_status Renumber(Mat A, MackoAssembly *a, const MackoColumns *columns, MackoBlock *to, macko_error *err)
+{
+  Mat_Compressed    *m       = (Mat_Compressed *)A->data;
+  MackoCollector     collect = {.block = to, .options = &m->options, .device = m->device, .most = m->piece};
+  PetscInt           n;
+  const int64_t     *cols;
+  const PetscScalar *values;
+  macko_status       status = MACKO_OK;
+  for (PetscInt i = 0; !status && columns->count && i < a->off.nrows; i++) {
+    status = MackoBlockRow(&a->off, i, &n, &cols, &values, err);
+    a->n   = 0;
+    for (PetscInt k = 0; !status && k < n; k++) status = AddEntry(a, MackoColumnsFind(columns, (PetscInt)cols[k]), values[k], err);
+    if (!status) status = MakeRoom(a, err);
+    for (PetscInt k = 0; !status && k < n; k++) a->cols[k] = a->entries[k].col;
+    if (!status) status = MackoCollect(&collect, n, a->cols, values, err);
+  }
+  return MackoCollectEnd(&collect, status, err);
+}
+
+/* Of a matrix without entries so far. */
+static PetscErrorCode Take(Mat A, MackoAssembly *a)
+{
+  MackoColumns columns = {0};
+  MackoBlock   off     = {0};
+  macko_error  err     = {0};
+  PetscMPIInt  size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  macko_status status = FindColumns(&a->off, &columns, &err);
+  off = (MackoBlock){.nrows = size > 1 ? A->rmap->n : 0, .ncols = columns.count};
+  if (!status) status = Renumber(A, a, &columns, &off, &err);
+  PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
+  if (error) MackoBlockDestroy(&off), free(columns.cols);
+  PetscCall(error);
+  PetscCall(MackoSetHalo(A, &columns));
+  PetscCall(MackoCompressedTake(A, &a->own, &off));
+  a->own = (MackoBlock){0};
+  ((Mat_Compressed *)A->data)->encodes++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- where there are entries ---- */
+
+/* Of so many ascending columns. */
+static PetscBool Holds(PetscInt n, const int64_t *cols, int64_t col)
+{
+  PetscInt low = 0, high = n;
+  while (low < high) {
+    PetscInt middle = low + (high - low) / 2;
+    if (cols[middle] < col) low = middle + 1;
+    else high = middle;
+  }
+  return (PetscBool)(low < n && cols[low] == col);
+}
+
+static macko_status Append(MackoAssembly *a, PetscInt n, const int64_t *cols, int64_t first, const PetscScalar *values)
+{
+  macko_status status = MACKO_OK;
+  for (PetscInt k = 0; !status && k < n; k++) status = AddEntry(a, (PetscInt)(cols[k] + first), values[k], &a->err);
+  return status;
+}
+
+/* What the matrix has in row i, but for what is inserted over it, then what came. */
+static macko_status Together(MackoAssembly *a, PetscInt i)
+{
+  PetscInt           n[3];
+  const PetscInt    *old;
+  const int64_t     *own, *off;
+  const PetscScalar *old_values, *own_values, *off_values;
+  const int64_t      first = a->A->cmap->rstart;
+  macko_status       status = MackoCompressedRow(a->A, i, &n[0], &old, &old_values, &a->err);
+  if (!status) status = MackoBlockRow(&a->own, i, &n[1], &own, &own_values, &a->err);
+  if (!status) status = MackoBlockRow(&a->off, i, &n[2], &off, &off_values, &a->err);
+  a->n = 0;
+  for (PetscInt k = 0; !status && k < n[0]; k++)
+    if (a->mode == ADD_VALUES || !(Holds(n[1], own, old[k] - first) || Holds(n[2], off, old[k])))
+      status = AddEntry(a, old[k], old_values[k], &a->err);
+  if (!status) status = Append(a, n[1], own, first, own_values);
+  if (!status) status = Append(a, n[2], off, 0, off_values);
+  return status ? status : MakeRoom(a, &a->err);
+}
+
+static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  MackoAssembly *a = (MackoAssembly *)context;
+
+  PetscFunctionBegin;
+  if (Together(a, row - a->A->rmap->rstart)) PetscFunctionReturn(PETSC_ERR_LIB);
+  for (PetscInt k = 0; k < a->n; k++) a->cols[k] = a->entries[k].col, a->values[k] = a->entries[k].value;
+  *n = a->n, *cols = a->cols, *values = a->values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Finish(Mat A)
+{
+  MackoAssembly *a      = ((Mat_Compressed *)A->data)->assembly;
+  macko_error    err    = {0};
+  macko_status   status = MACKO_OK;
+
+  PetscFunctionBegin;
+  while (!status && a->row < A->rmap->n) status = EndRow(A, a, &err);
+  status = MackoCollectEnd(&a->to_own, status, &err);
+  status = MackoCollectEnd(&a->to_off, status, &err);
+  PetscErrorCode error = MackoAgree(PetscObjectComm((PetscObject)A), status, err.text);
+  a->A = A;
+  if (!error) error = ((Mat_Compressed *)A->data)->taken ? MackoCompressedBuild(A, RowOf, a, &a->err) : Take(A, a);
+  Close(A);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
+{
+  PetscFunctionBegin;
+  (void)A, (void)type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Entries may have come on some ranks only. */
+static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
+{
+  Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  PetscMPIInt     mine = m->assembly || !m->taken, any;
+
+  PetscFunctionBegin;
+  if (type != MAT_FINAL_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  if (!any) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoCompressedOptions(A, NULL));
+  if (!m->assembly) PetscCall(Open(A));
+  PetscCall(Finish(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options are read by all ranks together, before one may set the first entry. */
+static PetscErrorCode MatSetUp_Macko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MackoCompressedOptions(A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetOption_Macko(Mat A, MatOption option, PetscBool on)
+{
+  PetscFunctionBegin;
+  if (option == MAT_ROW_ORIENTED) ((Mat_Compressed *)A->data)->by_columns = (PetscBool)!on;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoCompressedList(A, in));
+  if (!in) Close(A);
+  A->ops->setvalues     = MatSetValues_Macko;
+  A->ops->assemblybegin = MatAssemblyBegin_Macko;
+  A->ops->assemblyend   = MatAssemblyEnd_Macko;
+  A->ops->setup         = MatSetUp_Macko;
+  A->ops->setoption     = MatSetOption_Macko;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,130 @@
+/* Type macko with another pattern than before: copies into it, shifts and sums, which go through rows one after another. */
+#include "compressed/compressed.h"
+
+#include <stdlib.h>
+
+/* A row of two: what comes twice encoding adds up, the first one first. */
+typedef struct {
+  Mat          A, X; /* X may be NULL: a shift by a then */
+  PetscScalar  a;
+  PetscInt     open, n, room; /* the row of X that has been given out, -1 before */
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  PetscInt    *sum_cols;
+  PetscScalar *sum_values;
+  macko_error  err;
+} Sum;
+
+static PetscErrorCode CloseRow(Sum *s)
+{
+  PetscFunctionBegin;
+  if (s->open >= 0) PetscCall(MatRestoreRow(s->X, s->open, &s->n, &s->cols, &s->values));
+  s->open = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Reserve(Sum *s, PetscInt n)
+{
+  PetscFunctionBegin;
+  if (n <= s->room) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscRealloc(2 * (size_t)n * sizeof *s->sum_cols, &s->sum_cols));
+  PetscCall(PetscRealloc(2 * (size_t)n * sizeof *s->sum_values, &s->sum_values));
+  s->room = 2 * n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode AddRow(Sum *s, PetscInt row, PetscInt *n)
+{
+  PetscFunctionBegin;
+  if (!s->X) {
+    if (row < s->A->cmap->N) s->sum_cols[*n] = row, s->sum_values[(*n)++] = s->a;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscInt k = 0; k < s->n; k++, (*n)++) s->sum_cols[*n] = s->cols[k], s->sum_values[*n] = s->a * s->values[k];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  Sum               *s = (Sum *)context;
+  const PetscInt    *own_cols;
+  const PetscScalar *own_values;
+
+  PetscFunctionBegin;
+  if (MackoCompressedRow(s->A, row - s->A->rmap->rstart, n, &own_cols, &own_values, &s->err)) PetscFunctionReturn(PETSC_ERR_LIB);
+  PetscCall(CloseRow(s));
+  s->err.status = MACKO_OUT_OF_MEMORY;
+  (void)PetscSNPrintf(s->err.text, sizeof s->err.text, "row %lld of the matrix that is added cannot be had", (long long)row);
+  if (s->X) PetscCall(MatGetRow(s->X, row, &s->n, &s->cols, &s->values));
+  if (s->X) s->open = row;
+  PetscCall(Reserve(s, *n + s->n + 1));
+  PetscCall(PetscArraycpy(s->sum_cols, own_cols, (size_t)*n));
+  PetscCall(PetscArraycpy(s->sum_values, own_values, (size_t)*n));
+  PetscCall(AddRow(s, row, n));
+  *cols = s->sum_cols, *values = s->sum_values;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A += a X, or A += a I without X. */
+static PetscErrorCode Add(Mat A, PetscScalar a, Mat X)
+{
+  Sum sum = {.A = A, .X = X, .a = a, .open = -1};
+
+  PetscFunctionBegin;
+  PetscErrorCode error = MackoCompressedBuild(A, RowOf, &sum, &sum.err);
+  PetscCall(CloseRow(&sum));
+  PetscCall(PetscFree(sum.sum_cols));
+  PetscCall(PetscFree(sum.sum_values));
+  MackoCompressedForget(A);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatShift_Macko(Mat A, PetscScalar a)
+{
+  PetscFunctionBegin;
+  PetscCall(Add(A, a, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Whatever is said of both patterns: they are what their rows are. */
+static PetscErrorCode MatAXPY_Macko(Mat Y, PetscScalar a, Mat X, MatStructure pattern)
+{
+  PetscFunctionBegin;
+  (void)pattern;
+  PetscCheck(X->ops->getrow, PetscObjectComm((PetscObject)Y), PETSC_ERR_SUP,
+             "a matrix of type macko adds one that gives out its rows, and a matrix of type %s does not: convert it to aij",
+             ((PetscObject)X)->type_name);
+  PetscCall(Add(Y, a, X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* B of type macko becomes a copy that shares nothing; one of another type gets the entries. */
+static PetscErrorCode MatCopy_Macko(Mat A, Mat B, MatStructure pattern)
+{
+  MackoBlock own, off;
+  PetscBool  compressed;
+
+  PetscFunctionBegin;
+  (void)pattern;
+  PetscCall(MackoIsCompressed(B, &compressed));
+  if (!compressed) {
+    PetscCall(MatZeroEntries(B));
+    PetscCall(MackoCompressedFill(A, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(A->cmap->n == B->cmap->n && A->rmap->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "%lld x %lld rows and columns of this rank, not %lld x %lld", (long long)A->rmap->n, (long long)A->cmap->n,
+             (long long)B->rmap->n, (long long)B->cmap->n);
+  PetscCall(MackoCompressedCopy(A, NULL, NULL, NULL, &own, &off));
+  PetscCall(MackoCopyHalo((Mat_Compressed *)A->data, (Mat_Compressed *)B->data));
+  PetscCall(MackoCompressedTake(B, &own, &off));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+void MackoCompressedChanges(Mat A)
+{
+  A->ops->copy  = MatCopy_Macko;
+  A->ops->shift = MatShift_Macko;
+  A->ops->axpy  = MatAXPY_Macko;
+}

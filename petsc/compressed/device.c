@@ -1,0 +1,148 @@
+/* Pieces of type macko in GPU memory, and products with them on PETSc's stream. */
+#include "compressed/compressed.h"
+#include "device.h"
+
+#include "macko_cuda.h"
+
+/* ---- pieces ---- */
+
+static macko_status Encode(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                           struct macko_device_matrix **device, macko_error *err)
+{
+  macko_csr    there;
+  void        *memory = NULL;
+  PetscBool    done   = PETSC_FALSE;
+  macko_status status = MACKO_OK;
+  if (MackoCopyRows(csr, &there, &memory, stream, &done)) status = MACKO_DEVICE;
+  if (!status && done) status = macko_device_encode(&there, options, stream, device, err);
+  cudaFree(memory);
+  return status == MACKO_OUT_OF_MEMORY ? MACKO_OK : status;
+}
+
+static macko_status Stream(cudaStream_t *stream, macko_error *err)
+{
+  if (!MackoStream(stream)) return MACKO_OK;
+  err->status = MACKO_DEVICE;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "no stream of PETSc's on this GPU");
+  return MACKO_DEVICE;
+}
+
+macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options, struct macko_device_matrix **device,
+                              macko_error *err)
+{
+  cudaStream_t stream;
+  *device = NULL;
+  if (((const int64_t *)csr->row_ptr)[csr->nrows] < MACKO_ENCODED_SOONER_BY_CPU) return MACKO_OK;
+  macko_status status = Stream(&stream, err);
+  return status ? status : Encode(csr, options, stream, device, err);
+}
+
+macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
+{
+  cudaStream_t stream;
+  if (piece->rows) return MACKO_OK;
+  macko_status status = Stream(&stream, err);
+  return status ? status : macko_device_fetch(piece->device, stream, &piece->rows, err);
+}
+
+static macko_status Upload(MackoPiece *piece, macko_error *err)
+{
+  cudaStream_t stream;
+  if (piece->device) return MACKO_OK;
+  macko_status status = Stream(&stream, err);
+  return status ? status : macko_device_upload(piece->rows, stream, &piece->device, err);
+}
+
+static macko_status AddTranspose(MackoPiece *piece, macko_error *err)
+{
+  cudaStream_t stream;
+  if (macko_device_has_transpose(piece->device)) return MACKO_OK;
+  macko_status status = MackoPieceFetch(piece, err);
+  if (!status) status = Stream(&stream, err);
+  return status ? status : macko_device_add_transpose(piece->device, piece->rows, stream, err);
+}
+
+macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  for (PetscInt p = 0; !status && p < b->count; p++) {
+    if (what == MACKO_READY_HOST) status = MackoPieceFetch(&b->pieces[p], err);
+    else status = Upload(&b->pieces[p], err);
+    if (!status && what == MACKO_READY_TRANSPOSED) status = AddTranspose(&b->pieces[p], err);
+  }
+  return status;
+}
+
+void MackoPieceDeviceInfo(const MackoPiece *piece, macko_info *info)
+{
+  macko_device_get_info(piece->device, info);
+}
+
+PetscInt64 MackoPieceDeviceBytes(const MackoPiece *piece)
+{
+  return piece->device ? macko_device_bytes(piece->device) : 0;
+}
+
+void MackoPieceDeviceFree(MackoPiece *piece)
+{
+  macko_device_destroy(&piece->device);
+}
+
+/* ---- products ---- */
+
+static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                   cudaStream_t stream, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  for (PetscInt p = 0; !status && p < b->count; p++) {
+    const MackoPiece *piece = &b->pieces[p];
+    const PetscInt    from = op == MACKO_OP_T ? piece->first : 0, to = op == MACKO_OP_N ? piece->first : 0;
+    status = macko_device_multiply(piece->device, op, MACKO_F64, k, 1, x.data + from, x.ld, op == MACKO_OP_T && p ? 1 : beta,
+                                   y.data + to, y.ld, stream, err);
+  }
+  return status;
+}
+
+/* Without pieces nothing is done: the block then has no rows. */
+PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  Mat_Macko   *m  = MackoOf(A);
+  MackoArray   xd = x, yd = y;
+  PetscInt     nx = op == MACKO_OP_N ? b->ncols : b->nrows, ny = op == MACKO_OP_N ? b->nrows : b->ncols;
+  size_t       x_bytes = MackoArrayBytes(x, nx, k), y_bytes = MackoArrayBytes(y, ny, k);
+  PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny)); /* of y, that the product leaves as it is */
+  cudaStream_t stream;
+  macko_status status;
+  macko_error  err;
+
+  PetscFunctionBegin;
+  if (!b->count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoStream(&stream));
+  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  status = MultiplyPieces(b, op, k, xd, beta, yd, stream, &err);
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
+{
+  const Mat_Compressed *m = (const Mat_Compressed *)A->data;
+
+  PetscFunctionBegin;
+  *device = (PetscBool)(m->device && MackoOf(A)->backend == MACKO_BACKEND_CUDA);
+#if defined(PETSC_HAVE_CUDA)
+  if (m->device && !*device) {
+    PetscBool other;
+    PetscCall(MackoOnDevice(x, device));
+    PetscCall(MackoOnDevice(y, &other));
+    *device = (PetscBool)(*device && other);
+  }
+#else
+  (void)x, (void)y;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

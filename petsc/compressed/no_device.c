@@ -1,0 +1,55 @@
+/* Type macko in a build without CUDA: all pieces are in host memory. */
+#include "compressed/compressed.h"
+
+macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options, struct macko_device_matrix **device,
+                              macko_error *err)
+{
+  (void)csr, (void)options, (void)err;
+  *device = NULL;
+  return MACKO_OK;
+}
+
+macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
+{
+  (void)piece, (void)err;
+  return MACKO_OK;
+}
+
+macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err)
+{
+  (void)b, (void)what, (void)err;
+  return MACKO_OK;
+}
+
+/* Not reached: no piece is on a GPU only. */
+void MackoPieceDeviceInfo(const MackoPiece *piece, macko_info *info)
+{
+  (void)piece, (void)info;
+}
+
+PetscInt64 MackoPieceDeviceBytes(const MackoPiece *piece)
+{
+  (void)piece;
+  return 0;
+}
+
+void MackoPieceDeviceFree(MackoPiece *piece)
+{
+  (void)piece;
+}
+
+/* Not reached: no product is on a GPU. */
+PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+{
+  PetscFunctionBegin;
+  (void)b, (void)op, (void)k, (void)x, (void)beta, (void)y;
+  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
+}
+
+PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
+{
+  PetscFunctionBegin;
+  (void)A, (void)x, (void)y;
+  *device = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,90 @@
+/* What type macko does not do: PETSc's "not supported for this type", with what to do instead. */
+#include "compressed/compressed.h"
+
+#define REFUSE(A, what) \
+  SETERRQ(PetscObjectComm((PetscObject)(A)), PETSC_ERR_SUP, \
+          "a matrix of type macko holds its compressed form only and has no " what \
+          ": convert to aij with MatConvert(A, MATAIJ, ...), or give a preconditioner such a matrix as Pmat")
+
+static PetscErrorCode MatSOR_Macko(Mat A, Vec b, PetscReal omega, MatSORType type, PetscReal shift, PetscInt its, PetscInt lits,
+                                   Vec x)
+{
+  PetscFunctionBegin;
+  (void)b, (void)omega, (void)type, (void)shift, (void)its, (void)lits, (void)x;
+  REFUSE(A, "SOR");
+}
+
+static PetscErrorCode MatTranspose_Macko(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  (void)reuse, (void)B;
+  REFUSE(A, "transpose of its own (products with it there are, MatMultTranspose)");
+}
+
+static PetscErrorCode MatCreateSubMatrix_Macko(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  (void)rows, (void)cols, (void)reuse, (void)B;
+  REFUSE(A, "submatrices");
+}
+
+static PetscErrorCode MatCreateSubMatrices_Macko(Mat A, PetscInt n, const IS rows[], const IS cols[], MatReuse reuse, Mat *B[])
+{
+  PetscFunctionBegin;
+  (void)n, (void)rows, (void)cols, (void)reuse, (void)B;
+  REFUSE(A, "submatrices");
+}
+
+PetscErrorCode MatGetFactor_Macko(Mat A, MatFactorType type, Mat *F)
+{
+  PetscFunctionBegin;
+  (void)type, (void)F;
+  REFUSE(A, "factors");
+}
+
+PetscErrorCode MackoCompressedRefuseProduct(Mat C)
+{
+  PetscFunctionBegin;
+  REFUSE(C, "products with sparse matrices");
+}
+
+static PetscErrorCode MatZeroRows_Macko(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
+{
+  PetscFunctionBegin;
+  (void)n, (void)rows, (void)diagonal, (void)x, (void)b;
+  REFUSE(A, "rows that could be zeroed");
+}
+
+static PetscErrorCode MatIncreaseOverlap_Macko(Mat A, PetscInt n, IS sets[], PetscInt overlap)
+{
+  PetscFunctionBegin;
+  (void)n, (void)sets, (void)overlap;
+  REFUSE(A, "overlapping parts");
+}
+
+static PetscErrorCode MatInvertBlockDiagonal_Macko(Mat A, const PetscScalar **inverse)
+{
+  PetscFunctionBegin;
+  (void)inverse;
+  REFUSE(A, "inverse of its diagonal blocks");
+}
+
+static PetscErrorCode MatIsSymmetric_Macko(Mat A, PetscReal tolerance, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  (void)tolerance, (void)symmetric;
+  REFUSE(A, "look for its symmetry (MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE) tells of it)");
+}
+
+void MackoCompressedRefusals(Mat A)
+{
+  A->ops->sor                 = MatSOR_Macko;
+  A->ops->transpose           = MatTranspose_Macko;
+  A->ops->createsubmatrix     = MatCreateSubMatrix_Macko;
+  A->ops->createsubmatrices   = MatCreateSubMatrices_Macko;
+  A->ops->zerorows            = MatZeroRows_Macko;
+  A->ops->zerorowscolumns     = MatZeroRows_Macko;
+  A->ops->increaseoverlap     = MatIncreaseOverlap_Macko;
+  A->ops->invertblockdiagonal = MatInvertBlockDiagonal_Macko;
+  A->ops->issymmetric         = MatIsSymmetric_Macko;
+}

@@ -1,0 +1,204 @@
+/* Type macko on a GPU: where vectors live and products run, pieces encoded there and brought back, solvers. */
+#include "gpu.h"
+
+#include <petscksp.h>
+
+#include <string.h>
+
+#if defined(PETSC_HAVE_CUDA)
+
+enum { ROWS = 61, COLS = 47, LINE = 300000 };
+
+static void make_both(const char *piece, PetscInt rows, PetscInt cols, Mat *A, Mat *P)
+{
+  if (piece) OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", piece));
+  OK(make_matrix(PREALLOCATED, MATAIJ, rows, cols, 11, P));
+  OK(MatConvert(*P, MATMACKO, MAT_INITIAL_MATRIX, A));
+}
+
+static void assert_on_device(Mat A, int there, const char *when)
+{
+  MatMackoInfo info;
+  OK(MatMackoGetInfo(A, &info));
+  ASSERT_ALL(info.on_device == there && (!there || info.device_bytes > 0), "%s: on_device %d, %g bytes", when, (int)info.on_device,
+             (double)info.device_bytes);
+}
+
+static const char *const formats[] = {
+#define MACKO_FORMAT(SYMBOL, name, text) #name,
+#include "formats.def"
+#undef MACKO_FORMAT
+};
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+/* In pieces of a few rows, whose transposes would be larger than they are; and in one piece. */
+START_TEST(every_format_in_pieces)
+{
+  for (int whole = 0; whole < 2; whole++) {
+    Mat A, P, copy;
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_format", formats[_i]));
+    make_both(whole ? NULL : "37", ROWS, COLS, &A, &P);
+    assert_vectors(A, 1, formats[_i]);
+    assert_same_products(A, P, formats[_i]);
+    assert_on_device(A, 1, formats[_i]);
+    OK(MatScale(A, 3));
+    OK(MatScale(P, 3));
+    assert_same_products(A, P, "scaled");
+    OK(MatDuplicate(A, MAT_COPY_VALUES, &copy));
+    assert_vectors(copy, 1, "a copy");
+    assert_same_products(copy, P, "a copy");
+    DESTROY(&copy, &A, &P);
+    OK(clear_options());
+  }
+}
+END_TEST
+
+START_TEST(bound_to_the_cpu)
+{
+  Mat         A, P;
+  const char *why;
+  make_both("37", ROWS, ROWS, &A, &P);
+  assert_vectors(A, 1, "made");
+  OK(MatBindToCPU(A, PETSC_TRUE));
+  assert_vectors(A, 0, "bound to the CPU");
+  assert_same_products(A, P, "bound to the CPU");
+  OK(MatBindToCPU(A, PETSC_FALSE));
+  assert_vectors(A, 1, "unbound");
+  assert_same_products(A, P, "unbound");
+  why = difference_with(A, P, P);
+  ck_assert_msg(!why, "vectors in host memory: %s", why);
+  assert_same_diagonal(A, P, "a vector on the GPU");
+  OK(clear_options());
+  DESTROY(&A, &P);
+}
+END_TEST
+
+START_TEST(backend_of_type_macko)
+{
+  static const char *const backends[] = {"cpu", "cuda"};
+  Mat         A, P;
+  const char *why;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", backends[_i]));
+  make_both("37", ROWS, COLS, &A, &P);
+  assert_vectors(A, _i, backends[_i]);
+  assert_same_products(A, P, backends[_i]);
+  why = difference_with(A, P, P);
+  ck_assert_msg(!why, "-mat_macko_backend %s, vectors in host memory: %s", backends[_i], why);
+  assert_on_device(A, _i, backends[_i]);
+  OK(clear_options());
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* ---- pieces that are encoded there ---- */
+
+static Mat line(const char *type)
+{
+  Mat      A;
+  PetscInt low, high;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, LINE, LINE));
+  OK(MatSetType(A, type));
+  OK(MatSeqAIJSetPreallocation(A, 3, NULL));
+  OK(MatMPIAIJSetPreallocation(A, 3, NULL, 1, NULL));
+  OK(MatGetOwnershipRange(A, &low, &high));
+  for (PetscInt i = low; i < high; i++)
+    for (PetscInt j = PetscMax(i - 1, 0); j <= PetscMin(i + 1, LINE - 1); j++)
+      OK(MatSetValue(A, i, j, i == j ? 4 + (double)(i % 97) / 64 : -1, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  return A;
+}
+
+START_TEST(pieces_encoded_on_the_gpu)
+{
+  static const char *const pieces[] = {"100000", "30000000"};
+  Mat       P = line(MATAIJ), A, back;
+  PetscBool same;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", pieces[_i]));
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  assert_on_device(A, 1, "before any product");
+  assert_vectors(A, 1, pieces[_i]);
+  assert_same_products(A, P, pieces[_i]);
+  OK(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &back));
+  OK(MatEqual(back, P, &same));
+  ASSERT_ALL(same, "brought back other entries");
+  OK(MatScale(A, 1. / 3));
+  OK(MatScale(P, 1. / 3));
+  assert_same_products(A, P, "scaled");
+  OK(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  assert_same_products(A, P, "a symmetric matrix, whose transpose it is itself");
+  OK(clear_options());
+  DESTROY(&A, &P, &back);
+}
+END_TEST
+
+START_TEST(dense_on_the_gpu)
+{
+  Mat      A, P, B, X, Y;
+  PetscInt n;
+  make_both("37", ROWS, COLS, &A, &P);
+  OK(MatGetLocalSize(A, NULL, &n));
+  OK(make_dense(_i ? MATDENSE : MATDENSECUDA, n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
+  OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+  assert_same_entries(X, Y, 1e-13, "A B");
+  OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  assert_same_entries(X, Y, 1e-13, "A B again");
+  OK(clear_options());
+  DESTROY(&A, &P, &B, &X, &Y);
+}
+END_TEST
+
+/* ---- solvers: as many steps as with aij, and on one rank no vector leaves the GPU ---- */
+
+static PetscInt steps(Mat A, PetscLogDouble *copies)
+{
+  KSP      ksp;
+  PC       pc;
+  Vec      x, b;
+  PetscInt its;
+  OK(MatCreateVecs(A, &x, &b));
+  OK(VecSet(b, 1));
+  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  OK(KSPSetOperators(ksp, A, A));
+  OK(KSPSetType(ksp, KSPCG));
+  OK(KSPGetPC(ksp, &pc));
+  OK(PCSetType(pc, PCJACOBI));
+  OK(KSPSolve(ksp, b, x));
+  OK(VecSet(x, 0));
+  *copies = -petsc_gtoc_ct;
+  OK(KSPSolve(ksp, b, x));
+  *copies += petsc_gtoc_ct;
+  OK(KSPGetIterationNumber(ksp, &its));
+  OK(KSPDestroy(&ksp));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&b));
+  return its;
+}
+
+START_TEST(solves_on_the_gpu)
+{
+  Mat            P = line(MATAIJ), A, Q;
+  PetscLogDouble ours, theirs;
+  OK(PetscLogDefaultBegin());
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  OK(MatConvert(P, MATAIJCUSPARSE, MAT_INITIAL_MATRIX, &Q));
+  PetscInt mine = steps(A, &ours), peer = steps(Q, &theirs);
+  ASSERT_ALL(mine == peer && mine > 2, "%d steps, not %d", (int)mine, (int)peer);
+  ASSERT_ALL(ours <= theirs, "%g copies from the GPU, aijcusparse %g", ours, theirs);
+  DESTROY(&A, &P, &Q);
+}
+END_TEST
+
+void add_compressed_tests(TCase *t)
+{
+  tcase_add_loop_test(t, every_format_in_pieces, 0, FORMATS);
+  tcase_add_test(t, bound_to_the_cpu);
+  tcase_add_loop_test(t, backend_of_type_macko, 0, 2);
+  tcase_add_loop_test(t, pieces_encoded_on_the_gpu, 0, 2);
+  tcase_add_loop_test(t, dense_on_the_gpu, 0, 2);
+  tcase_add_test(t, solves_on_the_gpu);
+}
+
+#endif
