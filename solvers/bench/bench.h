@@ -14,8 +14,11 @@ typedef struct {
   int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
   int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
-  int64_t moved;                 /* matrix, x once, y once */
-  double us, warm;               /* microseconds that count; on a GPU caches are emptied before each multiply, and warm: not */
+  int64_t moved;                 /* matrix, all x once, all y once */
+  int64_t k;                     /* vectors multiplied at once */
+  double us, warm;               /* microseconds of a product of k vectors that count; on a GPU caches are emptied before each multiply, and warm: not */
+  double singles;                /* microseconds of k products of one vector each, where k is not 1 */
+  double predicted;              /* microseconds that were predicted of a product of one vector, of ours */
   double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
   double difference;             /* |y - A x| / |A x| in the 2-norm, NAN where that is none */
 } bench_result;
@@ -33,12 +36,14 @@ macko_status bench_fail(macko_error *err, macko_status status, const char *sente
 /* The names of what is stored that tables have columns for; a layout that there is not is empty. */
 void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16]);
 
-/* Room for one more, zeroed; NULL without memory. */
+/* Room for one more, of one vector and else zeroed; NULL without memory. */
 bench_result *bench_add(bench_table *table);
 
 typedef struct {
   int repeats;
+  int vectors;           /* of a product: k */
   int solve;             /* iterations of --solve, 0 without */
+  int on_gpu;            /* 1: --solve compares types that multiply on a GPU */
   int cpu_time;          /* 1: processor time of all threads instead of the wall's, for a CPU that others use too */
   const char *encodings; /* comma-separated, see bench_encoding */
   const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
@@ -129,17 +134,18 @@ macko_status bench_check(const bench_reference *r, const void *y, double roundin
 /* ---- report.c: what follows from the results. NAN where something is missing ---- */
 
 double bench_time(const bench_result *r); /* microseconds that ratios are taken of: with caches emptied where that was measured */
-/* The least that `of` gives for the peers that keep all of the values of r's matrix; dense ones only if asked for. */
+/* The least that `of` gives for the peers that keep all of the values of r's matrix and have as many vectors; dense ones only if asked for. */
 double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense);
 double bench_bytes(const bench_result *r);
 
-/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time over this
- * one's, and plan, encode and refresh in multiplies of plain CSR. */
+/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time and that of k
+ * products of one vector over this one's, and plan, encode and refresh in multiplies of plain CSR. */
 double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r);
+double bench_x_singles(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);

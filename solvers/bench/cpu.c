@@ -1,10 +1,11 @@
 /* macko-bench on the CPU. All methods of a matrix are prepared first and then timed in turn, round after round, so that whatever
  * else the machine does falls on all of them alike, and in another order each round: on a mesh, the first product of ours after
  * those of the peers took up to 1.1 times as long as the next, whatever its form. A matrix that fits into the last-level cache is
- * multiplied once before it is timed, because the others have pushed it out. */
+ * multiplied for as long before it is timed, because the others have pushed it out: some processors take what leaves one cache into
+ * the next only once it has been used again. */
 #include "bench/cpu.h"
 
-#include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -46,11 +47,9 @@ double bench_median(double *times, int count)
 
 /* ---- the loop that everybody would write, in as many threads as macko's ---- */
 
-static macko_status run_loop(const bench_method *m, const void *x, void *y, macko_error *err)
+static void multiply_loop(const macko_csr *a, const void *x, void *y)
 {
-  const macko_csr *a = m->own;
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
-  (void)err;
   if (a->value_type == MACKO_F64) {
 #ifdef _OPENMP
 #pragma omp parallel for
@@ -70,6 +69,14 @@ static macko_status run_loop(const bench_method *m, const void *x, void *y, mack
       ((float *)y)[i] = sum;
     }
   }
+}
+
+static macko_status run_loop(const bench_method *m, int k, const void *x, void *y, macko_error *err)
+{
+  const macko_csr *a = m->own;
+  const int64_t size = macko_type_bytes(a->value_type);
+  (void)err;
+  for (int j = 0; j < k; j++) multiply_loop(a, (const char *)x + j * a->ncols * size, (char *)y + j * a->nrows * size);
   return MACKO_OK;
 }
 
@@ -100,10 +107,10 @@ typedef struct {
   int64_t nrows, ncols;
 } ours;
 
-static macko_status run_ours(const bench_method *m, const void *x, void *y, macko_error *err)
+static macko_status run_ours(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const ours *o = m->own;
-  return macko_multiply(o->matrix, MACKO_OP_N, o->vector, 1, 1, x, o->ncols, 0, y, o->nrows, err);
+  return macko_multiply(o->matrix, MACKO_OP_N, o->vector, k, 1, x, o->ncols, 0, y, o->nrows, err);
 }
 
 static void close_ours(bench_method *m)
@@ -156,7 +163,7 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
   if (!s) s = time_preparation(a, &options, o, m, err);
   if (s) return s;
   macko_get_info(o->matrix, &info);
-  m->bytes = info.bytes, m->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
+  m->bytes = info.bytes, m->predicted = 1e6 * info.seconds, m->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
   bench_name_form(&info, m->format, m->layout, m->values);
   snprintf(m->detail, sizeof m->detail, "%s", info.reason);
   return MACKO_OK;
@@ -184,8 +191,8 @@ static int open_methods(const char *matrix, const macko_csr *a, const bench_sett
   macko_error err = {0};
   snprintf(names, sizeof names, "%s", settings->encodings);
   keep(methods, &count, matrix, open_loop(a, &methods[count], &err), &err);
-  for (int i = 0; i < BENCH_PETSC; i++) keep(methods, &count, matrix, bench_open_petsc(i, a, &methods[count], &err), &err);
-  keep(methods, &count, matrix, bench_open_mkl(settings->mkl, a, &methods[count], &err), &err);
+  for (int i = 0; i < BENCH_PETSC; i++) keep(methods, &count, matrix, bench_open_petsc(i, settings->vectors, a, &methods[count], &err), &err);
+  keep(methods, &count, matrix, bench_open_mkl(settings->mkl, settings->vectors, a, &methods[count], &err), &err);
   for (char *name = strtok_r(names, ",", &save); name && count < METHODS; name = strtok_r(NULL, ",", &save))
     keep(methods, &count, matrix, open_ours(name, a, &methods[count], &err), &err);
   return count;
@@ -193,41 +200,75 @@ static int open_methods(const char *matrix, const macko_csr *a, const bench_sett
 
 typedef struct {
   macko_type type;
-  void *x, *y;
+  int k;
+  int64_t bytes_of_y; /* of one */
+  void *x, *y;        /* k vectors, one after the other; of x number j is the first one times scale_of(j) */
   bench_reference reference;
 } vectors;
 
-static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
+/* So that one long product says what all should be: powers of two change no digit. */
+static double scale_of(int j)
 {
-  *v = (vectors){.type = vector_type(a)};
+  return ldexp(1, j % 31);
+}
+
+static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_error *err)
+{
+  *v = (vectors){.type = vector_type(a), .k = k};
   size_t size = (size_t)macko_type_bytes(v->type);
-  v->x = aligned_alloc(64, ((size_t)a->ncols * size / 64 + 1) * 64);
-  v->y = aligned_alloc(64, ((size_t)a->nrows * size / 64 + 1) * 64);
+  v->bytes_of_y = a->nrows * (int64_t)size;
+  v->x = aligned_alloc(64, ((size_t)a->ncols * (size_t)k * size / 64 + 1) * 64);
+  v->y = aligned_alloc(64, ((size_t)a->nrows * (size_t)k * size / 64 + 1) * 64);
   if (!v->x || !v->y) return bench_refuse(err, MACKO_OUT_OF_MEMORY, "vectors", "no memory");
   bench_fill(v->type, v->x, a->ncols);
+  for (int j = 1; j < k; j++)
+    for (int64_t i = 0; i < a->ncols; i++) bench_put(v->type, v->x, j * a->ncols + i, scale_of(j) * bench_get(v->type, v->x, i));
   return bench_reference_open(a, v->type, v->x, &v->reference, err);
 }
 
 /* A method whose product is right, or could not be compared, and what it was timed to. */
 typedef struct {
   double difference;
-  int batch, wrong;
+  int batch, batch_of_one, wrong;
 } rehearsal;
 
+/* Products that make a sample, given what one takes. */
+static int batch_of(double one)
+{
+  return one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
+}
+
+static macko_status check_all(const bench_method *m, const vectors *v, double *difference, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  *difference = 0;
+  for (int j = 0; j < v->k && !s; j++) {
+    const int64_t rows = v->reference.nrows;
+    void *y = (char *)v->y + j * v->bytes_of_y;
+    double off;
+    for (int64_t i = 0; i < rows && j; i++) bench_put(v->type, y, i, bench_get(v->type, y, i) / scale_of(j));
+    s = bench_check(&v->reference, y, m->rounding, &off, err);
+    if (!(off <= *difference)) *difference = off;
+  }
+  return s;
+}
+
 /* One untimed multiply into a poisoned y, every element of which is compared; then as many as make a sample. */
-static macko_status rehearse(const char *matrix, const macko_csr *a, const bench_method *m, vectors *v, rehearsal *h,
+static macko_status rehearse(const char *matrix, const bench_method *m, vectors *v, rehearsal *h,
                              macko_error *err)
 {
   macko_error wrong;
-  memset(v->y, 0xff, (size_t)(a->nrows * macko_type_bytes(v->type)));
-  macko_status s = m->run(m, v->x, v->y, err);
+  memset(v->y, 0xff, (size_t)(v->k * v->bytes_of_y));
+  macko_status s = m->run(m, v->k, v->x, v->y, err);
   if (s) return s;
-  h->wrong = bench_check(&v->reference, v->y, m->rounding, &h->difference, &wrong) != MACKO_OK;
+  h->wrong = check_all(m, v, &h->difference, &wrong) != MACKO_OK;
   if (h->wrong) fprintf(stderr, "%s: %s left out: %s\n", matrix, m->name, wrong.text);
   double start = bench_now();
-  s = m->run(m, v->x, v->y, err);
-  double one = bench_now() - start;
-  h->batch = one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
+  s = m->run(m, v->k, v->x, v->y, err);
+  h->batch = batch_of(bench_now() - start);
+  start = bench_now();
+  if (!s && v->k > 1) s = m->run(m, 1, v->x, v->y, err);
+  h->batch_of_one = batch_of(bench_now() - start);
   return s;
 }
 
@@ -240,29 +281,42 @@ static void shuffle(int *order, int count, unsigned *state)
   }
 }
 
-static macko_status time_rounds(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
-                                int repeats, vectors *v, double *times, rehearsal *h, macko_error *err)
+/* Seconds of a product of k vectors. */
+static macko_status time_batch(const bench_method *m, int k, int batch, int cached, const vectors *v, double *seconds,
+                               macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int b = 0; !s && cached && b <= batch; b++) s = m->run(m, k, v->x, v->y, err);
+  double start = bench_now();
+  for (int b = 0; !s && b < batch; b++) s = m->run(m, k, v->x, v->y, err);
+  *seconds = (bench_now() - start) / batch;
+  return s;
+}
+
+/* singles: of one vector, where v has more. */
+static macko_status time_rounds(const char *matrix, const bench_method *methods, int count, int cached, int repeats, vectors *v,
+                                double *times, double *singles, rehearsal *h, macko_error *err)
 {
   int order[METHODS];
   unsigned state = 1;
   macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < count; i++) s = rehearse(matrix, a, &methods[i], v, &h[i], err), order[i] = i;
+  for (int i = 0; !s && i < count; i++) s = rehearse(matrix, &methods[i], v, &h[i], err), order[i] = i;
   for (int round = 0; round < repeats; round++) {
     shuffle(order, count, &state);
     for (int turn = 0; !s && turn < count; turn++) {
       int i = order[turn];
-      if (cached) s = methods[i].run(&methods[i], v->x, v->y, err);
-      double start = bench_now();
-      for (int b = 0; !s && b < h[i].batch; b++) s = methods[i].run(&methods[i], v->x, v->y, err);
-      times[i * repeats + round] = (bench_now() - start) / h[i].batch;
+      s = time_batch(&methods[i], v->k, h[i].batch, cached, v, &times[i * repeats + round], err);
+      if (!s && v->k > 1) s = time_batch(&methods[i], 1, h[i].batch_of_one, cached, v, &singles[i * repeats + round], err);
     }
   }
   return s;
 }
 
 static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
-                             int repeats, double *times, const rehearsal *h, bench_table *table, macko_error *err)
+                             const bench_settings *settings, double *times, double *singles, const rehearsal *h,
+                             bench_table *table, macko_error *err)
 {
+  const int repeats = settings->repeats, k = settings->vectors;
   for (int i = 0; i < count; i++) {
     const bench_method *m = &methods[i];
     table->wrong += h[i].wrong;
@@ -270,10 +324,11 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
     bench_result *r = bench_add(table);
     if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
     *r = (bench_result){.peer = m->peer, .lossy = m->rounding > 0, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
-                        .bytes = m->bytes, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = h[i].difference};
+                        .bytes = m->bytes, .k = k, .predicted = m->predicted, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = h[i].difference};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
-    r->moved = m->bytes + (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
+    r->moved = m->bytes + k * (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
     r->us = 1e6 * bench_median(times + i * repeats, repeats);
+    if (k > 1) r->singles = 1e6 * k * bench_median(singles + i * repeats, repeats);
     snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
     snprintf(r->name, sizeof r->name, "%s", m->name);
     snprintf(r->detail, sizeof r->detail, "%s", m->detail);
@@ -288,13 +343,13 @@ macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *s
   bench_method methods[METHODS + 1];
   vectors v;
   rehearsal h[METHODS];
-  double *times = malloc((size_t)settings->repeats * METHODS * sizeof *times);
+  double *times = malloc(2 * (size_t)settings->repeats * METHODS * sizeof *times), *singles = times + settings->repeats * METHODS;
   int cached = csr_bytes(a) <= settings->cache, count = 0;
-  macko_status s = open_vectors(a, &v, err);
+  macko_status s = open_vectors(a, settings->vectors, &v, err);
   if (!s && !times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
   if (!s) count = open_methods(matrix, a, settings, methods);
-  if (!s) s = time_rounds(matrix, a, methods, count, cached, settings->repeats, &v, times, h, err);
-  if (!s) s = add_rows(matrix, a, methods, count, cached, settings->repeats, times, h, table, err);
+  if (!s) s = time_rounds(matrix, methods, count, cached, settings->repeats, &v, times, singles, h, err);
+  if (!s) s = add_rows(matrix, a, methods, count, cached, settings, times, singles, h, table, err);
   for (int i = 0; i < count; i++) methods[i].close(&methods[i]);
   bench_reference_close(&v.reference);
   free(v.x), free(v.y), free(times);

@@ -5,21 +5,23 @@
 #include "bench/bench.h"
 
 typedef struct bench_method {
-  macko_status (*run)(const struct bench_method *m, const void *x, void *y, macko_error *err); /* y = A x */
+  macko_status (*run)(const struct bench_method *m, int k, const void *x, void *y, macko_error *err); /* y = A x; k: 1, or those it
+                                                                                                  was opened for */
   void (*close)(struct bench_method *m);
   void *own;
   int64_t bytes;
   int peer;
   double rounding; /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double plan, encode, refresh; /* seconds */
+  double predicted;             /* microseconds of a product of one vector, of ours */
   char name[48], detail[512], format[16], layout[16], values[16];
 } bench_method;
 
-/* Peers for *csr (32-bit indices), which must outlive them. What a peer cannot take, or a library that is not there, is
+/* Peers for *csr (32-bit indices), which must outlive them, and products of one vector and of k, whose columns follow each other. What a peer cannot take, or a library that is not there, is
  * UNSUPPORTED with a sentence. number counts from 0 up to BENCH_PETSC - 1. */
 enum { BENCH_PETSC = 4 };
-macko_status bench_open_petsc(int number, const macko_csr *csr, bench_method *m, macko_error *err);
-macko_status bench_open_mkl(const char *library, const macko_csr *csr, bench_method *m, macko_error *err);
+macko_status bench_open_petsc(int number, int k, const macko_csr *csr, bench_method *m, macko_error *err);
+macko_status bench_open_mkl(const char *library, int k, const macko_csr *csr, bench_method *m, macko_error *err);
 
 /* PETSc started, if it was not; and ended, where it was. */
 macko_status bench_start_petsc(macko_error *err);

@@ -2,9 +2,10 @@
 #include "bench/bench.h"
 #include "nearest.h"
 
+#include <stdio.h>
 #include <string.h>
 
-enum { AS_FORMAT, AS_LAYOUT, AS_PREFER, AS_UPDATE };
+enum { AS_FORMAT, AS_LAYOUT, AS_VARIANT, AS_PREFER, AS_UPDATE };
 
 static const struct {
   const char *name;
@@ -14,6 +15,7 @@ static const struct {
 #include "formats.def"
 #undef MACKO_FORMAT
   {"auto", AS_FORMAT}, {"row", AS_LAYOUT}, {"slice", AS_LAYOUT}, {"paper", AS_LAYOUT}, {"memory", AS_PREFER},
+  {"eccsr-paper", AS_VARIANT}, {"eccsr-paper-4", AS_VARIANT}, {"eccsr-paper-8", AS_VARIANT}, {"eccsr-shared", AS_VARIANT},
   {"measured", AS_PREFER}, {"update", AS_UPDATE}};
 enum { KNOWN = sizeof known / sizeof *known };
 
@@ -23,6 +25,16 @@ static macko_status unknown(const char *name, macko_error *err)
   for (int i = 0; i < KNOWN; i++) names[i] = known[i].name;
   return bench_fail(err, MACKO_INVALID_ARGUMENT, "encoding \"%.48s\" is unknown; the nearest is \"%s\"", name,
                     names[macko_nearest_name(name, names, KNOWN)]);
+}
+
+/* FORMAT-VARIANT or FORMAT-VARIANT-BITS. */
+static macko_status set_variant(const char *name, macko_options *options, macko_error *err)
+{
+  char format[16], variant[16], bits[4] = "";
+  sscanf(name, "%15[a-z]-%15[a-z]-%3[0-9]", format, variant, bits);
+  macko_status s = macko_options_set(options, "format", format, err);
+  if (!s) s = macko_options_set(options, "variant", variant, err);
+  return s || !bits[0] ? s : macko_options_set(options, "gap_bits", bits, err);
 }
 
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
@@ -40,6 +52,7 @@ macko_status bench_encoding(const char *name, macko_target target, macko_options
   if (known[i].as == AS_PREFER) s = macko_options_set(options, "prefer", text, err);
   else if (known[i].as == AS_FORMAT) s = macko_options_set(options, "format", text, err);
   else if (known[i].as == AS_LAYOUT) s = macko_options_set(options, "layout", text, err);
+  else if (known[i].as == AS_VARIANT) s = set_variant(text, options, err);
   if (known[i].as == AS_LAYOUT && !s) s = macko_options_set(options, "format", "macko", err);
   if (known[i].as == AS_UPDATE) options->values = MACKO_VALUES_RAW;
   return s || !dot ? s : macko_options_set(options, "values", dot, err);

@@ -23,8 +23,9 @@ static const field fields[] = {
     FIELD("matrix", TEXT, matrix), FIELD("form", TEXT, name), FIELD("format", TEXT, format),
     FIELD("layout", TEXT, layout), FIELD("values", TEXT, values), FIELD("peer", FLAG, peer), FIELD("lossy", FLAG, lossy),
     FIELD("cached", FLAG, cached), FIELD("rows", WHOLE, nrows), FIELD("columns", WHOLE, ncols), FIELD("nonzeros", WHOLE, nnz),
-    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("us", TIME, us),
-    FIELD("warm_us", TIME, warm), FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
+    FIELD("bytes", WHOLE, bytes), FIELD("moved_bytes", WHOLE, moved), FIELD("k", WHOLE, k), FIELD("us", TIME, us),
+    FIELD("warm_us", TIME, warm), FIELD("singles_us", TIME, singles), FIELD("predicted_us", TIME, predicted),
+    FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
     FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
 enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 };
 
@@ -33,7 +34,7 @@ static const struct {
   double (*of)(const bench_table *table, const bench_settings *settings, const bench_result *r);
 } derived[] = {{"bytes_per_nonzero", bench_bytes_per_nonzero}, {"gb_per_s", bench_rate},
                {"percent_of_copy", bench_percent_of_copy}, {"percent_of_triad", bench_percent_of_triad},
-               {"x_best_peer", bench_x_best_peer},
+               {"x_best_peer", bench_x_best_peer}, {"x_singles", bench_x_singles},
                {"plan_multiplies", bench_plan_multiplies}, {"encode_multiplies", bench_encode_multiplies},
                {"refresh_multiplies", bench_refresh_multiplies}};
 enum { DERIVED = sizeof derived / sizeof *derived };

@@ -158,6 +158,7 @@ static macko_status prepare_ours(const macko_csr *on_device, const macko_options
   if (s) return s;
   macko_device_get_info(o->d, &info);
   c->bytes = info.bytes, c->rounding = info.lossy ? bench_unit(info.stored_type) : 0;
+  r->predicted = 1e6 * info.seconds;
   bench_name_form(&info, r->format, r->layout, r->values);
   snprintf(c->detail, sizeof c->detail, "%s", info.reason);
   return MACKO_OK;
@@ -197,7 +198,7 @@ static macko_status measure(session *m, const bench_contender *c, bench_result *
   snprintf(r->name, sizeof r->name, "%s", c->name);
   snprintf(r->detail, sizeof r->detail, "%s", c->detail);
   r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
-  r->bytes = c->bytes, r->lossy = c->rounding > 0;
+  r->k = 1, r->bytes = c->bytes, r->lossy = c->rounding > 0;
   if (r->peer) r->encode = c->preparation;
   r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
   macko_status s = check(c, &m->v, &r->difference, err);

@@ -2,6 +2,9 @@
 #include "bench/bench.h"
 #include "bench/generate.h"
 #include "common/output_file.h"
+#ifdef HAVE_CUDA
+#include "bench/matmul.h"
+#endif
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRICES = 512 };
+enum { MATRICES = 512, MOST_VECTORS = 1024 };
 
 static const char gpu_matrices[] =
     "  5-point:2048 9-point:2048 7-point:192 27-point:160 5-point:2048:random 7-point:192:random 27-point:160:random\n"
@@ -31,9 +34,10 @@ typedef struct {
   macko_status (*run)(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 } device;
 static const device cpu = {cpu_matrices, cpu_encodings, 21, bench_cpu_open, bench_cpu};
-static const device solves = {cpu_matrices, "", 3, bench_cpu_open, bench_solve};
+static const device cpu_solves = {cpu_matrices, "", 3, bench_cpu_open, bench_solve};
 #ifdef HAVE_CUDA
 static const device gpu = {gpu_matrices, gpu_encodings, 50, bench_gpu_open, bench_gpu};
+static const device gpu_solves = {gpu_matrices, "", 3, bench_gpu_open, bench_solve};
 #endif
 
 #define MACKO_FORMAT(symbol, name, text) #name ", "
@@ -48,14 +52,20 @@ static void help(void)
          "Times y = A x for every MATRIX (a file, or one of the names below) in our encodings and with the peers, on the GPU if\n"
          "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s"
          "and on a CPU:\n%s\n"
-         "  --device cpu|gpu   where (default: the GPU if there is one)\n"
+         "  --device cpu|gpu   where (default: the GPU if there is one; with --solve and --vectors the CPU)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
-         "  --encodings LIST   of auto, memory, measured, update, %sslice, row, paper, each with a value codec after\n"
+         "  --encodings LIST   of auto, memory, measured, update, %sslice, row, paper, eccsr-paper, eccsr-paper-4,\n"
+         "                     eccsr-paper-8 (gaps of so many bits), eccsr-shared, each with a value codec after\n"
          "                     a dot if wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
-         "  --solve N          instead of products: N iterations of a PETSc solver (conjugate gradients, Jacobi; others by\n"
-         "                     PETSC_OPTIONS) on types aij and aijmacko, a dominant diagonal put in; medians of 3 (--repeat)\n"
+         "  --solve N          instead of products: assembly, set-up and solves of N steps in PETSc (conjugate gradients, Jacobi;\n"
+         "                     others by PETSC_OPTIONS), and again with new values, on types aij (on a GPU aijcusparse) and\n"
+         "                     aijmacko, a dominant diagonal put in; medians of 3 (--repeat); on the ranks of mpiexec\n"
+         "  --vectors K        on a CPU: products of K vectors at once (MatMatMult of PETSc's types), and of one for comparison\n"
+         "  --matmul MxKxN,... instead, on a GPU: Y = A X of M x K weights kept at 2:4, 4:6 and 6:8 with N columns, on sparse tensor\n"
+         "                     cores, beside cuBLASLt's dense product; --tsv and --repeat hold\n"
+         "  --sparselt PATH    libcusparseLt.so.0 for it, or the folder that holds it (default: where the loader finds it)\n"
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
          "  --tsv FILE         the table as tab-separated values\n"
@@ -121,6 +131,18 @@ static const device *open_device(const char *name, bench_settings *settings, mac
   return d->open(settings, err) ? NULL : d;
 }
 
+/* What takes the place of an opened device with --solve. */
+static const device *solves_on(const device *d, bench_settings *settings)
+{
+#ifdef HAVE_CUDA
+  settings->on_gpu = d == &gpu;
+  return d == &gpu ? &gpu_solves : &cpu_solves;
+#else
+  (void)d, (void)settings;
+  return &cpu_solves;
+#endif
+}
+
 typedef struct {
   char *all[MATRICES];
   int count, asked;
@@ -161,7 +183,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 /* ---- the command line ---- */
 
 typedef struct {
-  const char *tsv, *json, *plot, *where;
+  const char *tsv, *json, *plot, *where, *matmul, *sparselt;
   int read; /* results come from files */
   bench_settings settings;
   bench_table table;
@@ -197,7 +219,11 @@ static int take_option(int c, request *r)
     return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
   else if (c == 's' && (r->settings.solve = positive(optarg)) < 1)
     return fprintf(stderr, "macko-bench: --solve wants a positive number, not %s\n", optarg), 2;
+  else if (c == 'k' && ((r->settings.vectors = positive(optarg)) < 1 || r->settings.vectors > MOST_VECTORS))
+    return fprintf(stderr, "macko-bench: --vectors wants a number from 1 to %d, not %s\n", MOST_VECTORS, optarg), 2;
   else if (c == 'e' && unknown_encoding(r->settings.encodings = optarg)) return 2;
+  else if (c == 'x') r->matmul = optarg;
+  else if (c == 'l') r->sparselt = optarg;
   else if (c == 'm') r->settings.mkl = optarg;
   else if (c == 'c') r->settings.cpu_time = 1;
   else if (c == 't') r->tsv = optarg;
@@ -217,9 +243,14 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  const device *d = open_device(r->settings.solve ? "cpu" : r->where, &r->settings, &err);
-  if (d && r->settings.solve) d = &solves;
+  if (r->settings.vectors > 1 && (r->settings.solve || (r->where && !strcmp(r->where, "gpu"))))
+    return fprintf(stderr, "macko-bench: --vectors is for products on a CPU\n"), 2;
+  if (r->settings.solve && (r->tsv || r->json || r->plot || r->settings.encodings))
+    return fprintf(stderr, "macko-bench: --solve prints a table of its own, without --tsv, --json, --plot and --encodings\n"), 2;
+  const device *d = open_device(r->where || (!r->settings.solve && r->settings.vectors < 2) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
+  if (r->settings.solve) d = solves_on(d, &r->settings);
+  if (!r->settings.vectors) r->settings.vectors = 1;
   if (!r->settings.repeats) r->settings.repeats = d->repeats;
   if (!r->settings.encodings) r->settings.encodings = d->encodings;
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
@@ -228,9 +259,28 @@ static int run(request *r, char **arguments, int count)
   if (r->table.wrong) failed = 1;
   bench_print_means(stdout, &r->table, &r->settings);
   if (tsv && unwritten(tsv, r->tsv)) failed = 1;
-  if (d == &cpu || d == &solves) bench_cpu_close();
+  if (d == &cpu || r->settings.solve) bench_cpu_close();
   for (int i = 0; i < n.count; i++) free(n.all[i]);
   return failed;
+}
+
+/* The exit status of --matmul; other options have no place beside it. */
+static int run_matmul(request *r, int matrices)
+{
+  macko_error err = {0};
+  if (matrices || r->json || r->plot || r->read || r->settings.solve || r->settings.encodings || (r->where && strcmp(r->where, "gpu")))
+    return fprintf(stderr, "macko-bench: --matmul stands with --repeat, --sparselt, --tsv and --device gpu only\n"), 2;
+#ifdef HAVE_CUDA
+  if (!macko_device_count(&err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 77;
+  FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
+  const macko_status s = bench_matmul(r->matmul, r->settings.repeats ? r->settings.repeats : gpu.repeats, r->sparselt, tsv, &err);
+  if (s) fprintf(stderr, "macko-bench: %s\n", err.text);
+  const int bad = tsv && unwritten(tsv, r->tsv);
+  return s == MACKO_INVALID_ARGUMENT ? 2 : s || bad;
+#else
+  snprintf(err.text, sizeof err.text, "built without CUDA");
+  return fprintf(stderr, "macko-bench: %s\n", err.text), 77;
+#endif
 }
 
 /* 1, with a sentence, if it was not written. */
@@ -247,7 +297,9 @@ int main(int argc, char **argv)
 {
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
                                           {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
-                                          {"cpu-time", no_argument, NULL, 'c'}, {"solve", required_argument, NULL, 's'},
+                                          {"cpu-time", no_argument, NULL, 'c'}, {"vectors", required_argument, NULL, 'k'},
+                                          {"solve", required_argument, NULL, 's'},
+                                          {"matmul", required_argument, NULL, 'x'}, {"sparselt", required_argument, NULL, 'l'},
                                           {"tsv", required_argument, NULL, 't'},
                                           {"json", required_argument, NULL, 'j'}, {"plot", required_argument, NULL, 'p'},
                                           {"from", required_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'},
@@ -258,6 +310,8 @@ int main(int argc, char **argv)
   for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
   if (status < 0 && r.read && optind < argc)
     status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
+  if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
+  if (status < 0 && r.matmul) status = run_matmul(&r, argc - optind);
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);
   if (r.read) {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
+enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, COLUMN_MAJOR = 102, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
 
 typedef void *sparse_matrix;
 typedef struct {
@@ -19,9 +19,12 @@ static struct {
   int (*create_f64)(sparse_matrix *, int, int, int, int *, int *, int *, double *);
   int (*create_f32)(sparse_matrix *, int, int, int, int *, int *, int *, float *);
   int (*hint)(sparse_matrix, int, matrix_descr, int);
+  int (*hint_several)(sparse_matrix, int, matrix_descr, int, int, int);
   int (*optimize)(sparse_matrix);
   int (*multiply_f64)(int, double, sparse_matrix, matrix_descr, const double *, double, double *);
   int (*multiply_f32)(int, float, sparse_matrix, matrix_descr, const float *, float, float *);
+  int (*several_f64)(int, double, sparse_matrix, matrix_descr, int, const double *, int, int, double, double *, int);
+  int (*several_f32)(int, float, sparse_matrix, matrix_descr, int, const float *, int, int, float, float *, int);
   int (*destroy)(sparse_matrix);
 } mkl;
 
@@ -30,13 +33,22 @@ static const matrix_descr general = {.type = GENERAL};
 typedef struct {
   sparse_matrix handle;
   macko_type type;
+  int rows, columns;
 } mkl_method;
 
-static macko_status run(const bench_method *m, const void *x, void *y, macko_error *err)
+static int run_several(const mkl_method *p, int k, const void *x, void *y)
+{
+  return p->type == MACKO_F64
+             ? mkl.several_f64(NON_TRANSPOSE, 1, p->handle, general, COLUMN_MAJOR, x, k, p->columns, 0, y, p->rows)
+             : mkl.several_f32(NON_TRANSPOSE, 1, p->handle, general, COLUMN_MAJOR, x, k, p->columns, 0, y, p->rows);
+}
+
+static macko_status run(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const mkl_method *p = m->own;
-  int status = p->type == MACKO_F64 ? mkl.multiply_f64(NON_TRANSPOSE, 1, p->handle, general, x, 0, y)
-                                    : mkl.multiply_f32(NON_TRANSPOSE, 1, p->handle, general, x, 0, y);
+  int status = k > 1                ? run_several(p, k, x, y)
+               : p->type == MACKO_F64 ? mkl.multiply_f64(NON_TRANSPOSE, 1, p->handle, general, x, 0, y)
+                                      : mkl.multiply_f32(NON_TRANSPOSE, 1, p->handle, general, x, 0, y);
   return status == SUCCESS ? MACKO_OK : bench_refuse(err, MACKO_UNSUPPORTED, m->name, "the multiply fails");
 }
 
@@ -85,8 +97,10 @@ static macko_status load(const char *library, macko_error *err)
   if (find("MKL_Set_Threading_Layer", &set_layer)) set_layer(SEQUENTIAL);
 #endif
   if (find("mkl_sparse_d_create_csr", &mkl.create_f64) && find("mkl_sparse_s_create_csr", &mkl.create_f32) &&
-      find("mkl_sparse_set_mv_hint", &mkl.hint) && find("mkl_sparse_optimize", &mkl.optimize) &&
+      find("mkl_sparse_set_mv_hint", &mkl.hint) && find("mkl_sparse_set_mm_hint", &mkl.hint_several) &&
+      find("mkl_sparse_optimize", &mkl.optimize) &&
       find("mkl_sparse_d_mv", &mkl.multiply_f64) && find("mkl_sparse_s_mv", &mkl.multiply_f32) &&
+      find("mkl_sparse_d_mm", &mkl.several_f64) && find("mkl_sparse_s_mm", &mkl.several_f32) &&
       find("mkl_sparse_destroy", &mkl.destroy))
     return MACKO_OK;
   dlclose(mkl.library);
@@ -94,7 +108,7 @@ static macko_status load(const char *library, macko_error *err)
   return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "the library lacks the inspector-executor");
 }
 
-macko_status bench_open_mkl(const char *library, const macko_csr *a, bench_method *m, macko_error *err)
+macko_status bench_open_mkl(const char *library, int k, const macko_csr *a, bench_method *m, macko_error *err)
 {
   *m = (bench_method){.run = run, .close = close_method, .peer = 1, .name = "mkl"};
   if ((a->value_type != MACKO_F64 && a->value_type != MACKO_F32) || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
@@ -104,13 +118,14 @@ macko_status bench_open_mkl(const char *library, const macko_csr *a, bench_metho
   if (s) return s;
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
   m->own = p;
-  p->type = a->value_type;
+  p->type = a->value_type, p->rows = (int)a->nrows, p->columns = (int)a->ncols;
   int *start = (int *)a->row_ptr, *cols = (int *)a->cols, rows = (int)a->nrows, columns = (int)a->ncols;
   int status = p->type == MACKO_F64 ? mkl.create_f64(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
                                                      (double *)a->values)
                                     : mkl.create_f32(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
                                                      (float *)a->values);
   double from = bench_now();
+  if (status == SUCCESS && k > 1) (void)mkl.hint_several(p->handle, NON_TRANSPOSE, general, COLUMN_MAJOR, k, MANY_CALLS);
   if (status == SUCCESS) status = mkl.hint(p->handle, NON_TRANSPOSE, general, MANY_CALLS);
   if (status == SUCCESS) status = mkl.optimize(p->handle);
   m->encode = bench_now() - from;

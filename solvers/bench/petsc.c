@@ -10,12 +10,24 @@ static int started;
 typedef struct {
   Mat A;
   Vec x, y;
+  Mat X, Y; /* of several vectors */
 } petsc_method;
 
-static macko_status run(const bench_method *m, const void *x, void *y, macko_error *err)
+static PetscErrorCode run_several(const petsc_method *p, const void *x, void *y)
+{
+  Mat Y = p->Y;
+  PetscErrorCode e = MatDensePlaceArray(p->X, x);
+  if (!e) e = MatDensePlaceArray(Y, y);
+  if (!e) e = MatMatMult(p->A, p->X, MAT_REUSE_MATRIX, PETSC_DEFAULT, &Y);
+  if (!e) e = MatDenseResetArray(Y);
+  return e ? e : MatDenseResetArray(p->X);
+}
+
+static macko_status run(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const petsc_method *p = m->own;
-  PetscErrorCode e = VecPlaceArray(p->x, x);
+  PetscErrorCode e = k > 1 ? run_several(p, x, y) : VecPlaceArray(p->x, x);
+  if (k > 1) return e ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
   if (!e) e = VecPlaceArray(p->y, y);
   if (!e) e = MatMult(p->A, p->x, p->y);
   if (!e) e = VecResetArray(p->y);
@@ -26,7 +38,7 @@ static macko_status run(const bench_method *m, const void *x, void *y, macko_err
 static void close_method(bench_method *m)
 {
   petsc_method *p = m->own;
-  if (p && (MatDestroy(&p->A) || VecDestroy(&p->x) || VecDestroy(&p->y)))
+  if (p && (MatDestroy(&p->A) || MatDestroy(&p->X) || MatDestroy(&p->Y) || VecDestroy(&p->x) || VecDestroy(&p->y)))
     fprintf(stderr, "%s: PETSc reports an error\n", m->name);
   free(p);
   m->own = NULL;
@@ -51,7 +63,13 @@ static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
   return e;
 }
 
-static PetscErrorCode make(const char *type, const macko_csr *a, int block, bench_method *m, petsc_method *p)
+static PetscErrorCode make_several(const macko_csr *a, int k, petsc_method *p)
+{
+  PetscErrorCode e = MatCreateSeqDense(PETSC_COMM_SELF, (PetscInt)a->ncols, k, NULL, &p->X);
+  return e ? e : MatMatMult(p->A, p->X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &p->Y);
+}
+
+static PetscErrorCode make(const char *type, const macko_csr *a, int k, int block, bench_method *m, petsc_method *p)
 {
   Mat csr;
   MatInfo info;
@@ -67,6 +85,7 @@ static PetscErrorCode make(const char *type, const macko_csr *a, int block, benc
   }
   if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->ncols, NULL, &p->x);
   if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->nrows, NULL, &p->y);
+  if (!e && k > 1) e = make_several(a, k, p);
   if (!e) e = MatGetInfo(p->A, MAT_LOCAL, &info);
   /* PETSc counts entries, not their padding. */
   if (e) return e;
@@ -83,7 +102,7 @@ macko_status bench_start_petsc(macko_error *err)
   return MACKO_OK;
 }
 
-macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, macko_error *err)
+macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_method *m, macko_error *err)
 {
   static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM, MATSEQBAIJ};
   *m = (bench_method){.run = run, .close = close_method, .peer = 1};
@@ -96,7 +115,7 @@ macko_status bench_open_petsc(int number, const macko_csr *a, bench_method *m, m
   if (s) return s;
   petsc_method *p = m->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
-  return make(types[number], a, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
+  return make(types[number], a, k, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
 }
 
 void bench_close_petsc(void)

@@ -13,7 +13,7 @@ bench_result *bench_add(bench_table *table)
     if (!larger) return NULL;
     table->all = larger, table->room = room;
   }
-  table->all[table->count] = (bench_result){0};
+  table->all[table->count] = (bench_result){.k = 1};
   return &table->all[table->count++];
 }
 
@@ -40,7 +40,7 @@ double bench_best_peer(const bench_table *table, const bench_result *r, double (
   double best = NAN;
   for (int i = 0; i < table->count; i++) {
     const bench_result *peer = &table->all[i];
-    if (!peer->peer || peer->lossy || strcmp(peer->matrix, r->matrix)) continue;
+    if (!peer->peer || peer->lossy || peer->k != r->k || strcmp(peer->matrix, r->matrix)) continue;
     if (!dense && !strncmp(peer->name, "cublas", strlen("cublas"))) continue;
     if (!(of(peer) >= best)) best = of(peer);
   }
@@ -75,13 +75,19 @@ double bench_x_best_peer(const bench_table *table, const bench_settings *setting
   return bench_time(r) > 0 ? bench_best_peer(table, r, bench_time, 1) / bench_time(r) : NAN;
 }
 
-/* Seconds in multiplies of plain CSR: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. */
+double bench_x_singles(const bench_table *table, const bench_settings *settings, const bench_result *r)
+{
+  (void)table, (void)settings;
+  return r->singles > 0 && bench_time(r) > 0 ? r->singles / bench_time(r) : NAN;
+}
+
+/* Seconds in multiplies of plain CSR by one vector: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. */
 static double multiplies(const bench_table *table, const bench_result *r, double seconds)
 {
   for (int i = 0; i < table->count; i++) {
     const bench_result *plain = &table->all[i];
     if (strcmp(plain->name, "csr-loop") && strcmp(plain->name, "cusparse-csr1")) continue;
-    if (!strcmp(plain->matrix, r->matrix)) return seconds > 0 ? 1e6 * seconds / bench_time(plain) : NAN;
+    if (!strcmp(plain->matrix, r->matrix)) return seconds > 0 ? 1e6 * seconds * (double)plain->k / bench_time(plain) : NAN;
   }
   return NAN;
 }
@@ -115,27 +121,29 @@ static const char *number(char text[32], const char *format, double value)
 static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r, int first)
 {
   const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
-  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s\n", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz,
-          cache);
-  if (first) fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
-          "GB/s", "% copy", "% triad", "x peer", "plan", "encode", "refresh", "difference");
+  fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz, cache);
+  if (r->k > 1) fprintf(f, "; %lld vectors at once", (long long)r->k);
+  fprintf(f, "\n");
+  if (first) fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %9s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
+          "GB/s", "% copy", "% triad", "x peer", "x singles", "plan", "encode", "refresh", "difference");
 }
 
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
-  char t[10][32];
+  char t[11][32];
   for (int i = from; i < table->count; i++) {
     const bench_result *r = &table->all[i];
-    if (i == from || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r, i == 0);
-    fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %8s %8s %8s %10s\n", r->name,
+    if (i == from || r->k != table->all[i - 1].k || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r, i == 0);
+    fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %9s %8s %8s %8s %10s\n", r->name,
             number(t[0], "%.2f", bench_bytes_per_nonzero(table, settings, r)), (double)r->moved * 1e-6, bench_time(r),
             number(t[1], "%.1f", r->warm > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),
             number(t[3], "%.0f", bench_percent_of_copy(table, settings, r)),
             number(t[4], "%.0f", bench_percent_of_triad(table, settings, r)),
             number(t[5], "%.2f", bench_x_best_peer(table, settings, r)),
-            number(t[6], "%.1f", bench_plan_multiplies(table, settings, r)),
-            number(t[7], "%.1f", bench_encode_multiplies(table, settings, r)),
-            number(t[8], "%.1f", bench_refresh_multiplies(table, settings, r)), number(t[9], "%.1e", r->difference));
+            number(t[6], "%.2f", bench_x_singles(table, settings, r)),
+            number(t[7], "%.1f", bench_plan_multiplies(table, settings, r)),
+            number(t[8], "%.1f", bench_encode_multiplies(table, settings, r)),
+            number(t[9], "%.1f", bench_refresh_multiplies(table, settings, r)), number(t[10], "%.1e", r->difference));
   }
   fflush(f);
 }

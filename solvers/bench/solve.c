@@ -1,6 +1,6 @@
-/* macko-bench --solve: when compression pays within a whole solve, through PETSc: conjugate gradients with Jacobi on type aij and
- * on aijmacko, in turn, and what encoding takes. */
-#include "bench/cpu.h"
+/* macko-bench --solve: what a program waits for with type aij (on a GPU aijcusparse) and with aijmacko, in turn, through PETSc:
+ * assembly, preconditioner, solves, and the same again after new values; on any number of ranks. */
+#include "bench/solve.h"
 #include "common/program.h"
 #include "petscmacko.h"
 
@@ -8,142 +8,280 @@
 #include <petscksp.h>
 #include <stdlib.h>
 #include <string.h>
+#ifdef HAVE_CUDA
+#include <cuda_runtime.h>
+#endif
 
 enum { MOST_ROUNDS = 64 };
 
-/* Medians, seconds; iterations of one solve. */
+/* What is timed, in this order. */
+enum { ASSEMBLY, SET_UP, FIRST_SOLVE, NEW_VALUES, NEW_SET_UP, NEXT_SOLVE, SAME_SOLVE, PHASES };
+static const char *const phases[PHASES] = {"assembly", "set-up", "solve", "new values", "set-up", "solve", "solve again"};
+
+/* Medians of the rounds, seconds; steps of one solve. */
 typedef struct {
-  double aij, encode, macko;
-  int aij_iterations, macko_iterations;
+  double seconds[PHASES], encode;
+  int steps;
+  char stored[64];
 } solve_times;
 
-/* ---- a matrix that the method converges on ---- */
+typedef struct {
+  const char *type;
+  int on_gpu, steps;
+  const bench_entries *entries;
+} solve_request;
 
-static void sum_rows_and_columns(const macko_csr *a, double *diagonal)
+/* ---- one round ---- */
+
+/* Seconds since *start, which is set anew, once all ranks, and the GPU, have done what they were given. */
+static PetscErrorCode lap(const solve_request *r, double *start, double *seconds)
 {
-  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
-  for (int64_t i = 0; i < a->nrows; i++) diagonal[i] = 1;
-  for (int64_t i = 0; i < a->nrows; i++)
-    for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) {
-      if (cols[p] == i) continue;
-      double size = fabs(((const double *)a->values)[p]);
-      diagonal[i] += size, diagonal[cols[p]] += size;
-    }
+  PetscFunctionBegin;
+#ifdef HAVE_CUDA
+  if (r->on_gpu) PetscCheck(cudaDeviceSynchronize() == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "the GPU reports an error");
+#else
+  (void)r;
+#endif
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  *seconds = bench_now() - *start;
+  *start = bench_now();
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* *to is *a, square, with diagonal entries larger than the sum of their rows and columns, put in where there were none: its
- * symmetric part is positive definite. Rows of *a are sorted. Freed with macko_free_csr. */
-static macko_status dominate(const macko_csr *a, macko_csr *to, macko_error *err)
+/* MatSetPreallocationCOO may use up the lists that it is given. */
+static PetscErrorCode assemble(const solve_request *r, double *start, double *seconds, Mat *A)
 {
-  const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
-  int64_t n = a->nrows, count = 0;
-  size_t room = (size_t)row_ptr[n] + (size_t)n;
-  double *diagonal = malloc((size_t)n * sizeof *diagonal + 1), *values = malloc(room * sizeof *values + 1);
-  int32_t *new_ptr = malloc((size_t)(n + 1) * sizeof *new_ptr), *new_cols = malloc(room * sizeof *new_cols + 1);
-  if (!diagonal || !values || !new_ptr || !new_cols || room > INT32_MAX) {
-    free(diagonal), free(values), free(new_ptr), free(new_cols);
-    return bench_refuse(err, MACKO_OUT_OF_MEMORY, "--solve", "no memory, or more than 2^31 nonzeros");
-  }
-  sum_rows_and_columns(a, diagonal);
-  for (int64_t i = 0; i < n; i++) {
-    int64_t p = row_ptr[i];
-    new_ptr[i] = (int32_t)count;
-    for (; p < row_ptr[i + 1] && cols[p] < i; p++, count++) new_cols[count] = cols[p], values[count] = ((double *)a->values)[p];
-    new_cols[count] = (int32_t)i, values[count++] = diagonal[i];
-    for (; p < row_ptr[i + 1]; p++)
-      if (cols[p] != i) new_cols[count] = cols[p], values[count++] = ((double *)a->values)[p];
-  }
-  new_ptr[n] = (int32_t)count;
-  free(diagonal);
-  *to = (macko_csr){.nrows = n, .ncols = n, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
-                    .row_ptr = new_ptr, .cols = new_cols, .values = values};
-  return MACKO_OK;
-}
-
-/* ---- solving ---- */
-
-static PetscErrorCode solve(Mat A, int most, double *seconds, int *iterations)
-{
-  KSP ksp;
-  PC pc;
-  Vec x, b;
-  PetscInt count;
+  const bench_entries *e = r->entries;
+  PetscInt *i, *j;
 
   PetscFunctionBegin;
+  PetscCall(PetscMalloc2(e->count, &i, e->count, &j));
+  PetscCall(PetscArraycpy(i, e->i, e->count));
+  PetscCall(PetscArraycpy(j, e->j, e->count));
+  PetscCall(lap(r, start, seconds));
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, e->rows, e->rows, e->n, e->n));
+  PetscCall(MatSetType(*A, r->type));
+  PetscCall(MatSetFromOptions(*A));
+  PetscCall(MatSetPreallocationCOO(*A, e->count, i, j));
+  PetscCall(MatSetValuesCOO(*A, e->values, INSERT_VALUES));
+  PetscCall(lap(r, start, seconds));
+  PetscCall(PetscFree2(i, j));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* As many steps as were asked for, unless the method ends before: no tolerance is met. */
+static PetscErrorCode make_method(const solve_request *r, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPCG));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(KSPSetTolerances(*ksp, 1e-300, 1e-300, 1e300, r->steps));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The values where a program on that device would have them: on a GPU in its memory. */
+static PetscErrorCode hold_values(const solve_request *r, Vec *held)
+{
+  PetscScalar *to;
+
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PETSC_COMM_SELF, held));
+  PetscCall(VecSetSizes(*held, (PetscInt)r->entries->count, PETSC_DECIDE));
+  PetscCall(VecSetType(*held, r->on_gpu ? VECCUDA : VECSTANDARD));
+  PetscCall(VecGetArrayWrite(*held, &to));
+  PetscCall(PetscArraycpy(to, r->entries->values, r->entries->count));
+  PetscCall(VecRestoreArrayWrite(*held, &to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode solve(const solve_request *r, KSP ksp, Vec b, Vec x, double *start, double *seconds)
+{
+  double untimed;
+
+  PetscFunctionBegin;
+  PetscCall(VecSet(x, 0));
+  PetscCall(lap(r, start, &untimed));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(lap(r, start, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Without KSPSetOperators the preconditioner for new values would be part of the next solve. */
+static PetscErrorCode set_up(const solve_request *r, Mat A, KSP ksp, double *start, double *seconds)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(lap(r, start, seconds));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode put_new_values(const solve_request *r, Mat A, double *start, double *seconds)
+{
+  const PetscScalar *values;
+  PetscMemType where;
+  Vec held;
+  double untimed;
+
+  PetscFunctionBegin;
+  PetscCall(hold_values(r, &held));
+  PetscCall(VecGetArrayReadAndMemType(held, &values, &where));
+  PetscCall(lap(r, start, &untimed));
+  PetscCall(MatSetValuesCOO(A, values, INSERT_VALUES));
+  PetscCall(lap(r, start, seconds));
+  PetscCall(VecRestoreArrayReadAndMemType(held, &values));
+  PetscCall(VecDestroy(&held));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Names and seconds of what aijmacko stores; nothing of another type, or where no product has encoded. */
+static PetscErrorCode take_info(const solve_request *r, Mat A, solve_times *t)
+{
+  MatMackoInfo info;
+
+  PetscFunctionBegin;
+  if (strcmp(r->type, "aijmacko")) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMackoGetInfo(A, &info));
+  snprintf(t->stored, sizeof t->stored, "%s", info.encoded ? info.format : "");
+  t->encode = info.encoded ? info.encode_seconds / (double)info.encodes : 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode run_round(const solve_request *r, solve_times *t)
+{
+  Mat A;
+  Vec x, b;
+  KSP ksp;
+  PetscInt steps;
+  double start = bench_now(), *seconds = t->seconds;
+
+  PetscFunctionBegin;
+  PetscCall(assemble(r, &start, &seconds[ASSEMBLY], &A));
+  PetscCall(make_method(r, &ksp));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
-  PetscCall(KSPCreate(PETSC_COMM_SELF, &ksp));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCJACOBI));
-  PetscCall(KSPSetTolerances(ksp, 1e-300, 1e-300, 1e300, most));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSetUp(ksp));
-  double start = bench_now();
-  PetscCall(KSPSolve(ksp, b, x));
-  *seconds = bench_now() - start;
-  PetscCall(KSPGetIterationNumber(ksp, &count));
-  *iterations = (int)count;
+  PetscCall(lap(r, &start, &seconds[SET_UP]));
+  PetscCall(set_up(r, A, ksp, &start, &seconds[SET_UP]));
+  PetscCall(solve(r, ksp, b, x, &start, &seconds[FIRST_SOLVE]));
+  PetscCall(put_new_values(r, A, &start, &seconds[NEW_VALUES]));
+  PetscCall(set_up(r, A, ksp, &start, &seconds[NEW_SET_UP]));
+  PetscCall(solve(r, ksp, b, x, &start, &seconds[NEXT_SOLVE]));
+  PetscCall(solve(r, ksp, b, x, &start, &seconds[SAME_SOLVE]));
+  PetscCall(KSPGetIterationNumber(ksp, &steps));
+  t->steps = (int)steps;
+  PetscCall(take_info(r, A, t));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode run_rounds(const macko_csr *a, int rounds, int most, solve_times *t)
+/* ---- all rounds ---- */
+
+static void take_medians(const solve_times *rounds, int count, solve_times *t)
 {
-  double aij[MOST_ROUNDS], encode[MOST_ROUNDS], macko[MOST_ROUNDS];
-  Mat A, B;
+  double all[MOST_ROUNDS];
+  *t = rounds[count - 1];
+  for (int phase = 0; phase < PHASES; phase++) {
+    for (int i = 0; i < count; i++) all[i] = rounds[i].seconds[phase];
+    t->seconds[phase] = bench_median(all, count);
+  }
+  for (int i = 0; i < count; i++) all[i] = rounds[i].encode;
+  t->encode = bench_median(all, count);
+}
+
+/* One round of both is not counted: libraries start, kernels are loaded, memory is touched for the first time. */
+static PetscErrorCode run_rounds(const macko_csr *a, const bench_settings *settings, solve_times *peer, solve_times *ours)
+{
+  solve_times of_peer[MOST_ROUNDS] = {0}, of_ours[MOST_ROUNDS] = {0};
+  bench_entries entries;
+  int count = settings->repeats < MOST_ROUNDS ? settings->repeats : MOST_ROUNDS;
 
   PetscFunctionBegin;
   PetscCall(MatMackoInitializePackage());
-  PetscCall(MatCreateSeqAIJWithArrays(PETSC_COMM_SELF, (PetscInt)a->nrows, (PetscInt)a->ncols, (PetscInt *)a->row_ptr,
-                                      (PetscInt *)a->cols, (PetscScalar *)a->values, &A));
-  for (int i = 0; i < rounds; i++) {
-    PetscCall(MatConvert(A, MATSEQAIJMACKO, MAT_INITIAL_MATRIX, &B));
-    PetscCall(MatSetFromOptions(B));
-    double start = bench_now();
-    PetscCall(MatMackoEncode(B));
-    encode[i] = bench_now() - start;
-    PetscCall(solve(B, most, &macko[i], &t->macko_iterations));
-    PetscCall(MatDestroy(&B));
-    PetscCall(solve(A, most, &aij[i], &t->aij_iterations));
+  PetscCall(bench_solve_entries(a, &entries));
+  const solve_request theirs = {settings->on_gpu ? "aijcusparse" : "aij", settings->on_gpu, settings->solve, &entries};
+  const solve_request mine = {"aijmacko", settings->on_gpu, settings->solve, &entries};
+  for (int i = -1; i < count; i++) {
+    PetscCall(run_round(&theirs, &of_peer[i < 0 ? 0 : i]));
+    PetscCall(run_round(&mine, &of_ours[i < 0 ? 0 : i]));
   }
-  PetscCall(MatDestroy(&A));
-  t->aij = bench_median(aij, rounds), t->encode = bench_median(encode, rounds), t->macko = bench_median(macko, rounds);
+  take_medians(of_peer, count, peer), take_medians(of_ours, count, ours);
+  PetscCall(PetscFree2(entries.i, entries.j));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void print_times(const char *matrix, int64_t nnz, const solve_times *t)
+/* ---- the table ---- */
+
+static void print_heading(const bench_settings *settings, int ranks)
 {
-  double saved = t->aij / t->aij_iterations - t->macko / t->macko_iterations;
-  char pays[32] = "never";
-  if (saved > 0) snprintf(pays, sizeof pays, "%.0f", ceil(t->encode / saved));
-  printf("  %-24s %12lld %7d %12.4f %12.4f %12.4f %11s\n", matrix, (long long)nnz, t->macko_iterations, t->aij, t->encode,
-         t->macko, pays);
-  fflush(stdout);
+  bench_print_heading(stdout, settings);
+  printf("Seconds, with %d rank%s; encoding is part of the first solve, and a solve after new values takes these over.\n\n", ranks,
+         ranks > 1 ? "s" : "");
+  printf("  %-24s %12s %6s  %-12s", "matrix", "nonzeros", "steps", "type");
+  for (int i = 0; i < PHASES; i++) printf(" %11s", phases[i]);
+  putchar('\n');
+}
+
+static void print_type(const char *matrix, int64_t nnz, const char *type, const solve_times *t)
+{
+  printf("  %-24s %12lld %6d  %-12s", matrix, (long long)nnz, t->steps, type);
+  for (int i = 0; i < PHASES; i++) printf(" %11.5f", t->seconds[i]);
+  putchar('\n');
+}
+
+/* Encoding pays after so many steps, which take that much less each. */
+static void print_ratios(const solve_times *peer, const solve_times *ours)
+{
+  double saved = peer->seconds[SAME_SOLVE] / peer->steps - ours->seconds[SAME_SOLVE] / ours->steps;
+  printf("  %58s", "times as fast");
+  for (int i = 0; i < PHASES; i++) printf(" %11.2f", peer->seconds[i] / ours->seconds[i]);
+  putchar('\n');
+  if (!*ours->stored) return (void)puts("    has encoded nothing: so few products are left to the type that it stands on");
+  printf("    stores %s; encoding takes %.5f s and pays after ", ours->stored, ours->encode);
+  if (saved > 0) printf("%.0f steps\n", ceil(ours->encode / saved));
+  else printf("no number of steps\n");
+}
+
+/* Sentences, or NULL, about what cannot be solved with here. */
+static const char *refusal(const macko_csr *a, const bench_settings *settings)
+{
+  if (sizeof(PetscInt) != 4) return "--solve needs a PETSc of 32-bit indices";
+#ifndef PETSC_HAVE_CUDA
+  if (settings->on_gpu) return "--solve on a GPU needs a PETSc with CUDA (petsc/build-petsc)";
+#else
+  (void)settings;
+#endif
+  return a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0 ? "--solve takes square matrices of f64" : NULL;
 }
 
 macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr dominant = {0};
-  solve_times t;
+  solve_times peer, ours;
+  PetscMPIInt rank = 0, ranks = 1;
   static int printed;
   (void)table;
-  if (sizeof(PetscInt) != 4) return bench_refuse(err, MACKO_UNSUPPORTED, "--solve", "needs a PETSc of 32-bit indices");
-  if (a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0)
-    return bench_refuse(err, MACKO_UNSUPPORTED, matrix, "--solve takes square matrices of f64");
+  if (refusal(a, settings)) return bench_refuse(err, MACKO_UNSUPPORTED, matrix, refusal(a, settings));
   macko_status s = bench_start_petsc(err);
-  if (!s) s = dominate(a, &dominant, err);
-  if (!s && run_rounds(&dominant, settings->repeats < MOST_ROUNDS ? settings->repeats : MOST_ROUNDS, settings->solve, &t))
-    s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
-  if (!s && !printed++) {
-    bench_print_heading(stdout, settings);
-    printf("  %-24s %12s %7s %12s %12s %12s %11s\n", "matrix", "nonzeros", "steps", "aij solve, s", "encode, s", "solve, s",
-           "pays after");
+  if (!s) s = bench_dominate(a, &dominant, err);
+  if (!s && run_rounds(&dominant, settings, &peer, &ours)) s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
+  if (!s) MPI_Comm_rank(PETSC_COMM_WORLD, &rank), MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
+  if (!s && rank == 0) {
+    int64_t nnz = ((const int32_t *)dominant.row_ptr)[dominant.nrows];
+    if (!printed++) print_heading(settings, ranks);
+    print_type(matrix, nnz, settings->on_gpu ? "aijcusparse" : "aij", &peer);
+    print_type(matrix, nnz, "aijmacko", &ours);
+    print_ratios(&peer, &ours);
+    fflush(stdout);
   }
-  if (!s) print_times(matrix, ((const int32_t *)dominant.row_ptr)[dominant.nrows], &t);
   macko_free_csr(&dominant);
   return s;
 }

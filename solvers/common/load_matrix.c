@@ -202,7 +202,7 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
    (-1: dense) or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
    the other size. */
 typedef struct {
-  int64_t class_id, sizes[3], bytes, other_width;
+  int64_t class_id, sizes[3], bytes, other_width, container; /* container: a .macko file */
 } BinaryHead;
 
 static int64_t BigEndian(const unsigned char *byte, int count)
@@ -228,6 +228,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
     if (read >= width) head->class_id = BigEndian(bytes, width);
     if (read >= other) id = BigEndian(bytes, other);
     head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
+    head->container = read >= 8 && !memcmp(bytes, "\x89MACKO\r\n", 8);
     for (int i = 0; i < 3 && read >= (i + 2) * width; i++) head->sizes[i] = BigEndian(bytes + (i + 1) * width, width);
     if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
@@ -261,6 +262,21 @@ static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryH
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each rank takes its rows out of the compressed form, which never is in memory as CSR. */
+static PetscErrorCode LoadContainer(MPI_Comm comm, const Spool *file, Problem *p)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
+  PetscCall(MatCreate(comm, &p->A));
+  PetscCall(MatSetType(p->A, MATMACKO));
+  PetscCall(MatLoad(p->A, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(PetscStrncpy(p->kind, "macko file", sizeof p->kind));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compressed, Problem *p)
 {
   Spool file;
@@ -270,6 +286,7 @@ static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compre
   PetscCall(SpoolOpen(comm, path, &file));
   PetscCall(ReadBinaryHead(comm, &file, &head));
   if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, &head, compressed, p));
+  else if (head.container && compressed) PetscCall(LoadContainer(comm, &file, p));
   else PetscCall(LoadText(comm, &file, p));
   PetscCall(SpoolClose(&file));
   PetscFunctionReturn(PETSC_SUCCESS);

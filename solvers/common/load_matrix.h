@@ -1,6 +1,6 @@
 /* A matrix file as a distributed PETSc matrix; shared by the programs of this folder. */
-#ifndef PROBLEM_H
-#define PROBLEM_H
+#ifndef LOAD_MATRIX_H
+#define LOAD_MATRIX_H
 
 #include "common/program.h"
 #include "macko.h"

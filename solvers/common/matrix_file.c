@@ -3,6 +3,7 @@
 #include <config.h>
 #endif
 
+#include "common/binsparse.h"
 #include "common/matrix_file.h"
 #include "common/npz.h"
 #include "common/petsc_binary.h"
@@ -147,6 +148,10 @@ static macko_status read_named(const char *name, matrix_file *f, macko_error *er
   if (petsc_binary_starts(start, count)) {
     snprintf(f->kind, sizeof f->kind, "PETSc binary");
     return petsc_binary_read(name, &f->csr, err);
+  }
+  if (binsparse_starts(start, count)) {
+    snprintf(f->kind, sizeof f->kind, "Binsparse HDF5");
+    return binsparse_read(name, &f->csr, &f->symmetric, err);
   }
   return read_text(name, f, err);
 }

@@ -12,7 +12,7 @@ typedef struct {
   int symmetric;        /* 1 if the file stores one triangle */
 } matrix_file;
 
-/* Reads what macko_read takes, .npz of SciPy, PETSc binary and .macko files; path "-" is standard input. Freed by matrix_file_free.
+/* Reads what macko_read takes, .npz of SciPy, Binsparse HDF5, PETSc binary and .macko files; path "-" is standard input. Freed by matrix_file_free.
  * Errors: those of macko_read and macko_load. */
 macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err);
 void matrix_file_free(matrix_file *f);

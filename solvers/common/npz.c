@@ -129,15 +129,14 @@ static macko_status copy_indices(const char *path, const npy *a, int64_t want, c
 /* Integer i of an array; 0 in *fits where a double may not be exact. */
 static double integer_at(const npy *a, int64_t i, int *fits)
 {
-  static const double exact = 9007199254740992.; /* 2^53 */
+  const int64_t exact = (int64_t)1 << 53;
   const int is_signed = a->type[1] == 'i';
   const int64_t size = element_bytes(a);
   uint64_t bits = 0;
   memcpy(&bits, a->data + i * size, (size_t)size);
   if (is_signed && size < 8 && bits >> (8 * size - 1)) bits |= ~(uint64_t)0 << 8 * size;
-  const double value = is_signed ? (double)(int64_t)bits : (double)bits;
-  *fits &= value >= -exact && value <= exact;
-  return value;
+  *fits &= is_signed ? (int64_t)bits >= -exact && (int64_t)bits <= exact : bits <= (uint64_t)exact;
+  return is_signed ? (double)(int64_t)bits : (double)bits;
 }
 
 static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, macko_error *err)

@@ -1,6 +1,6 @@
 /* How a matrix is stored while a program works with it, for the summaries of the programs of this folder. */
-#ifndef STORAGE_H
-#define STORAGE_H
+#ifndef STORED_MATRIX_H
+#define STORED_MATRIX_H
 
 #include "common/load_matrix.h"
 

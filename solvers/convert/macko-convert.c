@@ -1,4 +1,5 @@
 /* macko-convert: a matrix from one kind of file into another. */
+#include "common/binsparse.h"
 #include "common/matrix_file.h"
 #include "common/npz.h"
 #include "common/output_file.h"
@@ -12,10 +13,10 @@
 
 static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CHOICE]...\n"
   "Writes the matrix of file IN to file OUT.\n"
-  "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), PETSc\n"
-  "               binary or .macko, by what it holds; - is standard input\n"
-  "  OUT          by its suffix: .mtx, .mtx.gz, .npz, .petsc (PETSc binary), .macko\n"
-  "  --to KIND    what to write whatever the suffix: mtx npz petsc macko\n"
+  "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), Binsparse\n"
+  "               in HDF5, PETSc binary or .macko, by what it holds; - is standard input\n"
+  "  OUT          by its suffix: .mtx, .mtx.gz, .npz, .bsp.h5 (Binsparse in HDF5), .petsc (PETSc binary), .macko\n"
+  "  --to KIND    what to write whatever the suffix: mtx npz bsp petsc macko\n"
   "of .macko files, which keep a matrix compressed:\n"
 #define MACKO_OPTION(field, LIST, usual, reader, help) "  --" #field "  " help ":"
 #define MACKO_CHOICE(LIST, symbol, name, text) " " #name
@@ -35,13 +36,14 @@ typedef struct {
 
 static macko_status write_stream(const request *r, const macko_csr *csr, macko_error *err)
 {
-  const int npz = !strcmp(r->kind, "npz");
   const char *why = NULL;
   int bad;
   FILE *f = output_open(r->out, &bad);
   if (!f) return matrix_file_fail(err, MACKO_IO, r->out, "cannot be created: %s", strerror(bad));
   errno = 0;
-  int written = npz ? npz_write(f, csr, &why) : petsc_binary_write(f, csr);
+  int written = !strcmp(r->kind, "npz")   ? npz_write(f, csr, &why)
+                : !strcmp(r->kind, "bsp") ? binsparse_write(f, csr, &why)
+                                          : petsc_binary_write(f, csr);
   if (!written) {
     matrix_file_fail(err, MACKO_IO, r->out, "cannot be written: %s", why ? why : strerror(errno));
     output_abandon();
@@ -95,8 +97,8 @@ static int usage(const char *sentence, const char *word)
 
 static const char *kind_of(const char *path)
 {
-  static const char *const suffixes[][2] = {{".mtx", "mtx"}, {".mtx.gz", "mtx"}, {".npz", "npz"}, {".petsc", "petsc"},
-                                            {".macko", "macko"}};
+  static const char *const suffixes[][2] = {{".mtx", "mtx"}, {".mtx.gz", "mtx"}, {".npz", "npz"}, {".bsp.h5", "bsp"},
+                                            {".petsc", "petsc"}, {".macko", "macko"}};
   const size_t length = strlen(path);
   for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
     const size_t n = strlen(suffixes[i][0]);
@@ -107,7 +109,10 @@ static const char *kind_of(const char *path)
 
 static int is_kind(const char *name)
 {
-  return !strcmp(name, "mtx") || !strcmp(name, "npz") || !strcmp(name, "petsc") || !strcmp(name, "macko");
+  static const char *const kinds[] = {"mtx", "npz", "bsp", "petsc", "macko"};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+    if (!strcmp(name, kinds[i])) return 1;
+  return 0;
 }
 
 /* --NAME VALUE or --NAME=VALUE, `value` being the next argument. 0, with *used counting arguments, or an exit status. */
@@ -120,7 +125,7 @@ static int take_option(request *r, const char *argument, const char *value, int 
   if (equals) value = equals + 1;
   if (!value) return usage(argument, " needs a value");
   *used = equals ? 1 : 2;
-  if (!strcmp(name, "to")) return r->kind = value, is_kind(value) ? 0 : usage("--to is mtx, npz, petsc or macko, not ", value);
+  if (!strcmp(name, "to")) return r->kind = value, is_kind(value) ? 0 : usage("--to is mtx, npz, bsp, petsc or macko, not ", value);
   r->asked = argument;
   if (!macko_options_set(&r->options, name, value, &err)) return 0;
   fprintf(stderr, "macko-convert: %s\n", err.text);
@@ -143,7 +148,7 @@ static int parse(int argc, char **argv, request *r)
   }
   if (!r->in || !r->out) return usage("two files are needed: IN and OUT", "");
   if (!r->kind) r->kind = kind_of(r->out);
-  if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .petsc or .macko, or --to say what it is: ", r->out);
+  if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .bsp.h5, .petsc or .macko, or --to say what it is: ", r->out);
   if (r->asked && strcmp(r->kind, "macko")) return usage(r->asked, " is for .macko files");
   return -1;
 }

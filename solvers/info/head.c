@@ -5,6 +5,7 @@
 
 #include "info/info.h"
 
+#include "common/binsparse.h"
 #include "common/json.h"
 #include "common/petsc_binary.h"
 
@@ -91,6 +92,16 @@ static int is_packed(const char *path, const unsigned char *start)
   return !memcmp(start, "PK\3\4", 4);
 }
 
+static macko_status read_binsparse(const char *name, file_head *h, macko_error *err)
+{
+  binsparse_head head;
+  macko_status s = binsparse_read_head(name, &head, err);
+  if (s) return s;
+  snprintf(h->kind, sizeof h->kind, "Binsparse HDF5, %.12s %.20s", head.format, head.structure[0] ? head.structure : "general");
+  h->nrows = head.nrows, h->ncols = head.ncols, h->stored = head.stored, h->one_triangle = head.structure[0] != 0;
+  return MACKO_OK;
+}
+
 static macko_status read_named(const char *name, file_head *h, macko_error *err)
 {
   unsigned char start[8] = {0};
@@ -105,6 +116,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
     snprintf(h->kind, sizeof h->kind, "PETSc binary");
     return petsc_binary_sizes(name, &h->nrows, &h->ncols, &h->stored, err);
   }
+  if (binsparse_starts(start, count)) return read_binsparse(name, h, err);
   if (memcmp(start, "\x89MACKO\r\n", sizeof start)) return read_text(name, h, err);
   macko_status s = macko_load_info(name, &info, NULL, err);
   if (!s) add_info(h, &info);

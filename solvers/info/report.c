@@ -16,6 +16,14 @@ static void print_symmetry(FILE *f, const statistics *s)
             100 * s->value_symmetry);
 }
 
+static void print_blocks(FILE *f, const statistics *s)
+{
+  fprintf(f, "blocks        ");
+  for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++)
+    fprintf(f, "%s %d x %d %.3g %% full", size > LEAST_BLOCK ? "," : "", size, size, 100 * s->blocks[size].full);
+  fprintf(f, "\ngaps           %.4g bits each by their entropy\n\n", s->gap_entropy);
+}
+
 static void print_distribution(FILE *f, const char *name, const distribution *d, int64_t empty)
 {
   fprintf(f, "%-14s %9.6g %9.6g %9.6g %9.6g %9.6g %9.4g %10.4g %9.3g %9.3g %9lld\n", name, d->min, d->q1, d->median, d->q3, d->max,
@@ -79,8 +87,9 @@ void report_print(FILE *f, const report *r)
           (long long)a->ncols, (long long)s->nnz, cells > 0 ? 100 * (double)s->nnz / cells : 0, (long long)s->zeros,
           macko_type_name(a->value_type));
   print_symmetry(f, s);
-  fprintf(f, "bandwidth      %lld below the diagonal, %lld above; %lld entries on it\n\n", (long long)s->lower, (long long)s->upper,
+  fprintf(f, "bandwidth      %lld below the diagonal, %lld above; %lld entries on it\n", (long long)s->lower, (long long)s->upper,
           (long long)s->diagonal);
+  print_blocks(f, s);
   fprintf(f, "%-14s %9s %9s %9s %9s %9s %9s %10s %9s %9s %9s\n", "nonzeros", "min", "q1", "median", "q3", "max", "mean", "variance",
           "skewness", "kurtosis", "empty");
   print_distribution(f, "of rows", &s->rows, s->empty_rows);
@@ -121,6 +130,18 @@ static void put_distribution(FILE *f, const char *name, const distribution *d, c
   fprintf(f, "    \"%s\": {", name);
   for (size_t i = 0; i < count; i++) put_json_number(f, all[i].name, all[i].value, i + 1 < count ? ", " : "}");
   fputs(end, f);
+}
+
+static void put_blocks(FILE *f, const statistics *s)
+{
+  fputs("  ", f);
+  put_json_number(f, "gap_entropy", s->gap_entropy, ",\n  \"blocks\": [");
+  for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) {
+    fputs(size > LEAST_BLOCK ? ", {" : "{", f);
+    put_integer(f, "size", size, ", "), put_integer(f, "count", s->blocks[size].count, ", ");
+    put_json_number(f, "full", s->blocks[size].full, "}");
+  }
+  fputs("],\n", f);
 }
 
 static void put_prediction(FILE *f, const char *target, const prediction *p, const char *end)
@@ -167,6 +188,7 @@ void report_json(FILE *f, const report *r)
     put_json_number(f, "pattern_symmetry", s->pattern_symmetry, ", ");
     put_json_number(f, "value_symmetry", s->value_symmetry, ",\n");
   }
+  put_blocks(f, s);
   fputs("  \"predicted\": [\n", f);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
     for (int t = 0; t < MACKO_TARGET_COUNT; t++)

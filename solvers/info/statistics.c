@@ -94,6 +94,34 @@ static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
   for (int64_t j = 0; j < a->ncols; j++) s->empty_columns += columns[j] == 0;
 }
 
+/* seen[j]: the last block row, counted from 1, that has an entry in block column j. */
+static block_count count_blocks(const macko_csr *a, int64_t size, int64_t *seen)
+{
+  block_count b = {0};
+  for (int64_t j = 0; j <= a->ncols / size; j++) seen[j] = 0;
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) {
+      int64_t *last = &seen[col_at(a, p) / size];
+      b.count += *last != i / size + 1;
+      *last = i / size + 1;
+    }
+  b.full = b.count ? (double)row_at(a, a->nrows) / ((double)b.count * (double)(size * size)) : 0;
+  return b;
+}
+
+/* Gaps are less than the number of columns. */
+static double entropy_of_gaps(const macko_csr *a, int64_t *counts)
+{
+  int64_t gaps = 0;
+  double bits = 0;
+  for (int64_t j = 0; j <= a->ncols; j++) counts[j] = 0;
+  for (int64_t i = 0; i < a->nrows; i++)
+    for (int64_t p = row_at(a, i) + 1; p < row_at(a, i + 1); p++, gaps++) counts[col_at(a, p) - col_at(a, p - 1)]++;
+  for (int64_t j = 0; j <= a->ncols; j++)
+    if (counts[j]) bits -= (double)counts[j] / (double)gaps * log2((double)counts[j] / (double)gaps);
+  return bits;
+}
+
 int statistics_make(const macko_csr *a, statistics *s)
 {
   int64_t *columns = calloc((size_t)a->ncols + 1, sizeof *columns);
@@ -104,6 +132,8 @@ int statistics_make(const macko_csr *a, statistics *s)
     look_at_entries(a, s, columns);
     s->rows = describe(s->row_lengths, a->nrows), s->columns = describe(columns, a->ncols);
     if (a->nrows == a->ncols) compare_mirrored(a, s);
+    s->gap_entropy = entropy_of_gaps(a, columns);
+    for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) s->blocks[size] = count_blocks(a, size, columns);
   } else statistics_free(s);
   free(columns);
   return room;

@@ -10,12 +10,21 @@ typedef struct {
   double min, q1, median, q3, max, mean, variance, skewness, kurtosis, hyperskewness, hyperflatness;
 } distribution;
 
+/* Blocks of size x size, from multiples of that on, that hold an entry; which share of their cells do. */
+enum { LEAST_BLOCK = 2, MOST_BLOCK = 8 };
+typedef struct {
+  int64_t count;
+  double full;
+} block_count;
+
 typedef struct {
   distribution rows, columns;
   int64_t nnz, zeros;                          /* entries; those of them that are zero */
   int64_t empty_rows, empty_columns, diagonal; /* diagonal: entries on it */
   int64_t lower, upper;                        /* bandwidth: the farthest entry below and above the diagonal */
   double pattern_symmetry, value_symmetry; /* share of the entries with a mirror image; with an equal one; -1: not square */
+  double gap_entropy; /* bits that a gap from one column of a row to the next takes, coded by how often each occurs */
+  block_count blocks[MOST_BLOCK + 1];          /* by their size */
   int64_t *row_lengths;                        /* sorted */
 } statistics;
 

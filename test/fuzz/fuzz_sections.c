@@ -43,6 +43,8 @@ typedef struct {
   {MACKO_FORMAT_DTANS, 0, 0, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, NEAR}
 
 #define SLIDE(values, type, kind, columns) {MACKO_FORMAT_SLIDE, 0, 0, 0, MACKO_VALUES_##values, type, kind, columns}
+#define SHARED(variant, bits, values, type, kind, columns) \
+  {MACKO_FORMAT_ECCSR, 0, bits, MACKO_VARIANT_##variant, MACKO_VALUES_##values, type, kind, columns}
 #define ECCSR(values, type, kind, columns) {MACKO_FORMAT_ECCSR, 0, 0, 0, MACKO_VALUES_##values, type, kind, columns}
 
 static const fuzz_case all_cases[] = {
@@ -63,7 +65,10 @@ static const fuzz_case all_cases[] = {
     DTANS(SPLIT, CODED, MACKO_F32, 1), ECCSR(RAW, MACKO_F64, 1, BLOCKS), ECCSR(RAW, MACKO_F64, 1, HOLES),
     ECCSR(DICT, MACKO_F64, 0, HOLES), ECCSR(NARROW, MACKO_F64, 3, BLOCKS), ECCSR(F32, MACKO_F64, 1, FAR),
     ECCSR(RAW, MACKO_F16, 1, NEAR), ECCSR(DICT, MACKO_F32, 0, BLOCKS), ECCSR(RAW, MACKO_F32, 1, DIAGONALS),
-    ECCSR(BF16, MACKO_F64, 1, HOLES), SLIDE(RAW, MACKO_F64, 1, NEAR), SLIDE(RAW, MACKO_F16, 1, FAR),
+    ECCSR(BF16, MACKO_F64, 1, HOLES), SHARED(PAPER, 4, RAW, MACKO_F64, 1, NEAR),
+    SHARED(SHARED, 4, DICT, MACKO_F64, 0, FAR), SHARED(SHARED, 8, RAW, MACKO_F16, 1, FULL),
+    SHARED(SHARED, 16, NARROW, MACKO_F64, 3, FAR), SHARED(PAPER, 0, F32, MACKO_F64, 1, BLOCKS),
+    SHARED(SHARED, 0, RAW, MACKO_F32, 1, FULL), SLIDE(RAW, MACKO_F64, 1, NEAR), SLIDE(RAW, MACKO_F16, 1, FAR),
     SLIDE(DICT, MACKO_F64, 0, DIAGONALS), SLIDE(NARROW, MACKO_F32, 3, BLOCKS), SLIDE(F32, MACKO_F64, 1, FULL),
     SLIDE(RAW, MACKO_BF16, 1, FULL), SLIDE(RAW, MACKO_F64, 1, HOLES)};
 enum { ALL_CASES = sizeof all_cases / sizeof *all_cases };

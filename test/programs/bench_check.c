@@ -57,7 +57,7 @@ START_TEST(wrong_forms_are_counted_and_left_out)
   macko_csr a = made("tetra:6:2");
   macko_error err = {0};
   for (disturbed = 0; disturbed < 2; disturbed++) {
-    bench_settings settings = {.repeats = 1, .encodings = "csr,slice.f32"};
+    bench_settings settings = {.vectors = 1, .repeats = 1, .encodings = "csr,slice.f32"};
     bench_table table = {0};
     ck_assert_msg(!bench_cpu("tetra:6:2", &a, &settings, &table, &err), "%s", err.text);
     int ours = 0;

@@ -7,7 +7,7 @@ static void fill(bench_table *table)
 {
   for (int i = 0; i < 3; i++) {
     bench_result *r = bench_add(table);
-    *r = (bench_result){.peer = i < 2, .lossy = i == 1, .nrows = 10, .ncols = 11, .nnz = 30, .bytes = 400 - 100 * i, .moved = 500,
+    *r = (bench_result){.k = 1, .peer = i < 2, .lossy = i == 1, .nrows = 10, .ncols = 11, .nnz = 30, .bytes = 400 - 100 * i, .moved = 500,
                         .us = 8 - 2 * i, .warm = 1.25, .encode = 24e-6, .difference = i ? 1e-16 : NAN};
     strcpy(r->matrix, "a \"quoted\" name"), strcpy(r->name, i == 0 ? "cusparse-csr1" : i == 1 ? "cusparse-csr1-f32" : "auto");
     strcpy(r->detail, "tab\there");
@@ -46,6 +46,25 @@ START_TEST(tsv_reads_back)
   }
   free(table.all), free(again.all);
   remove(path);
+}
+END_TEST
+
+/* A peer of one vector says nothing of four. */
+START_TEST(ratios_are_of_as_many_vectors)
+{
+  bench_table table = {0};
+  bench_settings settings = {.copy = 1e9};
+  fill(&table);
+  bench_result *ours = &table.all[2];
+  ours->singles = 6;
+  ck_assert_double_eq(bench_x_singles(&table, &settings, ours), 1.5);
+  ck_assert(isnan(bench_x_singles(&table, &settings, &table.all[0])));
+  ours->k = 4;
+  ck_assert(isnan(bench_x_best_peer(&table, &settings, ours)));
+  table.all[0].k = 4;
+  ck_assert_double_eq(bench_x_best_peer(&table, &settings, ours), 8. / 4);
+  ck_assert_double_eq_tol(bench_encode_multiplies(&table, &settings, ours), 12, 1e-12); /* of one vector each */
+  free(table.all);
 }
 END_TEST
 
@@ -92,6 +111,7 @@ TCase *test_bench_tables(void)
   TCase *tests = tcase_create("tables");
   tcase_add_test(tests, tsv_reads_back);
   tcase_add_test(tests, ratios_leave_lossy_peers_out);
+  tcase_add_test(tests, ratios_are_of_as_many_vectors);
   tcase_add_loop_test(tests, damaged_tables_are_refused, 0, (int)(sizeof damaged / sizeof *damaged));
   return tests;
 }

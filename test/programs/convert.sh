@@ -29,9 +29,10 @@ grep -v % a.mtx | sort | cmp - want || fail "Matrix Market to Matrix Market"
 run a.mtx a.macko --format macko --layout slice
 grep -q 'layout slice' text || fail "it does not say what it stored: $(cat text)"
 if grep -q '^#define HAVE_LIBARCHIVE' "$OLDPWD/config.h"; then kinds="a.npz"; else kinds=; echo "no .npz: no libarchive"; fi
-for from in a.mtx a.macko a.petsc $kinds; do
+grep -q '^#define HAVE_HDF5' "$OLDPWD/config.h" && hdf5=1 || { hdf5=; echo "no .bsp.h5: no HDF5"; }
+for from in a.mtx a.macko a.petsc $kinds ${hdf5:+a.bsp.h5}; do
   [ -e $from ] || run a.mtx $from
-  for to in b.mtx b.macko b.petsc b.mtx.gz ${kinds:+b.npz}; do
+  for to in b.mtx b.macko b.petsc b.mtx.gz ${kinds:+b.npz} ${hdf5:+b.bsp.h5}; do
     rm -f $to c.mtx
     run $from $to
     run $to c.mtx
@@ -69,6 +70,7 @@ assert [[str(x + 1), str(y + 1), float(v)] for x, y, v in zip(i, a["indices"], a
 for name, data in ("f4", a["data"].astype("f4")), ("f2", numpy.ones(nnz, "f2")), ("i1", numpy.full(nnz, -3, "i1")), ("b1", numpy.ones(nnz, bool)):
     numpy.savez_compressed(name, indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=numpy.array(a["shape"]), data=data)
 numpy.savez("text", indices=a["indices"], indptr=a["indptr"], format=numpy.array("csr"), shape=a["shape"], data=a["data"])
+numpy.savez("inexact", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=numpy.full(nnz, 2**53 + 1))
 numpy.savez("csc", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csc"), shape=a["shape"], data=a["data"])
 numpy.savez("complex", indices=a["indices"], indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"] + 1j)
 numpy.savez("beyond", indices=a["indices"] + 1000, indptr=a["indptr"], format=numpy.array(b"csr"), shape=a["shape"], data=a["data"])
@@ -89,6 +91,7 @@ PY
   [ "$(grep -c ' 1$' c.mtx)" = 209 ] || fail "booleans"
   refused 1 "not of format csr; save A.tocsr()" csc.npz c.mtx
   refused 1 "NumPy's type <c16" complex.npz c.mtx
+  refused 1 "no exact double" inexact.npz c.mtx
   refused 1 "column 10" beyond.npz c.mtx
   refused 1 "indices has 208 elements, not 209" short.npz c.mtx
   refused 1 "no array format.npy" other.npz c.mtx

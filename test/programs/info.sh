@@ -71,6 +71,16 @@ same(summary([sum(k[0] == i for k in a) for i in range(n)]), p["row_distribution
 same(summary([sum(k[1] == j for k in a) for j in range(m)]), p["col_distribution"], "columns")
 assert said["lower_bandwidth"] == max(i - j for i, j in a) and said["upper_bandwidth"] == max(j - i for i, j in a)
 assert said["diagonal_entries"] == sum(i == j for i, j in a) and said["stored_zeros"] == sum(v == 0 for v in a.values())
+from math import log2
+rows = {}
+for i, j in sorted(a): rows.setdefault(i, []).append(j)
+gaps = [y - x for r in rows.values() for x, y in zip(r, r[1:])]
+entropy = -sum(gaps.count(g) / len(gaps) * log2(gaps.count(g) / len(gaps)) for g in set(gaps))
+assert abs(said["gap_entropy"] - entropy) < 1e-12, (said["gap_entropy"], entropy)
+assert [b["size"] for b in said["blocks"]] == list(range(2, 9))
+for b in said["blocks"]:
+    count = len({(i // b["size"], j // b["size"]) for i, j in a})
+    assert b["count"] == count and abs(b["full"] - len(a) / (count * b["size"] ** 2)) < 1e-12, b
 if n == m:
     assert abs(said["pattern_symmetry"] - sum((j, i) in a for i, j in a) / len(a)) < 1e-12
     assert abs(said["value_symmetry"] - sum(a.get((j, i)) == v for (i, j), v in a.items()) / len(a)) < 1e-12

@@ -16,4 +16,13 @@ for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert 
 assert ("tetra:12:3", "cusparse-bsr") in forms, "bsr"
 for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
 END
+# Products with many columns, whichever way multiplies: every type at every pattern, beside the dense one.
+$bench --matmul 96x128x40 --repeat 3 --tsv "$dir/m.tsv" >"$dir/text" 2>&1 || fail "--matmul"
+for type in bf16 i8 e4m3 f16; do
+  for kept in dense 2:4 4:6 6:8; do
+    cut -f 1-5 "$dir/m.tsv" | grep -q "^96	128	40	$kept	$type$" || fail "--matmul lacks $kept of $type"
+  done
+done
+$bench --matmul 96x128 >"$dir/text" 2>&1
+[ $? = 2 ] || fail "--matmul takes what is no shape"
 exit 0

@@ -49,6 +49,7 @@ for r in results:
     assert r["us"] > 0 and r["warm_us"] is None, r # one column on a CPU; empty: not measured
     assert bool(r["format"]) == (not r["peer"]) and bool(r["layout"]) == (r["format"] == "macko"), r
     assert (r["encode_s"] is None) == (r["form"] in ("csr-loop", "petsc-aij")), r
+    assert bool(r["predicted_us"]) == (not r["peer"]), r
     assert (r["encode_multiplies"] or 0) > 0 or r["peer"], r
 END
 if command -v gnuplot >/dev/null; then
@@ -61,12 +62,43 @@ fi
 # Whole solves, where there is a PETSc that macko-bench can hand its arrays to.
 if [ -x solvers/macko-solve ] && ! $bench --solve 1 --repeat 1 27-point:4 2>&1 | grep -q "32-bit indices"; then
   expect 0 $bench --solve 5 --repeat 1 27-point:8 "$dir/little \"one\".mtx"
-  grep -q '^ *27-point:8  *10648  *5 ' "$dir/text" || fail "no five iterations on 27-point:8"
-  grep -q 'pays after' "$dir/text" || fail "no heading of solves"
+  for type in aij aijmacko; do
+    grep -Eq "^ *27-point:8  *10648  *5  *$type( +[0-9.]+){7}\$" "$dir/text" || fail "no five steps on 27-point:8 with $type"
+  done
+  PETSC_OPTIONS="-mat_macko_after 0" expect 0 $bench --solve 5 --repeat 1 27-point:8
+  grep -Eq '^ *stores [a-z]+; encoding takes .* s and pays after (no number of|[0-9]+) steps$' "$dir/text" || fail "no words about encoding"
+  expect 0 ${MPIEXEC:-mpiexec} -n 2 $bench --solve 5 --repeat 1 27-point:8
+  [ "$(grep -c 'with 2 ranks' "$dir/text")" = 1 ] || fail "solves on two ranks are not told once"
+  PETSC_OPTIONS="-ksp_type preonly -pc_type lu" expect 0 $bench --solve 5 --repeat 1 27-point:8
+  grep -q '^ *27-point:8  *10648  *1  *aij ' "$dir/text" || fail "PETSC_OPTIONS choose no other preconditioner"
   expect 1 $bench --solve 5 pruned:64x64:50
   grep -q "square matrices of f64" "$dir/text" || fail "what solves take"
   expect 2 $bench --solve 0 27-point:8
+  expect 2 $bench --solve 5 --tsv "$dir/solves.tsv" 27-point:8
+  [ ! -e "$dir/solves.tsv" ] || fail "a refused --tsv leaves a file"
 fi
+
+# Several vectors at once, beside as many products of one.
+expect 0 $bench --device cpu --repeat 2 --vectors 3 --encodings auto,csr,slice,row,eccsr,dtans,slide --json "$dir/k.json" 27-point:8 pruned:64x64:50:f32
+grep -q "^27-point:8: .*; 3 vectors at once" "$dir/text" || fail "the heading lacks how many vectors"
+grep -q "left out" "$dir/text" && grep "left out" "$dir/text" | grep -v "petsc\|mkl" && fail "a form has no product of several vectors"
+expect 0 $bench --device cpu --repeat 1 --encodings csr --json "$dir/one.json" 27-point:8
+python3 - "$dir/k.json" "$dir/one.json" <<'END' || fail "products of several vectors"
+import json, math, sys
+several, one = [json.load(open(f))["results"] for f in sys.argv[1:]]
+forms = {r["form"] for r in several if r["matrix"] == "27-point:8"}
+assert forms >= {"csr-loop", "auto", "csr", "slice", "row", "eccsr", "dtans", "slide"}, forms
+assert "petsc-aij" in forms or not any(r["form"] == "petsc-aij" for r in one), forms
+for r in several:
+    assert r["k"] == 3 and r["singles_us"] > 0 and math.isclose(r["x_singles"], r["singles_us"] / r["us"], rel_tol=1e-4), r
+    assert r["moved_bytes"] == r["bytes"] + 3 * (r["rows"] + r["columns"]) * (4 if "f32" in r["matrix"] else 8), r
+    assert r["difference"] < (1e-6 if "f32" in r["matrix"] else 1e-14), r
+for r in one: assert r["k"] == 1 and r["singles_us"] is None and r["x_singles"] is None, r
+END
+expect 2 $bench --vectors 0 27-point:4
+expect 2 $bench --vectors 2 --solve 3 27-point:4
+expect 2 $bench --vectors 2 --device gpu 27-point:4
+grep -q "vectors is for products on a CPU" "$dir/text" || fail "what --vectors is for"
 
 # From a file, without measuring: what a GPU left, made up.
 tab=$(printf '\t')
@@ -89,6 +121,24 @@ grep -q '^90 2.5$' "$dir/gpu.gnuplot" || fail "the sweep lacks its point at 90 %
 if command -v gnuplot >/dev/null; then
   [ -s "$dir/gpu-sparsity.svg" ] && [ -s "$dir/gpu-sparsity.png" ] || fail "no pictures of the sweep"
 fi
+# How good automatic choice is, of made up times: the least of two files counts, and what auto stores is as fast as that form.
+for us in 4 3; do
+  { echo "# A CPU; copy 10.0 GB/s; median of 3"
+    echo "matrix form format layout values peer lossy us predicted_us" | tr ' ' "$tab"
+    for matrix in a b; do
+      echo "$matrix petsc-aij - - - 1 0 2 
+$matrix csr csr - raw 0 0 $us 3.5
+$matrix auto csr - raw 0 0 5 3.5
+$matrix slice macko slice raw 0 0 2.5 9" | tr ' ' "$tab" | sed "s/$tab-/$tab/g"
+    done; } >"$dir/choice$us.tsv"
+done
+expect 0 python3 "$srcdir/solvers/bench/choice.py" "$dir/choice4.tsv" "$dir/choice3.tsv"
+for line in "fitted: 1 matrices" "held out: 1 matrices" "best of our forms: 0 of 1" "1.05 times csr's: 1 of 1 (100 %); worst 1.00 (b)" \
+  "petsc-aij's: 0 of 1 (0 %); worst 1.50 (a)" "what was measured: 1 of 3 (33 %)" "auto is csr/raw    1.20 x best (slice)"; do
+  grep -qF "$line" "$dir/text" || fail "choice.py does not say $line"
+done
+expect 1 python3 "$srcdir/solvers/bench/choice.py"
+
 odd=$(printf '\303\244\200\\"')
 cp "$dir/little \"one\".mtx" "$dir/$odd.mtx"
 expect 0 $bench --device cpu --repeat 1 --encodings auto --json "$dir/odd.json" "$dir/$odd.mtx"
@@ -139,6 +189,9 @@ expect 1 $bench --device cpu --repeat 1 tile:27-point:4:MB
 grep -q "tile needs a matrix" "$dir/text" || fail "what tile needs"
 expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-point:4
 grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
+expect 2 $bench --matmul 64x64x64 27-point:4
+grep -q -e "--matmul stands with" "$dir/text" || fail "what stands beside --matmul is not said"
+expect 2 $bench --sparselt . --device cpu 27-point:4
 expect 0 $bench --help
-for word in tile: tetra: arrow pruned-shapes --plot --from --solve; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
+for word in tile: tetra: arrow pruned-shapes --plot --from --solve --matmul --sparselt --vectors; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
 exit 0

@@ -95,6 +95,59 @@ for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1
         continue
     raise AssertionError("not refused")
 
+# Arrays of a GPU: here objects that say so of host memory, multiplied by a library that takes such for the GPU's.
+class There:
+    def __init__(self, array, **more):
+        self.array = array
+        self.__cuda_array_interface__ = {"shape": array.shape, "typestr": array.dtype.str, "data": (array.ctypes.data, False),
+                                         "strides": array.strides, "version": 3, "stream": None, **more}
+
+
+class Host:
+    streams = []
+    def macko_device_upload(self, matrix, stream, handle, error):
+        handle._obj.value = matrix.value
+        return 0
+    def macko_device_add_transpose(self, device, matrix, stream, error): return 0
+    def macko_device_multiply(self, device, op, kind, k, alpha, x, ldx, beta, y, ldy, stream, error):
+        self.streams.append(stream)
+        return macko._library.lib.macko_multiply(device, op, kind, k, alpha, x, ldx, beta, y, ldy, error)
+    def macko_device_bytes(self, device): return 7
+    def macko_device_destroy(self, handle): pass
+
+
+try:
+    macko._device.library()
+except macko.Error as error:
+    assert error.status == "DEVICE" and ("no GPU can be used: " in str(error) or "libmacko_cuda is not found" in str(error)), str(error)
+    refused("DEVICE", "", a.to_device)
+macko._device._found.insert(0, Host())
+on = a.to_device()
+assert on.bytes == 7 and on.shape == a.shape
+x, y = numpy.linspace(1, 2, n), numpy.ones(n)
+assert on.multiply(There(x), out := There(y), alpha=2, beta=3) is out and numpy.allclose(y, 2 * (s @ x) + 3)
+several, result = numpy.asfortranarray(numpy.random.default_rng(1).random((n, 3))), numpy.zeros((n + 5, 3), order="F")
+on.multiply(There(several, stream=2), There(result[:n]), transpose=True)
+assert numpy.allclose(result[:n], s.T @ several) and not result[n:].any() and Host.streams == [None, 2]
+on.multiply(There(x), There(y, strides=None), stream=9)
+assert numpy.allclose(y, s @ x) and Host.streams[-1] == 9
+for x_, y_, kind, words in ((x, There(y), TypeError, "ndarray has no __cuda_array_interface__"),
+                            (There(x), There(y, data=(1, True)), ValueError, "out may only be read"),
+                            (There(x.astype("i8")), There(y), TypeError, "elements of type <i8"),
+                            (There(x[:7]), There(y), ValueError, "400 and 400 rows"),
+                            (There(x[::2]), There(y), ValueError, "16 bytes from one element"),
+                            (There(x.astype("f4")), There(y), TypeError, "different types"),
+                            (There(several), There(numpy.zeros((n, 3))), ValueError, "order='F'"),
+                            (There(x.reshape(1, 1, n)), There(y), ValueError, "neither a vector"),
+                            (There(x, mask=There(x)), There(y), TypeError, "x is masked")):
+    try:
+        on.multiply(x_, y_)
+    except kind as error:
+        assert words in str(error), str(error)
+        continue
+    raise AssertionError(words)
+macko._device._found.clear()
+
 # Threads share a matrix, and many matrices come and go.
 results = [None] * 4
 threads = [threading.Thread(target=lambda i=i: results.__setitem__(i, a @ numpy.ones(n))) for i in range(4)]

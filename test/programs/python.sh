@@ -18,6 +18,13 @@ theirs=$($python -c 'from petsc4py import PETSc; print(*PETSc.Sys.getVersion()[:
   echo "SKIP: petsc4py is for another PETSc (major, minor, bytes of an integer: $theirs) than the plugin ($ours )"
   exit 77
 }
+# Without a PETSc that has begun.
+said=$($python -c 'import ctypes, sys; sys.exit(ctypes.CDLL(sys.argv[1]).PetscDLLibraryRegister_petscmacko() != 0)' "$plugin" 2>&1) &&
+  { echo "FAIL: registered with a PETSc that no program has: $said"; exit 1; }
+case $said in
+*"keeps its PETSc to itself"*RTLD_GLOBAL*) ;;
+*) echo "FAIL: not a word of what to do: $said"; exit 1 ;;
+esac
 for ranks in 1 3; do
   plain=$(run aij $ranks) && ours=$(run aijmacko $ranks) || { echo "FAIL: $plain $ours"; exit 1; }
   echo "$plain; $ours"

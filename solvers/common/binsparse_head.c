@@ -1,0 +1,101 @@
+/* The descriptor of a Binsparse file, which is JSON. */
+#if HAVE_CONFIG_H
+#include <config.h>
+#endif
+
+#if HAVE_HDF5
+
+#include "common/binsparse.h"
+
+#include "common/matrix_file.h"
+
+#include <jansson.h>
+#include <string.h>
+
+/* The text of a key into a word; 0 if it is not there, or too long to be one that is known. */
+static int get_word(const json_t *object, const char *key, char word[BINSPARSE_WORD])
+{
+  const char *text = json_string_value(json_object_get(object, key));
+  if (!text || strlen(text) >= BINSPARSE_WORD) return 0;
+  strcpy(word, text);
+  return 1;
+}
+
+static macko_status get_shape(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
+{
+  const json_t *shape = json_object_get(b, "shape"), *rows = json_array_get(shape, 0), *cols = json_array_get(shape, 1);
+  const json_t *stored = json_object_get(b, "number_of_stored_values");
+  if (json_array_size(shape) != 2)
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "the descriptor's \"shape\" has %zu numbers; a matrix has two",
+                            json_array_size(shape));
+  h->nrows = json_integer_value(rows), h->ncols = json_integer_value(cols);
+  if (!json_is_integer(rows) || !json_is_integer(cols) || h->nrows < 0 || h->ncols < 0 || h->nrows >= INT64_MAX / 16)
+    return matrix_file_fail(err, MACKO_PARSE, path, "the descriptor's \"shape\" %lld x %lld is no size", h->nrows, h->ncols);
+  h->stored = json_is_integer(stored) ? (long long)json_integer_value(stored) : -1;
+  return MACKO_OK;
+}
+
+/* Type of values: iso[...] around another. */
+static macko_status get_value_type(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
+{
+  char type[BINSPARSE_WORD];
+  if (!get_word(json_object_get(b, "data_types"), "values", type))
+    return matrix_file_fail(err, MACKO_PARSE, path, "the descriptor names no type of \"values\" in \"data_types\"");
+  const size_t length = strlen(type);
+  h->iso = length > 5 && !strncmp(type, "iso[", 4) && type[length - 1] == ']';
+  snprintf(h->value_type, sizeof h->value_type, "%.*s", (int)(h->iso ? length - 5 : length), h->iso ? type + 4 : type);
+  if (!strncmp(h->value_type, "complex[", 8))
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "values of type %s are not read; real ones are", h->value_type);
+  return MACKO_OK;
+}
+
+static macko_status get_format(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
+{
+  static const char *const formats[] = {"CSR", "CSC", "COO", "COOR", "COOC"};
+  if (json_is_object(json_object_get(b, "format")))
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "its format is described level by level; CSR, CSC, COO, COOR and COOC are read");
+  if (!get_word(b, "format", h->format)) return matrix_file_fail(err, MACKO_PARSE, path, "the descriptor names no \"format\"");
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
+    if (!strcmp(h->format, formats[i])) return MACKO_OK;
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "format %s is not read; CSR, CSC, COO, COOR and COOC are", h->format);
+}
+
+static macko_status get_structure(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
+{
+  static const char *const structures[] = {"symmetric_lower", "symmetric_upper", "skew_symmetric_lower", "skew_symmetric_upper"};
+  if (!json_object_get(b, "structure") || (get_word(b, "structure", h->structure) && !strcmp(h->structure, "general"))) {
+    h->structure[0] = 0;
+    return MACKO_OK;
+  }
+  for (size_t i = 0; i < sizeof structures / sizeof *structures; i++)
+    if (!strcmp(h->structure, structures[i])) return MACKO_OK;
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "structure \"%s\" is none of general, symmetric and skew-symmetric", h->structure);
+}
+
+macko_status binsparse_parse(const char *path, const char *text, size_t length, binsparse_head *head, macko_error *err)
+{
+  json_error_t where;
+  json_t *all = json_loadb(text, length, 0, &where);
+  const json_t *b = json_object_get(all, "binsparse");
+  char version[BINSPARSE_WORD] = "0";
+  macko_status s = MACKO_OK;
+  memset(head, 0, sizeof *head);
+  if (!all) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" is no JSON: line %d: %.150s", where.line, where.text);
+  else if (!json_is_object(b)) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" has no object \"binsparse\"");
+  else if (get_word(b, "version", version) && strncmp(version, "0", 1) && strncmp(version, "1", 1))
+    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "version %s of Binsparse is newer than what is read: 0 and 1", version);
+  else if (json_is_true(json_object_get(b, "fill")))
+    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "what is not stored has a value of its own (\"fill\"); in a sparse matrix it is 0");
+  if (!s) s = get_format(path, b, head, err);
+  if (!s) s = get_structure(path, b, head, err);
+  if (!s) s = get_shape(path, b, head, err);
+  if (!s) s = get_value_type(path, b, head, err);
+  if (!s && head->structure[0] && head->nrows != head->ncols)
+    s = matrix_file_fail(err, MACKO_PARSE, path, "structure %s of a matrix of %lld x %lld", head->structure, head->nrows, head->ncols);
+  json_decref(all);
+  return s;
+}
+
+#else
+typedef int no_hdf5; /* ISO C wants something in every file */
+#endif
