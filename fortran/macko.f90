@@ -69,7 +69,8 @@ module macko_c
   integer(c_int), parameter :: macko_variant_joint = 2
   integer(c_int), parameter :: macko_variant_paper = 3
   integer(c_int), parameter :: macko_variant_strict = 4
-  integer(c_int), parameter :: macko_variant_count = 5
+  integer(c_int), parameter :: macko_variant_shared = 5
+  integer(c_int), parameter :: macko_variant_count = 6
 
   ! macko_prefer
   integer(c_int), parameter :: macko_prefer_time = 0
@@ -247,6 +248,14 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_encode_c
     end function macko_encode_c
+    function macko_encode_borrowed_c(csr, options, matrix, err) bind(c, name="macko_encode_borrowed")
+      import
+      type(macko_csr), intent(in) :: csr
+      type(macko_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: matrix
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_encode_borrowed_c
+    end function macko_encode_borrowed_c
     function macko_encode_rows_c(source, options, matrix, err) bind(c, name="macko_encode_rows")
       import
       type(c_ptr), value :: source
@@ -271,6 +280,17 @@ module macko_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_decode_c
     end function macko_decode_c
+    function macko_decode_rows_c(matrix, row_ptr, first, count, cols, values, err) bind(c, name="macko_decode_rows")
+      import
+      type(c_ptr), value :: matrix
+      type(c_ptr), value :: row_ptr
+      integer(c_int64_t), value :: first
+      integer(c_int64_t), value :: count
+      type(c_ptr), value :: cols
+      type(c_ptr), value :: values
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_decode_rows_c
+    end function macko_decode_rows_c
     function macko_multiply_c(matrix, op, vector_type, k, alpha, x, ldx, beta, y, ldy, err) bind(c, name="macko_multiply")
       import
       type(c_ptr), value :: matrix
@@ -797,12 +817,12 @@ contains
   end function check_limits
 end module macko_base
 
-! Matrix files as Fortran arrays. Programs use module macko.
+! Matrix files as Fortran arrays, and what arrays would take compressed. Programs use module macko.
 module macko_files
   use macko_base
   implicit none
   private
-  public :: macko_read, macko_write_matrix_market
+  public :: macko_read, macko_write_matrix_market, macko_predict
 
   ! call macko_read(path, row_ptr, cols, values [, ncols, symmetric, stat, errmsg]): a matrix file as CSR counting from 1, in
   ! arrays that are allocated here. By what the file holds: Matrix Market, Rutherford-Boeing, Harwell-Boeing, also gzipped, or a
@@ -826,7 +846,156 @@ module macko_files
     module procedure write_i8i8r8
   end interface macko_write_matrix_market
 
+  ! call macko_predict(row_ptr, cols, values, info [, ncols, options, stat, errmsg]): what a%encode would make, before anything is
+  ! built: info%bytes (exact, but for format dtans, within 1 %) beside info%csr_bytes, info%seconds of a product, the format and so on.
+  interface macko_predict
+    module procedure predict_i4i4r4
+    module procedure predict_i4i4r8
+    module procedure predict_i4i8r4
+    module procedure predict_i4i8r8
+    module procedure predict_i8i4r4
+    module procedure predict_i8i4r8
+    module procedure predict_i8i8r4
+    module procedure predict_i8i8r8
+  end interface macko_predict
+
 contains
+
+  recursive subroutine predict_i4i4r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int32_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i4i4r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i4i4r4
+
+  recursive subroutine predict_i4i4r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int32_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i4i4r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i4i4r8
+
+  recursive subroutine predict_i4i8r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int64_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i4i8r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i4i8r4
+
+  recursive subroutine predict_i4i8r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int32_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int64_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i4i8r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i4i8r8
+
+  recursive subroutine predict_i8i4r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int32_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i8i4r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i8i4r4
+
+  recursive subroutine predict_i8i4r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int32_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int32_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i8i4r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i8i4r8
+
+  recursive subroutine predict_i8i8r4(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_float), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int64_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i8i8r4(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i8i8r4
+
+  recursive subroutine predict_i8i8r8(row_ptr, cols, values, info, ncols, options, stat, errmsg)
+    integer(c_int64_t), intent(in), target, contiguous :: row_ptr(:)
+    integer(c_int64_t), intent(in), target, contiguous :: cols(:)
+    real(c_double), intent(in), target, contiguous :: values(:)
+    type(macko_info), intent(out) :: info
+    integer(c_int64_t), optional, intent(in) :: ncols
+    type(macko_options), optional, intent(in) :: options
+    integer(c_int), optional, intent(out) :: stat
+    character(len=*), optional, intent(inout) :: errmsg
+    type(macko_csr) :: csr
+    type(macko_error) :: err
+    integer(c_int) :: status
+    status = view_i8i8r8(row_ptr, cols, values, csr, err, ncols)
+    if (status == macko_ok) status = macko_predict_c(csr, chosen(options), info, err)
+    call report(status, err, stat, errmsg)
+  end subroutine predict_i8i8r8
 
   ! Element 1 .. count of a C array of integers counting from 0, counting from 1.
   recursive subroutine copy_i4(type, array, to)
@@ -1205,11 +1374,12 @@ module macko
     macko_layout_row, macko_layout_slice, macko_layout_paper, macko_layout_count, macko_values_auto, macko_values_raw, &
     macko_values_narrow, macko_values_dict, macko_values_pairs, macko_values_f32, macko_values_f16, macko_values_bf16, &
     macko_values_coded, macko_values_count, macko_variant_auto, macko_variant_split, macko_variant_joint, macko_variant_paper, &
-    macko_variant_strict, macko_variant_count, macko_prefer_time, macko_prefer_memory, macko_prefer_measured, &
-    macko_prefer_count, macko_overflow_refuse, macko_overflow_allow, macko_overflow_count, macko_target_cpu, macko_target_gpu, &
-    macko_target_count, macko_op_n, macko_op_t
+    macko_variant_strict, macko_variant_shared, macko_variant_count, macko_prefer_time, macko_prefer_memory, &
+    macko_prefer_measured, macko_prefer_count, macko_overflow_refuse, macko_overflow_allow, macko_overflow_count, &
+    macko_target_cpu, macko_target_gpu, macko_target_count, macko_op_n, macko_op_t
   public :: macko_version_string, macko_csr, macko_options, macko_info, macko_matrix
   public :: macko_options_init, macko_options_set, macko_options_check, macko_read, macko_write_matrix_market
+  public :: macko_predict
   public :: macko_status_text, macko_type_name
   public :: macko_format_name
   public :: macko_layout_name

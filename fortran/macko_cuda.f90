@@ -7,6 +7,38 @@ module macko_cuda_c
   implicit none
   public
 
+  ! macko_matmul_path
+  integer(c_int), parameter :: macko_matmul_auto = 0
+  integer(c_int), parameter :: macko_matmul_kernel = 1
+  integer(c_int), parameter :: macko_matmul_tensor = 2
+  integer(c_int), parameter :: macko_matmul_paths = 3
+
+  ! macko_operands
+  integer(c_int), parameter :: macko_operands_exact = 0
+  integer(c_int), parameter :: macko_operands_f16 = 1
+  integer(c_int), parameter :: macko_operands_bf16 = 2
+  integer(c_int), parameter :: macko_operands_i8 = 3
+  integer(c_int), parameter :: macko_operands_e4m3 = 4
+  integer(c_int), parameter :: macko_operands_count = 5
+
+  type, bind(c) :: macko_matmul_options
+    integer(c_int) :: path
+    integer(c_int) :: operands
+    integer(c_int) :: x_type
+    integer(c_int) :: y_type
+    type(c_ptr) :: library
+  end type macko_matmul_options
+
+  type, bind(c) :: macko_matmul_info
+    integer(c_int) :: path
+    type(c_ptr) :: reason
+    integer(c_int64_t) :: nrows, ncols
+    integer(c_int64_t) :: lifted
+    integer(c_int64_t) :: bytes
+    integer(c_int64_t) :: work_bytes
+    integer(c_int64_t) :: algorithm
+  end type macko_matmul_info
+
   interface
     function macko_device_count_c(err) bind(c, name="macko_device_count")
       import
@@ -129,6 +161,54 @@ module macko_cuda_c
       type(macko_error), intent(inout) :: err
       integer(c_int) :: macko_device_add_at_c
     end function macko_device_add_at_c
+    subroutine macko_matmul_options_init_c(options) bind(c, name="macko_matmul_options_init")
+      import
+      type(macko_matmul_options), intent(inout) :: options
+    end subroutine macko_matmul_options_init_c
+    function macko_matmul_open_c(device, options, stream, matmul, err) bind(c, name="macko_matmul_open")
+      import
+      type(c_ptr), value :: device
+      type(macko_matmul_options), intent(in) :: options
+      type(c_ptr), value :: stream
+      type(c_ptr), intent(inout) :: matmul
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_matmul_open_c
+    end function macko_matmul_open_c
+    function macko_matmul_plan_c(matmul, n, algorithm, stream, err) bind(c, name="macko_matmul_plan")
+      import
+      type(c_ptr), value :: matmul
+      integer(c_int64_t), value :: n
+      integer(c_int64_t), value :: algorithm
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_matmul_plan_c
+    end function macko_matmul_plan_c
+    subroutine macko_matmul_get_info_c(matmul, n, info) bind(c, name="macko_matmul_get_info")
+      import
+      type(c_ptr), value :: matmul
+      integer(c_int64_t), value :: n
+      type(macko_matmul_info), intent(inout) :: info
+    end subroutine macko_matmul_get_info_c
+    function macko_device_matmul_c(matmul, n, x, ldx, bias, y, ldy, work, work_bytes, stream, err) bind(c, &
+      name="macko_device_matmul")
+      import
+      type(c_ptr), value :: matmul
+      integer(c_int64_t), value :: n
+      type(c_ptr), value :: x
+      integer(c_int64_t), value :: ldx
+      type(c_ptr), value :: bias
+      type(c_ptr), value :: y
+      integer(c_int64_t), value :: ldy
+      type(c_ptr), value :: work
+      integer(c_int64_t), value :: work_bytes
+      type(c_ptr), value :: stream
+      type(macko_error), intent(inout) :: err
+      integer(c_int) :: macko_device_matmul_c
+    end function macko_device_matmul_c
+    subroutine macko_matmul_close_c(matmul) bind(c, name="macko_matmul_close")
+      import
+      type(c_ptr), intent(inout) :: matmul
+    end subroutine macko_matmul_close_c
     function macko_device_bytes_c(device) bind(c, name="macko_device_bytes")
       import
       type(c_ptr), value :: device

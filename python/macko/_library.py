@@ -38,13 +38,18 @@ class Info(ctypes.Structure):
 Options = ctypes.c_int * 64
 
 
-def _candidates():
-    if os.environ.get("MACKO_LIBRARY"):
-        return [os.environ["MACKO_LIBRARY"]]
-    names = ["libmacko.so.0", ctypes.util.find_library("macko")]
+def candidates(library, variable, beside=None):
+    """Names of the files that libLIBRARY may be: the one that the environment's VARIABLE names, else where the loader, the folder
+    BESIDE and pkg-config find it."""
+    if os.environ.get(variable):
+        return [os.environ[variable]]
+    names = [f"lib{library}.so.0", ctypes.util.find_library(library)]
+    if beside:
+        names.append(os.path.join(beside, f"lib{library}.so"))
     try:
-        found = subprocess.run(["pkg-config", "--variable=libdir", "macko"], capture_output=True, text=True, check=True).stdout.strip()
-        names.append(os.path.join(found, "libmacko.so"))
+        package = library.replace("_", "-")
+        found = subprocess.run(["pkg-config", "--variable=libdir", package], capture_output=True, text=True, check=True).stdout.strip()
+        names.append(os.path.join(found, f"lib{library}.so"))
     except (OSError, subprocess.CalledProcessError):
         pass
     return [name for name in names if name]
@@ -52,7 +57,7 @@ def _candidates():
 
 def _open():
     reasons = []
-    for name in _candidates():
+    for name in candidates("macko", "MACKO_LIBRARY"):
         try:
             return ctypes.CDLL(name)
         except OSError as error:
@@ -83,8 +88,13 @@ for _name in ("format", "layout", "values", "variant", "type"):
 
 def call(name, *arguments):
     """A function whose last argument is an error; raises Error where it fails."""
+    call_of(lib, name, *arguments)
+
+
+def call_of(library, name, *arguments):
+    """The same of another library."""
     error = CError()
-    status = getattr(lib, name)(*arguments, ctypes.byref(error))
+    status = getattr(library, name)(*arguments, ctypes.byref(error))
     if status:
         raise Error(status_names[status] if status < len(status_names) else str(status), error.text.decode("utf-8", "replace"))
 

@@ -174,6 +174,13 @@ class Matrix:
         row_ptr, cols, values = self.arrays()
         return csr_matrix((values, cols, row_ptr), self.shape)
 
+    def to_device(self):
+        """The same in GPU memory, for products with arrays that have __cuda_array_interface__ (DeviceMatrix). Raises Error where no
+        GPU can be used."""
+        from ._device import DeviceMatrix
+
+        return DeviceMatrix(self)
+
     def linear_operator(self):
         """For scipy.sparse.linalg: products of vectors and of several, with the matrix and its transpose."""
         from scipy.sparse.linalg import LinearOperator

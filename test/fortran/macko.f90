@@ -111,7 +111,9 @@ contains
     integer, intent(in) :: f
     type(macko_matrix) :: a
     type(macko_options) :: options
-    type(macko_info) :: info
+    type(macko_info) :: info, foreseen
+    integer :: stat
+    character(len=200) :: errmsg
     integer(c_int), allocatable :: row_ptr4(:), cols4(:), back4(:), columns4(:)
     integer(c_int64_t), allocatable :: back8(:), columns8(:)
     real(c_float), allocatable :: values4(:), reals4(:)
@@ -158,6 +160,12 @@ contains
     call check(f == macko_format_auto .or. info%format == f, 'format')
     call check(info%value_type == macko_f64 .and. info%lossy == 0 .and. info%bytes > 0 .and. info%csr_bytes > 0, 'info')
     call check(len(a%reason()) > 5, 'reason')
+
+    call macko_predict(row_ptr, cols, values, foreseen, int(ncols, c_int64_t), options)
+    call check(foreseen%format == info%format .and. foreseen%csr_bytes == info%csr_bytes, 'predicted format')
+    call check(abs(foreseen%bytes - info%bytes) <= info%bytes / 10, 'predicted bytes')
+    call macko_predict(row_ptr4, cols4(1:2), values4, foreseen, stat=stat, errmsg=errmsg)
+    call check(stat == macko_invalid_matrix .and. index(errmsg, 'cols and values have 2 and') > 0, 'predict refuses: ' // errmsg)
   end subroutine all_kinds
 
   subroutine counting_from_zero()
