@@ -1,15 +1,12 @@
 """GMRES from Python on a compressed matrix, through petsc4py (Debian package python3-petsc4py).
 
 usage: poisson.py /path/to/libpetscmacko.so [PETSc options]       also under mpiexec"""
-import os
 import sys
 
 import petsc4py
 
 if len(sys.argv) < 2:
     sys.exit(__doc__)
-# The plugin takes PETSc's functions from the program that loads it; Python keeps those of its modules to itself unless told so.
-sys.setdlopenflags(sys.getdlopenflags() | os.RTLD_GLOBAL)
 petsc4py.init(["poisson.py", "-dll_append", sys.argv[1], "-mat_type", "aijmacko"] + sys.argv[2:])
 from petsc4py import PETSc  # noqa: E402: options come first
 

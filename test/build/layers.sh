@@ -37,12 +37,13 @@ done
 
 forbid cuda/core "($any|files|container)/"
 
-# What belongs to a format is in its folder, and nowhere else; layouts and variants are each one format's. (Programs name formats to
-# compare them with their peers.)
+# What belongs to a format is in its folder, and nowhere else; a layout is one format's, a variant may be several formats'. (Programs
+# name formats to compare them with their peers.)
 outside() { # SYMBOL: the folders of one format, where there is one, may name it
   found=$(grep -rlw "$1" lib cuda petsc --include='*.[ch]' --include='*.inc' --include='*.cu' --include='*.cuh' --exclude=macko.h)
   found=$(echo "$found" | sed -E "s,^(lib|cuda)/($any)/.*,\\2," | sort -u)
-  if [ "$(echo "$found" | wc -l)" -gt 1 ] || ! echo "$found" | grep -qxE "|$2"; then say "$1 stands in $(echo $found)"; fi
+  case $1 in MACKO_VARIANT_*) most=9 ;; *) most=1 ;; esac
+  if [ "$(echo "$found" | wc -l)" -gt $most ] || echo "$found" | grep -qvxE "|$2"; then say "$1 stands in $(echo $found)"; fi
 }
 for format in $formats; do outside "MACKO_FORMAT_$(echo "$format" | tr a-z A-Z)" "$format"; done
 choices=$(sed -nE 's/^MACKO_CHOICE\((LAYOUT|VARIANT), ([A-Z0-9]+),.*/MACKO_\1_\2/p' lib/options.def | grep -v '_AUTO$')

@@ -78,7 +78,7 @@ kept() { # TEXT
   local name choice
   while read -r name choice; do
     case $name:$choice in
-      prefer:*|overflow:*|backend:*|base:*|halo:*|*:auto) ;;
+      prefer:*|overflow:*|backend:*|base:*|halo:*|keep_csr:*|*:auto) ;;
       gap_bits:*) grep -q ", $choice bits a gap" "$dir/text" || fail "$1: $name $choice is not stored" ;;
       *) grep -qE "(^|[ ,])$name $choice([ ,]|\$)" "$dir/text" || { cat "$dir/text"; fail "$1: $name $choice is not stored"; } ;;
     esac
@@ -135,6 +135,7 @@ for file in "$src"/examples/*.c "$src"/examples/*.f90 "$src"/examples/*.F90; do
   case $name in
     heat.f90|threads.f90) [ -e libmacko_fortran.la ] || continue ;;
     heat_petsc.F90) [ -x examples/heat_petsc ] || continue; command=${command/pkg-config/$plain_pkg_config} ;;
+    linear.c) [ -e libmacko_cuda.la ] || continue ;;
     heat_model.f90) command -v gfortran >/dev/null || continue ;;
   esac
   (cd "$dir/work" && bash -c "$command") >"$dir/text" 2>&1 || { cat "$dir/text"; fail "$name: $command"; }

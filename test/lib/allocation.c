@@ -279,7 +279,7 @@ START_TEST(the_library_survives)
     for (int v = MACKO_VALUES_AUTO; v <= inputs[_i].most_values; v++) {
       s.options.format = (macko_format)f, s.options.values = (macko_values)v;
       int layouts = f == MACKO_FORMAT_MACKO ? MACKO_LAYOUT_PAPER : 0;
-      int variants = f == MACKO_FORMAT_DTANS ? MACKO_VARIANT_PAPER : 0;
+      int variants = f == MACKO_FORMAT_DTANS || f == MACKO_FORMAT_ECCSR ? MACKO_VARIANT_SHARED : 0;
       for (int l = 0; l <= layouts; l++)
         for (int w = 0; w <= variants; w++) {
           s.options.layout = (macko_layout)l, s.options.variant = (macko_variant)w;

@@ -218,6 +218,40 @@ START_TEST(alpha_goes_first_where_the_header_says)
 }
 END_TEST
 
+/* Vectors that share a pass over the matrix are added up each as it is alone. */
+START_TEST(a_vector_has_its_bits_beside_others)
+{
+  enum { ROWS = 300, WIDTH = 37, VECTORS = 7 };
+  static int32_t row_ptr[ROWS + 1], cols[ROWS * WIDTH];
+  static double values[ROWS * WIDTH], x[VECTORS * ROWS], alone[ROWS], y[VECTORS * ROWS];
+  macko_options o;
+  macko_error err = {0};
+  for (int i = 0, n = 0; i < ROWS; i++) {
+    for (int k = 0; k < i % WIDTH; k++) cols[n] = (i + 7 * k + k * k % 5) % ROWS, values[n++] = 1. / (1 + i + k);
+    row_ptr[i + 1] = n;
+  }
+  for (int i = 0; i < VECTORS * ROWS; i++) x[i] = sin(i);
+  macko_csr c = {.nrows = ROWS, .ncols = ROWS, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  for (int layout = MACKO_LAYOUT_AUTO; layout <= MACKO_LAYOUT_PAPER; layout++) {
+    macko_matrix *m = NULL;
+    macko_options_init(&o);
+    o.format = (macko_format)_i, o.layout = (macko_layout)layout;
+    if (macko_options_check(&o, NULL)) continue;
+    ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+    for (int k = 2; k <= VECTORS; k++) {
+      ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, k, 1, x, ROWS, 0, y, ROWS, NULL));
+      for (int j = 0; j < k; j++) {
+        ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x + j * ROWS, ROWS, 0, alone, ROWS, NULL));
+        ck_assert_msg(!memcmp(alone, y + j * ROWS, sizeof alone), "%s %s: vector %d of %d", macko_format_name(o.format),
+                      macko_layout_name(o.layout), j, k);
+      }
+    }
+    macko_destroy(&m);
+  }
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("conformance");
@@ -231,6 +265,7 @@ int main(void)
   tcase_add_test(t, bit_patterns_survive);
   tcase_add_loop_test(t, counts_widen_beyond_the_limit, 0, 4);
   tcase_add_loop_test(t, alpha_goes_first_where_the_header_says, 0, MACKO_FORMAT_AUTO + 1);
+  tcase_add_loop_test(t, a_vector_has_its_bits_beside_others, 0, MACKO_FORMAT_AUTO + 1);
   suite_add_tcase(suite, new_values_case());
   return test_run(suite);
 }

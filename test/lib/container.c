@@ -127,6 +127,46 @@ START_TEST(golden_files_are_read)
 END_TEST
 
 /* What no JSON holds is replaced, what is too long is cut; info alone reads no sections. */
+/* An entry, its mirror image in the first file only, which has its value in no other. */
+START_TEST(the_head_says_what_is_symmetric)
+{
+  static const struct {
+    const char *symmetry;
+    int64_t ncols, entries, places[6][2];
+    double values[6];
+  } cases[] = {{"symmetric", 4, 6, {{0, 0}, {0, 2}, {1, 3}, {2, 0}, {3, 1}, {3, 3}}, {5, 1, -2, 1, -2, 0}},
+               {"pattern", 4, 6, {{0, 0}, {0, 2}, {1, 3}, {2, 0}, {3, 1}, {3, 3}}, {5, 1, -2, 1, 2, 0}},
+               {"pattern", 4, 6, {{0, 0}, {0, 2}, {1, 3}, {2, 0}, {3, 1}, {3, 3}}, {5, 1, -2, -2, 1, 0}},
+               {"none", 4, 5, {{0, 0}, {0, 2}, {1, 3}, {2, 0}, {3, 3}}, {5, 1, -2, 1, 0}},
+               {"none", 4, 5, {{0, 1}, {1, 2}, {2, 3}, {3, 0}, {3, 3}}, {1, 1, 1, 1, 1}},
+               {"none", 5, 1, {{0, 0}}, {1}},
+               {"symmetric", 4, 0, {{0}}, {0}}};
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+    for (int f = 0; f < MACKO_FORMAT_AUTO; f++) {
+      int64_t row_ptr[5] = {0}, cols[6];
+      char text[8192] = "", expected[40];
+      for (int64_t p = 0; p < cases[c].entries; p++) {
+        cols[p] = cases[c].places[p][1];
+        for (int64_t i = cases[c].places[p][0]; i < 4; i++) row_ptr[i + 1]++;
+      }
+      macko_csr csr = {.nrows = 4, .ncols = cases[c].ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                       .row_ptr = row_ptr, .cols = cols, .values = cases[c].values};
+      macko_options o;
+      macko_matrix *m = NULL;
+      macko_error err = {0};
+      macko_options_init(&o);
+      o.format = (macko_format)f;
+      ck_assert_msg(!macko_encode(&csr, &o, &m, &err) && !macko_save(test_path("s.macko"), m, NULL, &err), "%s", err.text);
+      FILE *file = fopen(test_path("s.macko"), "rb");
+      size_t count = fread(text, 1, sizeof text - 1, file);
+      fclose(file);
+      snprintf(expected, sizeof expected, "\"symmetry\": \"%s\"", cases[c].symmetry);
+      ck_assert_msg(count > HEADER && strstr(text + HEADER, expected), "case %zu, %s: %s", c, macko_format_name(o.format), text + HEADER);
+      macko_destroy(&m);
+    }
+}
+END_TEST
+
 START_TEST(the_origin_and_info_come_back)
 {
   macko_csr a = test_golden_csr();
@@ -387,6 +427,7 @@ int main(int argc, char **argv)
     tcase_add_loop_test(t, every_format_and_type_comes_back, 0, TEST_PATTERNS * TEST_COMBINATIONS / STRIDE);
     tcase_add_loop_test(t, every_option_comes_back, 0, 8);
     tcase_add_loop_test(t, golden_files_are_read, 0, TEST_ENCODINGS);
+    tcase_add_test(t, the_head_says_what_is_symmetric);
     tcase_add_test(t, the_origin_and_info_come_back);
     tcase_add_loop_test(t, a_flipped_bit_is_refused, 0, TEST_ENCODINGS);
     tcase_add_loop_test(t, a_flipped_bit_that_checksums_hide_does_no_harm, 0, TEST_ENCODINGS);

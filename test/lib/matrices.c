@@ -208,6 +208,32 @@ macko_csr test_view(const test_matrix *a)
 
 /* ---- checks ---- */
 
+/* Pieces of rows, from the middle of what a format keeps together on, whose neighbours must stay as they are. */
+static void check_decode_rows(const test_matrix *a, const macko_matrix *m, const char *what)
+{
+  const int64_t size = macko_type_bytes(a->type), most = a->row_ptr[a->nrows] + 2, steps[] = {a->nrows, 1 + a->nrows / 3, 37};
+  int64_t *cols = malloc((size_t)most * 8);
+  char *values = malloc((size_t)most * 8);
+  macko_error err = {0};
+  for (int k = 0; k < 3; k++)
+    for (int64_t first = 0; first <= a->nrows; first += steps[k] + 1) {
+      int64_t count = steps[k] < a->nrows - first ? steps[k] : a->nrows - first, begin = a->row_ptr[first];
+      int64_t n = a->row_ptr[first + count] - begin;
+      memset(cols, 0x55, (size_t)(n + 1) * 8), memset(values, 0x55, (size_t)((n + 1) * size));
+      ck_assert_msg(!macko_decode_rows(m, a->row_ptr, first, count, cols, values, &err), "%s, %s: %s", a->name, what, err.text);
+      ck_assert_msg(!memcmp(cols, a->cols + begin, (size_t)n * 8), "%s, %s: columns of %ld rows from %ld", a->name, what, (long)count,
+                    (long)first);
+      ck_assert_msg(!memcmp(values, (char *)a->values + begin * size, (size_t)(n * size)), "%s, %s: values of %ld rows from %ld", a->name,
+                    what, (long)count, (long)first);
+      ck_assert_msg(cols[n] == 0x5555555555555555 && values[n * size] == 0x55, "%s, %s: more than %ld rows from %ld", a->name, what,
+                    (long)count, (long)first);
+    }
+  ck_assert_int_eq(macko_decode_rows(m, a->row_ptr, a->nrows, 1, cols, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_decode_rows(m, a->row_ptr, -1, 1, cols, NULL, NULL), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_decode_rows(m, NULL, 0, 0, cols, NULL, NULL), MACKO_INVALID_ARGUMENT);
+  free(cols), free(values);
+}
+
 void test_check_decode(const test_matrix *a, const macko_matrix *m, const char *what)
 {
   int64_t nnz = a->row_ptr[a->nrows], size = macko_type_bytes(a->type);
@@ -225,6 +251,7 @@ void test_check_decode(const test_matrix *a, const macko_matrix *m, const char *
   memset(cols, 0, (size_t)nnz * 8);
   macko_decode(m, NULL, cols, NULL, NULL);
   ck_assert_msg(!memcmp(cols, a->cols, (size_t)nnz * 8), "%s, %s: columns alone differ", a->name, what);
+  check_decode_rows(a, m, what);
   free(row_ptr), free(cols), free(values);
 }
 

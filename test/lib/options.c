@@ -173,7 +173,7 @@ START_TEST(every_pair_of_choices)
 }
 END_TEST
 
-/* All combinations: two choices are always enough to say why not. */
+/* All combinations: two or three choices are always enough to say why not. */
 START_TEST(every_combination)
 {
   macko_csr c = matrix(0);
@@ -207,11 +207,13 @@ START_TEST(sentences)
     {{"gap_bits", "values"}, {"1", "pairs"},
      "gap_bits 1 and values pairs cannot go together: gap_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
     {{"layout", "variant"}, {"slice", "paper"},
-     "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for format dtans"},
+     "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for formats dtans and eccsr"},
     {{"format", "values", "target"}, {"csr", "f32", "gpu"},
      "format csr does not have values f32 with target gpu; formats macko, dtans, eccsr and slide do"},
     {{"format", "values", "variant"}, {"dtans", "raw", "joint"},
-     "values raw and variant joint cannot go together: variant joint goes with values coded"}};
+     "values raw and variant joint cannot go together: variant joint goes with values coded"},
+    {{"gap_bits", "variant", "target"}, {"4", "paper", "gpu"},
+     "gap_bits 4, variant paper and target gpu cannot all go together, only two of them"}};
   macko_csr c = matrix(0);
   macko_options o;
   macko_error err = {0};
@@ -367,7 +369,7 @@ int main(void)
   tcase_add_loop_test(t, every_choice_of_every_option, 0, MATRICES);
   tcase_add_test(t, every_pair_of_choices);
   tcase_add_test(t, every_combination);
-  tcase_add_loop_test(t, sentences, 0, 9);
+  tcase_add_loop_test(t, sentences, 0, 10);
   tcase_add_test(t, zeros_are_defaults);
   tcase_add_test(t, nothing_else_instead);
   tcase_add_test(t, the_next_format_that_has_it);

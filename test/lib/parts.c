@@ -96,6 +96,42 @@ static void drop(outcome *r)
   macko_destroy(&r->encoded), macko_destroy(&r->refreshed);
 }
 
+/* ---- the same from rows in pieces ---- */
+
+typedef struct {
+  const macko_csr *whole;
+  int64_t *row_ptr;
+} piece_source;
+
+static macko_status give(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  piece_source *s = context;
+  const macko_csr *a = s->whole;
+  const int64_t begin = macko_csr_row(a, first);
+  (void)err;
+  for (int64_t i = 0; i <= count; i++) s->row_ptr[i] = macko_csr_row(a, first + i) - begin + a->index_base;
+  *piece = *a;
+  piece->nrows = count, piece->row_ptr_type = MACKO_I64, piece->row_ptr = s->row_ptr;
+  piece->cols = (const char *)a->cols + begin * macko_type_bytes(a->col_type);
+  piece->values = (const char *)a->values + begin * macko_type_bytes(a->value_type);
+  return MACKO_OK;
+}
+
+static void check_pieces(const macko_csr *c, const macko_options *o, const outcome *one, int parts, const char *what)
+{
+  piece_source s = {c, malloc((size_t)(c->nrows + 1) * sizeof *s.row_ptr)};
+  macko_row_source source = {c->nrows, c->ncols, c->value_type, c->nrows / 2 + 1, give, &s};
+  macko_matrix *m = NULL;
+  macko_error err = {0};
+  set_parts(parts);
+  macko_status status = macko_encode_rows(&source, o, &m, &err);
+  set_parts(1);
+  ck_assert_msg(status == one->status, "%s, in pieces: %s", what, err.text);
+  if (!status) compare(one->encoded, m, what);
+  macko_destroy(&m);
+  free(s.row_ptr);
+}
+
 static void check_parts(const macko_csr *c, const void *new_values, const macko_options *o, const char *name)
 {
   char what[200];
@@ -114,6 +150,7 @@ static void check_parts(const macko_csr *c, const void *new_values, const macko_
       compare(one.refreshed, more.refreshed, what);
       ck_assert_msg(one.encoded->pattern == more.encoded->pattern, "%s: the number of the pattern", what);
     }
+    if (several[i] == 3) check_pieces(c, o, &one, 3, what);
     drop(&more);
   }
   drop(&one);
@@ -150,7 +187,12 @@ static void with_all_options(const test_matrix *a, const macko_csr *c, const voi
       o.gap_bits = 0;
     }
   }
-  o.format = MACKO_FORMAT_AUTO, o.layout = MACKO_LAYOUT_AUTO, o.values = MACKO_VALUES_AUTO;
+  o.format = MACKO_FORMAT_ECCSR, o.layout = MACKO_LAYOUT_AUTO, o.values = MACKO_VALUES_AUTO;
+  for (int variant = MACKO_VARIANT_PAPER; variant <= MACKO_VARIANT_SHARED; variant += MACKO_VARIANT_SHARED - MACKO_VARIANT_PAPER) {
+    o.variant = (macko_variant)variant;
+    check_parts(c, new_values, &o, a->name);
+  }
+  o.format = MACKO_FORMAT_AUTO, o.variant = MACKO_VARIANT_AUTO;
   for (int target = MACKO_TARGET_CPU; target <= MACKO_TARGET_GPU; target++) {
     o.target = (macko_target)target;
     check_parts(c, new_values, &o, a->name);

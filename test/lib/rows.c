@@ -130,16 +130,28 @@ START_TEST(pieces_give_the_same_bytes)
       o.format = (macko_format)f, o.variant = MACKO_VARIANT_AUTO, o.values = MACKO_VALUES_AUTO;
       compare(&c, &o, a.name);
     }
+    o.prefer = MACKO_PREFER_MEMORY;
+    compare(&c, &o, a.name);
+    o.prefer = MACKO_PREFER_TIME;
     o.format = MACKO_FORMAT_DTANS;
     for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_CODED; values++) {
       o.values = (macko_values)values;
       compare(&c, &o, a.name);
     }
-    o.values = MACKO_VALUES_AUTO;
+    o.format = MACKO_FORMAT_MACKO;
+    for (int form = 0; form < 3 * (MACKO_VALUES_PAIRS + 1); form++) { /* what a layout has not is refused, and by the same status */
+      o.layout = (macko_layout)(MACKO_LAYOUT_AUTO + 1 + form % 3), o.values = (macko_values)(form / 3);
+      compare(&c, &o, a.name);
+    }
+    o.format = MACKO_FORMAT_DTANS, o.layout = MACKO_LAYOUT_AUTO, o.values = MACKO_VALUES_AUTO;
     for (int variant = MACKO_VARIANT_SPLIT; variant <= MACKO_VARIANT_PAPER; variant++) {
       o.variant = (macko_variant)variant;
       compare(&c, &o, a.name);
     }
+    o.format = MACKO_FORMAT_ECCSR, o.variant = MACKO_VARIANT_PAPER;
+    compare(&c, &o, a.name);
+    o.variant = MACKO_VARIANT_SHARED;
+    compare(&c, &o, a.name);
     test_free(&a);
   }
 }
@@ -162,9 +174,12 @@ START_TEST(pieces_of_a_large_matrix_give_the_same_bytes)
   macko_csr c = {.nrows = LARGE, .ncols = 3 * LARGE + PER_ROW * PER_ROW, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
                  .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
   macko_options_init(&o);
-  for (int kind = 0; kind < 3 * MACKO_FORMAT_AUTO; kind++) {
+  for (int kind = 0; kind < 3 * (MACKO_FORMAT_AUTO + 5); kind++) {
+    static const macko_layout layouts[] = {MACKO_LAYOUT_AUTO, MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, MACKO_LAYOUT_SLICE, MACKO_LAYOUT_PAPER};
     int64_t step = kind % 3 == 0 ? 100 : kind % 3 == 1 ? 1000 : 10000;
-    o.format = (macko_format)(kind / 3);
+    int more = kind / 3 - MACKO_FORMAT_AUTO; /* auto by time and by memory, layouts */
+    o.format = more < 0 ? (macko_format)(kind / 3) : more < 2 ? MACKO_FORMAT_AUTO : MACKO_FORMAT_MACKO;
+    o.layout = more < 0 ? MACKO_LAYOUT_AUTO : layouts[more], o.prefer = more == 1 ? MACKO_PREFER_MEMORY : MACKO_PREFER_TIME;
     piece_source s = {.whole = c};
     macko_row_source source = rows_of(&s, step);
     macko_matrix *whole = NULL, *m = NULL;
@@ -332,7 +347,7 @@ END_TEST
 
 /* ---- memory ---- */
 
-enum { LONG = 200000, WIDE = 12, FEW_ROWS = 500 };
+enum { LONG = 200000, WIDE = 12, FEW_ROWS = 500, MEMORY_CASES = 9 };
 
 typedef struct {
   int64_t row_ptr[FEW_ROWS + 1];
@@ -366,7 +381,14 @@ static macko_status give_band(void *context, int64_t first, int64_t count, macko
 /* The result, a hash a row, and no more than what the pieces may take. */
 START_TEST(memory_is_the_result_and_a_piece)
 {
-  static const macko_format formats[] = {MACKO_FORMAT_CSR, MACKO_FORMAT_DTANS, MACKO_FORMAT_ECCSR};
+  static const struct {
+    macko_format format;
+    macko_layout layout;
+    macko_prefer prefer;
+  } cases[MEMORY_CASES] = {{MACKO_FORMAT_CSR, 0, 0}, {MACKO_FORMAT_DTANS, 0, 0}, {MACKO_FORMAT_ECCSR, 0, 0},
+                           {MACKO_FORMAT_SLIDE, 0, 0}, {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0},
+                           {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, 0}, {MACKO_FORMAT_MACKO, MACKO_LAYOUT_AUTO, 0},
+                           {MACKO_FORMAT_AUTO, 0, MACKO_PREFER_TIME}, {MACKO_FORMAT_AUTO, 0, MACKO_PREFER_MEMORY}};
   static band b;
   macko_row_source source = {.nrows = LONG, .ncols = LONG + WIDE * WIDE, .value_type = MACKO_F64, .piece_rows = FEW_ROWS,
                              .rows = give_band, .context = &b};
@@ -375,7 +397,7 @@ START_TEST(memory_is_the_result_and_a_piece)
   macko_info info;
   size_t before = in_use();
   macko_options_init(&o);
-  o.format = formats[_i / 2], o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
+  o.format = cases[_i / 2].format, o.layout = cases[_i / 2].layout, o.prefer = cases[_i / 2].prefer, o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
   b.most = 0;
   ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
   macko_get_info(m, &info);
@@ -394,7 +416,7 @@ int main(void)
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_are_reported);
   tcase_add_loop_test(t, no_source_can_lie, 0, MACKO_FORMAT_AUTO + 1);
-  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 6);
+  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 2 * MEMORY_CASES);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
