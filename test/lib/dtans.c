@@ -326,7 +326,7 @@ START_TEST(values_of_joint_and_paper_cannot_be_stored_otherwise)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_DTANS, o.variant = MACKO_VARIANT_PAPER, o.values = MACKO_VALUES_F32;
   ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_UNSUPPORTED);
-  ck_assert_str_eq(err.text, "values f32 and variant paper cannot go together: variant paper goes with values coded");
+  ck_assert_str_eq(err.text, "format dtans does not have values f32 with variant paper; format eccsr does");
   o.format = MACKO_FORMAT_MACKO, o.values = MACKO_VALUES_CODED;
   ck_assert_int_eq(macko_encode(&c, &o, &m, &err), MACKO_UNSUPPORTED);
   ck_assert_ptr_null(m);
