@@ -1,8 +1,9 @@
 #!/bin/bash
 # What make check runs each test by: it keeps the test's output in its log and prints one line: the result, the seconds of processor
 # time of all processes of the test and, where it is skipped, its reason. A test NAME-left-out.skip is one that configure left
-# out: it is skipped for the reason that the file holds. MACKO_TEST_RESULTS names a file to add "RESULT SECONDS NAME" to.
-# Automake's manual describes the options, under Custom Test Drivers.
+# out: it is skipped for the reason that the file holds. MACKO_TEST_RESULTS names a file to add "RESULT SECONDS NAME" to. A test that
+# has not ended after MACKO_TEST_LIMIT seconds (20 minutes if it is not set) fails: ranks that wait for one another would wait for
+# ever. Automake's manual describes the options, under Custom Test Drivers.
 while [ $# -gt 0 ]; do
   case $1 in
     --test-name) name=${2%-left-out.skip} ;;
@@ -15,10 +16,11 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 trap 'rm -f "$log" "$trs"; exit 130' INT TERM HUP
+limit=${MACKO_TEST_LIMIT:-1200}
 run() {
   case ${*: -1} in
     *.skip) echo "SKIP: $(cat "${*: -1}")"; return 77 ;;
-    *) "$@" ;;
+    *) timeout --kill-after=20 "$limit" "$@" ;;
   esac
 }
 TIMEFORMAT='%U %S'
@@ -29,6 +31,7 @@ case $status in
   0) result=PASS copy=no ;;
   77) result=SKIP reason=$(sed -n 's/^SKIP[A-Z]*: //p' "$log" | tail -n 1) ;;
   99) result=ERROR recheck=yes ;;
+  124 | 137) result=FAIL recheck=yes reason="no end within $limit seconds, see $log" ;;
   *) result=FAIL recheck=yes reason="exit status $status, see $log" ;;
 esac
 echo "$result $name (exit status: $status)" >>"$log"

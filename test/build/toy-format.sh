@@ -41,7 +41,7 @@ command -v ccache >/dev/null && cc="ccache gcc"
 mkdir "$dir/build" && cd "$dir/build" || exit 1
 run() { "$@" >"$dir/text" 2>&1 || { tail -n 40 "$dir/text"; fail "$*"; }; }
 (cd ../new && run autoreconf -fi) || exit 1
-run ../new/configure CC="$cc" CFLAGS="-O1 -g1 --coverage -fprofile-filter-files=.*/coo/.*" --with-cuda=no --with-fortran=no --with-slepc=no
+run ../new/configure CC="$cc" CFLAGS="-O1 -g1 --coverage -fprofile-filter-files=.*/coo/.*" --with-cuda=no --with-fortran=no --with-slepc=no --without-openmp # others have OpenMP
 run make -j"$jobs" libmacko.la solvers/macko-bench
 
 # Runs suites and tells how often the table's functions were called in them.
