@@ -1,6 +1,7 @@
 /* CSR-dtANS: the check of data from outside. Sizes and tables first, then every slice is decoded once: what passes can be
  * multiplied. */
 #include "dtans/dtans_reader.h"
+#include "values/codecs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -122,22 +123,12 @@ static macko_status check_stream(const macko_matrix *m, int i, macko_error *err)
 /* Section values and what belongs to it. */
 static macko_status check_values_beside(const macko_matrix *m, macko_error *err)
 {
-  const macko_section *values, *dict = macko_find_section(m, "dict");
-  macko_status s = expect(m, "values", m->plan.stored_type, m->nnz, err);
+  const int coded = m->plan.stored_type == MACKO_U8 || m->plan.stored_type == MACKO_U16;
+  macko_status s = macko_check_codec(m, err);
+  if (!s) s = expect(m, "values", m->plan.stored_type, m->nnz, err);
   if (!s) s = check_starts(m, "value_slices", m->nnz, err);
-  if (s || (m->plan.stored_type != MACKO_U8 && m->plan.stored_type != MACKO_U16)) {
-    if (!s && m->plan.stored_type > MACKO_I8)
-      s = macko_fail(err, MACKO_CORRUPT, "values of type %s", macko_type_name(m->plan.stored_type));
-    return s;
-  }
-  if (m->nnz && (!dict || dict->type != m->value_type)) return macko_fail(err, MACKO_CORRUPT, "section dict is missing");
-  values = macko_find_section(m, "values");
-  for (int64_t i = 0; i < m->nnz; i++) {
-    int64_t code = m->plan.stored_type == MACKO_U8 ? ((const uint8_t *)values->data)[i] : ((const uint16_t *)values->data)[i];
-    if (code >= dict->bytes / macko_type_bytes(dict->type))
-      return macko_fail(err, MACKO_CORRUPT, "code %lld at value %lld is beyond section dict", (long long)code, (long long)i);
-  }
-  return MACKO_OK;
+  if (!s && coded && m->nnz) s = expect(m, "dict", m->value_type, m->plan.table, err);
+  return s ? s : macko_check_codes(m, err);
 }
 
 /* ---- which sections there are ---- */
