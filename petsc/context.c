@@ -1,8 +1,11 @@
 /* What a matrix of ours remembers, composed with it in a container, and errors. */
 #include "matmacko.h"
 
+/* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";
 
+/* The struct is composed with the matrix, and not put into its spptr, because AIJCUSPARSE uses that. Errors of the look-up count
+   as "not ours": this is asked of matrices of any type. */
 Mat_Macko *MackoOf(Mat A)
 {
   PetscContainer container = NULL;
@@ -12,7 +15,8 @@ Mat_Macko *MackoOf(Mat A)
   return (Mat_Macko *)m;
 }
 
-/* argument is what PETSc's version hands out: MackoDestroyed. */
+/* PETSc calls this when the last reference to the container goes. What argument points to depends on PETSc's version, which
+   MackoDestroyed hides. */
 static PetscErrorCode Free(void *argument)
 {
   Mat_Macko *m = (Mat_Macko *)MackoDestroyed(argument);
@@ -25,6 +29,8 @@ static PetscErrorCode Free(void *argument)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A new struct is all zero but for the library's defaults and -mat_macko_after auto. The matrix holds the only reference to the
+   container, so that the struct goes with it. */
 PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
 {
   PetscContainer container;
@@ -43,6 +49,7 @@ PetscErrorCode MackoGet(Mat A, Mat_Macko **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Taking the container away drops its last reference, which calls Free. */
 PetscErrorCode MackoFree(Mat A)
 {
   PetscFunctionBegin;
@@ -50,6 +57,8 @@ PetscErrorCode MackoFree(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both addresses are compared: MatHeaderMerge moves the arrays from one matrix to another, and a matrix that is made later may
+   get the address of one that is gone. */
 PetscBool MackoOwns(const Mat_Macko *m, Mat A)
 {
   return (PetscBool)(m->owner == A && m->data == A->data);
@@ -60,6 +69,7 @@ void MackoSetOwner(Mat_Macko *m, Mat A)
   m->owner = A, m->data = A->data;
 }
 
+/* Each status of the library has PETSc's error class that is nearest to it; text becomes the message. MACKO_OK raises nothing. */
 PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
 {
   PetscFunctionBegin;
@@ -79,6 +89,9 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* One reduction decides where all went well, which is nearly always. Otherwise the rank with the greatest status, the lowest such
+   rank, tells the others its sentence, and all of them raise it: a program that catches errors then goes the same way on all
+   ranks. */
 PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text)
 {
   struct {

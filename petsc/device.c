@@ -7,6 +7,8 @@
 #include <petscdevice_cuda.h>
 #endif
 
+/* Answers at build time: only a PETSc that was configured with CUDA has vectors in GPU memory. A build of ours with CUDA may
+   still meet one without, and then copies vectors where -mat_macko_backend cuda asks for it. */
 PetscBool MackoDeviceVectors(void)
 {
 #if defined(PETSC_HAVE_CUDA)
@@ -17,6 +19,7 @@ PetscBool MackoDeviceVectors(void)
 }
 
 #if defined(PETSC_HAVE_CUDA)
+/* A vector of a type on the GPU that is bound to the CPU counts as one of the host: PETSc then keeps its newest entries there. */
 PetscErrorCode MackoOnDevice(Vec v, PetscBool *on)
 {
   PetscBool bound;
@@ -29,7 +32,8 @@ PetscErrorCode MackoOnDevice(Vec v, PetscBool *on)
 }
 #endif
 
-/* Looked for once: a process does not gain or lose GPUs. */
+/* Returns NULL where this process has a GPU that can be used, else the sentence that says why not. The look is done once, because
+   a process does not gain or lose GPUs and asking CUDA takes time in every product. */
 static const char *NoDevice(void)
 {
   static macko_error err;
@@ -38,11 +42,15 @@ static const char *NoDevice(void)
   return devices ? NULL : MackoWithoutGpu(err.text);
 }
 
+/* Asks of the process alone, without a matrix and its options: registration wants to know before there is any matrix. */
 PetscBool MackoDeviceFound(void)
 {
   return (PetscBool)!NoDevice();
 }
 
+/* The reasons are tried from the one that the user has given to the one that the machine gives, so that the sentence in *why
+   names what the user can change. The last one is for a PETSc without CUDA: products there would copy both vectors each time,
+   which nobody gets without asking for it. */
 PetscBool MackoDeviceAllowed(Mat A, const char **why)
 {
   const Mat_Macko *m = MackoOf(A);
@@ -56,6 +64,8 @@ PetscBool MackoDeviceAllowed(Mat A, const char **why)
   return (PetscBool)!reason;
 }
 
+/* Everything that the matrix types queue goes to PETSc's own stream, so that it is in order with PETSc's operations on vectors
+   and no synchronisation is needed. Without CUDA in PETSc this is CUDA's default stream. */
 PetscErrorCode MackoStream(cudaStream_t *stream)
 {
   PetscFunctionBegin;
@@ -69,6 +79,8 @@ PetscErrorCode MackoStream(cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every encoding and refresh of m counts one of the two counters up, and the form in GPU memory remembers which ones it was made
+   from. */
 PetscBool MackoDeviceCurrent(const Mat_Macko *m)
 {
   return (PetscBool)(m->device && m->device_encodes == m->encodes && m->device_refreshes == m->refreshes);
@@ -79,6 +91,8 @@ void MackoDeviceInfo(const Mat_Macko *m, macko_info *info)
   macko_device_get_info(m->device, info);
 }
 
+/* The form that a GPU made comes to the host only when something there asks for it, as a product with host vectors does. The copy
+   stays, and belongs to m. */
 PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   cudaStream_t stream;
@@ -94,12 +108,15 @@ PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error 
 
 /* ---- encoding there ---- */
 
+/* Returns how many entries a csr in host memory has: the last start of its rows, of either index type. */
 static size_t Entries(const macko_csr *csr)
 {
   return csr->row_ptr_type == MACKO_I64 ? (size_t)((const int64_t *)csr->row_ptr)[csr->nrows]
                                         : (size_t)((const int32_t *)csr->row_ptr)[csr->nrows];
 }
 
+/* The three arrays share one allocation, because each cudaMalloc costs time and the copy lives for one encoding only. The parts
+   begin at multiples of 256 bytes, as separate allocations would. */
 PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done)
 {
   size_t entries = Entries(csr), values = entries * sizeof(PetscScalar), cols = entries * (size_t)macko_type_bytes(csr->col_type);
@@ -111,7 +128,7 @@ PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **mem
   *done   = PETSC_FALSE;
   *memory = NULL;
   if (cudaMalloc(memory, values_at + values) != cudaSuccess) {
-    cudaGetLastError(); /* the CPU encodes in that case, which asks for less */
+    cudaGetLastError(); /* This clears CUDA's error: the CPU encodes in that case, which needs no GPU memory. */
     *memory = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -125,6 +142,8 @@ PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **mem
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This is set by the first encoding on the GPU of this process: CUDA loads each kernel at its first use, and MackoDeviceLoads
+   tells of it because that first time takes much longer. */
 static PetscBool loaded = PETSC_FALSE;
 
 PetscBool MackoDeviceLoads(void)
@@ -132,6 +151,9 @@ PetscBool MackoDeviceLoads(void)
   return (PetscBool)!loaded;
 }
 
+/* A matrix whose rows are on the host is copied there for the encoding and no longer. Where the GPU lacks the room, status is
+   MACKO_OK and *done is PETSC_FALSE, so that the caller tries the CPU; any other failure is the caller's to raise. The host's
+   form is destroyed on success, since it no longer belongs to the values. The caller counts the encoding. */
 PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                  macko_status *status, macko_error *err)
 {
@@ -160,6 +182,8 @@ PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values alone are replaced in place where the form there came from the same encoding. Otherwise the host's form is uploaded
+   whole, after the old one was freed, so that both never need room at the same time. */
 PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   cudaStream_t stream;
@@ -183,7 +207,8 @@ PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From the rows, on the GPU, where they are there or so many that it is worth copying them. */
+/* Adds the transpose to the form in GPU memory from AIJ's rows. It is made on the GPU where the rows are there, or where there
+   are so many that copying them is worth it; otherwise this does nothing, and the caller goes by the host. */
 static PetscErrorCode TransposeRows(Mat A, Mat_Macko *m, cudaStream_t stream, macko_status *status, macko_error *err)
 {
   MackoRows rows;
@@ -201,7 +226,9 @@ static PetscErrorCode TransposeRows(Mat A, Mat_Macko *m, cudaStream_t stream, ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with a symmetric matrix needs no transpose. */
+/* Makes a product with the transpose possible, if *op asks for it. A product with a matrix that is known to be symmetric becomes
+   the forward one in *op and needs no transpose. Otherwise the transpose is made once, by the first such product, and stays until
+   the pattern changes. */
 static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t stream, macko_status *status, macko_error *err)
 {
   PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE;
@@ -221,6 +248,7 @@ static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t 
 
 /* ---- arrays that are not on the GPU ---- */
 
+/* Raises a failure of CUDA as PETSc's error, with what was being done. */
 static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
 {
   PetscFunctionBegin;
@@ -228,11 +256,15 @@ static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The bytes are counted from the first element of the first column to the last element of the last one, because the caller's
+   array may end there, without the padding that other columns have. */
 size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k)
 {
   return sizeof(PetscScalar) * (k > 1 ? (size_t)a.ld * (size_t)(k - 1) + (size_t)n : (size_t)n);
 }
 
+/* The room stays with m from one product to the next and only grows, since cudaMalloc waits for the GPU. a->data is changed to
+   it; the leading dimension stays the caller's. */
 PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -250,6 +282,7 @@ PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy to the host is waited for: the caller's array must hold the result when a product returns, as any of PETSc's does. */
 PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream)
 {
   PetscFunctionBegin;
@@ -260,6 +293,8 @@ PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cuda
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors in host memory are staged: x is copied to the GPU, and y is copied too where the product reads it or leaves gaps
+   between its columns as they are. Vectors in GPU memory are used in place, and the product is only queued. */
 PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
   Mat_Macko   *m = MackoOf(A);
@@ -286,6 +321,7 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Where the format cannot give its diagonal, status is MACKO_UNSUPPORTED, which is no error here: the caller has another way. */
 PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
 {
   Mat_Macko   *m = MackoOf(A);
@@ -308,11 +344,13 @@ PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The transpose is counted in; staged vectors are not. */
 PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 {
   return m->device ? macko_device_bytes(m->device) : 0;
 }
 
+/* Frees the form and the room for vectors. Other parts of m stay as they are. */
 void MackoDeviceFree(Mat_Macko *m)
 {
   macko_device_destroy(&m->device);

@@ -1,7 +1,8 @@
 /* -log_view: encoding has an event of its own, and is in no event of the product that asked for it. */
 #include "matmacko.h"
 
-/* What an event has gathered in the present stage; NULL without a log. */
+/* Sets *info to what an event has gathered in the present stage of the log, or to NULL where nobody keeps a log. PETSc changed
+   the way to ask for it in 3.20. */
 static PetscErrorCode Gathered(PetscLogEvent event, PetscEventPerfInfo **info)
 {
   PetscFunctionBegin;
@@ -20,7 +21,9 @@ static PetscErrorCode Gathered(PetscLogEvent event, PetscEventPerfInfo **info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An event that runs has taken its start from timeTmp, and will add its end. */
+/* An event that runs has subtracted its start from timeTmp and will add its end, so subtracting seconds here shortens it by as
+   much. All events of products are tried, because the encoding does not know which of them has asked for it, and they may be
+   nested; those that do not run have depth 0. */
 PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds)
 {
   const PetscLogEvent products[] = {MAT_Mult, MAT_MultAdd, MAT_MultTranspose, MAT_MultTransposeAdd, MAT_MatMultNumeric,

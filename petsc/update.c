@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+/* PETSc counts the first one up with every change of A, the second one with every change of its pattern. */
 PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate)
 {
   PetscFunctionBegin;
@@ -11,6 +12,8 @@ PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectStat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number of columns is part of the key, because AIJ under MPI may give an off-diagonal block fewer columns (it leaves out
+   those without entries) with counters of states as before. */
 PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
 {
   Mat_Macko       *m = MackoOf(A);
@@ -23,6 +26,7 @@ PetscErrorCode MackoIsFresh(Mat A, PetscBool *fresh)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The host's form is asked first; both say the same where both are there. */
 PetscBool MackoInfo(const Mat_Macko *m, macko_info *info)
 {
   if (m->compressed) macko_get_info(m->compressed, info);
@@ -31,7 +35,10 @@ PetscBool MackoInfo(const Mat_Macko *m, macko_info *info)
   return PETSC_TRUE;
 }
 
-/* On the GPU where the form is wanted there, else on the CPU, which *done tells not to have happened where the rows are not there. */
+/* Encodes the rows with m's options: on the GPU if device says so and it has the room, else on the CPU. The CPU cannot encode
+   rows that are in GPU memory; then *done is PETSC_FALSE and the caller opens the rows on the host. On the CPU the form may
+   borrow AIJ's arrays instead of copying them. A failure leaves the present form as it is. The time is counted, and taken out of
+   the product's log event. */
 static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool device, PetscBool *done, macko_status *status,
                              macko_error *err)
 {
@@ -56,13 +63,16 @@ static PetscErrorCode Encode(Mat_Macko *m, const MackoRows *rows, PetscBool devi
     m->compressed = fresh;
   }
   m->encodes++;
-  m->multiplied = 0, m->multiply_seconds = 0; /* of another form */
+  m->multiplied = 0, m->multiply_seconds = 0; /* these were of another form */
   PetscCall(MackoLogOutsideProduct(end - start));
   if (!on_host) m->device_encodes = m->encodes, m->device_refreshes = m->refreshes;
   m->encode_seconds += end - start;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes new values for the pattern that was encoded. It is done on the GPU only where the form there is the present one; else on
+   the host, to which the form is fetched first if need be. *done is as in Encode. MACKO_INVALID_MATRIX says that the pattern is
+   another one after all. */
 static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool device, PetscBool *done, macko_status *status,
                               macko_error *err)
 {
@@ -89,12 +99,15 @@ static PetscErrorCode Refresh(Mat_Macko *m, const MackoRows *rows, PetscBool dev
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A copy in GPU memory for vectors that A hands out there, or where it was asked for. */
+/* Says whether the form is wanted in GPU memory: for vectors that A hands out there, or where -mat_macko_backend cuda asks for
+   it. */
 static PetscBool WantsDevice(Mat A, const Mat_Macko *m)
 {
   return (PetscBool)(MackoDeviceAllowed(A, NULL) && (!strcmp(A->defaultvectype, VECCUDA) || m->backend == MACKO_BACKEND_CUDA));
 }
 
+/* Brings the form to the GPU after the host has made it. Where the user has asked for the GPU and there is none, that is an error
+   with the reason; a matrix that the program has bound to the CPU meanwhile is none. */
 static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, macko_error *err)
 {
   const char *why;
@@ -109,6 +122,8 @@ static PetscErrorCode UpdateDevice(Mat A, Mat_Macko *m, macko_status *status, ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The row pointers and columns are borrowed from AIJ, not copied. MatRestoreRowIJ is called at once, which is harmless because it
+   gives nothing back for AIJ's own arrays. The values stay open until MackoCloseRows. */
 PetscErrorCode MackoOpenRows(Mat A, PetscBool device, MackoRows *rows)
 {
   macko_type         index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
@@ -124,7 +139,7 @@ PetscErrorCode MackoOpenRows(Mat A, PetscBool device, MackoRows *rows)
   rows->device = PETSC_FALSE;
   rows->csr    = (macko_csr){.nrows = n, .ncols = A->cmap->n, .row_ptr_type = index, .col_type = index, .value_type = MACKO_F64,
                              .row_ptr = ia, .cols = ja};
-  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done)); /* AIJ's own arrays, which stay */
+  PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done)); /* AIJ's own arrays stay */
   if (device && rows->nnz) PetscCall(MackoCusparseArrays(A, &ia, &ja, &values, &rows->device));
   if (rows->device) rows->csr.row_ptr = ia, rows->csr.cols = ja;
   else PetscCall(MatSeqAIJGetArrayRead(A, &values));
@@ -132,6 +147,7 @@ PetscErrorCode MackoOpenRows(Mat A, PetscBool device, MackoRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays in GPU memory were only looked at (MackoCusparseArrays), so only the host's values are given back. */
 PetscErrorCode MackoCloseRows(Mat A, MackoRows *rows)
 {
   const PetscScalar *values = (const PetscScalar *)rows->csr.values;
@@ -141,7 +157,8 @@ PetscErrorCode MackoCloseRows(Mat A, MackoRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Solvers ask several times of the same matrix, of millions of rows: they are counted once. */
+/* Solvers ask several times of the same matrix, which may have millions of rows, so the count is kept until the matrix changes.
+   AIJ counts operations by it. */
 PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
 {
   Mat_Macko       *m;
@@ -164,6 +181,10 @@ PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Nothing is done where the form is fresh. Otherwise options are read (the first time), and the form is refreshed where the
+   pattern is known to be the encoded one, or encoded anew. The loop runs at most twice: with rows in GPU memory first, then,
+   if the GPU lacks the room, with rows on the host. What m remembers of A is written last, so that a failure leaves the form
+   stale. */
 PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
 {
   Mat_Macko       *m;
@@ -183,7 +204,8 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
                         m->ncols == A->cmap->n);
   if (!refresh) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
-  for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) { /* on the GPU, if there is room */
+  /* Rows in GPU memory come first; the second time round, where that lacks the room, rows are on the host. */
+  for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) {
     PetscCall(MackoOpenRows(A, there, &rows));
     if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
     if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
@@ -202,6 +224,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products of sequential matrices, and of blocks that somebody else multiplies with, come here. */
 PetscErrorCode MackoUpdateSeq(Mat A)
 {
   macko_status status;

@@ -4,7 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Smallest and largest value over the ranks, as "a" where they are one and "a/b" else. */
+/* Writes the smallest and the largest value over the ranks as "a/b", or as "a" where both read the same in the given format. One
+   reduction finds both, as the largest of the value and of its negative. Collective. */
 static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, char *text, size_t length)
 {
   double ends[2] = {-value, value}, all[2];
@@ -19,7 +20,8 @@ static PetscErrorCode Range(MPI_Comm comm, double value, const char *format, cha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What this rank stores of a block, in words. */
+/* Says in words what this rank stores of a block. Ranks with equal words are counted together, so bytes and times, which differ
+   from rank to rank, are printed apart. */
 static void Describe(const macko_info *info, char *text, size_t room)
 {
   char layout[32] = "", gaps[32] = "", variant[32] = "";
@@ -31,12 +33,15 @@ static void Describe(const macko_info *info, char *text, size_t room)
            macko_values_name(info->values), macko_type_name(info->stored_type), info->lossy ? ", LOSSY" : "");
 }
 
+/* What the functions below print with. */
 typedef struct {
   PetscViewer viewer;
+  /* This is the kind of block, with which each line begins; it is empty where there is one block only. */
   const char *name;
   PetscMPIInt size;
 } Line;
 
+/* Prints what ranks have in common; MackoCountRanks calls it once for each different text. The count is left out on one rank. */
 static PetscErrorCode SayDescription(void *context, const char *text, int ranks)
 {
   const Line *line = (const Line *)context;
@@ -48,7 +53,7 @@ static PetscErrorCode SayDescription(void *context, const char *text, int ranks)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Bytes of all ranks together, and of each. */
+/* Prints the bytes of all ranks together and, on several, the range from the rank with fewest to that with most. Collective. */
 static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Line *line)
 {
   PetscInt64 mine[3] = {info->bytes, info->csr_bytes, info->nnz}, all[3];
@@ -64,7 +69,8 @@ static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Lin
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a product was predicted to take, and takes. */
+/* Prints what a product was predicted to take, in microseconds, and what the products so far have taken. A prediction of 0 means
+   that there is none. Collective. */
 static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const Mat_Macko *m, const Line *line)
 {
   char predicted[80], csr[80], mean[80], count[80], measured[200] = "none measured (those of one vector on a CPU are)";
@@ -81,7 +87,8 @@ static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One kind of block: what each rank has, why the first has it, and what it costs. */
+/* Prints for one kind of block (diagonal or off-diagonal) what each rank has, why the first rank has it, and what it costs.
+   Collective. */
 static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer viewer)
 {
   MPI_Comm   comm = PetscObjectComm((PetscObject)A);
@@ -100,7 +107,7 @@ static PetscErrorCode ViewBlock(Mat A, Mat block, const char *name, PetscViewer 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Encoding and new values, and whether encoding pays. */
+/* Prints how often the matrix was encoded and refreshed, how long that took, and after how many products it pays. Collective. */
 static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer viewer)
 {
   const Mat_Macko *m    = MackoOf(A);
@@ -117,13 +124,13 @@ static PetscErrorCode ViewCounts(Mat A, const MatMackoInfo *info, PetscViewer vi
   if (info->break_even >= 0)
     PetscCall(PetscViewerASCIIPrintf(viewer, "encoding pays after %" PetscInt64_FMT " products, against csr\n", info->break_even));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "products are not faster than with csr: encoding pays in bytes only\n"));
-  if (m->products_below) /* counted on all ranks together */
+  if (m->products_below) /* the count is the same on all ranks */
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt64_FMT " products by %s before that paid (-mat_macko_after)\n",
                                      m->products_below, m->kind->base));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What is in GPU memory besides the compressed form. */
+/* Prints what the type below keeps in GPU memory besides the compressed form, if anything. Collective. */
 static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer viewer)
 {
   PetscInt64 mine = 0, all;
@@ -138,7 +145,8 @@ static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where products run, and why not on a GPU. */
+/* Prints where products run, and if not on the GPU of every rank, why. block is this rank's diagonal block, or A itself if A is
+   sequential; block tells the reason, since it is what multiplies. Collective. */
 static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
 {
   const char *why;
@@ -156,6 +164,8 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of type macko is encoded from the start, so nothing is to be done. The look whether A is assembled is made on all
+   ranks together, since a rank that has set values since is the only one to know. */
 PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
@@ -178,6 +188,8 @@ PetscErrorCode MatMackoEncode(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Only the two formats of information are ours to answer; what else PETSc views is AIJ's. A factor and a matrix under assembly
+   have no form to tell of. Encoding, if it is due, is done here. */
 PetscErrorCode MackoView(Mat A, PetscViewer viewer)
 {
   static const char *const names[] = {"diagonal block: ", "off-diagonal block: "};
