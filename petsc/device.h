@@ -6,19 +6,23 @@
 
 #include <cuda_runtime_api.h>
 
-/* PETSc's current stream. */
+/* *stream becomes the stream that PETSc queues its own operations on, so that ours are in order with them. */
 PETSC_INTERN PetscErrorCode MackoStream(cudaStream_t *stream);
 
-/* Copies a csr to the GPU: one allocation, which *memory holds and the caller frees; *done is PETSC_FALSE where there is no room. */
+/* Copies the three arrays of a csr in host memory to the GPU, queued on stream; *device describes the copy. All lie in one
+   allocation, which *memory holds and the caller frees with cudaFree. *done is PETSC_FALSE, and *memory NULL, where the GPU has
+   no room. */
 PETSC_INTERN PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done);
 
-/* Fewer entries than this the CPU encodes sooner than it copies them there. */
+/* With fewer entries than this the CPU has encoded a matrix sooner than it would have copied it to the GPU. */
 enum { MACKO_ENCODED_SOONER_BY_CPU = 65536 };
 
-/* Those of k columns of n elements. */
+/* Returns the bytes from the first element to the last one of k columns of n elements each, a.ld apart. */
 PETSC_INTERN size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k);
 
-/* Gives a the room number which of m on the GPU, filled if it is to be read; and back. */
+/* MackoStage makes a->data room in GPU memory for an array of so many bytes that is in host memory, filled with it if it is to be
+   read. m owns the room and has two: which is 0 for x and 1 for y. MackoUnstage copies what a product has written there to the
+   array of the host, and waits for that. */
 PETSC_INTERN PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream);
 

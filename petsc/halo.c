@@ -6,14 +6,22 @@
 
 #include <petscdevice_cuda.h>
 
+/* A parallel matrix keeps this for its exchange; Mat_Macko points to it. */
 struct MackoHalo {
-  Mat              owner; /* as in Mat_Macko */
+  /* MatHeaderMerge may hand the struct to another matrix, which the address tells, as in Mat_Macko. */
+  Mat              owner;
+  /* This is the option that the choice was made with; another one makes it anew. */
   MackoHaloPath    asked;
-  PetscObjectState state; /* of the matrix when it was last looked at */
-  PetscInt         ncols, *cols; /* of the off-diagonal block, as columns of the matrix */
-  MackoHaloHost   *host; /* one of the two, the same on all ranks; neither where a rank has no GPU */
+  /* This is the state of the matrix when it was last looked at. */
+  PetscObjectState state;
+  /* These are the columns of the off-diagonal block, by their numbers in the whole matrix. */
+  PetscInt         ncols, *cols;
+  /* One of these two is there, the same on all ranks, and neither where a rank has no GPU. */
+  MackoHaloHost   *host;
   MackoHaloPeer   *peer;
-  MackoHaloReason  why; /* not peer */
+  /* The sentence says why there is no peer. */
+  MackoHaloReason  why;
+  /* This is NULL before the first product. */
   MackoHaloRows   *rows;
 };
 
@@ -24,6 +32,7 @@ PetscErrorCode MackoHaloCudaCheck(cudaError_t error)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective, since the ranks of an exchange from GPU to GPU must not free memory that others have mapped. */
 PetscErrorCode MackoHaloFree(Mat_Macko *m)
 {
   PetscFunctionBegin;
@@ -38,7 +47,8 @@ PetscErrorCode MackoHaloFree(Mat_Macko *m)
 
 /* ---- which way ---- */
 
-/* Other columns in the off-diagonal block of any rank; no counter of PETSc says so for certain. */
+/* Says whether the exchange is to be made anew because the off-diagonal block of any rank has other columns. They are compared
+   one by one, because no counter of PETSc says so for certain, but only where the matrix has changed at all. Collective. */
 static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const Mat_Macko *m, PetscBool *stale)
 {
   struct MackoHalo *h = m->halo;
@@ -59,12 +69,14 @@ static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* From GPU to GPU where that is possible, unless asked otherwise; else through host memory, also where MPI takes memory of GPUs:
-   AIJ's own exchange would receive in host memory that is not pinned. */
+/* Takes the way from GPU to GPU where that is possible and nothing else was asked for; otherwise the way through host memory.
+   That is so even where MPI takes memory of GPUs, because AIJ's own exchange would receive in host memory that is not pinned.
+   Collective. */
 static PetscErrorCode Choose(Mat A, PetscInt ncols, const PetscInt *cols, struct MackoHalo *h)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);
-  PetscSF  entries; /* from those of x to the columns of the off-diagonal block */
+  /* The graph leads from the entries of x to the columns of the off-diagonal block. */
+  PetscSF  entries;
 
   PetscFunctionBegin;
   PetscCall(PetscSFCreate(comm, &entries));
@@ -79,6 +91,8 @@ static PetscErrorCode Choose(Mat A, PetscInt ncols, const PetscInt *cols, struct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the exchange of A where there is none yet or the one there is stale. Collective. Where any rank may not use a GPU,
+   neither way is taken, and products go as AIJ's. */
 static PetscErrorCode Update(Mat A, Mat_Macko *m)
 {
   PetscMPIInt       allowed = MackoDeviceAllowed(A, NULL), all_allowed;
@@ -105,6 +119,7 @@ static PetscErrorCode Update(Mat A, Mat_Macko *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The exchange is made for this if no product has made it, so that the answer is what products will do. */
 PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer)
 {
   Mat_Macko *m;
@@ -120,6 +135,8 @@ PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer)
 
 /* ---- the product ---- */
 
+/* The diagonal block's product lies between sending and receiving, so that entries travel while the GPU multiplies. The hosts of
+   all ranks queue in the same order; x is open only while its entries are picked, since the stream keeps the order from there. */
 static PetscErrorCode Product(Mat A, const Mat_Macko *m, Vec x, PetscBool add, Vec y)
 {
   struct MackoHalo  *h = m->halo;
@@ -148,6 +165,8 @@ static PetscErrorCode Product(Mat A, const Mat_Macko *m, Vec x, PetscBool add, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors of one layout are taken to be on the GPU on all ranks or on none, so that *done is the same before any rank
+   communicates. The size of x is checked here because AIJ's own product, which would, is not called. */
 PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
 {
   Mat_Macko *m;

@@ -7,17 +7,27 @@
 #include "halo.h"
 #include "macko_cuda.h"
 
+/* There is one array of each kind, not two: the stream of the copies keeps a product's gather behind the copies of the product
+   before, and it waits for PETSc's stream, which has used by then what was received. */
 struct MackoHaloHost {
-  PetscSF      exchange; /* from the entries that some rank needs, in order, to the columns */
+  /* The graph leads from the entries that some rank needs, in their order, to the columns. */
+  PetscSF      exchange;
+  /* So many entries leave this rank, each once however many ranks need it, and so many arrive. */
   PetscInt     nsend, nreceive;
-  int64_t     *indices;        /* of x, on the GPU: what to send */
-  PetscScalar *send, *receive; /* pinned */
-  PetscScalar *received;       /* on the GPU */
+  /* These places of x, listed in GPU memory, are sent. */
+  int64_t     *indices;
+  /* Both are in pinned host memory: CUDA copies it without a stop, and a kernel writes to it directly. */
+  PetscScalar *send, *receive;
+  /* This is in GPU memory; the vector below is a view of it. */
+  PetscScalar *received;
   Vec          received_vec;
+  /* Copies run on a stream of their own, beside the product on PETSc's. ready says that x is there, sendable that the entries to
+     send are on the host, arrived that those received are on the GPU. */
   cudaStream_t copies;
   cudaEvent_t  ready, sendable, arrived;
 };
 
+/* Copies that still run are waited for, since they use what is freed. Parts that a failure has left out are NULL. */
 PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host)
 {
   MackoHaloHost *h = *host;
@@ -39,7 +49,9 @@ PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* sent lists the entries that some rank needs. */
+/* Makes h->exchange from entries, with as many roots as there are entries that some rank needs: those with a degree above 0. So
+   each is picked once and MPI reads them from one array. *sent lists their places among this rank's entries of x; the caller
+   frees it. The owners tell the others at what place of theirs an entry is. Collective. */
 static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost *h, int64_t **sent)
 {
   const PetscInt    *degree;
@@ -67,6 +79,7 @@ static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nrows, PetscInt nco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the stream, the events and the arrays. The events measure no time, which makes waiting for them cheaper. */
 static PetscErrorCode Allocate(MackoHaloHost *h, const int64_t *sent)
 {
   size_t send = (size_t)h->nsend, receive = (size_t)h->nreceive;
@@ -89,6 +102,7 @@ static PetscErrorCode Allocate(MackoHaloHost *h, const int64_t *sent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Collective. The list of what is sent goes to the GPU and is not needed on the host. */
 PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost **host)
 {
   int64_t *sent;
@@ -101,7 +115,8 @@ PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt nco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Picks the entries to send; the stream of the copies goes on beside PETSc's from here. */
+/* Picks the entries to send into pinned memory. The stream of the copies waits for x to be complete on PETSc's stream, and goes
+   on beside it from here. */
 PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStream_t stream)
 {
   macko_status status;
@@ -116,7 +131,8 @@ PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The wait is for the entries to send only. PETSc's stream waits for those received. */
+/* The host waits only until the entries to send are picked, which was queued before the diagonal block's product; MPI needs them.
+   The copy of those received is not waited for here: PETSc's stream waits for it before the off-diagonal block's product. */
 PetscErrorCode MackoHaloHostReceive(MackoHaloHost *h, cudaStream_t stream, Vec *received)
 {
   PetscFunctionBegin;

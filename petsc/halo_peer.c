@@ -37,24 +37,24 @@
 
 enum {
   BLOCK     = 2 << 20, /* CUDA maps whole blocks of 2 MiB: nothing else of ours shall be in them */
-  ALIGNMENT = 256,
-  UNSET     = 0xff /* the bytes of a counter that its writer has not set to 0 yet */
+  ALIGNMENT = 256, /* slots begin at multiples of so many bytes */
+  UNSET     = 0xff /* a counter has these bytes until its writer sets it to 0 */
 };
 
 typedef struct {
-  uint32_t arrived, consumed; /* products whose entries the neighbour has sent us, and of ours that it no longer needs */
+  uint32_t arrived, consumed; /* of so many products the neighbour has sent its entries, and of so many it no longer needs ours */
 } counters;
 
 typedef struct {
   PetscMPIInt  rank;
   PetscInt     nsend, nreceive;
-  int64_t     *indices; /* of x: what it is sent; on the GPU, part of all_indices */
-  char        *memory;  /* its allocation, mapped here */
-  PetscScalar *slots[2]; /* where our entries go in it */
-  CUdeviceptr  here, there; /* the counters it writes, those we write */
+  int64_t     *indices; /* these places of x it is sent; they are in GPU memory, a part of all_indices */
+  char        *memory; /* this is its allocation, mapped here */
+  PetscScalar *slots[2]; /* the entries from here go to these places of it */
+  CUdeviceptr  here, there; /* it writes the counters here, this process those there */
 } neighbour;
 
-/* What a process tells a neighbour: the places in its allocation that are the neighbour's. */
+/* A process tells a neighbour these places in its allocation, which are the neighbour's to write to. */
 typedef struct {
   cudaIpcMemHandle_t handle;
   uint64_t           counters, slots[2];
@@ -65,21 +65,21 @@ typedef CUresult (*stream_operation)(CUstream, CUdeviceptr, cuuint32_t, unsigned
 struct MackoHaloPeer {
   MPI_Comm         comm;
   PetscMPIInt      tag;
-  int              count; /* of neighbours */
+  int              count; /* there are so many neighbours */
   neighbour       *all;
-  PetscInt         ncols;
-  char            *memory;
-  size_t           slots[2]; /* in bytes from its start */
-  int64_t         *all_indices;
-  Vec              received[2];
-  uint32_t         product;
-  cudaEvent_t      done; /* with the last product */
-  stream_operation wait, write;
+  PetscInt         ncols; /* a slot has room for so many entries */
+  char            *memory; /* neighbours map this */
+  size_t           slots[2]; /* they are counted in bytes from the start of memory */
+  int64_t         *all_indices; /* these are in GPU memory */
+  Vec              received[2]; /* they are views of the slots */
+  uint32_t         product; /* this is the number k of the last product */
+  cudaEvent_t      done; /* it is recorded after the last product */
+  stream_operation wait, write; /* they are functions of the driver */
 };
 
 /* ---- setting up: what fails on one rank is refused on all ---- */
 
-/* The sentence of the lowest rank that has one, or none. */
+/* why becomes the sentence of the lowest rank that has one; it stays empty where none has. Collective. */
 static PetscErrorCode Agree(MPI_Comm comm, MackoHaloReason why)
 {
   struct {
@@ -94,7 +94,7 @@ static PetscErrorCode Agree(MPI_Comm comm, MackoHaloReason why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSC_FALSE, and a sentence, where a call of CUDA failed. */
+/* Returns PETSC_FALSE, and leaves a sentence, where a call of CUDA failed. */
 static PetscBool Works(cudaError_t error, const char *what, MackoHaloReason why)
 {
   if (error == cudaSuccess) return PETSC_TRUE;
@@ -103,6 +103,7 @@ static PetscBool Works(cudaError_t error, const char *what, MackoHaloReason why)
   return PETSC_FALSE;
 }
 
+/* CUDA IPC maps memory of processes on one node only. Collective. */
 static PetscErrorCode OneNode(MPI_Comm comm, MackoHaloReason why)
 {
   MPI_Comm    node;
@@ -117,7 +118,7 @@ static PetscErrorCode OneNode(MPI_Comm comm, MackoHaloReason why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A function of the driver, which programs need not be linked with. */
+/* Looks up a function of the driver by its name, because programs need not be linked with libcuda. */
 static PetscBool DriverFunction(const char *name, stream_operation *function, MackoHaloReason why)
 {
   enum cudaDriverEntryPointQueryResult found;
@@ -136,6 +137,7 @@ static PetscBool DriverFunction(const char *name, stream_operation *function, Ma
   return PETSC_TRUE;
 }
 
+/* Returns the neighbour of that rank, new at the end of the list if it is not there yet. */
 static neighbour *Neighbour(MackoHaloPeer *h, PetscMPIInt rank)
 {
   for (int i = 0; i < h->count; i++)
@@ -178,6 +180,8 @@ static PetscErrorCode FindNeighbours(PetscSF entries, MackoHaloPeer *h, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the memory that neighbours will map, counters unset, and the lists of what to send. A failure leaves a sentence in
+   why. */
 static void Allocate(MackoHaloPeer *h, const int64_t *sent, MackoHaloReason why)
 {
   size_t entries = 0, column_bytes = (size_t)h->ncols * sizeof(PetscScalar), total;
@@ -254,7 +258,7 @@ static PetscErrorCode Check(MackoHaloPeer *h, MackoHaloReason why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Leaves a sentence where it fails, on all ranks. */
+/* Makes the memory, maps that of the neighbours and tries the counters; a failure leaves a sentence in why, on all ranks. */
 static PetscErrorCode Connect(MackoHaloPeer *h, const PetscInt *first, const int64_t *sent, MackoHaloReason why)
 {
   cudaIpcMemHandle_t handle = {0};
@@ -280,6 +284,7 @@ static PetscErrorCode Connect(MackoHaloPeer *h, const PetscInt *first, const int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whatever fails on one rank ends this on all, without an error: halo.c then takes the other way. */
 PetscErrorCode MackoHaloPeerCreate(PetscSF entries, PetscInt ncols, MackoHaloPeer **peer, MackoHaloReason why)
 {
   MackoHaloPeer *h;
@@ -335,20 +340,23 @@ static PetscErrorCode DriverCheck(CUresult result)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The stream waits, not the host. Values are compared as distances, so that counters may wrap around. */
 static PetscErrorCode WaitFor(const MackoHaloPeer *h, CUdeviceptr counter, uint32_t value, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DriverCheck((*h->wait)(stream, counter, value, CU_STREAM_WAIT_VALUE_GEQ))); /* also past the largest value */
+  PetscCall(DriverCheck((*h->wait)(stream, counter, value, CU_STREAM_WAIT_VALUE_GEQ))); /* GEQ compares as distances */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The write comes with a fence: whoever sees it sees all that the stream has written before. */
 static PetscErrorCode Set(const MackoHaloPeer *h, CUdeviceptr counter, uint32_t value, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  PetscCall(DriverCheck((*h->write)(stream, counter, value, CU_STREAM_WRITE_VALUE_DEFAULT))); /* with the fence */
+  PetscCall(DriverCheck((*h->write)(stream, counter, value, CU_STREAM_WRITE_VALUE_DEFAULT))); /* the default has the fence */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This queues steps 1 to 3 of the product. */
 PetscErrorCode MackoHaloPeerSend(MackoHaloPeer *h, const PetscScalar *x, cudaStream_t stream)
 {
   macko_status status;
@@ -369,6 +377,7 @@ PetscErrorCode MackoHaloPeerSend(MackoHaloPeer *h, const PetscScalar *x, cudaStr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This queues step 5; the vector is a view of this product's slot. */
 PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *h, cudaStream_t stream, Vec *received)
 {
   PetscFunctionBegin;
@@ -378,6 +387,7 @@ PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *h, cudaStream_t stream, Vec *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This queues step 7, and marks the end for a product on another stream. */
 PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *h, cudaStream_t stream)
 {
   PetscFunctionBegin;

@@ -7,18 +7,27 @@
 #include "halo.h"
 #include "macko_cuda.h"
 
+/* This holds the rows of an off-diagonal block that have entries, as a matrix of their own. */
 struct MackoHaloRows {
-  PetscObjectId    id; /* of the block that this was made from */
+  /* These are the identity and the state of the block that this was made from. */
+  PetscObjectId    id;
   PetscObjectState state;
-  PetscInt         n, *ia, *ja; /* its pattern, which no counter of PETSc proves */
+  /* This is a copy of the block's pattern, of n rows, because no counter of PETSc proves that it is still the same. */
+  PetscInt         n, *ia, *ja;
+  /* This sequential matrix of ours has count rows and the block's columns; NULL where count is 0. */
   Mat              compact;
-  PetscInt         count; /* 0 where no row has entries, or too many have */
-  PetscBool        empty; /* no row has */
-  int64_t         *rows; /* of the block, on the GPU */
-  PetscScalar     *sums; /* there, too */
+  /* So many rows have entries; 0 where no row has, or too many have, so that this way is not taken. */
+  PetscInt         count;
+  /* No row of the block has entries: a product with it does nothing. */
+  PetscBool        empty;
+  /* The numbers of those rows in the block are in GPU memory. */
+  int64_t         *rows;
+  /* Their results are there, too; the vector below is a view of them. */
+  PetscScalar     *sums;
   Vec              sums_vec;
 };
 
+/* *rows may be NULL, and is NULL afterwards. */
 PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
 {
   PetscFunctionBegin;
@@ -26,13 +35,14 @@ PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
   PetscCall(MatDestroy(&(*rows)->compact));
   PetscCall(PetscFree2((*rows)->ia, (*rows)->ja));
   PetscCall(VecDestroy(&(*rows)->sums_vec));
-  cudaFree((*rows)->rows); /* waits for the GPU */
+  cudaFree((*rows)->rows); /* cudaFree waits for the GPU */
   cudaFree((*rows)->sums);
   PetscCall(PetscFree(*rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* starts has room for one more than the rows that are not empty, rows for them. */
+/* Lists the rows that are not empty, and where each begins: starts has room for one more than there are such rows, rows for as
+   many. Since the rows left out have no entries, the block's columns and values serve the compact matrix as they are. */
 static void FindRows(PetscInt n, const PetscInt *ia, PetscInt *starts, int64_t *rows)
 {
   PetscInt count = 0;
@@ -41,6 +51,8 @@ static void FindRows(PetscInt n, const PetscInt *ia, PetscInt *starts, int64_t *
   starts[count] = ia[n];
 }
 
+/* Makes the compact matrix, with options and backend of the whole one. Columns and values are copied from the block; starts are
+   those of FindRows. */
 static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, const PetscInt *starts, const PetscInt *ja, MackoHaloRows *h)
 {
   const PetscScalar *values;
@@ -60,6 +72,7 @@ static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes the compact matrix and what it needs in GPU memory. ia and ja are the block's rows and columns, of n rows. */
 static PetscErrorCode Create(Mat off, const Mat_Macko *whole, PetscInt n, const PetscInt *ia, const PetscInt *ja,
                              MackoHaloRows *h)
 {
@@ -79,7 +92,8 @@ static PetscErrorCode Create(Mat off, const Mat_Macko *whole, PetscInt n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Worth it where at most half of the rows have entries, and some have. */
+/* Makes *rows from the block. It is worth it where at most half of the rows have entries, and some have: with more of them the
+   whole block's product reads and writes little of y in vain. */
 static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
 {
   PetscInt        n, count = 0;
@@ -102,6 +116,7 @@ static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **row
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Compares row lengths, then columns, with those that the compact matrix was made from. */
 static PetscErrorCode HasPattern(Mat off, const MackoHaloRows *h, PetscBool *same)
 {
   PetscInt        n;
@@ -118,7 +133,8 @@ static PetscErrorCode HasPattern(Mat off, const MackoHaloRows *h, PetscBool *sam
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The rows hold all entries of the block in their order, so that new values are a copy. */
+/* Takes new values. The compact matrix holds all entries of the block in their order, so that they are one copy; in GPU memory
+   where both are there, else on the host. */
 static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
 {
   const PetscScalar *from;
@@ -138,6 +154,8 @@ static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The state tells whether the block changed at all; only then is its pattern compared. The id tells a block that AIJ has made
+   anew. New options make the compact matrix's form stale, not the matrix. */
 PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
 {
   PetscObjectId    id;
@@ -160,6 +178,8 @@ PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRow
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The compact matrix is multiplied through its own operation, which encodes it when it pays, as any matrix of ours; a kernel then
+   adds count results to their rows of y. One addition a row is counted. */
 PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *h, Vec received, Vec y, cudaStream_t stream, PetscBool *done)
 {
   PetscScalar *to;

@@ -1,6 +1,7 @@
 /* A build without CUDA: products run on the CPU. */
 #include "matmacko.h"
 
+/* The sentence names the build, unless the machine has no GPU anyway. */
 PetscBool MackoDeviceAllowed(Mat A, const char **why)
 {
   (void)A;
@@ -23,6 +24,7 @@ PetscBool MackoDeviceFound(void)
   return PETSC_FALSE;
 }
 
+/* *done says that nothing was encoded, on which the caller goes by the CPU. */
 PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool refresh, PetscBool *done,
                                  macko_status *status, macko_error *err)
 {
@@ -32,6 +34,7 @@ PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every form is on the host here, so nothing is to be fetched. */
 PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   PetscFunctionBegin;
@@ -51,6 +54,7 @@ void MackoDeviceInfo(const Mat_Macko *m, macko_info *info)
   (void)m, (void)info;
 }
 
+/* There is no copy that could be brought up to date. */
 PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error *err)
 {
   PetscFunctionBegin;
@@ -58,7 +62,7 @@ PetscErrorCode MackoDeviceUpdate(Mat_Macko *m, macko_status *status, macko_error
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not reached: nothing is allowed on a device, and no vector can be there. */
+/* This is not reached: nothing is allowed on a device, and no vector can be there. */
 PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
   PetscFunctionBegin;
@@ -66,6 +70,7 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
 }
 
+/* AIJ's own function gives the diagonal then. */
 PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done)
 {
   PetscFunctionBegin;
