@@ -6,6 +6,8 @@
 
 /* ---- the name ---- */
 
+/* The pointer to the name is exchanged, and the name itself is kept, so that it comes back by putting the pointer back;
+   MackoAnswered sees by the pointer, too, whether somebody has renamed A meanwhile. */
 PetscErrorCode MackoAnswer(Mat A, MackoAlias *alias)
 {
   const Mat_Macko *m = A ? MackoOf(A) : NULL;
@@ -23,7 +25,8 @@ PetscErrorCode MackoAnswer(Mat A, MackoAlias *alias)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A matrix that was given another name meanwhile keeps it; the one it answered to went then. */
+/* A matrix that was given another name meanwhile keeps it, and PETSc has freed the one it answered to; then only the name that
+   was put aside is freed. */
 PetscErrorCode MackoAnswered(MackoAlias *alias)
 {
   PetscFunctionBegin;
@@ -37,6 +40,7 @@ PetscErrorCode MackoAnswered(MackoAlias *alias)
 
 /* ---- from AIJ and back ---- */
 
+/* Compares the exact name, without the types that begin with it. */
 static PetscErrorCode IsNamed(Mat A, const char *name, PetscBool *is)
 {
   PetscFunctionBegin;
@@ -44,7 +48,7 @@ static PetscErrorCode IsNamed(Mat A, const char *name, PetscBool *is)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Not MatConvert, which refuses what is not assembled. */
+/* Calls a composed conversion in place. It is not done by MatConvert, which refuses a matrix that is not assembled. */
 static PetscErrorCode Convert(Mat A, const char *converter, MatType type)
 {
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
@@ -56,6 +60,7 @@ static PetscErrorCode Convert(Mat A, const char *converter, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes a sequential AIJ an AIJCUSPARSE; its arrays go to the GPU when the first operation wants them there. */
 static PetscErrorCode ToCusparse(Mat A)
 {
   PetscFunctionBegin;
@@ -63,12 +68,13 @@ static PetscErrorCode ToCusparse(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what AIJCUSPARSE keeps of A: only that type knows how, so it goes with an empty matrix that inherits it, and that leaves
-   its own in exchange where A remains of that type. */
+/* Frees what AIJCUSPARSE keeps of A in GPU memory. Only that type knows how, and has no function for it that others may call: so
+   an empty matrix inherits it and is destroyed. Where A remains of that type (remains) it gets the heir's own, which is empty. */
 static PetscErrorCode FreeCusparse(Mat A, PetscBool remains)
 {
   Mat          heir;
-  PetscOptions none; /* no -mat_seqaij_type */
+  /* The heir has no options: with -mat_seqaij_type it might become ours. */
+  PetscOptions none;
   void        *kept = A->spptr;
 
   PetscFunctionBegin;
@@ -91,12 +97,14 @@ static PetscErrorCode FreeCusparse(Mat A, PetscBool remains)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes an AIJCUSPARSE an AIJ with its values: it is bound to the CPU, what it has in GPU memory is freed, and AIJ's functions
+   and name take their places. What that type has composed with A goes. */
 static PetscErrorCode ToAIJ(Mat A)
 {
   static const char *const composed[] = {"MatCUSPARSESetFormat_C", "MatCUSPARSESetUseCPUSolve_C"};
 
   PetscFunctionBegin;
-  if (!A->boundtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* which brings the values */
+  if (!A->boundtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* this brings the values to the host */
   PetscCall(FreeCusparse(A, PETSC_FALSE));
   PetscCall(MackoSetBase(A, MackoSeqHost.does));
   A->ops->getcurrentmemtype = MackoSeqHost.does->ops.getcurrentmemtype;
@@ -109,6 +117,7 @@ static PetscErrorCode ToAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of a third type stays what it is; *device always says what A is in the end. */
 PetscErrorCode MackoCusparseBase(Mat A, PetscBool *device)
 {
   PetscBool cusparse, aij;
@@ -124,11 +133,13 @@ PetscErrorCode MackoCusparseBase(Mat A, PetscBool *device)
 
 /* ---- its own operations, under its name ---- */
 
+/* Returns AIJCUSPARSE's own operations of sequential matrices. */
 static const struct _MatOps *Base(void)
 {
   return &MackoSeqDevice.does->ops;
 }
 
+/* That type scales values in GPU memory where they are there. Like the wrappers below this only lends the name. */
 static PetscErrorCode MatScale_SeqAIJMacko(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
@@ -136,6 +147,8 @@ static PetscErrorCode MatScale_SeqAIJMacko(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* That type's own takes both vectors for such on the GPU; with others AIJ's function does it on the host. A vector that is NULL
+   is none. */
 static PetscErrorCode MatDiagonalScale_SeqAIJMacko(Mat A, Vec left, Vec right)
 {
   PetscBool left_on = PETSC_TRUE, right_on = PETSC_TRUE;
@@ -148,6 +161,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJMacko(Mat A, Vec left, Vec right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both matrices need the name for this; where X is Y the second alias is empty. */
 static PetscErrorCode MatAXPY_SeqAIJMacko(Mat Y, PetscScalar a, Mat X, MatStructure structure)
 {
   MackoAlias     x, y;
@@ -163,7 +177,8 @@ static PetscErrorCode MatAXPY_SeqAIJMacko(Mat Y, PetscScalar a, Mat X, MatStruct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That type's own takes an array on the GPU that is there for the right one, also of an older pattern. */
+/* That type's own takes an array that is in GPU memory for the right one, even of an older pattern. So it is called only where
+   the values there are valid. */
 static PetscErrorCode MatZeroEntries_SeqAIJMacko(Mat A)
 {
   PetscFunctionBegin;
@@ -172,6 +187,7 @@ static PetscErrorCode MatZeroEntries_SeqAIJMacko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* That type has options of its own, as whether it stores the transpose (MAT_FORM_EXPLICIT_TRANSPOSE). */
 static PetscErrorCode MatSetOption_SeqAIJMacko(Mat A, MatOption option, PetscBool flag)
 {
   PetscFunctionBegin;
@@ -179,6 +195,7 @@ static PetscErrorCode MatSetOption_SeqAIJMacko(Mat A, MatOption option, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy comes out as that type's and is made ours. */
 static PetscErrorCode MatDuplicate_SeqAIJMacko(Mat A, MatDuplicateOption option, Mat *B)
 {
   PetscFunctionBegin;
@@ -187,7 +204,8 @@ static PetscErrorCode MatDuplicate_SeqAIJMacko(Mat A, MatDuplicateOption option,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own writes into the arrays on the host of a transpose that it made before, and of a matrix that is read from a file. */
+/* AIJ's own function writes a transpose that was made before (MAT_REUSE_MATRIX) into its arrays on the host, so that those on the
+   GPU are the older ones afterwards. The arrays are retrieved first, as that function expects them. */
 static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
 {
   MackoAlias     a, b;
@@ -206,6 +224,7 @@ static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A file is read into the arrays on the host, without a word about those on the GPU. */
 static PetscErrorCode MatLoad_SeqAIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -214,6 +233,7 @@ static PetscErrorCode MatLoad_SeqAIJMacko(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* That type keeps on the GPU where each entry of the list goes. */
 static PetscErrorCode MatSetPreallocationCOO_SeqAIJMacko(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   PetscFunctionBegin;
@@ -221,6 +241,7 @@ static PetscErrorCode MatSetPreallocationCOO_SeqAIJMacko(Mat A, PetscCount n, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values may be in host or GPU memory. A kernel adds them into the matrix's values there, for which the arrays must be there. */
 static PetscErrorCode MatSetValuesCOO_SeqAIJMacko(Mat A, const PetscScalar values[], InsertMode mode)
 {
   PetscFunctionBegin;
@@ -229,6 +250,7 @@ static PetscErrorCode MatSetValuesCOO_SeqAIJMacko(Mat A, const PetscScalar value
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Copies values at the given places to an array in host or GPU memory; parallel products of matrices use it. */
 static PetscErrorCode MatSeqAIJCopySubArray_SeqAIJMacko(Mat A, PetscInt n, const PetscInt indices[], PetscScalar values[])
 {
   PetscFunctionBegin;
@@ -236,7 +258,8 @@ static PetscErrorCode MatSeqAIJCopySubArray_SeqAIJMacko(Mat A, PetscInt n, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where A is bound to the CPU that type has put AIJ's functions in place, but none for lists of entries. */
+/* Where A is bound to the CPU that type has put AIJ's functions in place, but none for lists of entries, so that those are set
+   here in both cases. The rest is set only where A is not bound. */
 PetscErrorCode MackoCusparseSetOperations(Mat A)
 {
   PetscObject a     = (PetscObject)A;
@@ -258,7 +281,7 @@ PetscErrorCode MackoCusparseSetOperations(Mat A)
   A->ops->axpy                      = MatAXPY_SeqAIJMacko;
   A->ops->zeroentries               = MatZeroEntries_SeqAIJMacko;
   A->ops->productsetfromoptions     = MackoCusparseProductOf;
-  A->ops->multhermitiantranspose    = A->ops->multtranspose; /* of real matrices */
+  A->ops->multhermitiantranspose    = A->ops->multtranspose; /* this is for real matrices */
   A->ops->multhermitiantransposeadd = A->ops->multtransposeadd;
   PetscCall(PetscObjectComposeFunction(a, "MatSeqAIJCopySubArray_C", MatSeqAIJCopySubArray_SeqAIJMacko));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -266,12 +289,14 @@ PetscErrorCode MackoCusparseSetOperations(Mat A)
 
 /* ---- vectors and arrays on the GPU ---- */
 
+/* Says whether A stands on that type and products with it may run on a GPU. */
 static PetscBool MayUseDevice(Mat A)
 {
   const Mat_Macko *m = MackoOf(A);
   return (PetscBool)(m && m->kind->device && MackoDeviceAllowed(A, NULL));
 }
 
+/* With one vector on the host nothing is done. Where y is given it is z itself: callers have copied it there. */
 PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscBool x_on, z_on;
@@ -288,6 +313,8 @@ PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix that is known to be symmetric is left to the compressed form, whose forward product serves then. Otherwise that type's
+   product with the transpose is used, which needs no second copy of the matrix. */
 PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE, y_on = PETSC_TRUE;
@@ -299,12 +326,13 @@ PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool 
   if (known && symmetric) PetscFunctionReturn(PETSC_SUCCESS);
   if (y) PetscCall(MackoOnDevice(y, &y_on));
   if (!y_on) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y && y != z) PetscCall(VecCopy(y, z)); /* that type's own adds what was in z before */
+  if (y && y != z) PetscCall(VecCopy(y, z)); /* that type adds what was in z before */
   PetscCall(MackoCusparseProductWith(A, MACKO_OP_T, x, y ? z : NULL, z, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That type's own goes wrong where it leaves out empty rows. */
+/* That type's own function goes wrong where it leaves out empty rows, so it is called only where there are none, and where the
+   values in GPU memory are valid. */
 PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
 {
   PetscInt nonempty;
@@ -320,6 +348,8 @@ PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Opening the array for reading brings the values to the host where only the GPU has them. A parallel matrix's values are in its
+   blocks. */
 PetscErrorCode MackoValuesToHost(Mat A)
 {
   const Mat_Macko   *m = MackoOf(A);
@@ -336,6 +366,7 @@ PetscErrorCode MackoValuesToHost(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The mask says that the host's values are the valid ones; that type then copies them when it next wants them. */
 PetscErrorCode MackoChangedOnHost(Mat A)
 {
   PetscFunctionBegin;
@@ -343,6 +374,7 @@ PetscErrorCode MackoChangedOnHost(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gets the row pointers, columns and values in GPU memory; that type copies there what is missing. */
 static PetscErrorCode GetArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values)
 {
   PetscFunctionBegin;
@@ -351,6 +383,7 @@ static PetscErrorCode GetArrays(Mat A, const PetscInt **starts, const PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays that are not there, or older than the host's, are not copied for this: encoding may read the host's. */
 PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values,
                                    PetscBool *there)
 {
@@ -360,7 +393,9 @@ PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where values arrive on the GPU the host's are older, and stay so unless all is to go. */
+/* The arrays are given back where products have no more use for them. With auto they stay where values arrive on the GPU, so that
+   the host's are the older ones, or where something other than a product has used them. Nothing is given back before the
+   compressed form is in GPU memory, of a factor, or where a later call needs what that type keeps with the arrays. */
 PetscErrorCode MackoCusparseRelease(Mat A)
 {
   const Mat_Macko *m = MackoOf(A);
@@ -371,7 +406,7 @@ PetscErrorCode MackoCusparseRelease(Mat A)
   both = (PetscBool)(A->offloadmask == PETSC_OFFLOAD_BOTH);
   if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used))) PetscFunctionReturn(PETSC_SUCCESS);
   if (!both && A->offloadmask != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m->csr_bound || !A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS); /* 0 is the state of arrays that were never there */
+  if (m->csr_bound || !A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS); /* 0: the arrays were never there */
   PetscCall(MackoValuesToHost(A));
   PetscCall(FreeCusparse(A, PETSC_TRUE));
   A->offloadmask       = PETSC_OFFLOAD_CPU;
@@ -379,6 +414,7 @@ PetscErrorCode MackoCusparseRelease(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Of a parallel matrix both blocks get their arrays. Asking for the arrays is what makes that type copy them. */
 PetscErrorCode MackoCusparseRetrieve(Mat A)
 {
   Mat_Macko         *m = A ? MackoOf(A) : NULL;
@@ -397,6 +433,7 @@ PetscErrorCode MackoCusparseRetrieve(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Counts the three arrays of csr; what that type keeps besides is not known from outside. */
 PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
 {
   const Mat_Macko *m = MackoOf(A);
@@ -411,6 +448,7 @@ PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy is queued on PETSc's stream and is not waited for. It has as many values as the target has entries. */
 PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done)
 {
   const PetscInt    *starts, *cols;
@@ -426,7 +464,7 @@ PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done)
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetInfo(to, MAT_LOCAL, &info));
   PetscCall(PetscGetCurrentCUDAStream(&stream));
-  MACKO_AS_BASE(to, MatSeqAIJCUSPARSEGetArray(to, &target)); /* with room for them, if there was none */
+  MACKO_AS_BASE(to, MatSeqAIJCUSPARSEGetArray(to, &target)); /* this makes room for them, if there was none */
   error = cudaMemcpyAsync(target, source, (size_t)info.nz_used * sizeof *source, cudaMemcpyDeviceToDevice, stream);
   MACKO_AS_BASE(to, MatSeqAIJCUSPARSERestoreArray(to, &target));
   PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "copying values: %s", cudaGetErrorString(error));

@@ -4,16 +4,19 @@
 
 #include "matmacko.h"
 
-/* A matrix of ours that answers to the name of the type that it stands on, until MackoAnswered. Nesting is harmless. */
+/* A matrix of ours answers to the name of the type that it stands on from MackoAnswer until MackoAnswered, because that type's
+   functions compare names. Nesting is harmless: a matrix that has the name already is left alone. */
 typedef struct {
-  PetscObject object; /* NULL where A has that name already, or is not ours, or NULL */
+  /* This is NULL where A has that name already, or is not ours, or is NULL: nothing is to be undone then. */
+  PetscObject object;
+  /* These are both names; the one that the matrix does not have at the moment belongs to the alias. */
   char       *ours, *base;
 } MackoAlias;
 
 PETSC_INTERN PetscErrorCode MackoAnswer(Mat A, MackoAlias *alias);
 PETSC_INTERN PetscErrorCode MackoAnswered(MackoAlias *alias);
 
-/* Calls with A under that name; the name comes back before an error is passed on. */
+/* Makes a call in which A answers to that name; the name comes back before an error is passed on. */
 #define MACKO_AS_BASE(A, call) \
   do { \
     MackoAlias     alias_; \
@@ -24,11 +27,12 @@ PETSC_INTERN PetscErrorCode MackoAnswered(MackoAlias *alias);
     PetscCall(error_); \
   } while (0)
 
-/* The arrays of A, which a function of that type is to write into without a look whether they are there; not to be given back again
-   unless that is asked for. A may be NULL, not ours, or parallel. */
+/* Brings back the arrays of A in GPU memory, if they were given back, because a function of that type is to write into them
+   without a look whether they are there. They then stay unless -mat_macko_keep_csr no. A may be NULL, not ours, or parallel. */
 PETSC_INTERN PetscErrorCode MackoCusparseRetrieve(Mat A);
 
-/* A, which a function of that type has made, is ours unless it is for that type's eyes only: within a product of matrices. */
+/* Makes A ours, which a function of that type has made. Within a product of matrices it stays of that type, for whose eyes only
+   it is. */
 PETSC_INTERN PetscErrorCode MackoTakeResult(Mat A);
 
 #endif

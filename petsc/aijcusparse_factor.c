@@ -3,7 +3,8 @@
 
 #if MACKO_ON_CUSPARSE
 
-/* What a factor does by itself, composed with it. */
+/* These functions are a factor's own, in whose places ours stand; the struct is composed with the factor. Those it does not have
+   are NULL. */
 typedef struct {
   PetscErrorCode (*lu_symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
   PetscErrorCode (*ilu_symbolic)(Mat, Mat, IS, IS, const MatFactorInfo *);
@@ -13,11 +14,14 @@ typedef struct {
   PetscErrorCode (*cholesky_numeric)(Mat, Mat, const MatFactorInfo *);
   PetscErrorCode (*solve)(Mat, Vec, Vec);
   PetscErrorCode (*solvetranspose)(Mat, Vec, Vec);
-  Vec b, x; /* in GPU memory, for vectors that are not */
+  /* Both are in GPU memory and stand in for vectors that are not; NULL until one is needed. */
+  Vec b, x;
 } Factor;
 
+/* The struct is found by this name among what is composed with a factor. */
 static const char key[] = "MatMackoFactor";
 
+/* PETSc calls this when the factor goes. */
 static PetscErrorCode FreeFactor(PetscCtxRt argument)
 {
   Factor *factor = *(Factor **)argument;
@@ -29,6 +33,7 @@ static PetscErrorCode FreeFactor(PetscCtxRt argument)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A factor without the struct was made for a matrix of another type, which is an error inside of this library. */
 static PetscErrorCode GetFactor(Mat F, Factor **factor)
 {
   PetscFunctionBegin;
@@ -37,7 +42,8 @@ static PetscErrorCode GetFactor(Mat F, Factor **factor)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* That type's own takes vectors for what they are not. */
+/* Calls solve with vectors in GPU memory, copying those that are not: that type's own function does not look where vectors
+   are. */
 static PetscErrorCode SolveWith(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *factor, Mat F, Vec b, Vec x)
 {
   PetscBool b_on, x_on;
@@ -52,6 +58,7 @@ static PetscErrorCode SolveWith(PetscErrorCode (*solve)(Mat, Vec, Vec), Factor *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes the place of the factor's own solve, as the next one does with the transpose. */
 static PetscErrorCode Solve(Mat F, Vec b, Vec x)
 {
   Factor *factor;
@@ -72,7 +79,8 @@ static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The numeric part chose how to solve. */
+/* Puts ours in place of the solves, which only the numeric part of the factorization chooses. A factor on the CPU needs no
+   wrapper. */
 static void TakeSolve(Mat F, Factor *factor)
 {
   if (F->boundtocpu) return;
@@ -86,6 +94,7 @@ static void TakeSolve(Mat F, Factor *factor)
   }
 }
 
+/* A answers to that type's name for the call, and its arrays are marked as used, so that they stay for the next factorization. */
 static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
 {
   Factor *factor;
@@ -98,6 +107,7 @@ static PetscErrorCode LUNumeric(Mat F, Mat A, const MatFactorInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This does the same for symmetric matrices. */
 static PetscErrorCode CholeskyNumeric(Mat F, Mat A, const MatFactorInfo *info)
 {
   Factor *factor;
@@ -110,7 +120,7 @@ static PetscErrorCode CholeskyNumeric(Mat F, Mat A, const MatFactorInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The symbolic part chose the numeric one. */
+/* Puts ours in place of the numeric parts, which only the symbolic part chooses. */
 static void TakeNumeric(Mat F, Factor *factor)
 {
   if (F->ops->lufactornumeric && F->ops->lufactornumeric != LUNumeric) {
@@ -123,6 +133,7 @@ static void TakeNumeric(Mat F, Factor *factor)
   }
 }
 
+/* Defines the wrapper of a symbolic part, which differ only in what is called: complete and incomplete LU. */
 #define LU_SYMBOLIC(name, part) \
   static PetscErrorCode name(Mat F, Mat A, IS rows, IS cols, const MatFactorInfo *info) \
   { \
@@ -137,6 +148,7 @@ static void TakeNumeric(Mat F, Factor *factor)
 LU_SYMBOLIC(LUSymbolic, lu_symbolic)
 LU_SYMBOLIC(ILUSymbolic, ilu_symbolic)
 
+/* This is the same for one permutation instead of two: complete and incomplete Cholesky. */
 #define CHOLESKY_SYMBOLIC(name, part) \
   static PetscErrorCode name(Mat F, Mat A, IS permutation, const MatFactorInfo *info) \
   { \
@@ -151,6 +163,8 @@ LU_SYMBOLIC(ILUSymbolic, ilu_symbolic)
 CHOLESKY_SYMBOLIC(CholeskySymbolic, cholesky_symbolic)
 CHOLESKY_SYMBOLIC(ICCSymbolic, icc_symbolic)
 
+/* Puts the wrappers in place of the symbolic parts of a new factor. The others are not known yet: each part chooses the next
+   one. */
 static PetscErrorCode TakeFactor(Mat F)
 {
   Factor *factor;
@@ -169,7 +183,7 @@ static PetscErrorCode TakeFactor(Mat F)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Those on the GPU for matrices that are there; else those that AIJ has. */
+/* Makes that type's factor, on the GPU, for a matrix that stands on it; for one that stands on AIJ it makes AIJ's. */
 static PetscErrorCode MatGetFactor_SeqAIJMacko(Mat A, MatFactorType type, Mat *F)
 {
   PetscBool device = MackoOf(A) && MackoOf(A)->kind->device ? PETSC_TRUE : PETSC_FALSE;
@@ -184,6 +198,8 @@ static PetscErrorCode MatGetFactor_SeqAIJMacko(Mat A, MatFactorType type, Mat *F
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The solvers get PETSc's own name for cuSPARSE, so that preconditioners choose them as they do for that type, and options that
+   name it hold. Without a GPU AIJ's factors are found as ever. */
 PetscErrorCode MackoCusparseRegister(void)
 {
   static const MatFactorType types[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};

@@ -5,6 +5,7 @@
 
 /* ---- from AIJ and back ---- */
 
+/* Gets the diagonal and the off-diagonal block; each is NULL before preallocation. */
 static PetscErrorCode Blocks(Mat A, Mat blocks[2])
 {
   PetscFunctionBegin;
@@ -12,6 +13,7 @@ static PetscErrorCode Blocks(Mat A, Mat blocks[2])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes both blocks AIJCUSPARSE or AIJ. A block that is ours is released first, which ends on the type that is asked for. */
 static PetscErrorCode ConvertBlocks(Mat A, PetscBool device)
 {
   Mat       blocks[2];
@@ -27,7 +29,7 @@ static PetscErrorCode ConvertBlocks(Mat A, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The blocks first: AIJCUSPARSE's own would empty those that are preallocated. */
+/* Makes a parallel AIJ an AIJCUSPARSE, the blocks first: that type's own conversion would empty those that are preallocated. */
 static PetscErrorCode ToCusparse(Mat A)
 {
   PetscErrorCode (*convert)(Mat, MatType, MatReuse, Mat *);
@@ -40,13 +42,14 @@ static PetscErrorCode ToCusparse(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What AIJCUSPARSE allocated beside the blocks, two words, goes with the matrix. */
+/* Makes a parallel AIJCUSPARSE an AIJ. What that type has allocated beside the blocks, two words, stays until the matrix goes,
+   for which its own destroy function stays in place. */
 static PetscErrorCode ToAIJ(Mat A)
 {
   PetscErrorCode (*destroy)(Mat) = A->ops->destroy;
 
   PetscFunctionBegin;
-  if (!A->boundtocpu && A->ops->bindtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* with the halo's vector */
+  if (!A->boundtocpu && A->ops->bindtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* this binds the halo's vector, too */
   PetscCall(ConvertBlocks(A, PETSC_FALSE));
   PetscCall(MackoSetBase(A, MackoMPIHost.does));
   A->ops->destroy           = destroy;
@@ -58,6 +61,7 @@ static PetscErrorCode ToAIJ(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix of a third type stays what it is; *device always says what A is in the end. */
 PetscErrorCode MackoCusparseBaseMPI(Mat A, PetscBool *device)
 {
   PetscBool cusparse, aij;
@@ -73,11 +77,12 @@ PetscErrorCode MackoCusparseBaseMPI(Mat A, PetscBool *device)
 
 /* ---- its own operations, under its name ---- */
 
-/* A, its blocks and another matrix, which may be NULL. */
+/* These are the names of A, its two blocks and another matrix, which may be NULL, for one call of that type. */
 typedef struct {
   MackoAlias of[4];
 } Aliases;
 
+/* All of them answer to that type's name until Answered. The blocks need it because its functions ask them, too. */
 static PetscErrorCode Answer(Mat A, Mat other, Aliases *aliases)
 {
   Mat blocks[2];
@@ -91,6 +96,7 @@ static PetscErrorCode Answer(Mat A, Mat other, Aliases *aliases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The names come back in the opposite order. */
 static PetscErrorCode Answered(Aliases *aliases)
 {
   PetscFunctionBegin;
@@ -98,7 +104,7 @@ static PetscErrorCode Answered(Aliases *aliases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* It makes new blocks, of the type whose name A has. */
+/* That type's function makes new blocks, of the type whose name A has at that moment; they become ours afterwards. */
 static PetscErrorCode MatSetPreallocationCOO_MPIAIJMacko(Mat A, PetscCount n, PetscInt i[], PetscInt j[])
 {
   PetscFunctionBegin;
@@ -107,6 +113,7 @@ static PetscErrorCode MatSetPreallocationCOO_MPIAIJMacko(Mat A, PetscCount n, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Values may be in host or GPU memory; they are added into both blocks, whose arrays must be in GPU memory. */
 static PetscErrorCode MatSetValuesCOO_MPIAIJMacko(Mat A, const PetscScalar values[], InsertMode mode)
 {
   Aliases        aliases;
@@ -121,6 +128,8 @@ static PetscErrorCode MatSetValuesCOO_MPIAIJMacko(Mat A, const PetscScalar value
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Puts both blocks of this rank side by side into one sequential matrix, as products of parallel matrices want it. That matrix
+   becomes ours; its arrays in GPU memory must stay, because that type keeps with them where the blocks' entries go. */
 static PetscErrorCode MatMPIAIJGetLocalMatMerge_MPIAIJMacko(Mat A, MatReuse reuse, IS *columns, Mat *local)
 {
   Aliases        aliases;
@@ -133,10 +142,11 @@ static PetscErrorCode MatMPIAIJGetLocalMatMerge_MPIAIJMacko(Mat A, MatReuse reus
   PetscCall(Answered(&aliases));
   PetscCall(error);
   PetscCall(MackoTakeResult(*local));
-  if (MackoOf(*local)) MackoOf(*local)->csr_bound = PETSC_TRUE; /* where the blocks' entries go */
+  if (MackoOf(*local)) MackoOf(*local)->csr_bound = PETSC_TRUE; /* it is kept where the blocks' entries go */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On AIJ alone all of these are AIJ's. */
 PetscErrorCode MackoCusparseSetOperationsMPI(Mat A)
 {
   PetscObject a = (PetscObject)A;

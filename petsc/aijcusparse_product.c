@@ -3,9 +3,11 @@
 
 #if MACKO_ON_CUSPARSE
 
-/* Products call others for their parts. What those make is for the outermost alone, and stays as that type made it. */
+/* Products call others for their parts. What those make is for the outermost product alone and stays as that type made it, so
+   that this counts how deep a call is. */
 static int depth = 0;
 
+/* Matrices of other types, as AIJ's own results, stay what they are. */
 PetscErrorCode MackoTakeResult(Mat A)
 {
   PetscBool seq, mpi;
@@ -19,11 +21,12 @@ PetscErrorCode MackoTakeResult(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The operands of a product and its result, under that type's name. */
+/* These are the names of a product's operands and of its result, for one call of that type. */
 typedef struct {
   MackoAlias of[4];
 } Aliases;
 
+/* The operands' arrays are marked as used, because a product of sparse matrices is often repeated with new values. */
 static PetscErrorCode Answer(Mat C, Aliases *aliases)
 {
   Mat of[4] = {C->product->A, C->product->B, C->product->C, C};
@@ -37,6 +40,7 @@ static PetscErrorCode Answer(Mat C, Aliases *aliases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The names come back in the opposite order, since one matrix may be several operands. */
 static PetscErrorCode Answered(Aliases *aliases)
 {
   PetscFunctionBegin;
@@ -45,6 +49,7 @@ static PetscErrorCode Answered(Aliases *aliases)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Says whether A, under the name it answers to, stands on that type and is not bound to the CPU. */
 static PetscErrorCode IsDevice(Mat A, PetscBool *device)
 {
   PetscFunctionBegin;
@@ -53,7 +58,8 @@ static PetscErrorCode IsDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Among others AIJ does the product, and reads arrays on the host without a look at where the values are. */
+/* Where not all operands are that type's, AIJ does the product and reads arrays on the host without a look at where the values
+   are: so they are brought there. *host says whether that is so. */
 static PetscErrorCode BringToHost(Mat C, PetscBool *host)
 {
   Mat       of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
@@ -70,13 +76,15 @@ static PetscErrorCode BringToHost(Mat C, PetscBool *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What a product set up for its numeric part; in the place of its data, which that part finds there while it runs. */
+/* A product sets this up for its numeric part. It lies in the place of the product's data, which that part finds there while it
+   runs. */
 typedef struct {
   void              *data;
   PetscCtxDestroyFn *destroy;
   PetscErrorCode (*numeric)(Mat);
 } Inner;
 
+/* PETSc calls this when the product goes; it destroys the inner data as the product itself would have. */
 static PetscErrorCode DestroyInner(PetscCtxRt data)
 {
   Inner *inner = *(Inner **)data;
@@ -89,6 +97,7 @@ static PetscErrorCode DestroyInner(PetscCtxRt data)
 
 static PetscErrorCode Numeric(Mat C);
 
+/* Puts inner into the product's data, and our numeric part into the place of the one that was set up. */
 static void Wrap(Mat C, Inner *inner)
 {
   inner->data            = C->product->data;
@@ -99,6 +108,8 @@ static void Wrap(Mat C, Inner *inner)
   C->ops->productnumeric = Numeric;
 }
 
+/* The product's own data and function are put back for the call, and wrapped again afterwards whether or not it failed, so that
+   the product can be repeated. If AIJ did it, the result's values on the host are the newer ones. */
 static PetscErrorCode Numeric(Mat C)
 {
   Inner         *inner;
@@ -125,7 +136,8 @@ static PetscErrorCode Numeric(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Asked again, because there is nowhere to keep it: the product's data must be empty until now. */
+/* Sets *f to the function that PETSc, or MackoFindProduct, would call for C. It is looked for again, because there is nowhere to
+   keep what MackoCusparseProduct was given: the product's data must be empty until the symbolic part. */
 static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
 {
   Mat              of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : C->product->B};
@@ -140,6 +152,8 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Comes in the place of the symbolic part. The function for C is called once more under that type's name, since it chooses the
+   symbolic part by the names, then that part itself. The result, unless it is part of another product, becomes ours. */
 static PetscErrorCode Symbolic(Mat C)
 {
   Inner         *inner;
@@ -162,6 +176,7 @@ static PetscErrorCode Symbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* If f chose a symbolic part, ours takes its place; without one, f has refused. */
 PetscErrorCode MackoCusparseProduct(Mat C, PetscErrorCode (*f)(Mat))
 {
   Aliases        aliases;
@@ -176,6 +191,7 @@ PetscErrorCode MackoCusparseProduct(Mat C, PetscErrorCode (*f)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* All operands are ours and stand on that type, whose own operation is asked. */
 PetscErrorCode MackoCusparseProductOf(Mat C)
 {
   PetscFunctionBegin;

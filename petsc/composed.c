@@ -3,7 +3,8 @@
 
 /* ---- products ---- */
 
-/* The name of the type that A stands on, if A is ours, or of the AIJ below. */
+/* Returns the name by which A is looked up: that of the type that A stands on, or of AIJ if aij says so and A is ours; else A's
+   own. */
 static const char *BaseName(Mat A, PetscBool aij)
 {
   const Mat_Macko *m = MackoOf(A);
@@ -12,7 +13,8 @@ static const char *BaseName(Mat A, PetscBool aij)
   return m->kind == &MackoSeqDevice ? MackoSeqHost.base : m->kind == &MackoMPIDevice ? MackoMPIHost.base : m->kind->base;
 }
 
-/* Asked of the same operands, in the same order, as PETSc does. */
+/* Looks for the function that PETSc would find if our matrices had the names of those types. The operands are asked in the same
+   order as PETSc asks them; *f is NULL where none has the function. */
 static PetscErrorCode FindByNames(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat))
 {
   Mat  operands[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
@@ -29,6 +31,9 @@ static PetscErrorCode FindByNames(Mat C, PetscBool aij, PetscErrorCode (**f)(Mat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* First come the names of the types that ours stand on, but for products with dense matrices, which AIJ is to do; then AIJ's
+   names. Where two sparse matrices have no function by their names it is AIJ's own operation, if both are sequential or both
+   parallel. */
 PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat))
 {
   PetscObject A = (PetscObject)C->product->A, B = (PetscObject)C->product->B;
@@ -49,7 +54,8 @@ PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With dense matrices as for AIJ. */
+/* A product with a dense matrix is AIJ's, which does not ask for names; other products are wrapped, as far as AIJCUSPARSE may do
+   them. */
 PetscErrorCode MackoForwardProduct(Mat C)
 {
   PetscErrorCode (*f)(Mat) = NULL;
@@ -63,6 +69,7 @@ PetscErrorCode MackoForwardProduct(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc looks for a product's function under a name made from the types of its operands. */
 typedef struct {
   const char *name;
   PetscErrorCode (*function)(Mat);
@@ -76,12 +83,13 @@ static const product seq_products[] = {
   {"MatProductSetFromOptions_seqdense_seqaijmacko_C", MackoForwardProduct},
   {"MatProductSetFromOptions_is_seqaijmacko_C", MackoForwardProduct},
   {"MatProductSetFromOptions_transpose_seqaijmacko_seqaijmacko_C", MackoForwardProduct},
-  {"MatProductSetFromOptions_seqaijmacko_seqaijmacko_C", MackoForwardProduct}, /* one of them on a GPU, the other not */
+  {"MatProductSetFromOptions_seqaijmacko_seqaijmacko_C", MackoForwardProduct}, /* one is on a GPU, the other not */
   {"MatProductSetFromOptions_seqaijmacko_seqaij_C", MackoForwardProduct},
   {"MatProductSetFromOptions_seqaij_seqaijmacko_C", MackoForwardProduct},
   {"MatProductSetFromOptions_seqaijmacko_seqaijcusparse_C", MackoForwardProduct},
   {"MatProductSetFromOptions_seqaijcusparse_seqaijmacko_C", MackoForwardProduct},
 };
+/* These are the same for parallel matrices. Their products with dense matrices call the blocks' products. */
 static const product mpi_products[] = {
   {"MatProductSetFromOptions_mpiaijmacko_mpidense_C", MackoForwardProduct},
   {"MatProductSetFromOptions_mpiaijmacko_mpimaij_C", MackoForwardProduct},
@@ -98,9 +106,10 @@ static const product mpi_products[] = {
 
 /* ---- conversions ---- */
 
+/* PETSc looks for a conversion under a name made from both types. */
 typedef PetscErrorCode conversion(Mat, MatType, MatReuse, Mat *);
 
-/* To and from the types that ours stand on. */
+/* These lead to and from the types that ours stand on. */
 static const struct {
   const char *name;
   conversion *function;
@@ -122,13 +131,15 @@ static const struct {
 #endif
 };
 
-/* Those of AIJ that make a matrix of their own from its arrays. */
+/* AIJ has these conversions, which make a matrix of another type from its arrays; they serve ours as they are. */
 
 static const char *const seq_conversions[] = {"seqbaij", "seqsbaij", "seqdense", "seqsell",
                                               "is",      "hypre",    "elemental", "scalapack"};
 static const char *const mpi_conversions[] = {"mpibaij", "mpisbaij", "mpidense", "mpisell",
                                               "is",      "hypre",    "elemental", "scalapack"};
 
+/* Makes the function that A has for conversion from base to another type known under our name, too, or takes our name away again.
+   A conversion that A's base does not have stays away. */
 static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *base, const char *to, PetscBool in)
 {
   char        name[128];
@@ -142,7 +153,7 @@ static PetscErrorCode ComposeConversion(Mat A, const char *ours, const char *bas
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own takes only a B that is AIJ by name. */
+/* AIJ's own function takes only a B that is AIJ by name, so B is copied into one for the call if it is ours. */
 static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Mat *C)
 {
   Mat       plain = B;
@@ -158,6 +169,8 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Ma
 
 #define LENGTH(list) (sizeof list / sizeof *list)
 
+/* in says whether A becomes ours or ceases to be. Kronecker products are given back by MackoSetBase, with AIJ's other
+   functions. */
 PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
 {
   PetscFunctionBegin;
@@ -171,6 +184,7 @@ PetscErrorCode MackoComposeSeq(Mat A, PetscBool in)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This does the same for a parallel matrix, which has no Kronecker product. */
 PetscErrorCode MackoComposeMPI(Mat A, PetscBool in)
 {
   PetscFunctionBegin;

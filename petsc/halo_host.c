@@ -16,7 +16,7 @@ struct MackoHaloHost {
   PetscInt     nsend, nreceive;
   /* These places of x, listed in GPU memory, are sent. */
   int64_t     *indices;
-  /* Both are in pinned host memory: CUDA copies it without a stop, and a kernel writes to it directly. */
+  /* Both are in pinned host memory, which CUDA copies beside kernels and to which a kernel writes directly. */
   PetscScalar *send, *receive;
   /* This is in GPU memory; the vector below is a view of it. */
   PetscScalar *received;

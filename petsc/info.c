@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A parallel matrix has its diagonal block first, the off-diagonal one second. A matrix of another type is an error with its
+   name. */
 PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count)
 {
   PetscBool mpi, seq;
@@ -20,12 +22,14 @@ PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The owner is compared, because after a header merge the struct may describe the arrays of another matrix. */
 PetscBool MackoBlockInfo(Mat block, macko_info *info)
 {
   const Mat_Macko *m = block ? MackoOf(block) : NULL;
   return (PetscBool)(m && MackoOwns(m, block) && MackoInfo(m, info));
 }
 
+/* Products on a GPU are only queued when they return and are not measured. */
 double MackoProductSeconds(const Mat_Macko *m)
 {
   return m->multiplied ? m->multiply_seconds / (double)m->multiplied : 0;
@@ -33,6 +37,8 @@ double MackoProductSeconds(const Mat_Macko *m)
 
 /* ---- formats of all ranks ---- */
 
+/* Every rank gets all texts and goes through them alike, so that say may itself be collective. Texts that came before are
+   skipped, which takes a comparison of all pairs: cheap beside the communication for the numbers of ranks that there are. */
 PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int), void *context)
 {
   enum { ROOM = 192 };
@@ -54,6 +60,7 @@ PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Appends "FORMATS on N ranks" to the text in context, which is a field of MatMackoInfo and is cut off at its end. */
 static PetscErrorCode AppendFormat(void *context, const char *format, int ranks)
 {
   char  *text = (char *)context;
@@ -65,15 +72,21 @@ static PetscErrorCode AppendFormat(void *context, const char *format, int ranks)
 
 /* ---- all blocks of a rank together ---- */
 
+/* A rank gathers this of its own blocks, before the ranks put theirs together. */
 typedef struct {
-  int        without, lossy, on_cpu;                 /* a block without a compressed form; a lossy one; one on the CPU */
-  PetscInt64 nnz, bytes, csr_bytes, device_bytes;    /* sums */
-  double     measured, predicted, csr_predicted;     /* seconds of a product with all of them */
-  PetscInt64 products;                               /* of the block with fewest */
+  /* These are flags: a block has no compressed form; one is lossy; one may not use a GPU. */
+  int        without, lossy, on_cpu;
+  PetscInt64 nnz, bytes, csr_bytes, device_bytes; /* these are sums over the blocks */
+  /* These are seconds of a product with all blocks, one after another. */
+  double     measured, predicted, csr_predicted;
+  PetscInt64 products; /* this is the count of the block with fewest */
+  /* This names the formats of the blocks in their order, joined by "and". */
   char       formats[64];
+  /* These facts of the diagonal block give the names and the reason. */
   macko_info first;
 } Sums;
 
+/* Adds block number i, the diagonal one being 0. Where one block has no form the matrix counts as not encoded. */
 static void AddBlock(Mat block, int i, Sums *s)
 {
   macko_info one;
@@ -92,16 +105,19 @@ static void AddBlock(Mat block, int i, Sums *s)
            macko_format_name(one.format));
 }
 
-/* Products after which the last encoding has paid for itself, were csr the alternative; -1: never. By what is predicted of both; the
-   measured mean stands for what is not predicted. */
+/* Returns the number of products after which the last encoding has paid for itself, were csr the alternative, or -1 for never.
+   Both are compared by what is predicted of them, since csr is not measured; the measured mean stands in where there is no
+   prediction. A matrix that was not encoded here, as one from a file, has paid after 0 products. */
 static PetscInt64 BreakEven(const MatMackoInfo *info)
 {
   double own   = info->predicted_seconds > 0 ? info->predicted_seconds : info->product_seconds;
   double gain  = own > 0 ? info->csr_predicted_seconds - own : 0;
-  double count = gain <= 0 ? -1 : info->encodes ? ceil(info->encode_seconds / (double)info->encodes / gain) : 0; /* 0: by others */
+  double count = gain <= 0 ? -1 : info->encodes ? ceil(info->encode_seconds / (double)info->encodes / gain) : 0;
   return count < 9e18 ? (PetscInt64)count : -1;
 }
 
+/* Sums, flags and maxima of all ranks take one reduction for each kind. If a rank has a block without a form all fields stay
+   zero, so that ranks do not differ. */
 PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
 {
   Mat              blocks[2];

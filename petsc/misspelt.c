@@ -4,9 +4,11 @@
 
 #include <string.h>
 
+/* All our options begin like this, after a prefix that the program may have given its matrix. */
 static const char start[] = "mat_macko_";
 
-/* What follows the start: the library's options but the target, and those of the matrix type. */
+/* These are the names of our options without that start: first the library's without the target, then those of the matrix
+   types. */
 static const char *const known[] = {
 #define MACKO_OPTION(field, LIST, usual, reader, help) #field,
 #define MACKO_WITHOUT_TARGET
@@ -14,6 +16,7 @@ static const char *const known[] = {
   "after", "backend", "base", "halo", "keep_csr", "piece"};
 enum { KNOWN = sizeof known / sizeof *known };
 
+/* rest is what follows the start in the name of an option. */
 static PetscBool IsKnown(const char *rest)
 {
   for (int i = 0; i < KNOWN; i++)
@@ -21,7 +24,8 @@ static PetscBool IsKnown(const char *rest)
   return PETSC_FALSE;
 }
 
-/* Whoever asks for an option has it marked as used, by which it is named once. */
+/* Goes through the options that nobody has asked for yet. Asking for an option marks it as used, which is done here to each one
+   that is named, so that it is named once. Not collective: every rank has the same options, and the first one prints. */
 PetscErrorCode MackoNameMisspelt(void)
 {
   PetscInt    count;

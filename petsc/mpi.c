@@ -3,8 +3,9 @@
 
 /* ---- blocks ---- */
 
-/* Converts in place the blocks that are not ours yet (MatSetType would empty a preallocated one), and hands them the options: a
-   preconditioner may use a block before the matrix itself is used. */
+/* Converts in place the blocks that are not ours yet, because MatSetType would empty a preallocated one, and hands them the
+   options: a preconditioner may use a block before the matrix itself is used. AIJ makes new blocks whenever it is preallocated
+   anew or new off-diagonal entries come, so that this is called again after each of these. */
 PetscErrorCode MackoEnsureBlocks(Mat A)
 {
   Mat        blocks[2];
@@ -23,6 +24,8 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both blocks are brought up to date before the ranks agree, with one reduction, whether all went well. The matrix's own counters
+   go up by one however many of its blocks were encoded or refreshed; times are added up. */
 PetscErrorCode MackoUpdateMPI(Mat A)
 {
   Mat_Macko       *m, *block, before;
@@ -35,8 +38,8 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
-  /* These counters move on all ranks together, so all take the same branch. A block changed behind the matrix's back is seen by
-     the block's own product. */
+  /* These counters move on all ranks together, so all take the same branch. A block that was changed behind the matrix's back is
+     noticed by the block's own product. */
   if (MackoOwns(m, A) && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(MackoEnsureBlocks(A));
@@ -51,7 +54,7 @@ PetscErrorCode MackoUpdateMPI(Mat A)
     m->encode_seconds += block->encode_seconds - before.encode_seconds;
     m->refresh_seconds += block->refresh_seconds - before.refresh_seconds;
   }
-  /* Kept here, because new off-diagonal nonzeros make AIJ throw that block away. */
+  /* The sums are kept here, because new off-diagonal entries make AIJ throw that block away, with its counters. */
   m->encodes += encoded;
   m->refreshes += refreshed;
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
@@ -62,12 +65,14 @@ PetscErrorCode MackoUpdateMPI(Mat A)
 
 /* ---- products: AIJ's own, over blocks that are ours ---- */
 
+/* Returns the operations of the type that A, a parallel matrix, stands on. */
 static const struct _MatOps *Base(Mat A)
 {
   return &MackoOf(A)->kind->does->ops;
 }
 
-/* Before a product: the blocks are up to date, or do theirs as the type below does. */
+/* Comes before each product: the blocks are up to date afterwards, or *waits says that so few products were done that the blocks
+   do theirs as the type below does. Collective where the matrix changed. */
 static PetscErrorCode Prepare(Mat A, PetscBool *waits)
 {
   PetscFunctionBegin;
@@ -76,6 +81,8 @@ static PetscErrorCode Prepare(Mat A, PetscBool *waits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Our own exchange is for vectors on GPUs. Otherwise AIJ's product exchanges entries and calls the products of the blocks, which
+   are ours. */
 static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
   PetscBool waits, done = PETSC_FALSE;
@@ -87,6 +94,7 @@ static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y goes to z first, because both ways add to a vector in place. */
 static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
   PetscBool waits, done = PETSC_FALSE;
@@ -99,6 +107,8 @@ static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Entries go the other way here, from the owners of rows to those of columns, for which AIJ's exchange serves; this holds for the
+   next one, too. */
 static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
   PetscBool waits;
@@ -121,6 +131,7 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z
 
 /* ---- the rest that differs from AIJ ---- */
 
+/* Where new off-diagonal entries came, AIJ has put a new block in place of the old one. */
 static PetscErrorCode MatAssemblyEnd_MPIAIJMacko(Mat A, MatAssemblyType type)
 {
   PetscFunctionBegin;
@@ -129,6 +140,7 @@ static PetscErrorCode MatAssemblyEnd_MPIAIJMacko(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Preallocation makes both blocks anew, as plain AIJ. */
 static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz,
                                                             const PetscInt o_nnz[])
 {
@@ -138,7 +150,7 @@ static PetscErrorCode MatMPIAIJSetPreallocation_MPIAIJMacko(Mat A, PetscInt d_nz
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own forwards to the blocks and to the vector of the halo. */
+/* AIJ's own function forwards this to the blocks and to the vector of the halo. Vectors that A hands out follow. */
 static PetscErrorCode MatBindToCPU_MPIAIJMacko(Mat A, PetscBool bind)
 {
   PetscFunctionBegin;
@@ -147,7 +159,8 @@ static PetscErrorCode MatBindToCPU_MPIAIJMacko(Mat A, PetscBool bind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The struct says nothing here: a header merge keeps it, and calls without it. */
+/* The kind comes from the function that is called, not from the struct: after a header merge PETSc calls this for a matrix that
+   has none. */
 static PetscErrorCode Destroy(Mat A, const MackoKind *kind)
 {
   PetscFunctionBegin;
@@ -169,6 +182,8 @@ static PetscErrorCode MatDestroy_MPIAIJMacko_Device(Mat A)
 
 /* ---- to and from the types that ours stands on ---- */
 
+/* A becomes AIJCUSPARSE or AIJ again, with its blocks. The blocks first become what A stood on, as its functions expect them, and
+   are converted together with A if another type is wanted. */
 static PetscErrorCode Release(Mat A, PetscBool device)
 {
   Mat       blocks[2];
@@ -184,6 +199,8 @@ static PetscErrorCode Release(Mat A, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* With MAT_REUSE_MATRIX *newmat is of the other type already and has taken A's entries; otherwise a copy of A, or A itself,
+   changes type. */
 PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B = *newmat;
@@ -208,6 +225,8 @@ PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat A, MatType type, MatReu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The steps keep an order: hashing ends first, because its end would put AIJ's functions over ours; then A becomes what it is to
+   stand on, whose functions are saved before ours replace some; the blocks come last, with the options that A has by then. */
 PetscErrorCode MackoTakeMPI(Mat A, PetscBool device)
 {
   const MackoKind *kind;
@@ -233,6 +252,7 @@ PetscErrorCode MackoTakeMPI(Mat A, PetscBool device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc calls this for MatConvert and MatSetType alike. The ranks decide together on what A stands. */
 PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B = *newmat;
@@ -249,6 +269,7 @@ PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat A, MatType type, MatReuse reuse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A new matrix is made as AIJ and converted at once, so that there is one way only of becoming ours. */
 PetscErrorCode MatCreate_MPIAIJMacko(Mat A)
 {
   PetscFunctionBegin;

@@ -4,7 +4,8 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* The library's options but the target, which is where the vectors are. */
+/* This has an entry for each option of the library, generated from the library's list so that none is forgotten; the help ends
+   with the choices. The target is none of them: it follows from where the vectors are. */
 static const struct {
   const char *option, *name, *help;
 } known[] = {
@@ -15,12 +16,14 @@ static const struct {
 #include "options.def"
 };
 
+/* These number the same options as known does, in the same order, with the target last. */
 enum { /* Option_format, ... */
 #define MACKO_OPTION(field, LIST, usual, reader, help) Option_##field,
 #include "options.def"
 };
 
-/* The name of what an option is now. */
+/* Returns the name of the choice that an option has in *options, as the user would write it: PETSc shows it as the default with
+   -help. The option is one of the numbers above. */
 static const char *Chosen(const macko_options *options, size_t option)
 {
   switch (option) {
@@ -33,6 +36,8 @@ static const char *Chosen(const macko_options *options, size_t option)
   }
 }
 
+/* Options at their defaults leave it to the library, and to -mat_macko_after auto, how and when to compress. The target does not
+   count, because nobody sets it. */
 PetscBool MackoDefaults(const macko_options *options)
 {
   macko_options usual;
@@ -44,7 +49,8 @@ PetscBool MackoDefaults(const macko_options *options)
   return PETSC_TRUE;
 }
 
-/* A target alone makes nothing stale: each block has its own. */
+/* Another choice makes the present form stale, by giving it no owner. A target alone does not: each block of a parallel matrix
+   has its own, which MackoUpdate sets. */
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   macko_options old = m->options;
@@ -58,8 +64,11 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   m->options_read = PETSC_TRUE;
 }
 
+/* The choices of an option are named in the order of its enumeration. */
 typedef const char *const choices[3];
 
+/* Reads an option with three choices; *choice stays as it is where the option was not given. Without items, which exist only
+   within MatSetFromOptions, the options database is asked directly, with A's own prefix. */
 static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *option, const char *help, choices names, int *choice)
 {
   char      text[64] = "auto";
@@ -81,6 +90,8 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Reads -mat_macko_after: auto, or the number of products with the same values that the type below does before they are
+   compressed. *after stays as it is where the option was not given. */
 static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after)
 {
   const char *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
@@ -110,6 +121,7 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* These options are read before all others, when a matrix becomes ours: where products run decides on what type ours stands. */
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
   static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"}, keeps = {"auto", "yes", "no"};
@@ -133,6 +145,8 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each option starts from what *set has. All are read and checked together before *set changes, so that a refusal leaves it
+   whole. Misspelt options are named here because every matrix of ours comes by. */
 PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *set)
 {
   macko_options options = *set;
@@ -162,6 +176,8 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Options are read once, by the first product at the latest, since a program need not call MatSetFromOptions; within that
+   function they are read again. The backend may change with them, and with it where vectors live. */
 PetscErrorCode MackoReadOptions(Mat A, MackoOptionItems items)
 {
   Mat_Macko    *m;

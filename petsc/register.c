@@ -3,10 +3,13 @@
 
 #include <stdio.h>
 
+/* PETSc gives these numbers out anew after each PetscInitialize. */
 PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult;
 
+/* This is reset when PETSc ends, because a program may initialize it again and the tables of types are empty then. */
 static PetscBool registered = PETSC_FALSE;
 
+/* PETSc calls this from PetscFinalize. */
 static PetscErrorCode MatMackoFinalizePackage(void)
 {
   PetscFunctionBegin;
@@ -14,8 +17,9 @@ static PetscErrorCode MatMackoFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's table of matrix operations moves between minor releases. The width of integers comes first: where it differs, even the
-   version number would be written past its place. */
+/* Refuses a PETSc that this library was not built for: PETSc's table of matrix operations moves between minor releases, so that
+   functions would land in other places. The width of integers is compared first: where it differs, even the version number would
+   be written past its place. */
 static PetscErrorCode CheckVersion(void)
 {
   PetscInt major, minor, subminor;
@@ -35,7 +39,8 @@ static PetscErrorCode CheckVersion(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Factors of type macko are none of PETSc's, and so PETSc does not choose them by itself; whoever asks for them gets a sentence. */
+/* Registers type macko. Its factors go by a name of their own, not PETSc's, so that no preconditioner chooses them by itself;
+   whoever asks for them gets a sentence that tells what to do. */
 static PetscErrorCode RegisterCompressed(void)
 {
   static const MatFactorType factors[] = {MAT_FACTOR_LU, MAT_FACTOR_CHOLESKY, MAT_FACTOR_ILU, MAT_FACTOR_ICC};
@@ -51,6 +56,8 @@ static PetscErrorCode RegisterCompressed(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The events belong to the class of matrices, so that PETSc's own package comes first. Options are looked at when all is
+   registered. */
 PetscErrorCode MatMackoInitializePackage(void)
 {
   PetscFunctionBegin;
@@ -73,8 +80,9 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc begins with its communicator. Where it has none while it loads us, it is not the one that we have found, and the sentence
-   cannot go its way. */
+/* Says whether the PETSc that was found is the program's. PETSc has its communicator as soon as it is initialized, and plugins
+   are loaded later; where there is none, another PETSc was found, whose error messages would not reach anyone. So the sentence
+   goes to stderr. */
 static PetscBool IsOfProgram(void)
 {
   if (PETSC_COMM_WORLD != MPI_COMM_NULL) return PETSC_TRUE;
@@ -84,7 +92,7 @@ static PetscBool IsOfProgram(void)
   return PETSC_FALSE;
 }
 
-/* The name is derived by PETSc from the file's name. */
+/* PETSc calls this function after it has loaded the plugin; it derives the name from the file's name. */
 PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscmacko(void)
 {
   PetscFunctionBegin;
