@@ -5,6 +5,8 @@
 #include <petscdevice.h>
 #include <string.h>
 
+/* What the types below do is the same for all of their matrices, so it is saved once a process and kind, not with each matrix: a
+   header merge may part a matrix from what it remembers. */
 static MackoBase seq_host, seq_device, mpi_host, mpi_device;
 
 const MackoKind MackoSeqHost   = {MATSEQAIJMACKO, MATSEQAIJ, PETSC_FALSE, &seq_host};
@@ -12,6 +14,8 @@ const MackoKind MackoSeqDevice = {MATSEQAIJMACKO, MATSEQAIJCUSPARSE, PETSC_TRUE,
 const MackoKind MackoMPIHost   = {MATMPIAIJMACKO, MATMPIAIJ, PETSC_FALSE, &mpi_host};
 const MackoKind MackoMPIDevice = {MATMPIAIJMACKO, MATMPIAIJCUSPARSE, PETSC_TRUE, &mpi_device};
 
+/* Copies A's operations and the composed functions that ours replace somewhere. A function that this type does not have is saved
+   as NULL. */
 static PetscErrorCode Save(Mat A, MackoBase *base)
 {
   PetscObject a = (PetscObject)A;
@@ -30,6 +34,7 @@ static PetscErrorCode Save(Mat A, MackoBase *base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A itself serves where it is still of that type, fresh or assembled, which saves making a matrix. */
 PetscErrorCode MackoFindBase(const MackoKind *kind, Mat A)
 {
   Mat       plain;
@@ -44,11 +49,12 @@ PetscErrorCode MackoFindBase(const MackoKind *kind, Mat A)
   }
   PetscCall(MatCreate(PETSC_COMM_SELF, &plain));
   PetscCall(MatSetType(plain, kind->base));
-  if (!kind->does->saved) PetscCall(Save(plain, kind->does)); /* with -mat_seqaij_type seqaijmacko it came here in between */
+  if (!kind->does->saved) PetscCall(Save(plain, kind->does)); /* with -mat_seqaij_type seqaijmacko plain came by here */
   PetscCall(MatDestroy(&plain));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets only what ours replace: the rest may have changed since, as AIJ chooses some functions by what a matrix looks like. */
 PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
 {
   PetscObject a = (PetscObject)A;
@@ -87,6 +93,8 @@ PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ on the host is bound to the CPU from birth and hands out host vectors, which is restored; AIJCUSPARSE keeps both as they
+   are. What ours remembers goes before the name does. */
 PetscErrorCode MackoRestoreBase(Mat A)
 {
   const MackoKind *kind = MackoOf(A)->kind;
@@ -102,7 +110,8 @@ PetscErrorCode MackoRestoreBase(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own copies from the arrays on the host, without a look at where the values are. */
+/* AIJ's own function copies from the arrays on the host, without a look at where the newest values are, so they are brought there
+   first. */
 static PetscErrorCode MatStoreValues_AIJMacko(Mat A)
 {
   const MackoBase *base = MackoOf(A)->kind->does;
@@ -113,7 +122,7 @@ static PetscErrorCode MatStoreValues_AIJMacko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own changes the values without a new state. */
+/* AIJ's own function changes the values without a new state; without one the compressed form would be taken for fresh. */
 static PetscErrorCode MatRetrieveValues_AIJMacko(Mat A)
 {
   const MackoBase *base = MackoOf(A)->kind->does;
@@ -125,7 +134,8 @@ static PetscErrorCode MatRetrieveValues_AIJMacko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own reads the values on the host. */
+/* AIJ's own function reads the values on the host and would crash on an array in GPU memory. All ranks refuse such an array if
+   one rank has it, so that none waits for the others. */
 static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], InsertMode mode)
 {
   PetscFunctionBegin;
@@ -144,6 +154,7 @@ static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], Ins
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What the type below shows comes first, then, for viewers that ask for information, what is stored. */
 static PetscErrorCode MatView_AIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
@@ -152,6 +163,7 @@ static PetscErrorCode MatView_AIJMacko(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parameter has this name because PETSc's macros for options expect it. */
 static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
 {
   const MackoBase *base = MackoOf(A)->kind->does;
@@ -164,6 +176,8 @@ static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A copy is of A's own type at first, and the caller converts it in place; MatCopy takes entries into a matrix that is of the
+   other type already. */
 PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
@@ -172,6 +186,7 @@ PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The end of an assembly is what makes PETSc leave the hash. */
 PetscErrorCode MackoEndHashing(Mat A)
 {
   PetscFunctionBegin;
@@ -182,7 +197,8 @@ PetscErrorCode MackoEndHashing(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One option for all matrices: those that PETSc makes of ours, with prefixes of their own, must stand on the same type. */
+/* Reads -mat_macko_base into *cusparse. The option has no prefix and holds for all matrices: those that PETSc makes of ours, with
+   prefixes of their own, must stand on the same type. */
 static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
 {
   char      text[32];
@@ -200,6 +216,7 @@ static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The backend has to be read before this is decided, since -mat_macko_backend cpu keeps A on AIJ. */
 PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
 {
   Mat_Macko *m;
@@ -220,6 +237,7 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A that stands on AIJCUSPARSE keeps that type's functions for lists of entries, which take values in GPU memory, too. */
 PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind)
 {
   Mat_Macko *m;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Writes the sentence "no memory for COUNT OF" and returns the status. */
 static macko_status Fail(macko_error *err, int64_t count, const char *of)
 {
   err->status = MACKO_OUT_OF_MEMORY;
@@ -14,6 +15,8 @@ static macko_status Fail(macko_error *err, int64_t count, const char *of)
 
 /* ---- collecting rows ---- */
 
+/* Makes room for one more row and for so many entries in all. Room doubles up to the size of a piece and goes beyond it only for
+   a row that is longer, so that not twice a piece is taken. */
 static macko_status Reserve(MackoCollector *c, int64_t entries, macko_error *err)
 {
   if (c->rows + 2 > c->starts_room) {
@@ -40,6 +43,7 @@ void MackoPieceInfo(const MackoPiece *piece, macko_info *info)
   else MackoPieceDeviceInfo(piece, info);
 }
 
+/* Appends a piece, whose rows begin where it says, and counts its rows and entries. */
 static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
 {
   macko_info info;
@@ -56,12 +60,14 @@ static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
   return MACKO_OK;
 }
 
+/* The form on the GPU goes first, because freeing it waits for copies that may still read the one on the host. */
 static void DestroyPiece(MackoPiece *piece)
 {
   MackoPieceDeviceFree(piece); /* waits for copies of what follows */
   macko_destroy(&piece->rows);
 }
 
+/* Returns how many rows of the block are in pieces. */
 static PetscInt RowsSoFar(const MackoBlock *b)
 {
   return b->count ? b->pieces[b->count - 1].first + b->pieces[b->count - 1].count : 0;
@@ -74,6 +80,7 @@ macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err)
   return status;
 }
 
+/* Describes arrays as a csr with 64-bit starts; nothing is copied. */
 static macko_csr View(int64_t nrows, PetscInt ncols, macko_type col_type, const int64_t *starts, const void *cols,
                       const PetscScalar *values)
 {
@@ -81,6 +88,7 @@ static macko_csr View(int64_t nrows, PetscInt ncols, macko_type col_type, const 
                      .row_ptr = starts, .cols = cols, .values = values};
 }
 
+/* Encodes the rows that wait as the next piece: on the GPU, if they are to be there and are worth it, else on the host. */
 static macko_status Flush(MackoCollector *c, macko_error *err)
 {
   macko_type    index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
@@ -96,6 +104,7 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
   return status;
 }
 
+/* The number of rows of a piece is limited, too, because empty rows would otherwise wait without end. */
 macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values, macko_error *err)
 {
   macko_status status = MACKO_OK;
@@ -121,12 +130,15 @@ macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error
 
 /* ---- products ---- */
 
+/* Y = beta Y alone, of a block without pieces. A beta of 0 clears Y whatever is in it, NaN included, as a product does. */
 static void Scale(PetscInt rows, PetscInt k, PetscScalar beta, PetscScalar *y, PetscInt ldy)
 {
   for (PetscInt j = 0; j < k; j++)
     for (PetscInt i = 0; i < rows; i++) y[(size_t)j * ldy + i] = beta == 0 ? 0 : beta * y[(size_t)j * ldy + i];
 }
 
+/* A forward product writes each piece's rows of Y. One with the transpose adds to all of Y for each piece, so that beta counts
+   for the first piece only. */
 macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx, PetscScalar beta,
                                 PetscScalar *y, PetscInt ldy, macko_error *err)
 {
@@ -145,12 +157,15 @@ macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const Pe
 
 /* ---- entries ---- */
 
+/* Frees the decoded entries of the one piece that was looked at last. */
 void MackoBlockForget(MackoBlock *b)
 {
   free(b->starts), free(b->cols), free(b->values);
   b->starts = NULL, b->cols = NULL, b->values = NULL;
 }
 
+/* Decodes piece p, unless it is the one that is decoded; the arrays of another one are freed before, so that never two are
+   there. */
 static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
 {
   macko_info info;
@@ -169,6 +184,7 @@ static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
   return status;
 }
 
+/* Returns the piece that has row i, by a binary search for the last piece that does not begin after it. */
 static PetscInt PieceOf(const MackoBlock *b, PetscInt i)
 {
   PetscInt low = 0, high = b->count;
@@ -180,6 +196,7 @@ static PetscInt PieceOf(const MackoBlock *b, PetscInt i)
   return low;
 }
 
+/* A row beyond the last piece has no entries, as every row has in a block where nothing was collected. */
 macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t **cols, const PetscScalar **values,
                            macko_error *err)
 {
@@ -194,7 +211,8 @@ macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t
   return MACKO_OK;
 }
 
-/* The values of the piece that is decoded, changed, into a copy of it. */
+/* Changes the decoded values of a piece in place and has rows, a copy of the piece, take them. The pattern is the same, so that
+   only values are encoded. */
 static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, macko_matrix *rows, macko_error *err)
 {
   const MackoPiece *piece = &from->pieces[from->decoded];
@@ -206,6 +224,7 @@ static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, 
   return macko_refresh(rows, &csr, err);
 }
 
+/* Pieces are copied one at a time, encoded as they are; only with a change each is decoded in between. */
 macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context, MackoBlock *to, macko_error *err)
 {
   macko_status status = MACKO_OK;
@@ -226,6 +245,7 @@ macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context
   return status;
 }
 
+/* The block keeps its sizes and can be filled again. */
 void MackoBlockDestroy(MackoBlock *b)
 {
   for (PetscInt p = 0; p < b->count; p++) DestroyPiece(&b->pieces[p]);

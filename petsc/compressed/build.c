@@ -5,23 +5,27 @@
 
 /* ---- rows from whoever gives them ---- */
 
+/* Rows come from a function, the program's or one of this folder, and these are the numbers that it is checked by. */
 typedef struct {
   MatMackoRowFunction row;
   void               *context;
-  const macko_error  *reason; /* what it says when it fails, or NULL */
-  PetscInt            first, rows, first_col, cols, all_cols; /* of this rank, and all columns */
+  const macko_error  *reason; /* it says why the function failed; NULL: it has no sentence */
+  PetscInt            first, rows, first_col, cols, all_cols; /* these are this rank's rows and columns, and all columns */
 } Source;
 
+/* Gathers what the others need to know of A, whose layouts are set up. */
 static Source SourceOf(Mat A, MatMackoRowFunction row, void *context, const macko_error *reason)
 {
   return (Source){row, context, reason, A->rmap->rstart, A->rmap->n, A->cmap->rstart, A->cmap->n, A->cmap->N};
 }
 
+/* Says whether a column, by its number in the whole matrix, belongs to this rank. */
 static PetscBool IsOwn(const Source *s, PetscInt col)
 {
   return (PetscBool)(col >= s->first_col && col < s->first_col + s->cols);
 }
 
+/* Writes the sentence "row ROW WHAT NUMBER" and returns the status. */
 static macko_status Refuse(macko_error *err, macko_status status, const char *what, PetscInt row, PetscInt number)
 {
   err->status = status;
@@ -29,7 +33,8 @@ static macko_status Refuse(macko_error *err, macko_status status, const char *wh
   return status;
 }
 
-/* Row i of this rank, with columns that are in the matrix. */
+/* Asks for row i of this rank, with columns by their numbers in the whole matrix, and checks that they are in it: a function of
+   the program's may give anything. The arrays are the function's own until it is asked again. */
 static macko_status Ask(const Source *s, PetscInt i, PetscInt *n, const PetscInt **cols, const PetscScalar **values,
                         macko_error *err)
 {
@@ -47,12 +52,14 @@ static macko_status Ask(const Source *s, PetscInt i, PetscInt *n, const PetscInt
 
 /* ---- the columns of other ranks ---- */
 
+/* Columns are compared, not subtracted, as the difference might not fit. */
 static int CompareColumns(const void *a, const void *b)
 {
   PetscInt x = *(const PetscInt *)a, y = *(const PetscInt *)b;
   return (x > y) - (x < y);
 }
 
+/* Sorts the columns and leaves each once. */
 void MackoColumnsSort(MackoColumns *c)
 {
   PetscInt kept = 0;
@@ -62,7 +69,8 @@ void MackoColumnsSort(MackoColumns *c)
   c->count = kept;
 }
 
-/* Doubles are dropped before there is more room, so that this stays as large as the result. */
+/* Doubles are dropped before there is more room, so that the list stays about as large as the result, though each column comes as
+   often as it has entries. */
 macko_status MackoColumnsAdd(MackoColumns *c, PetscInt col, macko_error *err)
 {
   if (c->count == c->room) {
@@ -76,12 +84,15 @@ macko_status MackoColumnsAdd(MackoColumns *c, PetscInt col, macko_error *err)
   return MACKO_OK;
 }
 
+/* This is a binary search, and so wants the list sorted. */
 PetscInt MackoColumnsFind(const MackoColumns *c, PetscInt col)
 {
   const PetscInt *found = (const PetscInt *)bsearch(&col, c->cols, (size_t)c->count, sizeof *c->cols, CompareColumns);
   return found ? (PetscInt)(found - c->cols) : -1;
 }
 
+/* Goes through all rows for the columns of other ranks alone. This is the first of two times that rows are asked for: their
+   entries cannot be encoded before it is known which number each of these columns gets. */
 static macko_status FindColumns(const Source *s, MackoColumns *c, macko_error *err)
 {
   macko_status       status = MACKO_OK;
@@ -99,12 +110,14 @@ static macko_status FindColumns(const Source *s, MackoColumns *c, macko_error *e
 
 /* ---- both blocks ---- */
 
+/* The entries of one row that belong to one block; the arrays grow to the longest row. */
 typedef struct {
   PetscInt     n, room;
   PetscInt    *cols;
   PetscScalar *values;
 } Part;
 
+/* Appends one entry to a part; row is for the sentence only. */
 static macko_status AddEntry(Part *p, PetscInt row, PetscInt col, PetscScalar value, macko_error *err)
 {
   if (p->n == p->room) {
@@ -119,7 +132,8 @@ static macko_status AddEntry(Part *p, PetscInt row, PetscInt col, PetscScalar va
   return MACKO_OK;
 }
 
-/* The entries of a row into those of the two blocks. */
+/* Distributes the entries of row i over the parts for the two blocks, with columns numbered as the blocks'. A column of another
+   rank that was not there the first time shows that the function gave another row, which is refused. */
 static macko_status Split(const Source *s, const MackoColumns *c, PetscInt i, Part *own, Part *off, macko_error *err)
 {
   PetscInt           n;
@@ -140,6 +154,8 @@ static macko_status Split(const Source *s, const MackoColumns *c, PetscInt i, Pa
   return status;
 }
 
+/* Asks for all rows and encodes both blocks, a piece at a time. Without columns of other ranks the off-diagonal block has no
+   pieces. The collectors are ended, and free their arrays, after a failure, too. */
 static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
                            macko_error *err)
 {
@@ -160,6 +176,8 @@ static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Com
 
 /* ---- the matrix ---- */
 
+/* The exchange leads from a vector of A's columns to the halo's, of this rank alone. The vector it is made with has no array:
+   only its layout counts. */
 PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -188,6 +206,7 @@ PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The pattern may be another one, so that both of PETSc's counters go up and nothing is ready for products any more. */
 PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -207,6 +226,8 @@ PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What fails on one rank is agreed on before anything of A changes. The list of columns is freed here after a failure; otherwise
+   the halo takes it over. */
 PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *context, const macko_error *reason)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -245,6 +266,7 @@ PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *contex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A program may come here before any matrix was made, so the types are registered first. */
 PetscErrorCode MatMackoCreateFromRows(MPI_Comm comm, PetscInt m, PetscInt n, PetscInt M, PetscInt N, MatMackoRowFunction row,
                                       void *context, Mat *A)
 {

@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 
-/* A row of two: what comes twice encoding adds up, the first one first. */
+/* This is a sum of two matrices by rows: a row gives A's entries, then those to be added. Where a column comes twice encoding
+   adds up, A's entry first. */
 typedef struct {
-  Mat          A, X; /* X may be NULL: a shift by a then */
+  /* X may be NULL: a is then added to the diagonal, which is a shift. */
+  Mat          A, X;
   PetscScalar  a;
-  PetscInt     open, n, room; /* the row of X that has been given out, -1 before */
+  /* open is the row of X that has been given out, -1 before the first; it has n entries. room is that of the two arrays for a
+     sum. */
+  PetscInt     open, n, room;
   const PetscInt    *cols;
   const PetscScalar *values;
   PetscInt    *sum_cols;
@@ -15,6 +19,7 @@ typedef struct {
   macko_error  err;
 } Sum;
 
+/* Gives the row of X back to it: PETSc has one open at a time. */
 static PetscErrorCode CloseRow(Sum *s)
 {
   PetscFunctionBegin;
@@ -23,6 +28,7 @@ static PetscErrorCode CloseRow(Sum *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes room for n entries of a sum, and some more, so that this is seldom done. */
 static PetscErrorCode Reserve(Sum *s, PetscInt n)
 {
   PetscFunctionBegin;
@@ -33,6 +39,7 @@ static PetscErrorCode Reserve(Sum *s, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Appends a times the row of X to the n entries of the sum, or a on the diagonal, where the matrix has one in this row. */
 static PetscErrorCode AddRow(Sum *s, PetscInt row, PetscInt *n)
 {
   PetscFunctionBegin;
@@ -44,6 +51,8 @@ static PetscErrorCode AddRow(Sum *s, PetscInt row, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives a row of the sum to MackoCompressedBuild. The sentence for failures of PETSc's functions is put into err beforehand,
+   because these return before anything could be written. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   Sum               *s = (Sum *)context;
@@ -65,7 +74,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A += a X, or A += a I without X. */
+/* A += a X, or A += a I without X. The sum is built anew, and takes A's place when all ranks have it. */
 static PetscErrorCode Add(Mat A, PetscScalar a, Mat X)
 {
   Sum sum = {.A = A, .X = X, .a = a, .open = -1};
@@ -87,7 +96,7 @@ static PetscErrorCode MatShift_Macko(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whatever is said of both patterns: they are what their rows are. */
+/* What the caller says of both patterns is not needed: the rows tell. */
 static PetscErrorCode MatAXPY_Macko(Mat Y, PetscScalar a, Mat X, MatStructure pattern)
 {
   PetscFunctionBegin;
@@ -99,7 +108,8 @@ static PetscErrorCode MatAXPY_Macko(Mat Y, PetscScalar a, Mat X, MatStructure pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* B of type macko becomes a copy that shares nothing; one of another type gets the entries. */
+/* B of this type becomes a copy with entries of its own; a B of another type is cleared and gets the entries, for which it must
+   have room. */
 static PetscErrorCode MatCopy_Macko(Mat A, Mat B, MatStructure pattern)
 {
   MackoBlock own, off;

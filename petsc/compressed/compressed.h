@@ -4,172 +4,209 @@
 
 #include "matmacko.h"
 
-/* ---- blocks: block.c. Rows of one rank, encoded a piece at a time. Failures come back as statuses, so that ranks can agree. ---- */
+/* ---- blocks (block.c): rows of one rank, encoded a piece at a time; failures are statuses, so that ranks can agree ---- */
 
+/* A piece is a matrix of consecutive rows of a block, encoded by itself. At least one of its two forms is there. */
 typedef struct {
-  PetscInt                    first, count; /* of its rows, in the block */
-  macko_matrix               *rows;         /* NULL while they are on the GPU only */
-  struct macko_device_matrix *device;       /* NULL while they are in host memory only */
+  PetscInt                    first, count; /* these are its rows in the block: the first one and how many */
+  macko_matrix               *rows; /* this is NULL while the rows are on the GPU only */
+  struct macko_device_matrix *device; /* this is NULL while they are in host memory only */
 } MackoPiece;
 
+/* A block holds this rank's rows in its own columns, or in those of other ranks. Its columns are numbered from 0. */
 typedef struct {
   PetscInt    nrows, ncols, count, room;
-  MackoPiece *pieces; /* count of them, in the order of their rows; rows beyond have no entries */
+  /* There are count of them, in the order of their rows, with room for more; rows beyond the last piece have no entries. */
+  MackoPiece *pieces;
+  /* This counts the entries of all pieces. */
   PetscInt64  nnz;
 
-  PetscInt     decoded; /* the piece that is in the arrays below as well, where there are arrays */
+  /* This is the piece whose entries the arrays below hold, where there are arrays; MackoBlockForget frees them. */
+  PetscInt     decoded;
   int64_t     *starts, *cols;
   PetscScalar *values;
 } MackoBlock;
 
-/* Rows that wait for enough others to be encoded together. */
+/* Rows wait here for enough others to be encoded together. Whoever collects sets block, options, device and most; the rest is
+   zero at first and the collector's own. */
 typedef struct {
   MackoBlock          *block;
   const macko_options *options;
   PetscBool            device; /* pieces are encoded on the GPU */
-  PetscInt64           most, rows, starts_room, room; /* entries and rows of a piece; waiting rows; places of the arrays */
+  /* A piece has at most so many entries, and rows, unless one row alone has more; so many rows wait; so many places starts has,
+     and cols and values have. */
+  PetscInt64           most, rows, starts_room, room;
   int64_t             *starts;
   PetscInt            *cols;
   PetscScalar         *values;
 } MackoCollector;
 
-/* Adds the next row to the block, with n columns of the block in any order. */
+/* Adds the next row to the block, with n columns numbered as the block's, in any order; those that come twice are added up. The
+   arrays are copied. Encodes what waits first, where the row would make the piece too large. */
 PETSC_INTERN macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values,
                                        macko_error *err);
 
-/* Encodes what still waits. Frees what the collector holds, also after a failure. */
+/* Encodes what still waits, unless status says that something has failed before, and returns that or the status of the encoding.
+   Frees what the collector holds in all cases; the block stays the caller's to destroy. */
 PETSC_INTERN macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error *err);
 
-/* *rows, encoded already, become the next piece, and NULL. */
+/* *rows, which is encoded already, becomes the block's next piece, and NULL: the block owns it then. On failure it stays the
+   caller's. */
 PETSC_INTERN macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err);
 
-/* Y = op(A) X + beta Y of k vectors in host memory. */
+/* Y = op(A) X + beta Y of k vectors in host memory, ldx and ldy elements apart. Pieces that are on the GPU only are fetched. */
 PETSC_INTERN macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx,
                                              PetscScalar beta, PetscScalar *y, PetscInt ldy, macko_error *err);
 
-/* The entries of row i, sorted, until the next call; the piece that it is in stays decoded until MackoBlockForget. */
+/* Gives the entries of row i of the block, in ascending order of their columns, valid until the next call; the arrays are the
+   block's. The piece that the row is in stays decoded until MackoBlockForget, so that rows are best asked for in order. */
 PETSC_INTERN macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t **cols, const PetscScalar **values,
                                         macko_error *err);
 PETSC_INTERN void         MackoBlockForget(MackoBlock *b);
 
-/* Changes value by value what a row of the block holds. */
+/* Changes, in place, the n values of a row of the block; cols are their columns. context is what was given along. */
 typedef void MackoChange(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values);
 
-/* *to becomes a block of the same pattern, with changed values or, without a change, the same. */
+/* *to becomes a new block of the same pattern, with values as change (which may be NULL) has changed them. *from stays as it is;
+   on failure *to is empty. */
 PETSC_INTERN macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context, MackoBlock *to, macko_error *err);
 PETSC_INTERN void         MackoBlockDestroy(MackoBlock *b);
 
+/* Gives the facts of a piece, wherever it is. */
 PETSC_INTERN void MackoPieceInfo(const MackoPiece *piece, macko_info *info);
 
 /* ---- columns of other ranks: build.c ---- */
 
+/* This is a growing list of columns by their numbers in the whole matrix. */
 typedef struct {
   PetscInt  count, room;
-  PetscInt *cols; /* the caller frees them, unless MackoSetHalo has taken them over */
+  /* The caller frees them with free, unless MackoSetHalo has taken them over. */
+  PetscInt *cols;
 } MackoColumns;
 
 PETSC_INTERN macko_status   MackoColumnsAdd(MackoColumns *c, PetscInt col, macko_error *err);
 PETSC_INTERN void           MackoColumnsSort(MackoColumns *c);                         /* each is there once then */
-PETSC_INTERN PetscInt       MackoColumnsFind(const MackoColumns *c, PetscInt col);     /* where, after sorting; -1: nowhere */
-PETSC_INTERN PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c);                      /* A's from now on. Collective. */
+PETSC_INTERN PetscInt       MackoColumnsFind(const MackoColumns *c, PetscInt col); /* its place, after sorting, or -1 */
+PETSC_INTERN PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c); /* they are A's from now on. Collective. */
 
 /* ---- pieces on the GPU: device.c, or no_device.c in a build without CUDA ---- */
 
-/* *device becomes the csr, which is in host memory, encoded there; NULL where the host encodes sooner or the GPU lacks the room. */
+/* *device becomes the csr, which is in host memory with 64-bit row pointers, encoded on the GPU. It is NULL, with status
+   MACKO_OK, where the host encodes sooner or the GPU lacks the room: the caller then encodes on the host. */
 PETSC_INTERN macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options, struct macko_device_matrix **device,
                                            macko_error *err);
 
-/* What products in host memory, on the GPU, or there with the transpose need of every piece of a block. */
+/* Products need something of every piece of a block: to have it in host memory, on the GPU, or there with its transpose. */
 typedef enum {
   MACKO_READY_HOST,
   MACKO_READY_DEVICE,
   MACKO_READY_TRANSPOSED,
   MACKO_READY_COUNT
 } MackoReady;
+/* Makes all pieces of a block ready for such products. */
 PETSC_INTERN macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err);
 
-/* The piece in host memory as well. */
+/* Brings the piece to host memory, too, if it is on the GPU only. */
 PETSC_INTERN macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err);
 
 PETSC_INTERN void       MackoPieceDeviceInfo(const MackoPiece *piece, macko_info *info);
 PETSC_INTERN PetscInt64 MackoPieceDeviceBytes(const MackoPiece *piece);
 PETSC_INTERN void       MackoPieceDeviceFree(MackoPiece *piece);
 
-/* Whether there is room for all transposes: each has a row for every column of the block. */
+/* Says whether there is room for the transposes of all pieces. Each has a row for every column of the block, which together shall
+   not be more than there are entries. */
 static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
 {
   return (PetscBool)((PetscInt64)b->count * b->ncols <= b->nnz);
 }
 
-/* Y = op(A) X + beta Y of k vectors, wherever they are, of a block of A that is prepared. */
+/* Y = op(A) X + beta Y of k vectors, in host or GPU memory, done on the GPU with a block of A that MackoBlockPrepare has made
+   ready. Arrays in host memory are copied; those in GPU memory are used in place, and the product is only queued. */
 PETSC_INTERN PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
                                                      MackoArray y);
 
-/* Whether a product of A with these vectors is done on the GPU: the same on all ranks. */
+/* Says whether a product of A with these vectors is done on the GPU, the same on all ranks: where both vectors are there, or the
+   user has asked for it. */
 PETSC_INTERN PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device);
 
 /* ---- matrices ---- */
 
+/* This is what a matrix of type macko holds, in the data of PETSc's struct. */
 typedef struct {
   macko_options options;
   PetscBool     options_read;
-  PetscInt64    piece; /* most entries that are encoded together */
-  PetscBool     piece_given, device; /* device: every rank may use a GPU */
-  PetscBool     ready[MACKO_READY_COUNT]; /* on every rank */
+  /* At most so many entries are encoded together. */
+  PetscInt64    piece;
+  /* The user has chosen piece; every rank may use a GPU. */
+  PetscBool     piece_given, device;
+  /* MackoCompressedPrepare has made both blocks ready for such products, on every rank. */
+  PetscBool     ready[MACKO_READY_COUNT];
 
-  MackoBlock own, off; /* off has no rows on a single rank */
-  PetscInt   ghosts;   /* columns of off, by their numbers in the whole matrix */
+  /* These are the blocks of own columns and of other ranks'; off has no rows on a single rank. */
+  MackoBlock own, off;
+  /* There are so many columns of off, listed by their numbers in the whole matrix, ascending. */
+  PetscInt   ghosts;
   PetscInt  *ghost_cols;
-  Vec        halo; /* NULL on a single rank */
+  /* The vector has an entry for each column of off, and exchange fills it from a vector of the whole matrix; both are NULL on a
+     single rank. */
+  Vec        halo;
   VecScatter exchange;
 
   PetscBool             taken;      /* there are entries, or it is known that there are none */
   PetscBool             by_columns; /* MatSetValues gets values by columns */
-  struct MackoAssembly *assembly;   /* rows that have come by MatSetValues; NULL before */
-  struct MackoList     *list;       /* entries of MatSetPreallocationCOO; NULL without */
+  struct MackoAssembly *assembly; /* these rows have come by MatSetValues; NULL before */
+  struct MackoList     *list; /* these entries have come by MatSetPreallocationCOO; NULL without */
 
-  PetscInt     row_room; /* the row that MatGetRow has given out */
+  /* These arrays hold the row that MatGetRow has given out last. */
+  PetscInt     row_room;
   PetscInt    *row_cols;
   PetscScalar *row_values;
 
-  PetscInt64     encodes, products; /* products: with one vector, of those that are timed */
+  /* products counts those with one vector that are timed, which are those on the CPU. */
+  PetscInt64     encodes, products;
   PetscLogDouble encode_seconds, product_seconds;
 } Mat_Compressed;
 
 PETSC_INTERN PetscErrorCode MatCreate_SeqMacko(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIMacko(Mat);
 
-/* -mat_macko_* with A's prefix; items is NULL outside MatSetFromOptions. */
+/* Reads -mat_macko_* with A's prefix, once, or again within MatSetFromOptions; items is NULL outside of that. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items);
 
-/* What A, whose sizes are known, holds becomes what row gives for the rows of each rank, in ascending order, in parallel twice.
-   *reason, if it is not NULL, is what row says where it fails. On failure A stays as it is. Collective. */
+/* What A holds becomes what row gives for the rows of each rank, in ascending order, in parallel twice; A's sizes must be known.
+   *reason, if it is not NULL, is the status and the sentence that are raised where row fails. On failure A stays as it is.
+   Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *context, const macko_error *reason);
 
-/* Copies of both blocks, with changed values or without a change the same, on all ranks or on none. Collective. */
+/* Makes copies of both blocks of A, with values as change has changed them (NULL: the same), on all ranks or on none. change gets
+   of_own as its context for the one block, of_off for the other. The caller owns *own and *off. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, void *of_off, MackoBlock *own, MackoBlock *off);
 
-/* What change does to all values that are none. */
+/* This change sets all values to zero and needs no context. */
 PETSC_INTERN void MackoClear(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values);
 
-/* to, of the sizes of from, exchanges entries of vectors as that does. */
+/* Makes to, of the sizes of from, exchange entries of vectors as from does; the two share the exchange, which does not change. */
 PETSC_INTERN PetscErrorCode MackoCopyHalo(const Mat_Compressed *from, Mat_Compressed *to);
 
-/* Takes over two blocks that belong to columns which A has already. */
+/* Makes the two blocks, for whose columns A is set up already, A's own, in place of those it had; the caller must not destroy
+   them. A counts as assembled and changed. */
 PETSC_INTERN PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off);
 
-/* Row i of this rank, columns numbered as in the whole matrix, ascending, until the next call. */
+/* Gives row i of this rank, counted from its first one, with columns numbered as in the whole matrix, ascending. The arrays are
+   A's and valid until the next call. MackoCompressedForget frees what was decoded for it. */
 PETSC_INTERN macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt **cols, const PetscScalar **values,
                                              macko_error *err);
 PETSC_INTERN void         MackoCompressedForget(Mat A);
 
-/* Vectors that A hands out, and those of its halo, where its products want them; whether that is a GPU. Collective. */
+/* Puts the vectors that A hands out, and that of its halo, where its products want them: on the GPU if m->device, else on the
+   host. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedPlace(Mat A);
 
-/* Both blocks are ready for such a product, on all ranks or on none. Collective. */
+/* Makes both blocks ready for such a product, on all ranks or on none. Collective the first time. */
 PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
 
-/* Operations, by the files that they are in. */
+/* Each of these sets the operations of A that are in one file; the two with in set or end what has to be composed, or freed, as
+   well. */
 PETSC_INTERN void           MackoCompressedProducts(Mat A);
 PETSC_INTERN void           MackoCompressedEntries(Mat A);
 PETSC_INTERN void           MackoCompressedChanges(Mat A);
@@ -178,24 +215,29 @@ PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
 PETSC_INTERN PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoLoadContainer(Mat A, const char *path);
 
-/* Those that a file has, for a matrix without sizes; refused for one with others. */
+/* Gives A the sizes that the file at path has, where A has none yet; refuses a matrix of other sizes. Collective. */
 PETSC_INTERN PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols);
 PETSC_INTERN PetscErrorCode MatView_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed);
 
-/* MatMackoGetInfo of this type. */
+/* This is MatMackoGetInfo for a matrix of this type, but for the break-even. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info);
 
+/* Converts any matrix that gives out its rows to type macko. */
 PETSC_INTERN PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *B);
-/* The entries of A into B, of any type with the same rows on this rank. */
+/* Puts the entries of A into B and assembles it. B is of any type, has the same rows on this rank and room for the entries.
+   Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedFill(Mat A, Mat B);
+/* Converts to AIJ, and from there to the type that is asked for. */
 PETSC_INTERN PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *B);
+/* Sets up the product of matrices C if its second operand is dense, and refuses others. */
 PETSC_INTERN PetscErrorCode MackoCompressedProduct(Mat C);
 
-/* C = op(A) B with B and C dense. */
+/* C = op(A) B with B and C dense, set up, and in the layouts that the product wants. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C);
 
-/* "Not supported for this type", with what to do instead: for factors and for products with sparse matrices. */
+/* These refuse with PETSc's "not supported for this type" and what to do instead: factors, products with sparse matrices, and all
+   the operations that the last one sets. */
 PETSC_INTERN PetscErrorCode MatGetFactor_Macko(Mat A, MatFactorType type, Mat *F);
 PETSC_INTERN PetscErrorCode MackoCompressedRefuseProduct(Mat C);
 PETSC_INTERN void           MackoCompressedRefusals(Mat A);

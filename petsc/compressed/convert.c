@@ -3,13 +3,16 @@
 
 /* ---- from any type that gives out its rows ---- */
 
+/* Rows of another matrix are given out one at a time. */
 typedef struct {
   Mat                A;
-  PetscInt           open, n; /* the row that has been given out, -1 before */
+  /* open is the row that has been given out, -1 before the first; it has n entries. */
+  PetscInt           open, n;
   const PetscInt    *cols;
   const PetscScalar *values;
 } Rows;
 
+/* Gives the row back to its matrix: PETSc has one open at a time. */
 static PetscErrorCode CloseRow(Rows *r)
 {
   PetscFunctionBegin;
@@ -18,6 +21,7 @@ static PetscErrorCode CloseRow(Rows *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives a row to MackoCompressedBuild. It stays open until the next one is asked for, so that its arrays need no copy. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   Rows *r = (Rows *)context;
@@ -30,6 +34,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes an empty matrix of the given type with A's sizes and prefix, so that its options are those of A. */
 static PetscErrorCode New(Mat A, MatType type, Mat *B)
 {
   const char *prefix;
@@ -44,6 +49,7 @@ static PetscErrorCode New(Mat A, MatType type, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* In place the matrix is converted next to A first, because its rows are needed until the end. */
 PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat  B    = *newmat;
@@ -62,7 +68,8 @@ PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *ne
 
 /* ---- to AIJ, and from there to whatever is asked for ---- */
 
-/* Entries of each row in columns of this rank and of others. */
+/* Counts the entries of each row, in columns of this rank (own) and of others, for preallocation: it takes decoding all pieces
+   once. */
 static macko_status CountEntries(Mat A, PetscInt *own, PetscInt *others, macko_error *err)
 {
   Mat_Compressed    *m = (Mat_Compressed *)A->data;
@@ -76,6 +83,8 @@ static macko_status CountEntries(Mat A, PetscInt *own, PetscInt *others, macko_e
   return status;
 }
 
+/* Gives B, an AIJ, exactly the room that A's entries need. Both calls are made, as each does nothing to a matrix of the other
+   kind. */
 static PetscErrorCode Preallocate(Mat A, Mat B)
 {
   PetscInt    *own, *others;
@@ -92,6 +101,7 @@ static PetscErrorCode Preallocate(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A rank whose piece cannot be decoded stops giving rows, and all ranks raise that before the assembly would wait for it. */
 PetscErrorCode MackoCompressedFill(Mat A, Mat B)
 {
   PetscInt           n;
@@ -113,6 +123,8 @@ PetscErrorCode MackoCompressedFill(Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ comes first, since PETSc converts that to its other types. With MAT_REUSE_MATRIX *newmat is there, with room for the
+   entries. */
 PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B = *newmat;

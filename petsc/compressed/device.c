@@ -6,6 +6,8 @@
 
 /* ---- pieces ---- */
 
+/* Copies the csr to the GPU, encodes it there and frees the copy. Where there is no room *device stays NULL and the status is
+   MACKO_OK. */
 static macko_status Encode(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
                            struct macko_device_matrix **device, macko_error *err)
 {
@@ -19,6 +21,7 @@ static macko_status Encode(const macko_csr *csr, const macko_options *options, c
   return status == MACKO_OUT_OF_MEMORY ? MACKO_OK : status;
 }
 
+/* Gets PETSc's stream; its errors become a status, so that ranks can agree. */
 static macko_status Stream(cudaStream_t *stream, macko_error *err)
 {
   if (!MackoStream(stream)) return MACKO_OK;
@@ -27,6 +30,7 @@ static macko_status Stream(cudaStream_t *stream, macko_error *err)
   return MACKO_DEVICE;
 }
 
+/* The number of entries is read from the csr's last row pointer, which is of 64 bits. */
 macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options, struct macko_device_matrix **device,
                               macko_error *err)
 {
@@ -37,6 +41,7 @@ macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options
   return status ? status : Encode(csr, options, stream, device, err);
 }
 
+/* The form stays on the GPU, too, for the next product. */
 macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
 {
   cudaStream_t stream;
@@ -45,6 +50,7 @@ macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
   return status ? status : macko_device_fetch(piece->device, stream, &piece->rows, err);
 }
 
+/* Brings a piece from the host to the GPU, unless it is there. */
 static macko_status Upload(MackoPiece *piece, macko_error *err)
 {
   cudaStream_t stream;
@@ -53,6 +59,8 @@ static macko_status Upload(MackoPiece *piece, macko_error *err)
   return status ? status : macko_device_upload(piece->rows, stream, &piece->device, err);
 }
 
+/* Adds the transpose to a piece that is on the GPU, unless it has one. It is made from the host's form, which is fetched for
+   it. */
 static macko_status AddTranspose(MackoPiece *piece, macko_error *err)
 {
   cudaStream_t stream;
@@ -62,6 +70,7 @@ static macko_status AddTranspose(MackoPiece *piece, macko_error *err)
   return status ? status : macko_device_add_transpose(piece->device, piece->rows, stream, err);
 }
 
+/* Pieces that are ready already take no time, so that this may be called again after a failure. */
 macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err)
 {
   macko_status status = MACKO_OK;
@@ -90,6 +99,8 @@ void MackoPieceDeviceFree(MackoPiece *piece)
 
 /* ---- products ---- */
 
+/* Queues the products of all pieces, whose order on the stream makes it safe that those with the transpose add to the same Y;
+   beta counts for the first of them only. */
 static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
                                    cudaStream_t stream, macko_error *err)
 {
@@ -103,7 +114,8 @@ static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k,
   return status;
 }
 
-/* Without pieces nothing is done: the block then has no rows. */
+/* Without pieces nothing is done: the block then has no rows. Staging serves -mat_macko_backend cuda, with vectors of the
+   host. */
 PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
   Mat_Macko   *m  = MackoOf(A);
@@ -128,6 +140,7 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Vectors of one layout are taken to be on the GPU on all ranks or on none, so that nothing is communicated. */
 PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;

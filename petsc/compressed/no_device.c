@@ -1,6 +1,7 @@
 /* Type macko in a build without CUDA: all pieces are in host memory. */
 #include "compressed/compressed.h"
 
+/* *device is NULL, on which the caller encodes on the host. */
 macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options, struct macko_device_matrix **device,
                               macko_error *err)
 {
@@ -9,6 +10,7 @@ macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options
   return MACKO_OK;
 }
 
+/* Every piece is on the host already. */
 macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
 {
   (void)piece, (void)err;
@@ -21,7 +23,7 @@ macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err)
   return MACKO_OK;
 }
 
-/* Not reached: no piece is on a GPU only. */
+/* This is not reached: no piece is on a GPU only. */
 void MackoPieceDeviceInfo(const MackoPiece *piece, macko_info *info)
 {
   (void)piece, (void)info;
@@ -38,7 +40,7 @@ void MackoPieceDeviceFree(MackoPiece *piece)
   (void)piece;
 }
 
-/* Not reached: no product is on a GPU. */
+/* This is not reached: no product is on a GPU. */
 PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
   PetscFunctionBegin;

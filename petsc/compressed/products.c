@@ -7,7 +7,8 @@
 
 /* ---- vectors ---- */
 
-/* An array of a vector, wherever it is where the product is done on the GPU, else in host memory. */
+/* Opens the array of a vector: wherever it is where the product is done on the GPU, else in host memory, to which PETSc then
+   copies it. */
 static PetscErrorCode OpenRead(Vec x, PetscBool device, MackoArray *a)
 {
   const PetscScalar *data;
@@ -19,6 +20,7 @@ static PetscErrorCode OpenRead(Vec x, PetscBool device, MackoArray *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Closes what OpenRead has opened with the same device. */
 static PetscErrorCode CloseRead(Vec x, PetscBool device, MackoArray *a)
 {
   const PetscScalar *data = a->data;
@@ -28,6 +30,7 @@ static PetscErrorCode CloseRead(Vec x, PetscBool device, MackoArray *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Opens the array of y likewise. Only where the product adds to y (add) is its present content wanted, and copied if need be. */
 static PetscErrorCode OpenWrite(Vec y, PetscBool device, PetscBool add, MackoArray *a)
 {
   PetscFunctionBegin;
@@ -37,6 +40,7 @@ static PetscErrorCode OpenWrite(Vec y, PetscBool device, PetscBool add, MackoArr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Closes what OpenWrite has opened with the same device and add. */
 static PetscErrorCode CloseWrite(Vec y, PetscBool device, PetscBool add, MackoArray *a)
 {
   PetscFunctionBegin;
@@ -45,7 +49,8 @@ static PetscErrorCode CloseWrite(Vec y, PetscBool device, PetscBool add, MackoAr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Y = op(A) X + beta Y of one block and arrays that are open. */
+/* Y = op(A) X + beta Y of one block of A and k columns, with arrays that are open. Work is counted as two operations an entry and
+   column. */
 static PetscErrorCode MultiplyArrays(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
                                      MackoArray y)
 {
@@ -67,7 +72,7 @@ static PetscErrorCode MultiplyArrays(Mat A, MackoBlock *b, PetscBool device, mac
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x of one block, or that added to y. */
+/* y = op(A) x of one block, or that added to y. A block without pieces has no entries, and its vectors need not be opened. */
 static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op op, Vec x, PetscBool add, Vec y)
 {
   MackoArray from, to;
@@ -85,6 +90,7 @@ static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ready is a property of all ranks, so that only the first product of a kind has to agree; it is lost when the entries change. */
 PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;
@@ -101,7 +107,8 @@ PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = A x + y, or A x where y is NULL */
+/* z = A x + y, or A x where y is NULL. The own block is multiplied while entries of other ranks are on their way to the halo. The
+   time is measured on the CPU only, without the exchange. */
 static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -116,7 +123,7 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
   PetscCall(PetscTime(&start));
   PetscCall(Multiply(A, &m->own, device, MACKO_OP_N, x, (PetscBool)(y != NULL), z));
   PetscCall(PetscTime(&end));
-  if (!device) m->products++, m->product_seconds += end - start; /* on a GPU it has only begun */
+  if (!device) m->products++, m->product_seconds += end - start; /* on a GPU the product has only begun */
   if (m->halo) {
     PetscCall(VecScatterEnd(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(PetscTime(&start));
@@ -127,7 +134,8 @@ static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with the transpose is done on the GPU where every rank has room for transposes of its pieces, or needs none. */
+/* Says whether a product with the transpose is done on the GPU: where every rank has room for the transposes of its pieces, or
+   they are there already. Collective where they are not. */
 static PetscErrorCode TransposedOnDevice(Mat A, Vec x, Vec z, PetscBool *device)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
@@ -141,7 +149,8 @@ static PetscErrorCode TransposedOnDevice(Mat A, Vec x, Vec z, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = A' x + y, or A' x where y is NULL */
+/* z = A^T x + y, or A^T x where y is NULL. On a GPU a matrix that is known to be symmetric needs no transpose; the CPU multiplies
+   with it as it is. The off-diagonal block gives sums for entries of other ranks, which are added to theirs at the end. */
 static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -166,6 +175,7 @@ static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc's four products with a vector differ in two arguments. */
 static PetscErrorCode MatMult_Macko(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -204,7 +214,9 @@ void MackoCompressedProducts(Mat A)
 
 /* ---- dense matrices: all columns at once, so that the compressed form is read once for several of them ---- */
 
-/* Between column j of halos and the columns of a dense matrix: what other ranks hold of B's, or what is added to theirs of C. */
+/* Exchanges entries between a column of a dense matrix and a column of halos, an array of as many elements as the halo has:
+   entries of other ranks of B come in (MACKO_OP_N), or sums for theirs of C are added to them (MACKO_OP_T). The halo's own array
+   is put aside meanwhile. */
 static PetscErrorCode ExchangeColumn(Mat_Compressed *m, Vec column, PetscScalar *halos, macko_op op)
 {
   PetscFunctionBegin;
@@ -220,6 +232,7 @@ static PetscErrorCode ExchangeColumn(Mat_Compressed *m, Vec column, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does that for all columns of a dense matrix, one after another, because the exchange is made for vectors. */
 static PetscErrorCode ExchangeColumns(Mat_Compressed *m, Mat dense, PetscScalar *halos, macko_op op)
 {
   Vec column;
@@ -240,7 +253,8 @@ static PetscErrorCode ExchangeColumns(Mat_Compressed *m, Mat dense, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = op(A) B of both blocks; halos holds the columns that are not this rank's. On the GPU there is one block only. */
+/* C = op(A) B of both blocks. halos holds the rows of B that are not this rank's, or takes sums for those of C, in columns of
+   m->ghosts elements in host memory. On the GPU there is one block only. */
 static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B, Mat C, PetscScalar *halos)
 {
   Mat_Compressed    *m = (Mat_Compressed *)A->data;
@@ -262,7 +276,8 @@ static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* On the GPU without a halo and a transpose, which would want room for as many columns. */
+/* The GPU is used without a halo only, and not for the transpose, which would both want room there for as many columns. Sums for
+   other ranks are added after the assembly of C, since they change it through vectors. */
 PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
 {
   Mat_Compressed *m      = (Mat_Compressed *)A->data;
@@ -283,7 +298,8 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A product with a dense matrix that is not taken here PETSc does in its own ways. */
+/* PETSc finds this for any type of operands. A sparse second operand is refused; products with a dense one that are not A B or
+   A^T B PETSc does in its own ways, as those where A is not of this type. */
 PetscErrorCode MackoCompressedProduct(Mat C)
 {
   PetscBool dense;

@@ -1,6 +1,8 @@
 /* What type macko does not do: PETSc's "not supported for this type", with what to do instead. */
 #include "compressed/compressed.h"
 
+/* The operations are there in order to refuse: without them PETSc would say only that the type has none. what names what is
+   missing. */
 #define REFUSE(A, what) \
   SETERRQ(PetscObjectComm((PetscObject)(A)), PETSC_ERR_SUP, \
           "a matrix of type macko holds its compressed form only and has no " what \
@@ -35,6 +37,7 @@ static PetscErrorCode MatCreateSubMatrices_Macko(Mat A, PetscInt n, const IS row
   REFUSE(A, "submatrices");
 }
 
+/* Preconditioners that want factors end here. */
 PetscErrorCode MatGetFactor_Macko(Mat A, MatFactorType type, Mat *F)
 {
   PetscFunctionBegin;
@@ -42,6 +45,7 @@ PetscErrorCode MatGetFactor_Macko(Mat A, MatFactorType type, Mat *F)
   REFUSE(A, "factors");
 }
 
+/* C is the result of the product, and holds its operands. */
 PetscErrorCode MackoCompressedRefuseProduct(Mat C)
 {
   PetscFunctionBegin;
@@ -69,6 +73,7 @@ static PetscErrorCode MatInvertBlockDiagonal_Macko(Mat A, const PetscScalar **in
   REFUSE(A, "inverse of its diagonal blocks");
 }
 
+/* A program that knows of the symmetry can say so, which the sentence tells. */
 static PetscErrorCode MatIsSymmetric_Macko(Mat A, PetscReal tolerance, PetscBool *symmetric)
 {
   PetscFunctionBegin;
@@ -76,6 +81,7 @@ static PetscErrorCode MatIsSymmetric_Macko(Mat A, PetscReal tolerance, PetscBool
   REFUSE(A, "look for its symmetry (MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE) tells of it)");
 }
 
+/* Zeroing columns, too, is refused as zeroing rows is. */
 void MackoCompressedRefusals(Mat A)
 {
   A->ops->sor                 = MatSOR_Macko;

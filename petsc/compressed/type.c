@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries of a piece: on a GPU a product has to take longer than its start. */
+/* A piece has at most so many entries unless an option says otherwise. On a GPU it is larger, since a product with one piece has
+   to take longer than it takes to start it. */
 enum { PIECE = 1 << 21, DEVICE_PIECE = 1 << 25 };
 
 /* ---- options ---- */
 
+/* Reads -mat_macko_piece into *piece, which stays as it is where the option was not given; *given_ever is set where it was. */
 static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece, PetscBool *given_ever)
 {
   PetscInt  number = (PetscInt)*piece;
@@ -29,7 +31,8 @@ static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether products of all ranks may run on a GPU; if not, *why is a sentence. */
+/* Sets m->device to whether products of all ranks may run on a GPU; if not, *why is a sentence. All or none, because entries of
+   vectors are exchanged from one kind of memory only. Collective. */
 static PetscErrorCode FindDevice(Mat A, const char **why)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -42,6 +45,8 @@ static PetscErrorCode FindDevice(Mat A, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Reads the options that say where products run, and refuses those of aijmacko that this type cannot follow rather than ignoring
+   them. The target of predictions and the size of pieces follow from the place. */
 static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -63,6 +68,7 @@ static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The program need not call MatSetFromOptions, so that whatever makes entries calls this first. */
 PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -77,6 +83,7 @@ PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A vector of the halo that was made for the GPU is kept and only bound to the CPU. */
 PetscErrorCode MackoCompressedPlace(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -87,6 +94,7 @@ PetscErrorCode MackoCompressedPlace(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Pieces stay where they are and are brought over by the next product that needs it. */
 static PetscErrorCode MatBindToCPU_Macko(Mat A, PetscBool bind)
 {
   const char *why;
@@ -98,6 +106,7 @@ static PetscErrorCode MatBindToCPU_Macko(Mat A, PetscBool bind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The parameter has this name because PETSc's macros for options expect it. */
 static PetscErrorCode MatSetFromOptions_Macko(Mat A, MackoOptionItems PetscOptionsObject)
 {
   PetscFunctionBegin;
@@ -115,6 +124,8 @@ void MackoClear(void *context, PetscInt row, PetscInt n, const int64_t *cols, Pe
   memset(values, 0, (size_t)n * sizeof *values);
 }
 
+/* The list of columns is copied, as each matrix frees its own; the vector is new, because its entries change; the exchange is
+   shared. */
 PetscErrorCode MackoCopyHalo(const Mat_Compressed *from, Mat_Compressed *to)
 {
   size_t bytes = (size_t)from->ghosts * sizeof *to->ghost_cols;
@@ -134,6 +145,8 @@ PetscErrorCode MackoCopyHalo(const Mat_Compressed *from, Mat_Compressed *to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Without values the copy has zeros in all places of the pattern. The blocks are copied first, so that a failure on any rank
+   leaves no new matrix. The copy takes over what options have said for A; it reads none. */
 static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
 {
   Mat_Compressed *m      = (Mat_Compressed *)A->data, *copy;
@@ -162,6 +175,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
 
 /* ---- the type ---- */
 
+/* Memory is that of the compressed form. Every allocated entry is used, since there is no room between rows. */
 static PetscErrorCode MatGetInfo_Macko(Mat A, MatInfoType type, MatInfo *info)
 {
   Mat_Compressed *m       = (Mat_Compressed *)A->data;
@@ -187,6 +201,7 @@ static PetscErrorCode MatGetInfo_Macko(Mat A, MatInfoType type, MatInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Arrays that this library makes outside of PETSc come from malloc and go with free. */
 static PetscErrorCode MatDestroy_Macko(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -205,6 +220,8 @@ static PetscErrorCode MatDestroy_Macko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes A an empty matrix of this type: the table of operations is cleared, because none of another type may stay, and filled
+   file by file. */
 static PetscErrorCode Create(Mat A, MatType type)
 {
   Mat_Compressed *m;
@@ -235,6 +252,7 @@ static PetscErrorCode Create(Mat A, MatType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On several ranks the name asks for what cannot be, which is said. */
 PetscErrorCode MatCreate_SeqMacko(Mat A)
 {
   PetscMPIInt size;
@@ -247,6 +265,7 @@ PetscErrorCode MatCreate_SeqMacko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This works on one rank, too, without an off-diagonal block. */
 PetscErrorCode MatCreate_MPIMacko(Mat A)
 {
   PetscFunctionBegin;

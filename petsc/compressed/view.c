@@ -12,7 +12,8 @@ PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed)
 
 /* ---- what is stored ---- */
 
-/* The pieces of a block together: the first one's format and reason, sums of the rest. */
+/* Puts the facts of a block's pieces together: names and reason of the first one, sums of numbers, lossy if any is. A block
+   without pieces has "no rows" for a reason. */
 static macko_info Together(const MackoBlock *b)
 {
   macko_info all = {.reason = "no rows"}, one;
@@ -29,6 +30,7 @@ static macko_info Together(const MackoBlock *b)
   return all;
 }
 
+/* Returns the bytes of both blocks in GPU memory on this rank. */
 static PetscInt64 DeviceBytes(const Mat_Compressed *m)
 {
   PetscInt64 bytes = 0;
@@ -37,6 +39,7 @@ static PetscInt64 DeviceBytes(const Mat_Compressed *m)
   return bytes;
 }
 
+/* Names and reason are those of this rank's own block. All ranks have encoded equally often, since they do it together. */
 PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
 {
   const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
@@ -64,7 +67,7 @@ PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One kind of block: what rank 0 has and why, sizes of all ranks. */
+/* Prints for one kind of block what rank 0 has and why, with sizes of all ranks together. Collective. */
 static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, PetscViewer viewer)
 {
   macko_info info    = Together(b);
@@ -83,6 +86,7 @@ static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prints where products run, and if not on the GPU, why. Collective. */
 static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
 {
   const Mat_Compressed *m   = (const Mat_Compressed *)A->data;
@@ -100,6 +104,7 @@ static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A matrix on one rank has one block, which then needs no name. */
 static PetscErrorCode ViewInfo(Mat A, PetscViewer viewer)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
@@ -120,17 +125,20 @@ typedef enum {
   PARTS
 } FilePart;
 
-enum { ROOM = 1 << 16 }; /* elements sent at a time, or a row */
+enum { ROOM = 1 << 16 }; /* so many elements are sent at a time, or a whole row */
 
+/* What is to be written gathers here, on the rank that has it and then on rank 0. */
 typedef struct {
   Mat          A;
   FilePart     part;
-  int          file, owner; /* rank 0's file; whose rows these are */
+  /* file is rank 0's, -1 elsewhere; the rows are those of rank owner. */
+  int          file, owner;
   PetscInt     count, room;
   PetscInt    *integers;
   PetscScalar *values;
 } Writer;
 
+/* Writes what has gathered; rank 0 alone calls it. */
 static PetscErrorCode Write(const Writer *w)
 {
   PetscFunctionBegin;
@@ -139,6 +147,7 @@ static PetscErrorCode Write(const Writer *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Both arrays get the same room, since a row's columns and values come through the same writer. */
 static PetscErrorCode Reserve(Writer *w, PetscInt count)
 {
   PetscFunctionBegin;
@@ -149,7 +158,8 @@ static PetscErrorCode Reserve(Writer *w, PetscInt count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What has come together to the file: through rank 0, which knows by a count of -1 that there is no more. */
+/* Brings what has gathered into the file, through rank 0, and empties the buffer. A count of -1 tells rank 0 that there is no
+   more; one of 0 is nothing to send. */
 static PetscErrorCode Send(Writer *w, PetscInt count)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)w->A);
@@ -166,6 +176,7 @@ static PetscErrorCode Send(Writer *w, PetscInt count)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rank 0 writes what rank owner sends until that has no more. */
 static PetscErrorCode Receive(Writer *w)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)w->A);
@@ -184,6 +195,8 @@ static PetscErrorCode Receive(Writer *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Goes through this rank's rows and sends the part that is being written. So all pieces are decoded once for each of the three
+   parts, as the file wants them apart and the entries need not fit into memory. */
 static PetscErrorCode SendRows(Writer *w)
 {
   PetscInt           n;
@@ -207,6 +220,7 @@ static PetscErrorCode SendRows(Writer *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The head has the class, the sizes and the number of entries, which is cut off at the largest integer, as PETSc does. */
 static PetscErrorCode WriteHead(Mat A, int file)
 {
   MatInfo  info;
@@ -219,6 +233,7 @@ static PetscErrorCode WriteHead(Mat A, int file)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ranks come one after another within each part, so that rank 0 writes the file from its beginning to its end. */
 static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
 {
   Writer      w = {.A = A, .file = -1};
@@ -243,7 +258,7 @@ static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
 
 /* ---- all viewers ---- */
 
-/* As AIJ shows its entries, which is for matrices that fit as such. */
+/* Shows the entries as AIJ does, with A's name. The copy as AIJ has to fit into memory. */
 static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
 {
   Mat B;
@@ -256,6 +271,8 @@ static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Information and binary files are made without another form of the entries; factors' information has nothing to show; all else,
+   MPI-IO included, goes by a copy as AIJ. */
 PetscErrorCode MatView_Macko(Mat A, PetscViewer viewer)
 {
   PetscViewerFormat format;
