@@ -17,20 +17,21 @@
 #define MATSEQAIJMACKO "seqaijmacko"
 #define MATMPIAIJMACKO "mpiaijmacko"
 
-/* MATMACKO holds the compressed form and nothing else: for matrices that do not fit into memory as AIJ. It comes from MatConvert,
- * MatLoad (PETSc binary; a file of macko_save, whose form one rank takes as it is unless -mat_macko_* ask for another),
- * MatMackoCreateFromRows, MatSetValues or MatSetValuesCOO, encoded in pieces of rows of -mat_macko_piece entries (2097152; for a GPU
- * 33554432), so that never more than one piece is there as CSR. MatSetValues, after MatSetUp, takes entries on the rank that owns their
- * row, all of a row before those of a later one, which is encoded as they come (other orders are PETSC_ERR_SUP); into a matrix that has
- * entries likewise, and both are put together at the end. Lists of MatSetPreallocationCOO are of a rank's own rows, in host memory, and
- * are kept, 12 bytes an entry.
+/* MATMACKO holds the compressed form and nothing else: for matrices that do not fit into memory as AIJ. It comes from
+ * MatConvert, MatLoad (PETSc binary; a file of macko_save, whose form one rank takes as it is unless -mat_macko_* ask for
+ * another), MatMackoCreateFromRows, MatSetValues or MatSetValuesCOO, encoded in pieces of rows of -mat_macko_piece entries
+ * (2097152; for a GPU 33554432), so that never more than one piece is there as CSR. MatSetValues, after MatSetUp, takes
+ * entries on the rank that owns their row, all of a row before those of a later one, which is encoded as they come (other
+ * orders are PETSC_ERR_SUP); into a matrix that has entries likewise, and both are put together at the end. Lists of
+ * MatSetPreallocationCOO are of a rank's own rows, in host memory, and are kept, 12 bytes an entry.
  *
- * It has products with vectors and dense matrices, of both kinds, MatGetDiagonal, MatGetRow, MatNorm, MatScale, MatDiagonalScale,
- * MatShift, MatAXPY, MatCopy, MatZeroEntries, MatDuplicate, MatView, MatConvert. With a PETSc that has CUDA and a GPU, MatCreateVecs
- * gives VECCUDA, pieces are encoded on the GPU, where they then are alone until something asks for entries, and products stay there
- * (-mat_macko_backend cpu: not). Products with the transpose are done there where the matrix is known to be symmetric or the pieces'
- * transposes, each with a row for every column, have no more rows than there are entries, and else on the CPU; products with dense
- * matrices there on one rank. What else AIJ has is PETSC_ERR_SUP: convert to aij, or give a preconditioner such a matrix as Pmat. */
+ * It has products with vectors and dense matrices, of both kinds, MatGetDiagonal, MatGetRow, MatNorm, MatScale,
+ * MatDiagonalScale, MatShift, MatAXPY, MatCopy, MatZeroEntries, MatDuplicate, MatView, MatConvert. With a PETSc that has CUDA
+ * and a GPU, MatCreateVecs gives VECCUDA, pieces are encoded on the GPU, where they then are alone until something asks for
+ * entries, and products stay there (-mat_macko_backend cpu: not). Products with the transpose are done there where the matrix
+ * is known to be symmetric or the pieces' transposes, each with a row for every column, have no more rows than there are
+ * entries, and else on the CPU; products with dense matrices there on one rank. What else AIJ has is PETSC_ERR_SUP: convert to
+ * aij, or give a preconditioner such a matrix as Pmat. */
 #define MATMACKO    "macko"
 #define MATSEQMACKO "seqmacko"
 #define MATMPIMACKO "mpimacko"

@@ -1,31 +1,39 @@
-/* Type macko by MatSetValues: rows that come in ascending order on the rank that owns them are encoded a piece at a time. Columns of
- * other ranks are encoded by their numbers in the whole matrix, and once more by those of the halo when all are known. Where the matrix
- * has entries already, both are put together row by row at the end. */
+/* Type macko by MatSetValues: rows that come in ascending order on the rank that owns them are encoded a piece at a time.
+ * Columns of other ranks are encoded by their numbers in the whole matrix, and once more by those of the halo when all are
+ * known. Where the matrix has entries already, both are put together row by row at the end. */
 #include "compressed/compressed.h"
 
 #include <stdlib.h>
 
+/* Entries of a row are sorted by column, and those of one column by the order in which they came. */
 typedef struct {
   PetscInt    col, order;
   PetscScalar value;
 } Entry;
 
+/* This lives from the first MatSetValues until the assembly ends. */
 struct MackoAssembly {
+  /* Both blocks hold what was encoded so far; off has the columns of the whole matrix. */
   MackoBlock     own, off;
   MackoCollector to_own, to_off;
-  PetscInt       row; /* of this rank, that entries come for now */
+  /* Entries come for this row of this rank at present; earlier ones are encoded. */
+  PetscInt       row;
   InsertMode     mode;
-  PetscInt       n, room, part_room; /* entries of it; places of the arrays */
+  /* The row has n entries so far; entries has room for so many, cols and values for part_room. */
+  PetscInt       n, room, part_room;
   Entry         *entries;
-  PetscInt      *cols; /* those of one block */
+  /* These hold the part of a row that belongs to one block. */
+  PetscInt      *cols;
   PetscScalar   *values;
-  Mat            A; /* that has entries already */
+  /* This is the matrix, for putting its old entries and the new ones together. */
+  Mat            A;
   macko_error    err;
 };
 typedef struct MackoAssembly MackoAssembly;
 
 /* ---- rows ---- */
 
+/* Begins to take entries. The off-diagonal block is encoded on the host, since it will be read again to number its columns. */
 static PetscErrorCode Open(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -41,6 +49,8 @@ static PetscErrorCode Open(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Frees all that an assembly holds, whether or not it went well. The collectors are ended with a failure, so that they encode
+   nothing. */
 static void Close(Mat A)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;
@@ -54,6 +64,7 @@ static void Close(Mat A)
   m->assembly = NULL;
 }
 
+/* Writes the sentence for a row of this rank and returns the status. */
 static macko_status NoMemory(const MackoAssembly *a, macko_error *err)
 {
   err->status = MACKO_OUT_OF_MEMORY;
@@ -62,6 +73,7 @@ static macko_status NoMemory(const MackoAssembly *a, macko_error *err)
   return MACKO_OUT_OF_MEMORY;
 }
 
+/* Compares two entries for qsort. */
 static int InOrder(const void *left, const void *right)
 {
   const Entry *a = (const Entry *)left, *b = (const Entry *)right;
@@ -69,7 +81,8 @@ static int InOrder(const void *left, const void *right)
   return a->order < b->order ? -1 : a->order > b->order;
 }
 
-/* Of entries that were inserted twice the later one counts; those to be added encoding adds in their order. */
+/* Sorts the row. Of entries that were inserted twice the later one counts; those to be added stay, and encoding adds them in
+   their order. */
 static void DropOverwritten(MackoAssembly *a)
 {
   PetscInt kept = 0;
@@ -80,7 +93,7 @@ static void DropOverwritten(MackoAssembly *a)
   a->n = kept;
 }
 
-/* The row's entries in columns of this rank, or of others. */
+/* Takes the row's entries in columns of this rank (own), or of others, into cols and values, and returns how many. */
 static PetscInt PartOf(Mat A, MackoAssembly *a, PetscBool own)
 {
   PetscInt n = 0;
@@ -92,7 +105,7 @@ static PetscInt PartOf(Mat A, MackoAssembly *a, PetscBool own)
   return n;
 }
 
-/* As many places in cols and values as there are entries. */
+/* Makes as many places in cols and values as there are for entries. */
 static macko_status MakeRoom(MackoAssembly *a, macko_error *err)
 {
   if (a->n <= a->part_room) return MACKO_OK;
@@ -104,6 +117,8 @@ static macko_status MakeRoom(MackoAssembly *a, macko_error *err)
   return MACKO_OK;
 }
 
+/* Hands the row over to both collectors, which encode a piece when they have enough, and goes to the next one. Rows without
+   entries come by here, too. */
 static macko_status EndRow(Mat A, MackoAssembly *a, macko_error *err)
 {
   macko_status status = MakeRoom(a, err);
@@ -115,6 +130,7 @@ static macko_status EndRow(Mat A, MackoAssembly *a, macko_error *err)
   return status;
 }
 
+/* Appends an entry to the row. */
 static macko_status AddEntry(MackoAssembly *a, PetscInt col, PetscScalar value, macko_error *err)
 {
   if (a->n == a->room) {
@@ -130,6 +146,7 @@ static macko_status AddEntry(MackoAssembly *a, PetscInt col, PetscScalar value, 
 
 /* ---- MatSetValues ---- */
 
+/* Refuses rows of other ranks, which would have to be kept until the assembly, and rows that are encoded already. */
 static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
 {
   PetscFunctionBegin;
@@ -142,6 +159,7 @@ static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Setting an entry in a later row ends all rows before it. Negative rows and columns are left out, as AIJ does. */
 static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt rows[], PetscInt ncols, const PetscInt cols[],
                                          const PetscScalar values[], InsertMode mode)
 {
@@ -171,6 +189,7 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt r
 
 /* ---- the end ---- */
 
+/* Lists the columns of other ranks that off has entries in, by going through its rows once more. */
 static macko_status FindColumns(MackoBlock *off, MackoColumns *columns, macko_error *err)
 {
   PetscInt           n;
@@ -185,7 +204,8 @@ static macko_status FindColumns(MackoBlock *off, MackoColumns *columns, macko_er
   return status;
 }
 
-/* *to becomes *off with the columns of the halo. */
+/* *to becomes *off with columns numbered by their places in the list. The order stays ascending, so that no row is sorted
+   again. */
 static macko_status Renumber(Mat A, MackoAssembly *a, const MackoColumns *columns, MackoBlock *to, macko_error *err)
 {
   Mat_Compressed    *m       = (Mat_Compressed *)A->data;
@@ -205,7 +225,7 @@ static macko_status Renumber(Mat A, MackoAssembly *a, const MackoColumns *column
   return MackoCollectEnd(&collect, status, err);
 }
 
-/* Of a matrix without entries so far. */
+/* Makes what was assembled A's own; A has had no entries so far. Collective. */
 static PetscErrorCode Take(Mat A, MackoAssembly *a)
 {
   MackoColumns columns = {0};
@@ -230,7 +250,7 @@ static PetscErrorCode Take(Mat A, MackoAssembly *a)
 
 /* ---- where there are entries ---- */
 
-/* Of so many ascending columns. */
+/* Says whether a column is among n ascending ones. */
 static PetscBool Holds(PetscInt n, const int64_t *cols, int64_t col)
 {
   PetscInt low = 0, high = n;
@@ -242,6 +262,7 @@ static PetscBool Holds(PetscInt n, const int64_t *cols, int64_t col)
   return (PetscBool)(low < n && cols[low] == col);
 }
 
+/* Appends n entries to the row, in columns numbered from first on. */
 static macko_status Append(MackoAssembly *a, PetscInt n, const int64_t *cols, int64_t first, const PetscScalar *values)
 {
   macko_status status = MACKO_OK;
@@ -249,7 +270,8 @@ static macko_status Append(MackoAssembly *a, PetscInt n, const int64_t *cols, in
   return status;
 }
 
-/* What the matrix has in row i, but for what is inserted over it, then what came. */
+/* Gathers row i of a matrix that has entries already: first its old ones, but for those that new ones were inserted over, then
+   the new ones. */
 static macko_status Together(MackoAssembly *a, PetscInt i)
 {
   PetscInt           n[3];
@@ -269,6 +291,7 @@ static macko_status Together(MackoAssembly *a, PetscInt i)
   return status ? status : MakeRoom(a, &a->err);
 }
 
+/* Gives such a row to MackoCompressedBuild; what comes twice, because it is to be added, encoding adds up. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   MackoAssembly *a = (MackoAssembly *)context;
@@ -280,6 +303,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Ends the rows that are left, encodes what waits and makes the matrix of it. The assembly is freed in any case. Collective. */
 static PetscErrorCode Finish(Mat A)
 {
   MackoAssembly *a      = ((Mat_Compressed *)A->data)->assembly;
@@ -298,6 +322,7 @@ static PetscErrorCode Finish(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* No entries are sent between ranks, so there is nothing to begin. */
 static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
 {
   PetscFunctionBegin;
@@ -305,7 +330,7 @@ static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries may have come on some ranks only. */
+/* Entries may have come on some ranks only, so that all ask each other. The first assembly makes a matrix even if none came. */
 static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -321,7 +346,7 @@ static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Options are read by all ranks together, before one may set the first entry. */
+/* Options are read by all ranks together, before one of them may set the first entry. */
 static PetscErrorCode MatSetUp_Macko(Mat A)
 {
   PetscFunctionBegin;
@@ -331,6 +356,7 @@ static PetscErrorCode MatSetUp_Macko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Other options change nothing here; this one says in which order MatSetValues gets its values. */
 static PetscErrorCode MatSetOption_Macko(Mat A, MatOption option, PetscBool on)
 {
   PetscFunctionBegin;
@@ -338,6 +364,7 @@ static PetscErrorCode MatSetOption_Macko(Mat A, MatOption option, PetscBool on)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* When A goes (in is PETSC_FALSE) the list and what was assembled are freed; setting the operations again does no harm then. */
 PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
 {
   PetscFunctionBegin;

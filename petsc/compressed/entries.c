@@ -6,6 +6,7 @@
 
 /* ---- rows ---- */
 
+/* Makes room for a row of n entries, and for longer ones, so that this is seldom done. */
 static macko_status Reserve(Mat_Compressed *m, PetscInt n, macko_error *err)
 {
   if (n <= m->row_room) return MACKO_OK;
@@ -22,7 +23,8 @@ static macko_status Reserve(Mat_Compressed *m, PetscInt n, macko_error *err)
   return MACKO_OK;
 }
 
-/* Columns of other ranks are left or right of all own ones. */
+/* Both blocks give their part of the row sorted. Columns of other ranks are left or right of all own ones, so that the parts are
+   put together without a comparison of each entry. */
 macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt **cols, const PetscScalar **values,
                                 macko_error *err)
 {
@@ -43,6 +45,7 @@ macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt *
   return MACKO_OK;
 }
 
+/* Every function that goes through rows calls this at its end, so that no decoded piece stays. */
 void MackoCompressedForget(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -50,6 +53,8 @@ void MackoCompressedForget(Mat A)
   MackoBlockForget(&m->off);
 }
 
+/* Rows of other ranks are not to be had, as with AIJ. PETSc hands out arrays that may be written to, but nobody reads what is
+   written. */
 static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
 {
   PetscInt           count;
@@ -67,7 +72,7 @@ static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whoever has seen the last row has probably seen all. */
+/* Whoever has given back the last row has probably seen all, so that the decoded piece is freed then and not after each row. */
 static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt **cols, PetscScalar **values)
 {
   PetscFunctionBegin;
@@ -76,7 +81,8 @@ static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows of this rank, as with aij; a column of -1 is none. */
+/* Gives the values of this rank's rows only, as AIJ does; a row or column of -1 is none and its place stays as it is. A place
+   without entry gives 0. values has m rows of n numbers. */
 static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], PetscScalar values[])
 {
   PetscInt     count;
@@ -101,8 +107,11 @@ static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[
 
 /* ---- one number a row ---- */
 
+/* Computes one number from a row with n entries, columns numbered as in the whole matrix; *col may get a column that goes with
+   it. */
 typedef PetscScalar RowNumber(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col);
 
+/* Gives the diagonal entry, or 0 where there is none. */
 static PetscScalar Diagonal(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
 {
   (void)col;
@@ -111,6 +120,7 @@ static PetscScalar Diagonal(PetscInt row, PetscInt n, const PetscInt *cols, cons
   return 0;
 }
 
+/* Gives the greatest absolute value and, in *col, its first column. */
 static PetscScalar GreatestSize(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
 {
   PetscReal greatest = 0;
@@ -120,6 +130,7 @@ static PetscScalar GreatestSize(PetscInt row, PetscInt n, const PetscInt *cols, 
   return greatest;
 }
 
+/* Gives the sum of the absolute values. */
 static PetscScalar SumOfSizes(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
 {
   PetscReal sum = 0;
@@ -128,7 +139,8 @@ static PetscScalar SumOfSizes(PetscInt row, PetscInt n, const PetscInt *cols, co
   return sum;
 }
 
-/* Of every row of this rank into v; where cols is not NULL, a column with it. */
+/* Puts such a number of every row of this rank into v, and where found is not NULL a column for each. Ranks agree at the end on
+   whether all pieces could be decoded. Collective. */
 static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *found)
 {
   PetscScalar       *to;
@@ -152,6 +164,7 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Rows are decoded on the host for this, even where pieces are on the GPU. */
 static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
 {
   PetscFunctionBegin;
@@ -175,6 +188,7 @@ static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
 
 /* ---- norms ---- */
 
+/* The norm NORM_INFINITY is the largest sum of absolute values of a row. */
 static PetscErrorCode LargestRowSum(Mat A, PetscReal *norm)
 {
   Vec sums;
@@ -187,6 +201,7 @@ static PetscErrorCode LargestRowSum(Mat A, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Adds the absolute values of a block to sums, one for each of its columns. */
 static macko_status AddColumns(MackoBlock *b, PetscScalar *sums, macko_error *err)
 {
   PetscInt           n;
@@ -201,6 +216,8 @@ static macko_status AddColumns(MackoBlock *b, PetscScalar *sums, macko_error *er
   return status;
 }
 
+/* Does that with a vector, which starts from 0. After a failure before, the sums stay 0; ranks agree on that before anyone uses
+   them. */
 static PetscErrorCode AddColumnsTo(MackoBlock *b, Vec sums, macko_status *status, macko_error *err)
 {
   PetscScalar *a;
@@ -213,6 +230,8 @@ static PetscErrorCode AddColumnsTo(MackoBlock *b, Vec sums, macko_status *status
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The norm NORM_1 is the largest sum of absolute values of a column. Sums of columns of other ranks gather in the halo and are
+   added to theirs. */
 static PetscErrorCode LargestColumnSum(Mat A, PetscReal *norm)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
@@ -234,6 +253,7 @@ static PetscErrorCode LargestColumnSum(Mat A, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives the sum of the squared absolute values. */
 static PetscScalar SumOfSquares(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
 {
   PetscReal sum = 0;
@@ -242,6 +262,7 @@ static PetscScalar SumOfSquares(PetscInt row, PetscInt n, const PetscInt *cols, 
   return sum;
 }
 
+/* The Frobenius norm goes by rows, and PETSc adds them up over the ranks. */
 static PetscErrorCode RootOfSquares(Mat A, PetscReal *norm)
 {
   Vec         sums;
@@ -268,12 +289,14 @@ static PetscErrorCode MatNorm_Macko(Mat A, NormType type, PetscReal *norm)
 
 /* ---- other values ---- */
 
-/* What a row is multiplied with: one number for all, a number for each row, and one for each column. */
+/* A row is multiplied with one number for all entries, with a number of its own, and each entry with one of its column. left
+   counts by rows of this rank, right by the block's columns; either may be NULL. */
 typedef struct {
   PetscScalar        all;
-  const PetscScalar *left, *right; /* right by the block's columns */
+  const PetscScalar *left, *right;
 } Factors;
 
+/* This is a MackoChange whose context is of type Factors. */
 static void Multiply(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values)
 {
   const Factors *f = (const Factors *)context;
@@ -284,6 +307,7 @@ static void Multiply(void *context, PetscInt row, PetscInt n, const int64_t *col
   }
 }
 
+/* Memory for both forms is needed at the same time, which makes it possible that no rank changes if one fails. */
 PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, void *of_off, MackoBlock *own, MackoBlock *off)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;
@@ -299,7 +323,7 @@ PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, voi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* All ranks change their values, or none does. */
+/* Changes the values on all ranks, or on none. The pattern stays, with zeros as entries. */
 static PetscErrorCode Change(Mat A, MackoChange *change, void *of_own, void *of_off)
 {
   MackoBlock own, off;
@@ -326,6 +350,7 @@ static PetscErrorCode MatScale_Macko(Mat A, PetscScalar a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The factors for columns of other ranks come through the halo. The arrays are closed before a failure is passed on. */
 static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
 {
   Mat_Compressed *m   = (Mat_Compressed *)A->data;

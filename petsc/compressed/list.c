@@ -1,24 +1,31 @@
-/* Type macko by MatSetPreallocationCOO and MatSetValuesCOO: each rank's list of entries is sorted by rows, which are encoded a piece
- * at a time. The list is kept, as new values come by it: of 12 bytes an entry, 24 with 64-bit indices. */
+/* Type macko by MatSetPreallocationCOO and MatSetValuesCOO: each rank's list of entries is sorted by rows, which are encoded a
+ * piece at a time. The list is kept, as new values come by it: of 12 bytes an entry, 24 with 64-bit indices. */
 #include "compressed/compressed.h"
 
 #include <petscdevice.h>
 
+/* This is a rank's list of entries, sorted by rows, and what is needed to give out rows of it. */
 struct MackoList {
+  /* This is the length of the caller's list. */
   PetscCount  count;
-  PetscInt   *cols, *starts; /* in the order of rows; what a row begins with */
-  PetscCount *places;        /* in the caller's list */
-  PetscInt     room; /* of a row, in the two arrays */
+  /* The columns are in the order of rows; starts[i] says with which entry row i of this rank begins. */
+  PetscInt   *cols, *starts;
+  /* These are the places of the entries in the caller's list, by which values find theirs. */
+  PetscCount *places;
+  /* The two arrays have room for so many entries of a row. */
+  PetscInt     room;
   PetscInt    *row_cols;
   PetscScalar *row_values;
 
+  /* The rest is set for the time of a MatSetValuesCOO only. */
   Mat                A;
-  PetscBool          add;    /* to the entries that A has */
-  const PetscScalar *values; /* of the caller's list; NULL: zeros */
+  PetscBool          add; /* values are added to the entries that A has */
+  const PetscScalar *values; /* they are in the order of the caller's list; NULL: zeros */
   macko_error        err;
 };
 typedef struct MackoList MackoList;
 
+/* *list may be NULL, and is NULL afterwards. */
 static PetscErrorCode Destroy(MackoList **list)
 {
   MackoList *l = *list;
@@ -34,7 +41,8 @@ static PetscErrorCode Destroy(MackoList **list)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries with a negative index are none, as for aij. */
+/* Checks that all entries are in this rank's rows and counts them: starts[i + 1] becomes the length of row i. Entries with a
+   negative index are none, as for aij. */
 static macko_status Check(Mat A, PetscCount count, const PetscInt rows[], const PetscInt cols[], PetscInt *starts, macko_error *err)
 {
   for (PetscCount k = 0; k < count; k++) {
@@ -54,7 +62,9 @@ static macko_status Check(Mat A, PetscCount count, const PetscInt rows[], const 
   return MACKO_OK;
 }
 
-/* starts[i + 1] has the length of row i. */
+/* Sorts the list by rows, keeping its order within a row, in two passes. starts comes with the lengths of rows, as Check
+   leaves them; while entries go to their places starts[i] is where the next one of row i goes, and is moved back by one row at
+   the end. */
 static void Sort(Mat A, PetscCount count, const PetscInt rows[], const PetscInt cols[], MackoList *l)
 {
   PetscInt n = A->rmap->n;
@@ -69,6 +79,7 @@ static void Sort(Mat A, PetscCount count, const PetscInt rows[], const PetscInt 
   l->starts[0] = 0;
 }
 
+/* The caller's arrays are not kept. An old list stays if the new one is refused on any rank. Collective. */
 static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, PetscInt rows[], PetscInt cols[])
 {
   Mat_Compressed *m      = (Mat_Compressed *)A->data;
@@ -99,6 +110,9 @@ static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives a row to MackoCompressedBuild: the entries that A has, if values are added, then those of the list in its order; encoding
+   adds up what comes twice. The sentence for failures of PETSc's functions is put into err beforehand, because these return at
+   once. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   MackoList         *l     = (MackoList *)context;
@@ -124,6 +138,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every call encodes all rows anew, even where only values changed. Collective. */
 static PetscErrorCode MatSetValuesCOO_Macko(Mat A, const PetscScalar values[], InsertMode mode)
 {
   Mat_Compressed *m     = (Mat_Compressed *)A->data;
@@ -143,6 +158,7 @@ static PetscErrorCode MatSetValuesCOO_Macko(Mat A, const PetscScalar values[], I
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* When A goes (in is PETSC_FALSE) the list is freed and the composed functions are taken away. */
 PetscErrorCode MackoCompressedList(Mat A, PetscBool in)
 {
   PetscFunctionBegin;

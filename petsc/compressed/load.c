@@ -7,21 +7,26 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Bytes of an integer in the file, and those that are read at a time. */
+/* An integer of the file has so many bytes, as PETSc's has here; so many bytes are read at a time. */
 enum { WIDTH = (int)sizeof(PetscInt), WINDOW = 1 << 20 };
 
-/* The part of the file that was read last. */
+/* This is the part of the file that was read last: bytes bytes from byte begin on. */
 typedef struct {
   int64_t        begin, bytes;
   unsigned char *data;
 } Window;
 
+/* Each rank has the file open by itself and reads three places of it in turn: lengths, columns and values. */
 typedef struct {
   int         file;
   const char *path;
-  int64_t     begin, rows, cols; /* the byte that the matrix begins with, its sizes */
-  int64_t     first, entry;      /* this rank's first row, and the entry that it begins with */
-  int64_t     total, at;         /* entries of all rows, and the one that the next row begins with */
+  /* The matrix begins with this byte and has these sizes. */
+  int64_t     begin, rows, cols;
+  /* This is this rank's first row, and the entry that it begins with among those of all rows. */
+  int64_t     first, entry;
+  /* All rows together have so many entries; the next row that is asked for begins with entry at. */
+  int64_t     total, at;
+  /* These arrays hold the row that was given out last. */
   PetscInt    row_room;
   PetscInt   *row_cols;
   PetscScalar *row_values;
@@ -29,6 +34,7 @@ typedef struct {
   macko_error err;
 } File;
 
+/* Writes a sentence with the file's name and the byte that it is about, and returns the status. */
 static macko_status Refuse(File *f, macko_status status, const char *what, int64_t where)
 {
   f->err.status = status;
@@ -36,6 +42,8 @@ static macko_status Refuse(File *f, macko_status status, const char *what, int64
   return status;
 }
 
+/* Reads an integer of so many bytes with its sign, or the bits of a value: PETSc's binary files have the most significant byte
+   first. */
 static int64_t BigEndian(const unsigned char *bytes, int width)
 {
   uint64_t value = bytes[0] & 0x80 ? UINT64_MAX : 0;
@@ -43,6 +51,8 @@ static int64_t BigEndian(const unsigned char *bytes, int width)
   return (int64_t)value;
 }
 
+/* Makes w hold at least least bytes from byte begin on. Rows come in ascending order, so that what a larger read brings along is
+   used next. A read may bring fewer bytes than asked for, and is repeated. */
 static macko_status ReadWindow(File *f, Window *w, int64_t begin, int64_t least)
 {
   int64_t most = least > WINDOW ? least : WINDOW;
@@ -62,21 +72,26 @@ static macko_status ReadWindow(File *f, Window *w, int64_t begin, int64_t least)
 
 /* ---- what lies where ---- */
 
+/* Returns the byte at which the length of a row is, after a head of four integers. */
 static int64_t LengthsAt(const File *f, int64_t row)
 {
   return f->begin + (4 + row) * WIDTH;
 }
 
+/* Returns the byte at which the column of an entry is, after the lengths of all rows. */
 static int64_t ColsAt(const File *f, int64_t entry)
 {
   return LengthsAt(f, f->rows) + entry * WIDTH;
 }
 
+/* Returns the byte at which the value of an entry is, after all columns: this needs the entries of all ranks counted. */
 static int64_t ValuesAt(const File *f, int64_t entry)
 {
   return ColsAt(f, f->total) + entry * (int64_t)sizeof(PetscScalar);
 }
 
+/* Reads the sizes. A file of another width of integers shows in the number that it begins with. The count of entries is not read,
+   since it is cut off where it does not fit into an integer; the lengths of rows are added up instead. */
 static macko_status ReadHead(File *f)
 {
   macko_status status = ReadWindow(f, &f->lengths, f->begin, 4 * WIDTH);
@@ -89,6 +104,7 @@ static macko_status ReadHead(File *f)
   return MACKO_OK;
 }
 
+/* Reads how many entries a row has. */
 static macko_status ReadLength(File *f, int64_t row, int64_t *length)
 {
   macko_status status = ReadWindow(f, &f->lengths, LengthsAt(f, row), WIDTH);
@@ -97,6 +113,7 @@ static macko_status ReadLength(File *f, int64_t row, int64_t *length)
   return *length < 0 ? Refuse(f, MACKO_PARSE, "a row of negative length", LengthsAt(f, row)) : MACKO_OK;
 }
 
+/* Adds up the entries of count rows from row first on. */
 static macko_status SumLengths(File *f, int64_t first, int64_t count, int64_t *sum)
 {
   macko_status status = MACKO_OK;
@@ -111,6 +128,7 @@ static macko_status SumLengths(File *f, int64_t first, int64_t count, int64_t *s
 
 /* ---- rows ---- */
 
+/* Makes room for a row of n entries. */
 static macko_status Reserve(File *f, int64_t n)
 {
   if (n <= f->row_room) return MACKO_OK;
@@ -122,6 +140,7 @@ static macko_status Reserve(File *f, int64_t n)
   return MACKO_OK;
 }
 
+/* Reads a row, which begins with entry f->at, and turns its numbers into the order of bytes of this machine. */
 static macko_status ReadRow(File *f, int64_t row, int64_t *n)
 {
   const int     size   = (int)sizeof(PetscScalar);
@@ -140,7 +159,8 @@ static macko_status ReadRow(File *f, int64_t row, int64_t *n)
   return MACKO_OK;
 }
 
-/* Rows come in ascending order, so that one place is enough to remember; asked for the first again, it begins anew. */
+/* Gives a row to MackoCompressedBuild. Rows come in ascending order, so that one place is enough to remember; when the first one
+   is asked for again, reading begins anew. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   File   *f = (File *)context;
@@ -156,7 +176,8 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
 
 /* ---- the matrix ---- */
 
-/* The file of a viewer and where it stands, on every rank: what lies before may be other objects. */
+/* Opens the viewer's file on every rank and reads the head. The viewer has it open on rank 0 only, and knows where the matrix
+   begins, which the others are told: other objects may lie before it. Collective. */
 static PetscErrorCode Open(PetscViewer viewer, File *f)
 {
   MPI_Comm    comm = PetscObjectComm((PetscObject)viewer);
@@ -184,6 +205,7 @@ static PetscErrorCode Open(PetscViewer viewer, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc then distributes the rows as the program has said, or evenly. */
 PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols)
 {
   PetscFunctionBegin;
@@ -197,6 +219,8 @@ PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each rank adds up the lengths of its own rows, and a sum over the ranks before it tells with which entry its rows begin.
+   Collective. */
 static PetscErrorCode FindRows(Mat A, File *f)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -211,6 +235,7 @@ static PetscErrorCode FindRows(Mat A, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* At the end the viewer stands behind the matrix, so that the next object can be read from it. */
 static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
 {
   PetscMPIInt rank;
@@ -227,7 +252,8 @@ static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether the file of a binary viewer, which stands at its beginning, is one of macko_save. */
+/* Says whether the file of a binary viewer, which stands at its beginning, is one of macko_save: by the eight bytes that such a
+   file begins with. Rank 0 looks and tells the others. Collective. */
 static PetscErrorCode IsContainer(PetscViewer viewer, const char **path, PetscBool *container)
 {
   static const unsigned char magic[8] = {0x89, 'M', 'A', 'C', 'K', 'O', '\r', '\n'};
@@ -254,6 +280,7 @@ static PetscErrorCode IsContainer(PetscViewer viewer, const char **path, PetscBo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was read of the file is freed in any case, before a failure is passed on. */
 PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer)
 {
   File        f = {.file = -1};

@@ -1,28 +1,34 @@
-/* Files of macko_save as matrices of type macko: on one rank as they are, unless options ask for another form; else each rank reads the
- * compressed form and goes through its own rows, some at a time. */
+/* Files of macko_save as matrices of type macko: on one rank as they are, unless options ask for another form; else each rank
+ * reads the compressed form and goes through its own rows, some at a time. */
 #include "compressed/compressed.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Entries that are decoded at a time, or a row: a part of the rank's, so that they take little beside its compressed form, and not so
- * few that a format which looks for rows among all takes long. */
+/* At a time a SHARE-th of a rank's entries is decoded, or a row if that is longer: so that they take little beside its compressed
+   form, and are not so few that a format which looks for rows among all takes long. */
 enum { SHARE = 64, LEAST = 1 << 14, MOST = 1 << 20 };
 
+/* A rank has loaded the whole matrix in its compressed form, and decodes its own rows, some at a time. */
 typedef struct {
   macko_matrix *matrix;
   macko_info    info;
-  int64_t      *starts;             /* of this rank's rows */
-  int64_t       begin, last;        /* those rows */
-  int64_t       first, past;        /* rows that are decoded */
-  int64_t      *cols, room, window; /* window: entries that are decoded at a time */
+  /* This rank's rows begin with these entries of the whole matrix; there is one more for the end. */
+  int64_t      *starts;
+  int64_t       begin, last; /* this rank's rows are begin to last - 1 */
+  int64_t       first, past; /* rows first to past - 1 are decoded */
+  /* The decoded entries have room for so many; window is how many are decoded at a time. */
+  int64_t      *cols, room, window;
+  /* These are f64 or f32 as in the file. */
   void         *values;
+  /* These arrays hold the row that was given out last, in PETSc's types. */
   int64_t       row_room;
   PetscInt     *row_cols;
   PetscScalar  *row_values;
   macko_error   err;
 } Container;
 
+/* Writes the sentence, which is a format with one number, and returns the status. */
 static macko_status Fail(Container *c, macko_status status, const char *what, int64_t number)
 {
   c->err.status = status;
@@ -32,6 +38,7 @@ static macko_status Fail(Container *c, macko_status status, const char *what, in
 
 /* ---- rows ---- */
 
+/* Makes room for so many decoded entries, with values of the larger type. */
 static macko_status Reserve(Container *c, int64_t entries)
 {
   if (entries <= c->room) return MACKO_OK;
@@ -43,6 +50,7 @@ static macko_status Reserve(Container *c, int64_t entries)
   return MACKO_OK;
 }
 
+/* Makes room for a row in PETSc's types. */
 static macko_status ReserveRow(Container *c, int64_t entries)
 {
   if (entries <= c->row_room) return MACKO_OK;
@@ -54,24 +62,28 @@ static macko_status ReserveRow(Container *c, int64_t entries)
   return MACKO_OK;
 }
 
+/* Returns the entry of the whole matrix that a row of this rank begins with. */
 static int64_t StartOf(const Container *c, int64_t row)
 {
   return c->starts[row - c->begin];
 }
 
+/* Decodes the given row and those after it, as many as the window holds. macko_decode_rows takes starts by the numbers of rows in
+   the whole matrix, so that the pointer is moved before the array. */
 static macko_status Decode(Container *c, int64_t row)
 {
   int64_t past = row + 1;
   while (past < c->last && StartOf(c, past + 1) - StartOf(c, row) <= c->window) past++;
   macko_status status = Reserve(c, StartOf(c, past) - StartOf(c, row) + 1);
   c->first = c->past = 0;
-  /* the starts of rows before this rank's are not there, and not looked at */
+  /* The starts of rows before this rank's are not there, and are not looked at. */
   const int64_t *starts = (const int64_t *)((uintptr_t)c->starts - (uintptr_t)c->begin * sizeof *starts);
   if (!status) status = macko_decode_rows(c->matrix, starts, row, past - row, c->cols, c->values, &c->err);
   if (!status) c->first = row, c->past = past;
   return status;
 }
 
+/* Gives a row to MackoCompressedBuild, which asks for rows in ascending order and so finds most of them decoded. */
 static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
   Container *c = (Container *)context;
@@ -91,7 +103,8 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
 
 /* ---- the matrix ---- */
 
-/* What is in the file, on every rank; of a matrix that PETSc can count. */
+/* Loads the file on this rank and checks that PETSc can count the rows and columns and that its values are of a type that this
+   one reads. */
 static macko_status Open(Container *c, const char *path)
 {
   macko_status status = macko_load(path, &c->matrix, NULL, &c->err);
@@ -105,7 +118,8 @@ static macko_status Open(Container *c, const char *path)
   return c->err.status = MACKO_UNSUPPORTED;
 }
 
-/* Those of all rows tell where this rank's begin, and go. */
+/* Sets starts to those of this rank's rows. The starts of all rows are decoded for it, since a container does not tell them
+   apart, and freed again. */
 static macko_status FindRows(Container *c)
 {
   c->starts = (int64_t *)malloc((size_t)(c->info.nrows + 1) * sizeof *c->starts);
@@ -121,6 +135,7 @@ static macko_status FindRows(Container *c)
   return MACKO_OK;
 }
 
+/* On one rank the matrix from the file becomes the only piece, without being decoded. */
 static PetscErrorCode Take(Mat A, Container *c)
 {
   MackoBlock   own = {.nrows = A->rmap->n, .ncols = A->cmap->n}, off = {0};
@@ -135,6 +150,8 @@ static PetscErrorCode Take(Mat A, Container *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The form of the file is taken as it is where the options leave the choice open and it has PETSc's values; else rows are encoded
+   anew. */
 static PetscErrorCode Load(Mat A, const char *path, Container *c)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -156,6 +173,7 @@ static PetscErrorCode Load(Mat A, const char *path, Container *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* What was loaded is freed in any case, unless A has taken it. */
 PetscErrorCode MackoLoadContainer(Mat A, const char *path)
 {
   Container c = {0};
