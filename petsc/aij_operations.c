@@ -9,6 +9,8 @@
    header merge may part a matrix from what it remembers. */
 static MackoBase seq_host, seq_device, mpi_host, mpi_device;
 
+/* A kind has our name of the type, the name of the type below, whether that is AIJCUSPARSE, and where its functions are saved.
+   The kinds on the CPU and on the GPU share our name, so that users need to know one type only. */
 const MackoKind MackoSeqHost   = {MATSEQAIJMACKO, MATSEQAIJ, PETSC_FALSE, &seq_host};
 const MackoKind MackoSeqDevice = {MATSEQAIJMACKO, MATSEQAIJCUSPARSE, PETSC_TRUE, &seq_device};
 const MackoKind MackoMPIHost   = {MATMPIAIJMACKO, MATMPIAIJ, PETSC_FALSE, &mpi_host};
@@ -142,6 +144,7 @@ static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], Ins
   if (MackoDeviceVectors()) {
     PetscMemType where;
     int          device, any;
+    /* A rank without entries may have no array, which counts as one of the host. */
     PetscCall(PetscGetMemType(v, &where));
     device = PetscMemTypeDevice(where);
     PetscCallMPI(MPI_Allreduce(&device, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
@@ -181,6 +184,7 @@ static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOp
 PetscErrorCode MackoBeginConversion(Mat A, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
+  /* With MAT_INPLACE_MATRIX *B is A itself. */
   if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
   else if (reuse == MAT_REUSE_MATRIX) PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -232,7 +236,7 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   PetscCall(MackoReadBackend(A, NULL));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
   mine = MackoDeviceAllowed(A, NULL);
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A))); /* all ranks or none */
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A))); /* all ranks or none use it */
   *device = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -83,6 +83,8 @@ static PetscErrorCode FreeCusparse(Mat A, PetscBool remains)
   PetscCall(PetscObjectSetOptions((PetscObject)heir, none));
   PetscCall(MatSetSizes(heir, 0, 0, 0, 0));
   PetscCall(MatSetType(heir, MATSEQAIJ));
+  /* The heir gets A's struct in exchange for its own, or, where A keeps none, before it is made an AIJCUSPARSE: that conversion
+     takes a struct that is there. */
   if (remains) {
     PetscCall(ToCusparse(heir));
     A->spptr    = heir->spptr;
@@ -111,6 +113,7 @@ static PetscErrorCode ToAIJ(Mat A)
   for (size_t i = 0; i < sizeof composed / sizeof *composed; i++)
     PetscCall(PetscObjectComposeFunction((PetscObject)A, composed[i], NULL));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, MATSEQAIJ));
+  /* Without a GPU the values on the host are the only ones, and A is bound to the CPU as every AIJ is from birth. */
   A->offloadmask = PETSC_OFFLOAD_CPU;
   MackoMarkBound(A, PETSC_TRUE);
   PetscCall(MackoPlainVectors(A));
@@ -403,6 +406,7 @@ PetscErrorCode MackoCusparseRelease(Mat A)
 
   PetscFunctionBegin;
   if (m->kind != &MackoSeqDevice || A->boundtocpu || A->factortype || !MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  /* A mask of both says that the host's values are as new as the GPU's, so that nothing has to be copied back. */
   both = (PetscBool)(A->offloadmask == PETSC_OFFLOAD_BOTH);
   if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used))) PetscFunctionReturn(PETSC_SUCCESS);
   if (!both && A->offloadmask != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);

@@ -69,6 +69,7 @@ static PetscErrorCode Solve(Mat F, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This is the same with the transpose, in the place of the factor's own. */
 static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
 {
   Factor *factor;

@@ -146,6 +146,8 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
 
   PetscFunctionBegin;
   for (int i = 0; i < 3; i++) all = (PetscBool)(all && of[i]->ops->productsetfromoptions == MackoCusparseProductOf);
+  /* Where all operands have our operation, PETSc has called MackoCusparseProductOf; otherwise a function that was found by
+     names. */
   if (all) *f = m->kind->does->ops.productsetfromoptions;
   else PetscCall(MackoFindProduct(C, f));
   PetscCheck(*f, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "a product of matrices is no longer possible");

@@ -64,6 +64,7 @@ PetscBool MackoOwns(const Mat_Macko *m, Mat A)
   return (PetscBool)(m->owner == A && m->data == A->data);
 }
 
+/* This is called when what m remembers has been made from A as it is. */
 void MackoSetOwner(Mat_Macko *m, Mat A)
 {
   m->owner = A, m->data = A->data;

@@ -86,6 +86,7 @@ PetscBool MackoDeviceCurrent(const Mat_Macko *m)
   return (PetscBool)(m->device && m->device_encodes == m->encodes && m->device_refreshes == m->refreshes);
 }
 
+/* The caller has made sure that there is a form in GPU memory. */
 void MackoDeviceInfo(const Mat_Macko *m, macko_info *info)
 {
   macko_device_get_info(m->device, info);
@@ -146,6 +147,7 @@ PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **mem
    tells of it because that first time takes much longer. */
 static PetscBool loaded = PETSC_FALSE;
 
+/* Whoever decides when to compress counts in that the first encoding of a process takes longer. */
 PetscBool MackoDeviceLoads(void)
 {
   return (PetscBool)!loaded;
@@ -301,7 +303,8 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   MackoArray   xd = x, yd = y;
   PetscInt     nx = op == MACKO_OP_N ? A->cmap->n : A->rmap->n, ny = op == MACKO_OP_N ? A->rmap->n : A->cmap->n;
   size_t       x_bytes = MackoArrayBytes(x, nx, k), y_bytes = MackoArrayBytes(y, ny, k);
-  PetscBool    rest = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny)); /* of y, that the product leaves as it is */
+  /* The product leaves the rest of y as it is, so that y has to be copied to the GPU before, too. */
+  PetscBool    rest = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny));
   cudaStream_t stream;
   macko_status status;
   macko_error  err;

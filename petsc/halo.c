@@ -119,7 +119,7 @@ static PetscErrorCode Update(Mat A, Mat_Macko *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The exchange is made for this if no product has made it, so that the answer is what products will do. */
+/* The exchange is made for this if no product has made it, so that the answer is what products will do. Collective. */
 PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer)
 {
   Mat_Macko *m;
@@ -150,6 +150,7 @@ static PetscErrorCode Product(Mat A, const Mat_Macko *m, Vec x, PetscBool add, V
   PetscFunctionBegin;
   PetscCall(PetscGetCurrentCUDAStream(&stream));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
+  /* This comes before anything is queued, as it may wait for the GPU. */
   PetscCall(MackoHaloRowsUpdate(off, m, &h->rows));
   PetscCall(VecGetArrayReadAndMemType(x, &a, &where));
   if (h->peer) PetscCall(MackoHaloPeerSend(h->peer, a, stream));
@@ -190,6 +191,7 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
 
 #else /* no vectors on the GPU */
 
+/* *done says that the caller is to use AIJ's exchange. */
 PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
 {
   PetscFunctionBegin;

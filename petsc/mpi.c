@@ -119,6 +119,7 @@ static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ's own function takes y and z as they are, so that nothing is copied before. */
 static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
   PetscBool waits;
@@ -170,6 +171,7 @@ static PetscErrorCode Destroy(Mat A, const MackoKind *kind)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Each kind has a destroy function of its own, which says by itself what A stands on. */
 static PetscErrorCode MatDestroy_MPIAIJMacko(Mat A)
 {
   return Destroy(A, &MackoMPIHost);
@@ -213,6 +215,7 @@ PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat A, MatType type, MatReuse reuse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This is the same for the other type that A may stand on. */
 PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B = *newmat;

@@ -43,6 +43,7 @@ PetscErrorCode MackoDeviceFetch(Mat_Macko *m, macko_status *status, macko_error 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* No form is in GPU memory, of which the functions below could tell. */
 PetscBool MackoDeviceCurrent(const Mat_Macko *m)
 {
   (void)m;

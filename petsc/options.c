@@ -165,6 +165,7 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
       PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,
                                       sizeof text, &given));
     }
+    /* The library's own reader checks the name, so that its sentence about the choices is the same everywhere. */
     if (given && macko_options_set(&options, known[i].name, text, &err))
       SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: %s",
               ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", known[i].option + 1, err.text);

@@ -201,6 +201,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   device            = WantsDevice(A, m);
   m->options.target = device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
+  /* The pattern is taken for the encoded one where its state says so; the refresh then proves it. */
   refresh = (PetscBool)((m->compressed || MackoDeviceCurrent(m)) && MackoOwns(m, A) && m->nonzerostate == nonzerostate &&
                         m->ncols == A->cmap->n);
   if (!refresh) PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
@@ -208,9 +209,10 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   for (PetscBool there = device; !done && !*status; there = PETSC_FALSE) {
     PetscCall(MackoOpenRows(A, there, &rows));
     if (refresh) PetscCall(Refresh(m, &rows, device, &done, status, err));
-    if (*status == MACKO_INVALID_MATRIX) { /* other columns in rows of the same lengths, which no state tells of */
+    /* The rows have the same lengths and other columns, which no state tells of. */
+    if (*status == MACKO_INVALID_MATRIX) {
       *status = MACKO_OK, refresh = PETSC_FALSE;
-      nonzerostate = ++A->nonzerostate; /* so that AIJCUSPARSE too copies columns again, and not values alone */
+      nonzerostate = ++A->nonzerostate; /* AIJCUSPARSE, too, then copies columns again, and not values alone */
       PetscCall(MackoCountNonemptyRows(A, &m->nonempty_rows));
     }
     if (!refresh) PetscCall(Encode(m, &rows, device, &done, status, err));

@@ -81,6 +81,7 @@ static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const 
   PetscCall(Range(comm, 1e6 * MackoProductSeconds(m), "%.3g", mean, sizeof mean));
   PetscCall(Range(comm, (double)m->multiplied, "%.0f", count, sizeof count));
   if (strcmp(count, "0")) snprintf(measured, sizeof measured, "measured %s us, mean of %s products", mean, count);
+  /* There is no unit where there is no number. */
   if (strcmp(predicted, "0")) strcat(predicted, " us");
   else snprintf(predicted, sizeof predicted, "unknown");
   PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us; %s\n", line->name, predicted, csr, measured));
@@ -169,7 +170,8 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
 PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
-  int count, open = !A->assembled, any; /* a rank that sets values alone knows it alone */
+  /* Only a rank that has set values since knows that it has. */
+  int count, open = !A->assembled, any;
   PetscBool compressed;
 
   PetscFunctionBegin;
@@ -182,7 +184,8 @@ PetscErrorCode MatMackoEncode(Mat A)
   if (count == 2) {
     Mat_Macko *m;
     PetscCall(MackoGet(A, &m));
-    m->owner = NULL; /* look at the blocks themselves: one may have been changed behind the matrix's back */
+    /* Without an owner the blocks themselves are looked at: one may have been changed behind the matrix's back. */
+    m->owner = NULL;
     PetscCall(MackoUpdateMPI(A));
   } else PetscCall(MackoUpdateSeq(A));
   PetscFunctionReturn(PETSC_SUCCESS);

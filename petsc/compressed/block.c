@@ -37,6 +37,7 @@ static macko_status Reserve(MackoCollector *c, int64_t entries, macko_error *err
   return MACKO_OK;
 }
 
+/* Both forms of a piece say the same of it; the host's is asked first, as it needs no CUDA. */
 void MackoPieceInfo(const MackoPiece *piece, macko_info *info)
 {
   if (piece->rows) macko_get_info(piece->rows, info);
@@ -63,7 +64,7 @@ static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
 /* The form on the GPU goes first, because freeing it waits for copies that may still read the one on the host. */
 static void DestroyPiece(MackoPiece *piece)
 {
-  MackoPieceDeviceFree(piece); /* waits for copies of what follows */
+  MackoPieceDeviceFree(piece); /* this waits for copies of what follows */
   macko_destroy(&piece->rows);
 }
 
@@ -73,6 +74,7 @@ static PetscInt RowsSoFar(const MackoBlock *b)
   return b->count ? b->pieces[b->count - 1].first + b->pieces[b->count - 1].count : 0;
 }
 
+/* The rows follow those of the pieces so far; their number is the matrix's own. */
 macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err)
 {
   macko_status status = AddPiece(b, (MackoPiece){.first = RowsSoFar(b), .rows = *rows}, err);
@@ -120,6 +122,7 @@ macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, c
   return MACKO_OK;
 }
 
+/* The collector can be filled again afterwards. */
 macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error *err)
 {
   if (!status) status = Flush(c, err);
@@ -220,6 +223,8 @@ static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, 
   for (PetscInt i = 0; i < n; i++)
     (*change)(context, piece->first + i, (PetscInt)(from->starts[i + 1] - from->starts[i]), from->cols + from->starts[i],
               from->values + from->starts[i]);
+  /* Decoded columns have 64 bits; encoding took those of PetscInt, which is no matter to the proof that the pattern is the
+     same. */
   macko_csr csr = View(n, from->ncols, MACKO_I64, from->starts, from->cols, from->values);
   return macko_refresh(rows, &csr, err);
 }

@@ -247,6 +247,7 @@ PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row, void *contex
   Source source = SourceOf(A, row, context, reason);
   PetscCall(PetscLogEventBegin(MACKO_Encode, A, 0, 0, 0));
   PetscCall(PetscTime(&start));
+  /* On one rank all columns are its own, so that rows are asked for once. */
   if (size > 1) status = FindColumns(&source, &columns, &err);
   own = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->n};
   off = (MackoBlock){.nrows = size > 1 ? A->rmap->n : 0, .ncols = columns.count};

@@ -66,6 +66,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   (void)PetscSNPrintf(s->err.text, sizeof s->err.text, "row %lld of the matrix that is added cannot be had", (long long)row);
   if (s->X) PetscCall(MatGetRow(s->X, row, &s->n, &s->cols, &s->values));
   if (s->X) s->open = row;
+  /* One place more is for the diagonal of a shift. */
   PetscCall(Reserve(s, *n + s->n + 1));
   PetscCall(PetscArraycpy(s->sum_cols, own_cols, (size_t)*n));
   PetscCall(PetscArraycpy(s->sum_values, own_values, (size_t)*n));
@@ -89,6 +90,7 @@ static PetscErrorCode Add(Mat A, PetscScalar a, Mat X)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* This adds a diagonal where there is none. */
 static PetscErrorCode MatShift_Macko(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
@@ -126,12 +128,14 @@ static PetscErrorCode MatCopy_Macko(Mat A, Mat B, MatStructure pattern)
   PetscCheck(A->cmap->n == B->cmap->n && A->rmap->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "%lld x %lld rows and columns of this rank, not %lld x %lld", (long long)A->rmap->n, (long long)A->cmap->n,
              (long long)B->rmap->n, (long long)B->cmap->n);
+  /* The pieces are copied as they are encoded, with the options of A, not of B. */
   PetscCall(MackoCompressedCopy(A, NULL, NULL, NULL, &own, &off));
   PetscCall(MackoCopyHalo((Mat_Compressed *)A->data, (Mat_Compressed *)B->data));
   PetscCall(MackoCompressedTake(B, &own, &off));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operations of this file are set here. */
 void MackoCompressedChanges(Mat A)
 {
   A->ops->copy  = MatCopy_Macko;

@@ -135,6 +135,7 @@ PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *ne
     PetscCall(MackoCompressedFill(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* A sequential matrix becomes a sequential one, a parallel one parallel, also on one rank. */
   PetscCall(PetscStrcmp(((PetscObject)A)->type_name, MATMPIMACKO, &parallel));
   PetscCall(New(A, parallel ? MATMPIAIJ : MATSEQAIJ, &B));
   PetscCall(Preallocate(A, B));

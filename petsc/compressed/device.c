@@ -107,6 +107,7 @@ static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k,
   macko_status status = MACKO_OK;
   for (PetscInt p = 0; !status && p < b->count; p++) {
     const MackoPiece *piece = &b->pieces[p];
+    /* A piece has its rows' part of Y, or of X for the transpose. */
     const PetscInt    from = op == MACKO_OP_T ? piece->first : 0, to = op == MACKO_OP_N ? piece->first : 0;
     status = macko_device_multiply(piece->device, op, MACKO_F64, k, 1, x.data + from, x.ld, op == MACKO_OP_T && p ? 1 : beta,
                                    y.data + to, y.ld, stream, err);
@@ -122,7 +123,8 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   MackoArray   xd = x, yd = y;
   PetscInt     nx = op == MACKO_OP_N ? b->ncols : b->nrows, ny = op == MACKO_OP_N ? b->nrows : b->ncols;
   size_t       x_bytes = MackoArrayBytes(x, nx, k), y_bytes = MackoArrayBytes(y, ny, k);
-  PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny)); /* of y, that the product leaves as it is */
+  /* The product leaves the rest of y as it is, so that y has to be copied to the GPU before, too. */
+  PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny));
   cudaStream_t stream;
   macko_status status;
   macko_error  err;
@@ -146,6 +148,7 @@ PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
 
   PetscFunctionBegin;
+  /* With -mat_macko_backend cuda vectors are copied to the GPU, wherever they are. */
   *device = (PetscBool)(m->device && MackoOf(A)->backend == MACKO_BACKEND_CUDA);
 #if defined(PETSC_HAVE_CUDA)
   if (m->device && !*device) {

@@ -277,6 +277,7 @@ static PetscErrorCode RootOfSquares(Mat A, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* AIJ has the same three norms. */
 static PetscErrorCode MatNorm_Macko(Mat A, NormType type, PetscReal *norm)
 {
   PetscFunctionBegin;
@@ -375,6 +376,7 @@ static PetscErrorCode MatDiagonalScale_Macko(Mat A, Vec left, Vec right)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The operations of this file are set here. */
 void MackoCompressedEntries(Mat A)
 {
   A->ops->getrow        = MatGetRow_Macko;

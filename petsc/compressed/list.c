@@ -125,6 +125,7 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   l->err.status = MACKO_OUT_OF_MEMORY;
   (void)PetscSNPrintf(l->err.text, sizeof l->err.text, "no memory for row %lld", (long long)row);
   *n = before + l->starts[i + 1] - l->starts[i];
+  /* There is room for twice as many, so that the arrays seldom grow. */
   if (*n > l->room) {
     PetscCall(PetscRealloc(2 * (size_t)*n * sizeof *l->row_cols, &l->row_cols));
     PetscCall(PetscRealloc(2 * (size_t)*n * sizeof *l->row_values, &l->row_values));

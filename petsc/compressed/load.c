@@ -209,6 +209,7 @@ static PetscErrorCode Open(PetscViewer viewer, File *f)
 PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows, int64_t cols)
 {
   PetscFunctionBegin;
+  /* A negative size is one that the program has left open. */
   if (A->rmap->N < 0) A->rmap->N = (PetscInt)rows;
   if (A->cmap->N < 0) A->cmap->N = (PetscInt)cols;
   PetscCall(PetscLayoutSetUp(A->rmap));
@@ -248,7 +249,7 @@ static PetscErrorCode Load(Mat A, PetscViewer viewer, File *f)
   PetscCall(MackoCompressedBuild(A, RowOf, f, &f->err));
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &rank));
   PetscCall(PetscViewerBinaryGetDescriptor(viewer, &descriptor));
-  if (rank == 0) (void)lseek(descriptor, (off_t)ValuesAt(f, f->total), SEEK_SET); /* to the next object of the file */
+  if (rank == 0) (void)lseek(descriptor, (off_t)ValuesAt(f, f->total), SEEK_SET); /* the next object begins here */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

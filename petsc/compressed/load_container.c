@@ -127,6 +127,7 @@ static macko_status FindRows(Container *c)
   macko_status status = macko_decode(c->matrix, c->starts, NULL, NULL, &c->err);
   if (status) return status;
   const size_t rows = (size_t)(c->last - c->begin) + 1;
+  /* Only this rank's starts are kept. If the smaller array cannot be had the larger one serves. */
   memmove(c->starts, c->starts + c->begin, rows * sizeof *c->starts);
   int64_t *own = (int64_t *)realloc(c->starts, rows * sizeof *own);
   if (own) c->starts = own;
@@ -163,6 +164,7 @@ static PetscErrorCode Load(Mat A, const char *path, Container *c)
   PetscCall(MackoAgree(comm, Open(c, path), c->err.text));
   PetscCall(MackoSetSizes(A, path, c->info.nrows, c->info.ncols));
   PetscCall(MackoCompressedOptions(A, NULL));
+  /* On several ranks a rank's rows and columns are a part of the file's, which has to be encoded by itself. */
   if (size == 1 && c->info.value_type == MACKO_F64 && MackoDefaults(&m->options)) {
     PetscCall(Take(A, c));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -17,6 +17,7 @@ macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
   return MACKO_OK;
 }
 
+/* Products on the host need nothing but the form that is there. */
 macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err)
 {
   (void)b, (void)what, (void)err;
@@ -48,6 +49,7 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
 }
 
+/* All products are done on the host. */
 PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
 {
   PetscFunctionBegin;

@@ -183,6 +183,7 @@ static PetscErrorCode MatMult_Macko(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z = A x + y, where z may be y. */
 static PetscErrorCode MatMultAdd_Macko(Mat A, Vec x, Vec y, Vec z)
 {
   PetscFunctionBegin;
@@ -190,6 +191,7 @@ static PetscErrorCode MatMultAdd_Macko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = A^T x, in which x has this rank's rows. */
 static PetscErrorCode MatMultTranspose_Macko(Mat A, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -197,6 +199,7 @@ static PetscErrorCode MatMultTranspose_Macko(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* z = A^T x + y, where z may be y. */
 static PetscErrorCode MatMultTransposeAdd_Macko(Mat A, Vec x, Vec y, Vec z)
 {
   PetscFunctionBegin;
@@ -204,6 +207,7 @@ static PetscErrorCode MatMultTransposeAdd_Macko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Products with dense matrices are found by a composed function instead (MackoCompressedProduct). */
 void MackoCompressedProducts(Mat A)
 {
   A->ops->mult             = MatMult_Macko;
@@ -288,7 +292,9 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)B, &device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
   device = (PetscBool)(m->device && (device || MackoOf(A)->backend == MACKO_BACKEND_CUDA) && !m->halo && op == MACKO_OP_N);
   PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
+  /* The one element more is there so that the array exists even without a halo. */
   PetscCall(PetscMalloc1(m->ghosts * B->cmap->N + 1, &halos));
+  /* The halo's entries of all columns are exchanged first, because the blocks' products read B's array as a whole. */
   if (m->halo && op == MACKO_OP_N) PetscCall(ExchangeColumns(m, B, halos, op));
   PetscCall(MultiplyBlocks(A, device, op, B, C, halos));
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));

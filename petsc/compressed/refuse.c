@@ -8,6 +8,7 @@
           "a matrix of type macko holds its compressed form only and has no " what \
           ": convert to aij with MatConvert(A, MATAIJ, ...), or give a preconditioner such a matrix as Pmat")
 
+/* Relaxation needs the entries of a row at every step. */
 static PetscErrorCode MatSOR_Macko(Mat A, Vec b, PetscReal omega, MatSORType type, PetscReal shift, PetscInt its, PetscInt lits,
                                    Vec x)
 {
@@ -16,6 +17,7 @@ static PetscErrorCode MatSOR_Macko(Mat A, Vec b, PetscReal omega, MatSORType typ
   REFUSE(A, "SOR");
 }
 
+/* Products with the transpose need no matrix of its own. */
 static PetscErrorCode MatTranspose_Macko(Mat A, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
@@ -52,6 +54,7 @@ PetscErrorCode MackoCompressedRefuseProduct(Mat C)
   REFUSE(C, "products with sparse matrices");
 }
 
+/* This serves MatZeroRowsColumns, too. */
 static PetscErrorCode MatZeroRows_Macko(Mat A, PetscInt n, const PetscInt rows[], PetscScalar diagonal, Vec x, Vec b)
 {
   PetscFunctionBegin;

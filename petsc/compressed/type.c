@@ -118,6 +118,7 @@ static PetscErrorCode MatSetFromOptions_Macko(Mat A, MackoOptionItems PetscOptio
 
 /* ---- copies ---- */
 
+/* The pattern stays, so that the values can be set by a refresh of each piece. */
 void MackoClear(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values)
 {
   (void)context, (void)row, (void)cols;
@@ -162,6 +163,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
   PetscCall(MatSetType(*B, ((PetscObject)A)->type_name));
   PetscCall(PetscLayoutReference(A->rmap, &(*B)->rmap));
   PetscCall(PetscLayoutReference(A->cmap, &(*B)->cmap));
+  /* The copy stands where A stands, without asking the ranks again. */
   copy          = (Mat_Compressed *)(*B)->data;
   copy->options = m->options, copy->options_read = m->options_read;
   copy->piece = m->piece, copy->piece_given = m->piece_given, copy->device = m->device;
@@ -233,6 +235,7 @@ static PetscErrorCode Create(Mat A, MatType type)
   A->data  = m;
   MackoMarkBound(A, PETSC_FALSE); /* every matrix is born bound to the CPU */
   PetscCall(PetscMemzero(A->ops, sizeof *A->ops));
+  /* The operations of this file and of those that have few are set here, the others by their files. */
   A->ops->setfromoptions    = MatSetFromOptions_Macko;
   A->ops->duplicate         = MatDuplicate_Macko;
   A->ops->getinfo           = MatGetInfo_Macko;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* The names are compared; matrices of aijmacko and of all other types are none. */
 PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed)
 {
   PetscFunctionBegin;
@@ -19,6 +20,7 @@ static macko_info Together(const MackoBlock *b)
   macko_info all = {.reason = "no rows"}, one;
   for (PetscInt p = 0; p < b->count; p++) {
     MackoPieceInfo(&b->pieces[p], &one);
+    /* Everything that has been put together goes over to the facts of this piece. */
     if (p) {
       one.lossy |= all.lossy, one.nnz += all.nnz, one.bytes += all.bytes, one.csr_bytes += all.csr_bytes;
       one.seconds += all.seconds, one.csr_seconds += all.csr_seconds;
@@ -168,6 +170,7 @@ static PetscErrorCode Send(Writer *w, PetscInt count)
   if (w->owner == 0) {
     if (count > 0) PetscCall(Write(w));
   } else if (count) {
+    /* The count goes ahead, since rank 0 has to make room. */
     PetscCallMPI(MPI_Send(&count, 1, MPIU_INT, 0, 0, comm));
     if (count > 0 && w->part == VALUES) PetscCallMPI(MPI_Send(w->values, (PetscMPIInt)count, MPIU_SCALAR, 0, 1, comm));
     else if (count > 0) PetscCallMPI(MPI_Send(w->integers, (PetscMPIInt)count, MPIU_INT, 0, 1, comm));
@@ -228,7 +231,7 @@ static PetscErrorCode WriteHead(Mat A, int file)
 
   PetscFunctionBegin;
   PetscCall(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
-  head[3] = info.nz_used > (PetscLogDouble)PETSC_MAX_INT ? PETSC_MAX_INT : (PetscInt)info.nz_used; /* as PETSc does */
+  head[3] = info.nz_used > (PetscLogDouble)PETSC_MAX_INT ? PETSC_MAX_INT : (PetscInt)info.nz_used; /* PETSc does so, too */
   if (file >= 0) PetscCall(PetscBinaryWrite(file, head, 4, PETSC_INT));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
