@@ -110,7 +110,7 @@ static macko_status FindColumns(const Source *s, MackoColumns *c, macko_error *e
 
 /* ---- both blocks ---- */
 
-/* The entries of one row that belong to one block; the arrays grow to the longest row. */
+/* These are the n entries of one row that belong to one block; the arrays grow to the longest row. */
 typedef struct {
   PetscInt     n, room;
   PetscInt    *cols;

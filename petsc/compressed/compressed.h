@@ -15,8 +15,9 @@ typedef struct {
 
 /* A block holds this rank's rows in its own columns, or in those of other ranks. Its columns are numbered from 0. */
 typedef struct {
+  /* There are count pieces, and room for `room` of them. */
   PetscInt    nrows, ncols, count, room;
-  /* There are count of them, in the order of their rows, with room for more; rows beyond the last piece have no entries. */
+  /* They are in the order of their rows; rows of the block beyond the last piece have no entries. */
   MackoPiece *pieces;
   /* This counts the entries of all pieces. */
   PetscInt64  nnz;
@@ -33,8 +34,8 @@ typedef struct {
   MackoBlock          *block;
   const macko_options *options;
   PetscBool            device; /* pieces are encoded on the GPU */
-  /* A piece has at most so many entries, and rows, unless one row alone has more; so many rows wait; so many places starts has,
-     and cols and values have. */
+  /* A piece has at most `most` entries and as many rows, unless one row alone has more entries; `rows` rows wait; starts has
+     starts_room places, cols and values have `room`. */
   PetscInt64           most, rows, starts_room, room;
   int64_t             *starts;
   PetscInt            *cols;

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An integer of the file has so many bytes, as PETSc's has here; so many bytes are read at a time. */
+/* An integer of the file has WIDTH bytes, as PETSc's has here; WINDOW bytes, or one row, are read at a time. */
 enum { WIDTH = (int)sizeof(PetscInt), WINDOW = 1 << 20 };
 
 /* This is the part of the file that was read last: bytes bytes from byte begin on. */
@@ -20,11 +20,11 @@ typedef struct {
 typedef struct {
   int         file;
   const char *path;
-  /* The matrix begins with this byte and has these sizes. */
+  /* The matrix begins with byte begin of the file and has so many rows and columns. */
   int64_t     begin, rows, cols;
-  /* This is this rank's first row, and the entry that it begins with among those of all rows. */
+  /* first is this rank's first row, and entry the one that it begins with among the entries of all rows. */
   int64_t     first, entry;
-  /* All rows together have so many entries; the next row that is asked for begins with entry at. */
+  /* All rows together have total entries; the next row that is asked for begins with entry at. */
   int64_t     total, at;
   /* These arrays hold the row that was given out last. */
   PetscInt    row_room;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* At a time a SHARE-th of a rank's entries is decoded, or a row if that is longer: so that they take little beside its compressed
-   form, and are not so few that a format which looks for rows among all takes long. */
+/* At a time a SHARE-th of a rank's entries is decoded, but at least LEAST, at most MOST, and never less than a row: so that they
+   take little beside its compressed form, and are not so few that a format which looks for rows among all takes long. */
 enum { SHARE = 64, LEAST = 1 << 14, MOST = 1 << 20 };
 
 /* A rank has loaded the whole matrix in its compressed form, and decodes its own rows, some at a time. */
@@ -17,7 +17,7 @@ typedef struct {
   int64_t      *starts;
   int64_t       begin, last; /* this rank's rows are begin to last - 1 */
   int64_t       first, past; /* rows first to past - 1 are decoded */
-  /* The decoded entries have room for so many; window is how many are decoded at a time. */
+  /* cols and values have room for room decoded entries; window is how many are decoded at a time. */
   int64_t      *cols, room, window;
   /* These are f64 or f32 as in the file. */
   void         *values;
