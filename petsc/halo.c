@@ -189,7 +189,7 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-#else /* no vectors on the GPU */
+#else /* here no vector is on a GPU */
 
 /* *done says that the caller is to use AIJ's exchange. */
 PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)

@@ -240,7 +240,7 @@ static void Open(MackoHaloPeer *h, neighbour *n, const invitation *from, MackoHa
   else Works(cudaStreamSynchronize(NULL), "setting a counter", why);
 }
 
-/* Where GPUs can reach each other by name only, what one writes does not arrive. */
+/* Tries the counters, because where GPUs can reach each other by name only, what one writes does not arrive. */
 static PetscErrorCode Check(MackoHaloPeer *h, MackoHaloReason why)
 {
   counters *here;

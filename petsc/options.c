@@ -159,7 +159,7 @@ PetscErrorCode MackoReadEncoding(Mat A, MackoOptionItems items, macko_options *s
     PetscBool   given    = PETSC_FALSE;
     PetscCall(PetscStrncpy(text, Chosen(&options, i), sizeof text));
     if (items) {
-      MackoOptionItems PetscOptionsObject = items; /* the name that PETSc's macro expects */
+      MackoOptionItems PetscOptionsObject = items; /* PETSc's macro expects this name */
       PetscCall(PetscOptionsString(known[i].option, known[i].help, "MATAIJMACKO", text, text, sizeof text, &given));
     } else {
       PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, known[i].option, text,

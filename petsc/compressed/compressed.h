@@ -211,7 +211,7 @@ PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
 PETSC_INTERN void           MackoCompressedProducts(Mat A);
 PETSC_INTERN void           MackoCompressedEntries(Mat A);
 PETSC_INTERN void           MackoCompressedChanges(Mat A);
-PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* into A, or out of it, with all that it holds */
+PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* A gets them, or goes with all that they hold */
 PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
 PETSC_INTERN PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoLoadContainer(Mat A, const char *path);

@@ -207,7 +207,7 @@ static PetscErrorCode MatMultTransposeAdd_Macko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Products with dense matrices are found by a composed function instead (MackoCompressedProduct). */
+/* PETSc finds products with dense matrices by a composed function instead (MackoCompressedProduct). */
 void MackoCompressedProducts(Mat A)
 {
   A->ops->mult             = MatMult_Macko;

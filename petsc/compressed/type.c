@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece has at most so many entries unless an option says otherwise. On a GPU it is larger, since a product with one piece has
-   to take longer than it takes to start it. */
+/* A piece has at most PIECE entries, or DEVICE_PIECE for a GPU, unless an option says otherwise: there a product with one piece
+   has to take longer than it takes to start it. */
 enum { PIECE = 1 << 21, DEVICE_PIECE = 1 << 25 };
 
 /* ---- options ---- */
@@ -177,7 +177,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
 
 /* ---- the type ---- */
 
-/* Memory is that of the compressed form. Every allocated entry is used, since there is no room between rows. */
+/* The memory is that of the compressed form. Every allocated entry is used, since there is no room between rows. */
 static PetscErrorCode MatGetInfo_Macko(Mat A, MatInfoType type, MatInfo *info)
 {
   Mat_Compressed *m       = (Mat_Compressed *)A->data;
