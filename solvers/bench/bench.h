@@ -8,15 +8,15 @@
 
 /* One way to multiply by one matrix. Times are medians of repeats; 0 where nothing was measured. */
 typedef struct {
-  char matrix[96], name[48], detail[512];
+  char matrix[96], name[48], detail[512]; /* the matrix, the form (an encoding or a peer), and why it is stored so or what it does */
   char format[16], layout[16], values[16]; /* of ours, as they are stored; empty where there is none */
   int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
   int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */
   int cached;                    /* 1: the matrix as CSR fits into the last-level cache */
   int64_t nrows, ncols, nnz, bytes; /* bytes of the matrix in that form */
-  int64_t moved;                 /* matrix, all x once, all y once */
+  int64_t moved;                 /* bytes of matrix, all x once, all y once */
   int64_t k;                     /* vectors multiplied at once */
-  double us, warm;               /* microseconds of a product of k vectors that count; on a GPU caches are emptied before each multiply, and warm: not */
+  double us, warm;               /* microseconds of a product of k vectors; on a GPU us is with caches emptied, warm without */
   double singles;                /* microseconds of k products of one vector each, where k is not 1 */
   double predicted;              /* microseconds that were predicted of a product of one vector, of ours */
   double plan, encode, refresh; /* seconds; a peer's preparation counts as encode */
@@ -24,23 +24,23 @@ typedef struct {
 } bench_result;
 
 typedef struct {
-  bench_result *all;
-  int count, room;
+  bench_result *all; /* freed by the program with free */
+  int count, room;   /* results that are there, and that all has room for */
   int wrong; /* products that rounding does not explain: left out */
 } bench_table;
 
-/* Fills *err with a sentence, which is printed as printf does, and returns status. */
+/* Fills *err with a sentence, which is a format of printf with what it takes, and returns status. */
 macko_status bench_fail(macko_error *err, macko_status status, const char *sentence, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* The names of what is stored that tables have columns for; a layout that there is not is empty. */
+/* Puts the names of what is stored into the columns that tables have for them; where there is no layout that name is empty. */
 void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16]);
 
-/* Room for one more, of one vector and else zeroed; NULL without memory. */
+/* Returns a new last result of the table, of one vector and else zeroed, or NULL without memory. Earlier results may move. */
 bench_result *bench_add(bench_table *table);
 
 typedef struct {
-  int repeats;
+  int repeats;           /* measurements that a median is taken of */
   int vectors;           /* of a product: k */
   int solve;             /* iterations of --solve, 0 without */
   int on_gpu;            /* 1: --solve compares types that multiply on a GPU */
@@ -49,97 +49,102 @@ typedef struct {
   const char *mkl;       /* the library to load, or its folder; NULL: wherever the loader finds it */
   double copy, triad;    /* ceilings of the machine in bytes a second, filled in by the part that measures; triad 0 on a GPU */
   int64_t cache;         /* bytes of the last-level cache, 0 if unknown */
-  char machine[384];
+  char machine[384];     /* what it is, in words */
 } bench_settings;
 
-/* Encoding of a name, which is "auto", a format, a layout of format macko, what automatic choice prefers ("memory", "measured") or
- * "update" (automatic, with values as they are, so that new ones are copied), with the value codec after a dot: "slice.raw",
- * "auto.f32". Errors: INVALID_ARGUMENT, naming the nearest. */
+/* Sets *options to the encoding of that name for that target. The name is "auto", a format, a layout of format macko, what
+ * automatic choice prefers ("memory", "measured") or "update" (automatic, with values as they are, so that new ones are copied),
+ * with the value codec after a dot: "slice.raw", "auto.f32". Errors: INVALID_ARGUMENT, naming the nearest. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err);
 
-/* The matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, MATRIX repeated
- * along the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and freed with
- * macko_free_csr. Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
+/* Makes the matrix of that name, with 32-bit indices: a file, a generated one (generate.h), or tile:MATRIX:MEGABYTES, which is
+ * MATRIX repeated along the diagonal until its CSR form has that many megabytes (of 10^6 bytes) or more. The arrays are new and
+ * freed with macko_free_csr. Errors: those of macko_read and generate_matrix; UNSUPPORTED or LIMIT where 32 bits are too few. */
 macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err);
 
 /* Calls `use` for every matrix of the set of that name, or for the name itself if it is no set. */
 void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context);
 
-/* What block form suits *a (32-bit indices): the size of 2 to 8 whose blocks take the fewest bytes, judged by rows spread over the
- * matrix; 1 where blocks would take 1.4 times CSR's bytes or more. */
+/* Returns the size of blocks that suits *a (32-bit indices): the one of 2 to 8 whose blocks take the fewest bytes, judged by rows
+ * spread over the matrix; 1 where blocks would take 1.4 times CSR's bytes or more, or where there is no memory to find out. */
 int bench_block_size(const macko_csr *a);
 
-/* How many blocks block row `row` has; seen, ncols / block elements, is zeroed before the first row. */
+/* Returns how many blocks of that size block row `row` has. seen, of ncols / block elements, is zeroed by the caller before the
+ * first row and then handed on from row to row. */
 int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int32_t *seen);
 
 /* The sets and tile as help text. */
-extern const char bench_matrix_help[];
+extern const char bench_matrix_help[]; /* what bench_matrix and bench_expand know, as help text */
 
-/* Whether a file begins as a matrix of PETSc's binary files does; such a one, with 32-bit indices. Errors: IO, PARSE, UNSUPPORTED
- * (what 32 bits are too few for), OUT_OF_MEMORY. */
+/* Says whether a file begins as a matrix of PETSc's binary files does; reads such a one, with 32-bit indices and values of f64.
+ * The arrays are new and freed with macko_free_csr. Errors: IO, PARSE, UNSUPPORTED (what 32 bits are too few for),
+ * OUT_OF_MEMORY. */
 int bench_is_petsc_binary(const char *path);
 macko_status bench_read_petsc_binary(const char *path, macko_csr *a, macko_error *err);
 
-/* What tables call it: the name without folders. Returns label. */
+/* Puts what tables call a matrix, its name without folders, into label, and returns label. */
 const char *bench_label(const char *name, char *label, size_t room);
 
 /* The vector type that goes with a matrix: its own values' type. */
 #define BENCH_VECTOR(csr) ((csr)->value_type)
 
-/* Measures on the current GPU; rows are added to *table. Errors: of the library and of CUDA. */
+/* Measures all forms of a matrix on the current GPU and adds rows to *table. What cannot be measured is left out with a sentence
+ * on stderr. Errors: those of the library and of CUDA. */
 macko_status bench_gpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 
-/* Fills settings->copy and settings->machine; UNSUPPORTED without a GPU. */
+/* Fills settings->copy and settings->machine. Errors: UNSUPPORTED without a GPU. */
 macko_status bench_gpu_open(bench_settings *settings, macko_error *err);
 
-/* The same on the CPU. */
+/* Do the same on the CPU; bench_cpu_open also fills triad and cache, and bench_cpu_close ends PETSc where it was started. */
 macko_status bench_cpu(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err);
 void bench_cpu_close(void);
 
-/* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and encoding: medians of
- * settings->repeats solves. Adds no rows to *table. */
+/* Prints what settings->solve iterations of a PETSc solver take on types aij and aijmacko, and what encoding takes: medians of
+ * settings->repeats solves. It adds no rows to *table. Errors: UNSUPPORTED, OUT_OF_MEMORY. */
 macko_status bench_solve(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
 
 /* ---- check.c: vectors, and products compared element by element ---- */
 
-/* Element i of a vector of type f64, f32, f16 or bf16. */
+/* Get and set element i of a vector of type f64, f32, f16 or bf16; a value is rounded to that type. */
 double bench_get(macko_type type, const void *v, int64_t i);
 void bench_put(macko_type type, void *v, int64_t i, double value);
 
-/* n random elements in [-1, 1), the same in every run. */
+/* Fills v with n random elements in [-1, 1), the same in every run. */
 void bench_fill(macko_type type, void *v, int64_t n);
 
-/* What rounding to a type may change a number by, as a share of it. */
+/* Returns what rounding to a type may change a number by, as a share of it. */
 double bench_unit(macko_type type);
 
-/* A x, and for every element what a product may be off by. */
+/* The right product A x, which others are compared with. */
 typedef struct {
   macko_type type;        /* of x and y */
   int64_t nrows;
   const int32_t *row_ptr; /* the matrix's */
-  long double *sum;
-  double *size;           /* |A||x| */
+  long double *sum;       /* A x */
+  double *size;           /* |A||x|, by which errors of each element are judged */
 } bench_reference;
 
-/* *a has 32-bit indices and outlives *r. Errors: OUT_OF_MEMORY; *r is empty then. */
+/* Computes *r for a matrix with 32-bit indices, which must outlive it. Errors: OUT_OF_MEMORY; *r is empty then. */
 macko_status bench_reference_open(const macko_csr *a, macko_type type, const void *x, bench_reference *r, macko_error *err);
 void bench_reference_close(bench_reference *r);
 
-/* Whether every |y_i - (A x)_i| is at most gamma(nnz_i + 3) (|A||x|)_i, u of the sums, which are in f64 for vectors of f64 and in
- * f32 for others, and of y; rounding is what values of the form at hand may be off by, as a share of each. *difference as in
- * bench_result. Errors: CORRUPT, naming the worst row. */
+/* Says whether every |y_i - (A x)_i| is at most gamma(nnz_i + 3) (|A||x|)_i. The u in gamma is that of the sums, which are in f64
+ * for vectors of f64 and in f32 for others; the rounding of y is added, and `rounding`, which is what values of the form at hand
+ * may be off by, as a share of each. *difference is as in bench_result. Errors: CORRUPT, naming the worst row. */
 macko_status bench_check(const bench_reference *r, const void *y, double rounding, double *difference, macko_error *err);
 
 /* ---- report.c: what follows from the results. NAN where something is missing ---- */
 
 double bench_time(const bench_result *r); /* microseconds that ratios are taken of: with caches emptied where that was measured */
-/* The least that `of` gives for the peers that keep all of the values of r's matrix and have as many vectors; dense ones only if asked for. */
+/* Returns the least that `of` gives for the peers that keep all of the values of r's matrix and have as many vectors. Dense ones
+ * are among them only if asked for. */
 double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense);
-double bench_bytes(const bench_result *r);
+double bench_bytes(const bench_result *r); /* bytes of the matrix, for bench_best_peer */
 
-/* Of one result: bytes a nonzero, 10^9 bytes moved a second, that in percent of the ceilings, the best peer's time and that of k
- * products of one vector over this one's, and plan, encode and refresh in multiplies of plain CSR. */
+/* These are columns of the table. For one result they give bytes a nonzero; 10^9 bytes moved a second, and that in percent of the
+ * ceilings; the best peer's time and that of k products of one vector over this one's; and plan, encode and refresh in multiplies
+ * of plain CSR. */
 double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r);
@@ -150,23 +155,25 @@ double bench_plan_multiplies(const bench_table *table, const bench_settings *set
 double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r);
 
-/* Rows from number `from` on, as aligned columns for people, whose names come before row 0. */
+/* Prints rows from number `from` on as aligned columns for people; the names of columns come before row 0. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 
-/* Of each of our forms the geometric mean of x peer, and the least, where two or more matrices exceed the last-level cache. */
+/* Prints, for each of our forms, the geometric mean of x peer and the least, where two or more matrices exceed the last-level
+ * cache. */
 void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings);
 
 /* ---- files.c ---- */
 
-/* One line, marked as a comment: machine, ceilings, cache, repeats. */
+/* Prints one line, marked as a comment: machine, ceilings, cache, repeats. */
 void bench_print_heading(FILE *f, const bench_settings *settings);
 
-/* Rows from number `from` on as tab-separated values, or where that is negative headings and all rows; all rows as JSON. */
+/* Print rows from number `from` on as tab-separated values, or headings and all rows where that is negative; and all rows as
+ * JSON. */
 void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from);
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings);
 
-/* Appends the rows of a file that bench_print_tsv wrote; settings get the machine of the first such file.
- * Errors: IO, PARSE (file and line), OUT_OF_MEMORY. */
+/* Appends the rows of a file that bench_print_tsv wrote; settings get the machine of the first such file. Errors: IO, PARSE (with
+ * file and line), OUT_OF_MEMORY. */
 macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings *settings, macko_error *err);
 
 /* ---- plot.c ---- */

@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* MAT_FILE_CLASSID of PETSc's headers: macko-bench may be built without PETSc, and then reads these files all the same. */
 enum { CLASS = 1211216 };
 
 typedef struct {
   FILE *f;
-  int width;             /* of an index */
+  int width;             /* bytes of an index */
   int64_t rows, cols, nnz;
 } binary;
 
+/* Returns a number of `count` bytes, the highest first. */
 static uint64_t big_endian(const unsigned char *byte, int count)
 {
   uint64_t value = 0;
@@ -20,6 +22,7 @@ static uint64_t big_endian(const unsigned char *byte, int count)
   return value;
 }
 
+/* Reads one number of `width` bytes; returns 0 where the file ends before. */
 static int next(FILE *f, int width, uint64_t *value)
 {
   unsigned char bytes[8];
@@ -28,7 +31,7 @@ static int next(FILE *f, int width, uint64_t *value)
   return 1;
 }
 
-/* Indices of a file below 2^31; 0 where it ends before, or one is not. */
+/* Reads `count` indices below 2^31; returns 0 where the file ends before, or one is not. */
 static int read_indices(binary *b, int32_t *to, int64_t count)
 {
   uint64_t value;
@@ -39,6 +42,7 @@ static int read_indices(binary *b, int32_t *to, int64_t count)
   return 1;
 }
 
+/* Reads the bits of as many doubles as there are nonzeros; returns 0 where the file ends before. */
 static int read_values(binary *b, double *to)
 {
   uint64_t bits;
@@ -49,6 +53,8 @@ static int read_values(binary *b, double *to)
   return 1;
 }
 
+/* Opens a file and reads its sizes. The class shows the width of indices, as it is such a number itself. Returns 0, with nothing
+ * left open, for any other file. */
 static int open_head(const char *path, binary *b)
 {
   unsigned char start[8] = {0};
@@ -74,6 +80,8 @@ int bench_is_petsc_binary(const char *path)
   return 1;
 }
 
+/* A dense matrix, which the format marks by -1 nonzeros, is refused with those that are too large. Row lengths become row
+ * pointers. */
 macko_status bench_read_petsc_binary(const char *path, macko_csr *a, macko_error *err)
 {
   binary b;

@@ -3,8 +3,9 @@
 
 #include <stdlib.h>
 
-enum { LEAST = 2, MOST = 8, SAMPLES = 1 << 15 };
+enum { LEAST = 2, MOST = 8, SAMPLES = 1 << 15 }; /* sizes of blocks that are looked at, and about how many block rows */
 
+/* seen[j] is the last block row, counted from 1, that has a block in column j. */
 int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int32_t *seen)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -14,7 +15,8 @@ int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int3
   return count;
 }
 
-/* Bytes of blocks of size b over bytes of CSR, in rows spread over the matrix; 0 without memory. */
+/* Returns the bytes of blocks of size b over those of CSR, in block rows spread over the matrix: looking at all of them would
+ * take longer than many products. A block has b b values and one column. 0 stands for no memory or no entries. */
 static double blocks_over_csr(const macko_csr *a, int64_t b)
 {
   const int32_t *row_ptr = a->row_ptr;
@@ -29,6 +31,7 @@ static double blocks_over_csr(const macko_csr *a, int64_t b)
   return entries ? (double)(blocks * (b * b * size + 4)) / (double)(entries * (size + 4)) : 0;
 }
 
+/* A size that does not divide the matrix is passed over, because peers that store blocks do not take one either. */
 int bench_block_size(const macko_csr *a)
 {
   double best = 1.4;

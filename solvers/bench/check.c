@@ -20,6 +20,7 @@ void bench_put(macko_type type, void *v, int64_t i, double value)
   else ((uint16_t *)v)[i] = type == MACKO_F16 ? macko_f32_to_f16((float)value) : macko_f32_to_bf16((float)value);
 }
 
+/* A linear congruential generator is enough for vectors; its upper bits are the random ones. 24 of them are exact in f32. */
 void bench_fill(macko_type type, void *v, int64_t n)
 {
   uint64_t state = 1;
@@ -29,11 +30,13 @@ void bench_fill(macko_type type, void *v, int64_t n)
   }
 }
 
+/* It is half of the distance from 1 to the next number of the type. */
 double bench_unit(macko_type type)
 {
   return type == MACKO_F64 ? DBL_EPSILON / 2 : type == MACKO_F32 ? FLT_EPSILON / 2 : type == MACKO_F16 ? 0x1p-11 : 0x1p-8;
 }
 
+/* Sums are in long double, so that their own rounding is far below what is allowed to any product. */
 macko_status bench_reference_open(const macko_csr *a, macko_type type, const void *x, bench_reference *r, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -63,7 +66,9 @@ void bench_reference_close(bench_reference *r)
   *r = (bench_reference){0};
 }
 
-/* What y_i may be off by. */
+/* Returns what y_i may be off by. A sum of n products rounded in any order is off by at most gamma(n) times the sum of their
+ * sizes; three more roundings are allowed for what kernels do besides. Numbers too small for the type are allowed for at the
+ * end. */
 static long double bound(const bench_reference *r, int64_t i, double rounding)
 {
   int wide = r->type == MACKO_F64, half = r->type == MACKO_F16 || r->type == MACKO_BF16;
@@ -74,6 +79,8 @@ static long double bound(const bench_reference *r, int64_t i, double rounding)
   return most + (wide ? DBL_MIN : FLT_MIN);
 }
 
+/* Where A x is not finite, y has to be the same infinity, or a NaN too. All comparisons are written so that a NaN in y fails
+ * them. */
 macko_status bench_check(const bench_reference *r, const void *y, double rounding, double *difference, macko_error *err)
 {
   long double apart = 0, size = 0, worst = 1;

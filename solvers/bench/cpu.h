@@ -7,32 +7,34 @@
 typedef struct bench_method {
   macko_status (*run)(const struct bench_method *m, int k, const void *x, void *y, macko_error *err); /* y = A x; k: 1, or those it
                                                                                                   was opened for */
-  void (*close)(struct bench_method *m);
-  void *own;
-  int64_t bytes;
-  int peer;
+  void (*close)(struct bench_method *m); /* frees own; called after a failed opening too */
+  void *own;                    /* the method's data */
+  int64_t bytes;                /* of the matrix as the method has it */
+  int peer;                     /* 1: not ours */
   double rounding; /* of values that are stored in fewer bits: what bench_check takes; 0: they are exact */
   double plan, encode, refresh; /* seconds */
   double predicted;             /* microseconds of a product of one vector, of ours */
-  char name[48], detail[512], format[16], layout[16], values[16];
+  char name[48], detail[512], format[16], layout[16], values[16]; /* as in bench_result */
 } bench_method;
 
-/* Peers for *csr (32-bit indices), which must outlive them, and products of one vector and of k, whose columns follow each other. What a peer cannot take, or a library that is not there, is
- * UNSUPPORTED with a sentence. number counts from 0 up to BENCH_PETSC - 1. */
+/* Open peers for *csr (32-bit indices), which must outlive them, and for products of one vector and of k, whose columns follow
+ * each other. What a peer cannot take, or a library that is not there, is UNSUPPORTED with a sentence. number counts from 0 up to
+ * BENCH_PETSC - 1. */
 enum { BENCH_PETSC = 4 };
 macko_status bench_open_petsc(int number, int k, const macko_csr *csr, bench_method *m, macko_error *err);
 macko_status bench_open_mkl(const char *library, int k, const macko_csr *csr, bench_method *m, macko_error *err);
 
-/* PETSc started, if it was not; and ended, where it was. */
+/* Start PETSc, if it was not started, and end it, if it was. */
 macko_status bench_start_petsc(macko_error *err);
 void bench_close_petsc(void);
 
-/* Fills *err and returns status. */
+/* Fills *err with "who: why" and returns status. */
 macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why);
 
+/* Returns seconds by the wall's clock, or with --cpu-time those of the processor, from an unspecified beginning. */
 double bench_now(void);
 
-/* Sorts the times. */
+/* Returns the median, and leaves the times sorted. */
 double bench_median(double *times, int count);
 
 #endif

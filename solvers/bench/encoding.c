@@ -5,8 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
+/* what a name stands for, which decides what option it is set by */
 enum { AS_FORMAT, AS_LAYOUT, AS_VARIANT, AS_PREFER, AS_UPDATE };
 
+/* All names before the dot. What the library adds to formats.def comes by itself. */
 static const struct {
   const char *name;
   int as;
@@ -19,6 +21,7 @@ static const struct {
   {"measured", AS_PREFER}, {"update", AS_UPDATE}};
 enum { KNOWN = sizeof known / sizeof *known };
 
+/* Refuses a name, with the nearest one that is known. */
 static macko_status unknown(const char *name, macko_error *err)
 {
   const char *names[KNOWN];
@@ -27,7 +30,7 @@ static macko_status unknown(const char *name, macko_error *err)
                     names[macko_nearest_name(name, names, KNOWN)]);
 }
 
-/* FORMAT-VARIANT or FORMAT-VARIANT-BITS. */
+/* Takes FORMAT-VARIANT or FORMAT-VARIANT-BITS apart, of which the last is the width of gaps. */
 static macko_status set_variant(const char *name, macko_options *options, macko_error *err)
 {
   char format[16], variant[16], bits[4] = "";
@@ -37,6 +40,7 @@ static macko_status set_variant(const char *name, macko_options *options, macko_
   return s || !bits[0] ? s : macko_options_set(options, "gap_bits", bits, err);
 }
 
+/* A layout is one of format macko, which has to be said, or automatic choice could take another format. */
 macko_status bench_encoding(const char *name, macko_target target, macko_options *options, macko_error *err)
 {
   char text[64], *dot;

@@ -3,6 +3,7 @@
 
 #include <stdarg.h>
 
+/* A sentence that is too long for *err is cut. */
 macko_status bench_fail(macko_error *err, macko_status status, const char *sentence, ...)
 {
   va_list args;

@@ -12,10 +12,11 @@
 
 enum kind { TEXT, FLAG, WHOLE, REAL, TIME }; /* TIME: empty where it is 0, as nothing was measured */
 
+/* Where a column of the files lies in a bench_result, so that writing and reading go by one list. */
 typedef struct {
   const char *name;
   enum kind kind;
-  size_t at, room;
+  size_t at, room; /* the offset of the member, and its bytes */
 } field;
 
 #define FIELD(name, kind, member) {name, kind, offsetof(bench_result, member), sizeof ((bench_result *)0)->member}
@@ -27,8 +28,9 @@ static const field fields[] = {
     FIELD("warm_us", TIME, warm), FIELD("singles_us", TIME, singles), FIELD("predicted_us", TIME, predicted),
     FIELD("plan_s", TIME, plan), FIELD("encode_s", TIME, encode), FIELD("refresh_s", TIME, refresh),
     FIELD("difference", REAL, difference), FIELD("detail", TEXT, detail)};
-enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 };
+enum { FIELDS = sizeof fields / sizeof *fields, COLUMNS = 64 }; /* COLUMNS: the most that a file may have */
 
+/* What is computed from the fields and the rest of the table; it is written for those who read the files, and not read back. */
 static const struct {
   const char *name;
   double (*of)(const bench_table *table, const bench_settings *settings, const bench_result *r);
@@ -39,7 +41,7 @@ static const struct {
                {"refresh_multiplies", bench_refresh_multiplies}};
 enum { DERIVED = sizeof derived / sizeof *derived };
 
-/* A number as both files write it; nothing stands for one that is not there. */
+/* A number as both files write it; `nothing` is written for one that is not there. */
 static void print_number(FILE *f, double value, const char *nothing)
 {
   if (isfinite(value)) fprintf(f, "%.6g", value);
@@ -57,12 +59,15 @@ void bench_print_heading(FILE *f, const bench_settings *settings)
   fprintf(f, "\n");
 }
 
+/* The number of a field of kind REAL or TIME, NAN where there is none. */
 static double real_of(const field *d, const char *at)
 {
   double value = *(const double *)at;
   return d->kind == TIME && value == 0 ? NAN : value;
 }
 
+/* Writes a field as tab-separated values have it. A tab or the end of a line inside of text would begin another cell, so control
+ * characters become blanks. */
 static void print_cell(FILE *f, const field *d, const bench_result *r)
 {
   const char *at = (const char *)r + d->at;
@@ -73,6 +78,7 @@ static void print_cell(FILE *f, const field *d, const bench_result *r)
     for (; *at; at++) putc((unsigned char)*at < ' ' ? ' ' : *at, f);
 }
 
+/* It is flushed, so that a run that is cut short leaves what it measured. */
 void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
   if (from < 0) {
@@ -97,13 +103,14 @@ void bench_print_tsv(FILE *f, const bench_table *table, const bench_settings *se
 
 /* ---- reading them back ---- */
 
+/* Fails with the line that is wrong. */
 static macko_status refuse(macko_error *err, macko_status status, const char *path, int line, const char *why)
 {
   snprintf(err->text, sizeof err->text, "%.300s: line %d: %s", path, line, why);
   return err->status = status;
 }
 
-/* What bench_print_heading wrote; the first file's machine stays. */
+/* Takes back what bench_print_heading wrote; the first file's machine stays, as tables have only one. */
 static void read_heading(const char *line, bench_settings *settings)
 {
   const char *end = strstr(line, "; copy "), *triad = strstr(line, ", triad "), *cache = strstr(line, "last-level cache ");
@@ -129,6 +136,7 @@ static int read_names(char *line, int columns[COLUMNS])
   return count;
 }
 
+/* Takes a field from text; returns 0 for what is no number. An empty cell is what was not measured. */
 static int read_cell(const char *text, const field *d, bench_result *r)
 {
   char *at = (char *)r + d->at, *end = NULL;
@@ -139,6 +147,8 @@ static int read_cell(const char *text, const field *d, bench_result *r)
   return !*text || !*end;
 }
 
+/* Takes a line apart; returns 0 for one with more or fewer cells than there are names, or without the names of matrix and
+ * form. */
 static int read_row(char *line, const int columns[COLUMNS], int count, bench_result *r)
 {
   int c = 0;
@@ -147,6 +157,8 @@ static int read_row(char *line, const int columns[COLUMNS], int count, bench_res
   return c == count && r->matrix[0] && r->name[0];
 }
 
+/* A file may have its columns in another order, or others, but matrix and form come first: that tells such a file from any
+ * other. */
 macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings *settings, macko_error *err)
 {
   int columns[COLUMNS], count = 0, number = 0;
@@ -179,6 +191,7 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
 
 /* ---- JSON ---- */
 
+/* Writes a result as an object; what a file of tab-separated values leaves empty is null. */
 static void json_result(FILE *f, const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   for (int c = 0; c < FIELDS; c++) {

@@ -12,7 +12,8 @@
 #include <jansson.h>
 #include <string.h>
 
-/* The text of a key into a word; 0 if it is not there, or too long to be one that is known. */
+/* Copies the text of a key into a word. Returns 0 if the key is not there, is no text, or is too long to be a word that is
+ * known. */
 static int get_word(const json_t *object, const char *key, char word[BINSPARSE_WORD])
 {
   const char *text = json_string_value(json_object_get(object, key));
@@ -21,6 +22,8 @@ static int get_word(const json_t *object, const char *key, char word[BINSPARSE_W
   return 1;
 }
 
+/* Takes the sizes and, where it is said, the number of stored values. Rows are limited because row pointers of 64 bits, of which
+ * there is one more than rows, must have a size in bytes that an int64_t holds. */
 static macko_status get_shape(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
 {
   const json_t *shape = json_object_get(b, "shape"), *rows = json_array_get(shape, 0), *cols = json_array_get(shape, 1);
@@ -35,7 +38,8 @@ static macko_status get_shape(const char *path, const json_t *b, binsparse_head 
   return MACKO_OK;
 }
 
-/* Type of values: iso[...] around another. */
+/* Takes the type of the values, which may be iso[...] around another type: then one value is stored for all entries. Complex
+ * values are refused here, by their name, because HDF5 would show them as a compound type without saying what it means. */
 static macko_status get_value_type(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
 {
   char type[BINSPARSE_WORD];
@@ -49,6 +53,8 @@ static macko_status get_value_type(const char *path, const json_t *b, binsparse_
   return MACKO_OK;
 }
 
+/* Takes the name of the format. Binsparse can also describe a format level by level, as an object; that is refused in a sentence
+ * of its own, because such a file is right and only not read. */
 static macko_status get_format(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
 {
   static const char *const formats[] = {"CSR", "CSC", "COO", "COOR", "COOC"};
@@ -60,6 +66,8 @@ static macko_status get_format(const char *path, const json_t *b, binsparse_head
   return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "format %s is not read; CSR, CSC, COO, COOR and COOC are", h->format);
 }
 
+/* Takes the structure, for which Binsparse has a name only if one triangle is stored. A file without the key is a general
+ * matrix. */
 static macko_status get_structure(const char *path, const json_t *b, binsparse_head *h, macko_error *err)
 {
   static const char *const structures[] = {"symmetric_lower", "symmetric_upper", "skew_symmetric_lower", "skew_symmetric_upper"};
@@ -72,6 +80,7 @@ static macko_status get_structure(const char *path, const json_t *b, binsparse_h
   return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "structure \"%s\" is none of general, symmetric and skew-symmetric", h->structure);
 }
 
+/* The fill value is looked at before anything else of the matrix: with one, the entries that are not stored are not zero. */
 macko_status binsparse_parse(const char *path, const char *text, size_t length, binsparse_head *head, macko_error *err)
 {
   json_error_t where;

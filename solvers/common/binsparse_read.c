@@ -20,15 +20,16 @@ int binsparse_starts(const unsigned char *bytes, size_t count)
 #include <stdlib.h>
 
 typedef struct {
-  const char *path;
+  const char *path;    /* for sentences, and to open the file */
   hid_t file;
-  binsparse_head head;
-  macko_error *err;
+  binsparse_head head; /* filled by read_head */
+  macko_error *err;    /* the caller's, for every function here */
 } bsp_file;
 
 /* ---- the file and its descriptor ---- */
 
-/* The innermost reason that HDF5 gives. */
+/* H5Ewalk2 calls this for every frame of HDF5's stack of errors. Each overwrites the one before, so that the last one walked to
+ * remains. `reason` has room for 100 characters. */
 static herr_t take_reason(unsigned n, const H5E_error2_t *e, void *reason)
 {
   (void)n;
@@ -36,6 +37,7 @@ static herr_t take_reason(unsigned n, const H5E_error2_t *e, void *reason)
   return 0;
 }
 
+/* Fails with `what` and the reason that HDF5 gives. Frames without a description leave what an earlier walk found. */
 static macko_status hdf5_failure(const bsp_file *f, macko_status status, const char *what)
 {
   char reason[100] = "no reason given";
@@ -44,7 +46,8 @@ static macko_status hdf5_failure(const bsp_file *f, macko_status status, const c
   return matrix_file_fail(f->err, status, f->path, "%s: %s", what, reason);
 }
 
-/* Text of an attribute, of a length of its own or of a fixed one; NULL where it is none. The caller's. */
+/* Returns the text of an attribute, which HDF5 may store with a length of its own or with a fixed one, or NULL where it is no
+ * single text. The caller frees it. */
 static char *attribute_text(hid_t attribute, hid_t type)
 {
   char *text = NULL, *own = NULL;
@@ -64,7 +67,7 @@ static char *attribute_text(hid_t attribute, hid_t type)
   return NULL;
 }
 
-/* All bytes of a file, NULL where they cannot be had. */
+/* Returns all bytes of a file, which the caller frees, or NULL where they cannot be had. */
 static char *bytes_of(const char *path, size_t *size)
 {
   FILE *f = fopen(path, "rb");
@@ -76,7 +79,8 @@ static char *bytes_of(const char *path, size_t *size)
   return bytes;
 }
 
-/* The copy of a pipe has no name, which HDF5 asks for: it is opened in memory. */
+/* Opens the copy of a pipe. HDF5 opens files by their names only, and such a copy has none that lasts: its bytes are opened in
+ * memory. */
 static hid_t open_copy(const char *path)
 {
   size_t size;
@@ -89,6 +93,8 @@ static hid_t open_copy(const char *path)
   return file;
 }
 
+/* Opens f->path. HDF5 would print its whole stack of errors on stderr for a file that is none of its own; that is switched off
+ * first. */
 static macko_status open_file(bsp_file *f)
 {
   H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -96,6 +102,7 @@ static macko_status open_file(bsp_file *f)
   return f->file < 0 ? hdf5_failure(f, MACKO_PARSE, "HDF5 cannot open it") : MACKO_OK;
 }
 
+/* Finds the descriptor, which is an attribute of the root group, and parses it into f->head. */
 static macko_status read_head(bsp_file *f)
 {
   if (H5Aexists(f->file, "binsparse") <= 0)
@@ -111,7 +118,8 @@ static macko_status read_head(bsp_file *f)
 
 /* ---- arrays ---- */
 
-/* Opens the array of that name, which has one dimension; its number of elements. */
+/* Opens the array of that name, which must have one dimension, and sets *count to its number of elements. The caller closes
+ * it. */
 static macko_status open_array(const bsp_file *f, const char *name, hid_t *array, int64_t *count)
 {
   char what[100];
@@ -126,7 +134,7 @@ static macko_status open_array(const bsp_file *f, const char *name, hid_t *array
   return matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"%s\" has not one dimension", name);
 }
 
-/* All elements as that type in memory, which is the caller's. */
+/* Reads all elements, converted by HDF5 to `type` as it is in memory, into new memory that the caller frees. */
 static macko_status read_array(const bsp_file *f, const char *name, hid_t array, hid_t type, int64_t count, void **data)
 {
   char what[100];
@@ -141,7 +149,8 @@ static macko_status read_array(const bsp_file *f, const char *name, hid_t array,
   return MACKO_OK;
 }
 
-/* `count` indices, all at least 0 and below `past`. What is beyond 64 bits HDF5 makes the largest number. */
+/* Reads `count` indices and checks that all are at least 0 and below `past`. HDF5 makes the largest number of what is beyond 64
+ * bits, so that the check refuses this too. */
 static macko_status read_indices(const bsp_file *f, const char *name, int64_t count, int64_t past, int64_t **indices)
 {
   hid_t array;
@@ -163,7 +172,8 @@ static macko_status read_indices(const bsp_file *f, const char *name, int64_t co
   return s;
 }
 
-/* Integers in memory become doubles in their place, where that is exact. */
+/* Makes doubles of the integers of 64 bits at values, in their place; beyond 2^53 a double may not be exact, and the file is
+ * refused. A bint8 is true or false, so that whatever is not 0 becomes 1. */
 static macko_status integers_to_doubles(const bsp_file *f, int is_signed, int is_bool, int64_t count, void *values)
 {
   const int64_t exact = (int64_t)1 << 53;
@@ -179,6 +189,8 @@ static macko_status integers_to_doubles(const bsp_file *f, int is_signed, int is
   return MACKO_OK;
 }
 
+/* Reads the array of values, of which `there` are stored, and sets *type to what they became: f32 of floats of up to 32 bits,
+ * else f64. */
 static macko_status convert_values(const bsp_file *f, hid_t array, int64_t there, macko_type *type, void **values)
 {
   hid_t stored = H5Dget_type(array);
@@ -195,7 +207,7 @@ static macko_status convert_values(const bsp_file *f, hid_t array, int64_t there
   return s ? s : integers_to_doubles(f, is_signed, !strcmp(f->head.value_type, "bint8"), there, *values);
 }
 
-/* One value for all, as often as there are entries. */
+/* Puts one value in the place of all, as often as there are entries. The array that held it is freed. */
 static macko_status repeat_value(const bsp_file *f, int64_t count, int64_t size, void **values)
 {
   char *all = count < INT64_MAX / 64 ? malloc((size_t)(count * size) + 8) : NULL;
@@ -206,6 +218,7 @@ static macko_status repeat_value(const bsp_file *f, int64_t count, int64_t size,
   return MACKO_OK;
 }
 
+/* Reads the values of `count` entries. Of iso[...] one is stored for all; a file without entries may then have none. */
 static macko_status read_values(const bsp_file *f, int64_t count, macko_type *type, void **values)
 {
   const int64_t expected = f->head.iso ? 1 : count;
@@ -223,12 +236,13 @@ static macko_status read_values(const bsp_file *f, int64_t count, macko_type *ty
 /* ---- entries, and the csr that is made of them ---- */
 
 typedef struct {
-  int64_t count, *rows, *cols;
+  int64_t count, *rows, *cols; /* an array each of `count` indices, in whatever order the file has */
   void *values;
-  macko_type type;
+  macko_type type;             /* of the values: f64 or f32 */
 } entry_list;
 
-/* Pointers into compressed rows or columns become the index that each entry has. */
+/* Makes, of pointers into compressed rows or columns (lines), the index of its line for each of `count` entries. All pointers are
+ * checked before any is followed. */
 static macko_status expand(const bsp_file *f, int64_t lines, int64_t count, int64_t **index)
 {
   int64_t *pointers = NULL;
@@ -248,6 +262,8 @@ static macko_status expand(const bsp_file *f, int64_t lines, int64_t count, int6
   return s;
 }
 
+/* Reads a matrix of any of the formats into rows and columns of its entries. The formats differ in which index comes first (rows,
+ * or columns where the name ends in C) and in whether that one is compressed (CSR and CSC). */
 static macko_status read_entries(const bsp_file *f, entry_list *e)
 {
   const binsparse_head *h = &f->head;
@@ -266,13 +282,15 @@ static macko_status read_entries(const bsp_file *f, entry_list *e)
   return s ? s : read_values(f, e->count, &e->type, &e->values);
 }
 
+/* Copies value p of *from to place `at` of *to, negated for the mirror image in a skew-symmetric matrix. */
 static void put_value(entry_list *to, int64_t at, const entry_list *from, int64_t p, int negate)
 {
   if (to->type == MACKO_F64) ((double *)to->values)[at] = negate ? -((double *)from->values)[p] : ((double *)from->values)[p];
   else ((float *)to->values)[at] = negate ? -((float *)from->values)[p] : ((float *)from->values)[p];
 }
 
-/* The other triangle beside the one that is stored, which must be no more than that. */
+/* Adds the other triangle beside the one that is stored; the file may store no more than that. *e gets new arrays, after an error
+ * too. */
 static macko_status mirror(const bsp_file *f, entry_list *e)
 {
   const char *structure = f->head.structure;
@@ -297,7 +315,8 @@ static macko_status mirror(const bsp_file *f, entry_list *e)
   return s;
 }
 
-/* Entries into rows, in which they keep their order. */
+/* Sorts entries into rows, in which they keep their order. Counts are kept two places further on, so that adding them up and then
+ * placing entries leaves row_ptr as it is to be, without another array. */
 static macko_status collect(const bsp_file *f, const entry_list *e, macko_csr *csr)
 {
   const int64_t nrows = f->head.nrows, size = macko_type_bytes(e->type);
@@ -316,6 +335,7 @@ static macko_status collect(const bsp_file *f, const entry_list *e, macko_csr *c
   return MACKO_OK;
 }
 
+/* Where the descriptor does not say how many entries there are, the length of an array says it: no values are read. */
 macko_status binsparse_read_head(const char *path, binsparse_head *head, macko_error *err)
 {
   bsp_file f = {.path = path, .err = err};
@@ -330,6 +350,7 @@ macko_status binsparse_read_head(const char *path, binsparse_head *head, macko_e
   return s;
 }
 
+/* All formats become a list of entries first, and that a csr: memory for both at once is the price of having one way for all. */
 macko_status binsparse_read(const char *path, macko_csr *csr, int *triangle, macko_error *err)
 {
   bsp_file f = {.path = path, .err = err};
@@ -351,6 +372,7 @@ macko_status binsparse_read(const char *path, macko_csr *csr, int *triangle, mac
 
 #else
 
+/* Refuses a file in a build without HDF5. */
 static macko_status no_hdf5(const char *path, macko_error *err)
 {
   return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "is an HDF5 file, and this macko was not built with HDF5");

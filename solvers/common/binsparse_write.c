@@ -12,7 +12,8 @@
 #include <hdf5.h>
 #include <stdlib.h>
 
-/* An array as it is in memory; HDF5 notes no times, so that the same matrix gives the same file. */
+/* Writes an array as it is in memory: `type` is that of the file, and HDF5 converts from the native one. It is told to note no
+ * times, so that the same matrix gives the same file. Returns 1 if it was written. */
 static int put_array(hid_t file, const char *name, hid_t type, int64_t count, const void *data)
 {
   const hsize_t size = (hsize_t)count;
@@ -25,12 +26,14 @@ static int put_array(hid_t file, const char *name, hid_t type, int64_t count, co
   return written;
 }
 
+/* Indices are written as unsigned ones, which is what Binsparse has names for. They are never negative, so the bits are the
+ * same. */
 static int put_indices(hid_t file, const char *name, macko_type type, int64_t count, const void *data)
 {
   return put_array(file, name, type == MACKO_I64 ? H5T_STD_U64LE : H5T_STD_U32LE, count, data);
 }
 
-/* Types that Binsparse has no name for as float32, in which they are exact. */
+/* Types that Binsparse has no name for, f16 and bf16, are written as float32, in which they are exact. */
 static int put_values(hid_t file, const macko_csr *a, int64_t nnz)
 {
   if (a->value_type == MACKO_F64) return put_array(file, "values", H5T_IEEE_F64LE, nnz, a->values);
@@ -42,6 +45,7 @@ static int put_values(hid_t file, const macko_csr *a, int64_t nnz)
   return written;
 }
 
+/* Writes the descriptor as an attribute of the root group. It is text of a fixed length: all programs can read that. */
 static int put_head(hid_t file, const macko_csr *a, int64_t nnz)
 {
   char text[512];
@@ -59,6 +63,7 @@ static int put_head(hid_t file, const macko_csr *a, int64_t nnz)
   return written;
 }
 
+/* Copies the finished file out of HDF5's memory into f. Returns 1 if all of it arrived. */
 static int copy_image(hid_t file, FILE *f)
 {
   const ssize_t size = H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 ? 0 : H5Fget_file_image(file, NULL, 0);
@@ -68,7 +73,8 @@ static int copy_image(hid_t file, FILE *f)
   return written;
 }
 
-/* HDF5 makes the file in memory: so it can go through a pipe, and a full disk is what stdio says. */
+/* HDF5 makes the file in memory, growing a megabyte at a time. So it can go through a pipe, and a full disk is reported by stdio
+ * instead of by HDF5's stack of errors. */
 int binsparse_write(FILE *f, const macko_csr *a, const char **why)
 {
   enum { GROWTH = 1 << 20 };

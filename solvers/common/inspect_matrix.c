@@ -1,7 +1,8 @@
 /* What programs ask of a matrix before they use it: symmetry, finite entries. */
 #include "common/load_matrix.h"
 
-/* By the difference, which is exactly zero where entries are equal: MatIsSymmetric reads beyond arrays where ranks have few rows. */
+/* Symmetry is judged by the norm of the difference, which is exactly zero where entries are equal. MatIsSymmetric is no way: it
+   reads beyond arrays where ranks have few rows. */
 PetscErrorCode ProblemFindSymmetry(Problem *p)
 {
   Mat difference;
@@ -16,6 +17,8 @@ PetscErrorCode ProblemFindSymmetry(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Every rank looks for its first bad entry. The lowest rank that found one tells the others, so that all of them raise the same
+   error and the program can end in order; the entry named is the first of the matrix. */
 PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)p->A);

@@ -3,8 +3,8 @@
 
 #include <math.h>
 
-/* Bytes of the character of UTF-8 at text, 0 where none is: a longer form than needed, a surrogate, or beyond U+10FFFF (the Unicode
- * standard, table 3-7). */
+/* Returns how many bytes the UTF-8 character at text has, or 0 where there is none: a longer form than needed, a surrogate, or a
+ * number beyond U+10FFFF (the Unicode standard, table 3-7). The end of the text ends a character too, as 0 continues none. */
 static int utf8_bytes(const unsigned char *text)
 {
   const unsigned char first = text[0];
@@ -18,6 +18,7 @@ static int utf8_bytes(const unsigned char *text)
   return bytes;
 }
 
+/* Only a quote, a backslash and control characters have to be escaped; other characters go out as they are. */
 void put_json_string(FILE *f, const char *text)
 {
   putc('"', f);
@@ -32,6 +33,7 @@ void put_json_string(FILE *f, const char *text)
   putc('"', f);
 }
 
+/* 17 digits are enough to read the same double back. */
 void put_json_number(FILE *f, const char *name, double value, const char *end)
 {
   if (isfinite(value)) fprintf(f, "\"%s\": %.17g%s", name, value, end);

@@ -4,11 +4,11 @@
 
 #include <stdio.h>
 
-/* Text as a JSON string, quotes included. Names of files can hold any byte, JSON only UTF-8: \ufffd stands for each byte that is
- * no part of a character. */
+/* Writes text as a JSON string, quotes included. Names of files can hold any byte, and JSON only UTF-8: \ufffd is written for
+ * each byte that belongs to no character. */
 void put_json_string(FILE *f, const char *text);
 
-/* "name": value and what follows; JSON has no NaN and no Inf, they are null. */
+/* Writes "name": value, followed by `end`. JSON has no NaN and no Inf; null is written for these. */
 void put_json_number(FILE *f, const char *name, double value, const char *end);
 
 #endif

@@ -11,7 +11,7 @@
 /* ---- progress: past a second, on a terminal only ---- */
 
 typedef struct {
-  double start, shown;
+  double start, shown; /* seconds of CLOCK_MONOTONIC; shown is 0 until something was */
 } Clock;
 
 static double Now(void)
@@ -21,6 +21,7 @@ static double Now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* macko_read calls this as it reads; what it prints is renewed five times a second at most, as a terminal may be slow. */
 static void Report(void *context, int64_t done, int64_t total)
 {
   Clock *c = (Clock *)context;
@@ -41,12 +42,13 @@ static const char unread[] = "unread_";
 /* ---- from rank 0 to all ---- */
 
 typedef struct {
-  PetscInt *ia, *ja;
+  PetscInt *ia, *ja; /* the rank's rows as CSR; ia counts from the rank's own first entry */
   PetscScalar *values;
 } LocalRows;
 
-enum { PIECE = 1 << 24 };
+enum { PIECE = 1 << 24 }; /* entries of a message: MPI counts in an int */
 
+/* Element i of an array of indices; as 64 bits, because the number of entries may not fit the PetscInt that IndexAt gives. */
 static int64_t Entry(macko_type type, const void *array, int64_t i)
 {
   return type == MACKO_I64 ? ((const int64_t *)array)[i] : ((const int32_t *)array)[i];
@@ -80,6 +82,7 @@ static PetscErrorCode SendEntries(MPI_Comm comm, const macko_csr *csr, int64_t b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes what SendEntries sends, in pieces of the same size, into rows, whose arrays have room for `count`. */
 static PetscErrorCode ReceiveEntries(MPI_Comm comm, PetscInt count, LocalRows *rows)
 {
   PetscFunctionBegin;
@@ -98,6 +101,7 @@ static void LocalPointers(const macko_csr *csr, PetscInt first, PetscInt last, P
   for (PetscInt i = first; i <= last; i++) ia[i - first] = IndexAt(csr->row_ptr_type, csr->row_ptr, i) - start;
 }
 
+/* Gives each rank its rows of csr, which only rank 0 has, one rank after another: they fill *rows, which the caller frees. */
 static PetscErrorCode Distribute(Mat A, const macko_csr *csr, LocalRows *rows)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)A);
@@ -173,6 +177,7 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, macko_csr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Loads what macko_read reads; only rank 0, which reads, ever has all of the matrix in memory. */
 static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 {
   macko_csr csr = {0};
@@ -205,6 +210,7 @@ typedef struct {
   int64_t class_id, sizes[3], bytes, other_width, container; /* container: a .macko file */
 } BinaryHead;
 
+/* Returns a signed number of `count` bytes, the highest first. */
 static int64_t BigEndian(const unsigned char *byte, int count)
 {
   uint64_t value = byte[0] & 0x80 ? UINT64_MAX : 0;
@@ -212,6 +218,7 @@ static int64_t BigEndian(const unsigned char *byte, int count)
   return (int64_t)value;
 }
 
+/* Fills *head on all ranks from the first bytes of the file, which rank 0 reads. Collective. */
 static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHead *head)
 {
   const int width = (int)sizeof(PetscInt), other = 12 - width;
@@ -239,6 +246,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sizes are checked against the file's first: MatLoad would ask for memory for whatever a damaged file says. */
 static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryHead *head, PetscBool compressed, Problem *p)
 {
   const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
@@ -277,6 +285,7 @@ static PetscErrorCode LoadContainer(MPI_Comm comm, const Spool *file, Problem *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Chooses by what the file holds. A container becomes type macko only with `compressed`; otherwise macko_read decodes it. */
 static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compressed, Problem *p)
 {
   Spool file;
@@ -292,6 +301,7 @@ static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compre
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* -mat_type is looked at here, before there is a matrix, because types other than macko are made of AIJ by ProblemConvert. */
 PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, Problem *p)
 {
   MatInfo info;
@@ -336,6 +346,7 @@ PetscErrorCode ProblemDestroy(Problem *p)
 
 /* ---- vectors ---- */
 
+/* Puts the entries of a csr of one column, which the calling rank has whole, into b; VecAssemblyBegin sends them on. */
 static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
 {
   PetscFunctionBegin;
@@ -345,6 +356,7 @@ static PetscErrorCode FillVector(const macko_csr *csr, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A vector of PETSc's is read by PETSc, each rank its part; any other file goes through rank 0. */
 PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
 {
   MPI_Comm comm = PetscObjectComm((PetscObject)p->A);

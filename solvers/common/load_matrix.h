@@ -8,10 +8,10 @@
 
 typedef struct {
   Mat            A;
-  char           kind[96];
-  PetscBool      symmetric;
-  PetscInt64     nnz;
-  PetscLogDouble read_seconds;
+  char           kind[96];     /* what the file is, in words */
+  PetscBool      symmetric;    /* known to equal its transpose: from the file, or by ProblemFindSymmetry */
+  PetscInt64     nnz;          /* stored entries of all ranks */
+  PetscLogDouble read_seconds; /* of this rank */
 } Problem;
 
 /* Reads any file that macko_read takes (rank 0 reads it and sends each rank its rows) or a PETSc binary matrix (no rank holds

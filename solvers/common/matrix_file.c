@@ -30,6 +30,7 @@ macko_status matrix_file_fail(macko_error *err, macko_status status, const char 
   return err->status = status;
 }
 
+/* Each array gets one element more than it needs, because malloc(0) may return NULL, which would pass for no memory. */
 macko_status matrix_file_decode(const macko_matrix *m, macko_csr *csr, macko_error *err)
 {
   macko_info info;
@@ -46,6 +47,8 @@ macko_status matrix_file_decode(const macko_matrix *m, macko_csr *csr, macko_err
   return s;
 }
 
+/* Encoding as format csr and decoding again does what is wanted: macko_encode checks, sorts and adds duplicates for every
+ * format. */
 macko_status matrix_file_settle(macko_csr *csr, macko_error *err)
 {
   macko_options options;
@@ -64,6 +67,8 @@ macko_status matrix_file_settle(macko_csr *csr, macko_error *err)
 
 /* ---- pipes ---- */
 
+/* Copies a stream to a temporary file and names that in f->name. The copy stays open until the process ends, because /dev/fd/N is
+ * its only name: no folder lists it, so nothing is left behind whatever ends the program. */
 static macko_status copy(FILE *from, plain_file *f, macko_error *err)
 {
   char bytes[65536];
@@ -78,6 +83,7 @@ static macko_status copy(FILE *from, plain_file *f, macko_error *err)
   return MACKO_OK;
 }
 
+/* Only what can be read just once is copied; a name that is not there is left to the reader, whose sentence says so. */
 macko_status plain_file_open(const char *path, plain_file *f, macko_error *err)
 {
   struct stat facts;
@@ -95,6 +101,8 @@ macko_status plain_file_open(const char *path, plain_file *f, macko_error *err)
 
 /* ---- reading ---- */
 
+/* Reads up to 8 bytes, and says how many there were; 0 for a file that cannot be opened, which the reader then refuses in its own
+ * words. */
 static size_t first_bytes(const char *name, unsigned char bytes[8])
 {
   FILE *f = fopen(name, "rb");
@@ -103,7 +111,7 @@ static size_t first_bytes(const char *name, unsigned char bytes[8])
   return count;
 }
 
-/* The checksum of the file, for the origin of what is made of it. */
+/* Notes the file's name, without folders, and its checksum (with zlib), as the origin of what is made of it. */
 static void note_origin(const plain_file *f, macko_origin *origin)
 {
   const char *slash = strrchr(f->path, '/');
@@ -118,6 +126,7 @@ static void note_origin(const plain_file *f, macko_origin *origin)
 #endif
 }
 
+/* Reads a .macko file. The compressed form is kept beside the csr: macko-convert writes it on as it is. */
 static macko_status read_container(const char *name, matrix_file *f, macko_error *err)
 {
   macko_status s = macko_load(name, &f->matrix, &f->origin, err);
@@ -126,6 +135,7 @@ static macko_status read_container(const char *name, matrix_file *f, macko_error
   return s;
 }
 
+/* Reads what macko_read takes: the readers of text formats are in the library, where PETSc programs use them too. */
 static macko_status read_text(const char *name, matrix_file *f, macko_error *err)
 {
   macko_file_info info;
@@ -136,6 +146,8 @@ static macko_status read_text(const char *name, matrix_file *f, macko_error *err
   return MACKO_OK;
 }
 
+/* Chooses the reader by the first bytes, never by the name, which a pipe has not and a download may have wrong. Text comes last:
+ * it has no mark that all of its formats share. */
 static macko_status read_named(const char *name, matrix_file *f, macko_error *err)
 {
   unsigned char start[8] = {0};
@@ -156,6 +168,7 @@ static macko_status read_named(const char *name, matrix_file *f, macko_error *er
   return read_text(name, f, err);
 }
 
+/* The name is only at the beginning of a sentence, where every reader puts it. */
 void plain_file_rename(const plain_file *f, macko_error *err)
 {
   char rest[sizeof err->text];
@@ -165,6 +178,7 @@ void plain_file_rename(const plain_file *f, macko_error *err)
   snprintf(err->text, sizeof err->text, "%.200s%.300s", f->path, rest);
 }
 
+/* The origin is noted only after the file was read, since the checksum takes a second pass over it. */
 macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err)
 {
   plain_file file;
@@ -178,6 +192,7 @@ macko_status matrix_file_read(const char *path, matrix_file *f, macko_error *err
   return s;
 }
 
+/* Both members are NULL or empty where there is nothing to free. */
 void matrix_file_free(matrix_file *f)
 {
   macko_destroy(&f->matrix);

@@ -18,20 +18,24 @@
 
 /* A member of the archive: text of its header, then elements. */
 typedef struct {
-  char *bytes, *data;
-  int64_t size, room, count, shape;
-  char type[16];
+  char *bytes, *data;               /* the whole member, which is freed; where its elements begin in it */
+  int64_t size, room, count, shape; /* bytes there, and allocated; elements that are there; elements that the header declares */
+  char type[16];                    /* as NumPy writes it: "<f8", "|S3" */
 } npy;
 
+/* the members that scipy.sparse.save_npz writes, by their places in `members` */
 enum { FORMAT, SHAPE, INDPTR, INDICES, DATA, MEMBERS };
 static const char *const members[] = {"format.npy", "shape.npy", "indptr.npy", "indices.npy", "data.npy"};
 
+/* The size that ends the name of a type, such as 8 of "<f8". Of type U it counts letters, of 4 bytes each. */
 static int64_t element_bytes(const npy *a)
 {
   return a->type[0] ? atoi(a->type + 2) : 0;
 }
 
-/* {'descr': '<i4', 'fortran_order': False, 'shape': (3,), } */
+/* Parses a header such as {'descr': '<i4', 'fortran_order': False, 'shape': (3,), }, of version 1 or of a later one, whose length
+ * takes 4 bytes instead of 2. Only these two keys matter: all arrays have one dimension or none. Returns 0 for what is no such
+ * array, or if the member has fewer elements than its shape says, so that nothing behind its end is read later. */
 static int parse_header(npy *a)
 {
   const unsigned char *b = (const unsigned char *)a->bytes;
@@ -59,20 +63,22 @@ static int parse_header(npy *a)
   return a->count >= a->shape;
 }
 
-/* What libarchive says of a failure, some of which ends with a newline. */
+/* Returns what libarchive says of a failure. */
 static const char *reason_of(struct archive *archive)
 {
   const char *text = archive_error_string(archive);
   return text ? text : "no reason given";
 }
 
+/* The characters of that to print: some of its sentences end with a newline, and a sentence of ours has room for 150 of them. */
 static int length_of_reason(struct archive *archive)
 {
   const size_t length = strcspn(reason_of(archive), "\n");
   return length < 150 ? (int)length : 150;
 }
 
-/* The whole member, however long the archive says it is. */
+/* Reads a whole member into a->bytes, however long the archive says it is: the room doubles as bytes arrive, so that a false size
+ * in a damaged archive asks for no memory. One byte more is allocated than a->room says. */
 static macko_status get_member(struct archive *archive, npy *a)
 {
   for (;;) {
@@ -89,6 +95,8 @@ static macko_status get_member(struct archive *archive, npy *a)
   }
 }
 
+/* Reads the members that a matrix is made of, in whatever order the archive has them, and passes over all others. What is missing
+ * is left to the caller, which knows it by bytes being NULL. The arrays' bytes are the caller's to free, after an error too. */
 static macko_status get_members(const char *path, npy arrays[MEMBERS], macko_error *err)
 {
   struct archive *archive = archive_read_new();
@@ -111,6 +119,8 @@ static macko_status get_members(const char *path, npy arrays[MEMBERS], macko_err
 
 /* ---- reading ---- */
 
+/* Copies an array of integers of 32 or 64 bits, which must have `want` elements, into new memory; name is for sentences. 8 bytes
+ * more are allocated, because an array may be empty. */
 static macko_status copy_indices(const char *path, const npy *a, int64_t want, const char *name, void **to, macko_type *type,
                                  macko_error *err)
 {
@@ -126,7 +136,7 @@ static macko_status copy_indices(const char *path, const npy *a, int64_t want, c
   return MACKO_OK;
 }
 
-/* Integer i of an array; 0 in *fits where a double may not be exact. */
+/* Returns integer i of an array, of 1 to 8 bytes, little-endian; sets *fits to 0 where a double may not be exact, beyond 2^53. */
 static double integer_at(const npy *a, int64_t i, int *fits)
 {
   const int64_t exact = (int64_t)1 << 53;
@@ -139,6 +149,8 @@ static double integer_at(const npy *a, int64_t i, int *fits)
   return is_signed ? (double)(int64_t)bits : (double)bits;
 }
 
+/* Copies floats as they are, and makes doubles of integers and booleans. csr->values is new memory even after an error; 8 bytes
+ * an element are allocated, which is enough for every type. */
 static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, macko_error *err)
 {
   static const char *const floats[] = {"<f8", "<f4", "<f2"};
@@ -161,6 +173,8 @@ static macko_status copy_values(const char *path, const npy *a, macko_csr *csr, 
   return fits ? MACKO_OK : matrix_file_fail(err, MACKO_UNSUPPORTED, path, "an integer among its values is no exact double");
 }
 
+/* Makes *csr of the members. Here only lengths are checked, which is what matrix_file_settle relies on; it checks rows and
+ * columns itself. The format's name may be bytes (S) or letters of 4 bytes (U), depending on the Python that wrote it. */
 static macko_status assemble(const char *path, const npy a[MEMBERS], macko_csr *csr, macko_error *err)
 {
   void *sizes = NULL, *row_ptr = NULL, *cols = NULL;
@@ -186,6 +200,7 @@ static macko_status assemble(const char *path, const npy a[MEMBERS], macko_csr *
   return s ? s : copy_values(path, &a[DATA], csr, err);
 }
 
+/* All members must be there before any is looked at, so that one sentence names the first that is missing. */
 macko_status npz_read(const char *path, macko_csr *csr, macko_error *err)
 {
   npy arrays[MEMBERS] = {{0}};
@@ -205,6 +220,8 @@ macko_status npz_read(const char *path, macko_csr *csr, macko_error *err)
 
 /* ---- writing ---- */
 
+/* Writes an array as a member: a header of version 1, padded to 128 bytes so that the elements are aligned, then the elements.
+ * `shape` is what stands in the brackets, empty for a scalar. Returns 1 if all was written. */
 static int put_member(struct archive *archive, const char *name, const char *type, const char *shape, const void *data,
                       int64_t bytes)
 {
@@ -229,6 +246,7 @@ static int put_member(struct archive *archive, const char *name, const char *typ
   return written;
 }
 
+/* Writes indices of either width as they are in memory. */
 static int put_indices(struct archive *archive, const char *name, macko_type type, const void *data, int64_t count)
 {
   char shape[32];
@@ -236,6 +254,7 @@ static int put_indices(struct archive *archive, const char *name, macko_type typ
   return put_member(archive, name, type == MACKO_I64 ? "<i8" : "<i4", shape, data, count * macko_type_bytes(type));
 }
 
+/* Writes the values. bf16 goes out as f32, in which it is exact. */
 static int put_values(struct archive *archive, const macko_csr *a, int64_t nnz)
 {
   char shape[32];
@@ -250,6 +269,7 @@ static int put_values(struct archive *archive, const macko_csr *a, int64_t nnz)
   return written;
 }
 
+/* The reason is copied before the archive is freed, which owns its text. */
 int npz_write(FILE *f, const macko_csr *a, const char **why)
 {
   static char reason[160];

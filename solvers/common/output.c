@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-/* The first rank's error number, raised on all. */
+/* Raises the first rank's error number, 0 for none, on all ranks, so that the program can end in order instead of by
+   MPI_Abort. */
 static PetscErrorCode Agree(const char *path, int bad)
 {
   PetscFunctionBegin;
@@ -13,6 +14,7 @@ static PetscErrorCode Agree(const char *path, int bad)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Only the first rank writes, because all files of these programs are small or gathered there. */
 PetscErrorCode OutputOpen(const char *path, FILE **f)
 {
   PetscMPIInt rank;
@@ -55,6 +57,7 @@ PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A file system can look different from other ranks, so only the first one, which will write, is asked. */
 PetscErrorCode OutputCheck(const char *name)
 {
   char path[PETSC_MAX_PATH_LEN];

@@ -11,12 +11,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The new file and what it replaces; unfinished is NULL where there is none. */
+/* What is replaced, and the new file. These are global because a signal handler needs them; that is why one file at a time is
+ * written. `unfinished` points to `name` while there is a new file, else it is NULL. */
 static char target[PATH_MAX], name[PATH_MAX + 40];
 static char *volatile unfinished;
 
 /* ---- signals that end the program ---- */
 
+/* The signals by which a user or a batch system ends a program, and what they did before they were caught here. `writer` is the
+ * thread that opened the file. */
 static const int ending[] = {SIGHUP, SIGINT, SIGTERM};
 enum { ENDING = sizeof ending / sizeof *ending };
 static struct sigaction before[ENDING];
@@ -27,8 +30,9 @@ static void restore_signals(void)
   for (int i = 0; i < ENDING; i++) sigaction(ending[i], &before[i], NULL);
 }
 
-/* The signal itself comes again, and does what it did before, when this returns. Another thread leaves it to the writing one, which
- * takes it when there is a file to care for. */
+/* Removes the new file and gives the signals back what they did before. The signal itself comes again when this returns, so that
+ * the program ends as it would have. Another thread hands the signal to the writing one, which may just be between making the
+ * file and noting its name with signals blocked, and takes it once that is done. */
 static void remove_new(int signal)
 {
   if (!pthread_equal(pthread_self(), writer)) {
@@ -40,7 +44,7 @@ static void remove_new(int signal)
   raise(signal);
 }
 
-/* What is ignored, as under nohup, stays so. */
+/* Installs remove_new. What is ignored, as under nohup, stays so. */
 static void catch_signals(void)
 {
   struct sigaction caught;
@@ -55,7 +59,9 @@ static void catch_signals(void)
 
 /* ---- the new file ---- */
 
-/* Its descriptor, or -1 with errno. Permissions of an old file are given on before anything is in it. */
+/* Makes the new file; returns its descriptor, or -1 with errno. The number in its name avoids files that an earlier process of
+ * the same number left. Permissions of an old file are given on before anything is in it, so that nobody reads what was not
+ * readable. */
 static int create(const struct stat *old)
 {
   enum { TRIES = 1000 };
@@ -72,7 +78,7 @@ static int create(const struct stat *old)
   return -1;
 }
 
-/* No signal comes between the file and the care for it. */
+/* Makes the new file with signals blocked, so that none comes between the file and the note that it is there. */
 static FILE *open_new(const struct stat *old, int *bad)
 {
   sigset_t all, mask;
@@ -99,6 +105,8 @@ void output_abandon(void)
 
 /* ---- what the programs call ---- */
 
+/* Standard output is known by the name "-" and by what it leads to, as with /dev/stdout: replacing that file would lose what was
+ * printed. */
 static int is_standard(const char *path)
 {
   struct stat file, standard;
@@ -107,7 +115,7 @@ static int is_standard(const char *path)
          file.st_ino == standard.st_ino;
 }
 
-/* What a rename has to replace, into target: the file behind a link; whether it is there. */
+/* Sets `target` to what a rename has to replace, which is the file behind a link; returns whether it is there, with its facts. */
 static int resolve(const char *path, struct stat *facts)
 {
   int there = !stat(path, facts);
@@ -115,6 +123,8 @@ static int resolve(const char *path, struct stat *facts)
   return there;
 }
 
+/* A file is replaced by renaming, so that the folder must be writable, not the old file. The slash that ends the folder is kept
+ * where it is the root's. */
 int output_refusal(const char *path)
 {
   struct stat facts;
@@ -139,6 +149,7 @@ FILE *output_open(const char *path, int *bad)
   return f;
 }
 
+/* fclose may report an error that ferror did not know of, on a disk that is full; some systems then leave errno at 0. */
 int output_close(FILE *f)
 {
   int bad = ferror(f) ? EIO : 0;

@@ -4,19 +4,21 @@
 
 #include <stdio.h>
 
-/* 0, or the system's error number that output_open would end with for path. Changes nothing. */
+/* Returns 0, or the system's error number that output_open would end with for path. It changes nothing, so that a program can ask
+ * before a long computation. */
 int output_refusal(const char *path);
 
-/* Opens path, one file at a time: a new file beside it, of a name of its own, which output_close puts in path's place. Until then
- * what path holds stays as it is, and SIGHUP, SIGINT and SIGTERM remove the new file before they act. Of a link the file behind it
- * is replaced, and a link to nothing itself; permissions are those of the old file. Pipes and devices are written to as they are,
- * and so is standard output, by the name "-" too. NULL: *bad is the system's error number. */
+/* Opens path for writing, one file at a time. A new file is made beside path, under a name of its own, and output_close puts it
+ * in path's place. Until then what path holds stays as it is, and SIGHUP, SIGINT and SIGTERM remove the new file before they act.
+ * Of a link the file behind it is replaced, and a link to nothing itself; permissions are those of the old file. Pipes and
+ * devices are written to as they are, and so is standard output, also by the name "-". Returns NULL after an error, and *bad is
+ * the system's error number. */
 FILE *output_open(const char *path, int *bad);
 
-/* 0, or the system's error number: then an old file is as it was. */
+/* Closes f and puts it in its place. Returns 0, or the system's error number: then an old file is as it was. */
 int output_close(FILE *f);
 
-/* Removes a new file that was not closed, before the program ends. */
+/* Removes a new file that was not closed, before the program ends, and does nothing without one. */
 void output_abandon(void);
 
 #endif

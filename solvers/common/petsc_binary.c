@@ -7,8 +7,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+/* MAT_FILE_CLASSID and VEC_FILE_CLASSID of PETSc's headers, which this file does without */
 enum { MATRIX = 1211216, VECTOR = 1211214 };
 
+/* Returns a signed number of `count` bytes, the highest first. The sign is extended, because -1 marks a dense matrix. */
 static int64_t big_endian(const unsigned char *byte, int count)
 {
   uint64_t value = byte[0] & 0x80 ? UINT64_MAX : 0;
@@ -16,7 +18,8 @@ static int64_t big_endian(const unsigned char *byte, int count)
   return (int64_t)value;
 }
 
-/* Bytes of an index; 0 for other files. */
+/* Returns the bytes of an index, 4 or 8, or 0 for other files. The class id has the width of an index too, so it shows which it
+ * is. */
 static int width_of(const unsigned char *start, size_t count)
 {
   for (int width = 4; width <= 8; width += 4)
@@ -32,12 +35,13 @@ int petsc_binary_starts(const unsigned char *start, size_t count)
 /* ---- reading ---- */
 
 typedef struct {
-  const char *path;
+  const char *path; /* for sentences */
   FILE *f;
-  int width;
-  macko_error *err;
+  int width;        /* bytes of an index; 0 if the file is no such file */
+  macko_error *err; /* the caller's */
 } reader;
 
+/* Reads `count` indices of the file's width into 64-bit ones. */
 static macko_status get_indices(reader *r, int64_t *to, int64_t count)
 {
   unsigned char bytes[8];
@@ -49,6 +53,7 @@ static macko_status get_indices(reader *r, int64_t *to, int64_t count)
   return MACKO_OK;
 }
 
+/* Reads `count` doubles, whose bits are stored with the highest byte first. */
 static macko_status get_values(reader *r, double *to, int64_t count)
 {
   unsigned char bytes[8];
@@ -61,7 +66,8 @@ static macko_status get_values(reader *r, double *to, int64_t count)
   return MACKO_OK;
 }
 
-/* Sizes are compared with the file's before memory is asked for. */
+/* Reads class id, rows, columns and entries. They are compared with the file's size before memory is asked for, so that a damaged
+ * file is refused instead of exhausting memory; the sums are divided, not multiplied, because products could overflow. */
 static macko_status get_sizes(reader *r, int64_t sizes[4])
 {
   macko_status s = get_indices(r, sizes, 4);
@@ -81,6 +87,8 @@ static macko_status get_sizes(reader *r, int64_t sizes[4])
   return MACKO_OK;
 }
 
+/* Reads the arrays into *csr, which the caller frees after an error too. Row lengths become row pointers in their place; each is
+ * checked against what is left, so that the sum cannot overflow. */
 static macko_status get_matrix(reader *r, macko_csr *csr)
 {
   int64_t sizes[4] = {0}, sum = 0;
@@ -105,6 +113,7 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
   return s ? s : get_values(r, values, sizes[3]);
 }
 
+/* Opens the file and finds its width; it is read from the beginning again afterwards. */
 static macko_status open_reader(const char *path, reader *r, macko_error *err)
 {
   unsigned char start[8];
@@ -142,6 +151,7 @@ macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *er
 
 /* ---- writing ---- */
 
+/* Writes a number with the highest byte first. Returns 1 if it was written. */
 static int put(FILE *f, int64_t number, int width)
 {
   unsigned char bytes[8];
@@ -149,6 +159,7 @@ static int put(FILE *f, int64_t number, int width)
   return fwrite(bytes, 1, (size_t)width, f) == (size_t)width;
 }
 
+/* The order is the format's: head, row lengths, all columns, all values. */
 int petsc_binary_write(FILE *f, const macko_csr *a)
 {
   const int64_t nnz = row_at(a, a->nrows);

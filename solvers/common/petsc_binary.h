@@ -6,16 +6,19 @@
 
 #include <stdio.h>
 
-/* 1 if a file that begins so is one, or one of vectors, with indices of 32 or 64 bits. */
+/* Returns 1 if a file that begins with these bytes is one of matrices or of vectors, with indices of 32 or 64 bits; `count` is
+ * how many bytes there are. Vectors are known too, so that they are refused by their name. */
 int petsc_binary_starts(const unsigned char *start, size_t count);
 
-/* *csr is sorted and right, its arrays new. Errors: IO, PARSE, UNSUPPORTED (dense matrices, vectors), OUT_OF_MEMORY. */
+/* Reads a sparse matrix. *csr is sorted and free of duplicates; its arrays are new and freed with macko_free_csr, with values of
+ * f64 and 64-bit indices. Errors: IO, PARSE, UNSUPPORTED (dense matrices, vectors), OUT_OF_MEMORY. */
 macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err);
 
-/* The sizes alone. Errors: IO, PARSE, UNSUPPORTED. */
+/* Reads the sizes alone; nnz is the number of stored entries. Errors: IO, PARSE, UNSUPPORTED. */
 macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err);
 
-/* Sorted and right matrices of any type of values; indices of 32 bits where they fit. 1 if all was written. */
+/* Writes a matrix that is sorted and free of duplicates, of any type of values, which become f64; indices have 32 bits where they
+ * fit. Returns 1 if all was written; otherwise errno tells the reason. */
 int petsc_binary_write(FILE *f, const macko_csr *csr);
 
 #endif

@@ -17,6 +17,9 @@ typedef struct {
   PetscBool everywhere; /* all ranks met the error together, so all can end in order */
 } Failure;
 
+/* PETSc calls this handler in place of its own, which would print a trace of functions. It prints the sentence of an error where
+   it arises (PETSC_ERROR_INITIAL) and keeps still while the error is handed up. A newline at the end of the text is dropped,
+   others become blanks. */
 static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
                                     PetscErrorType type, const char *text, void *context)
 {
@@ -39,7 +42,8 @@ static PetscErrorCode PrintSentence(MPI_Comm comm, int line, const char *functio
   return code;
 }
 
-/* After an error PETSc's objects are in an unknown state: only MPI is ended in order, where all ranks can. */
+/* Ends the program and returns its exit status. After an error PETSc's objects are in an unknown state: only MPI is ended in
+   order, where all ranks can do so. */
 static int EndAfterError(PetscErrorCode code, const Failure *failure)
 {
   int status = code == PETSC_ERR_NOT_CONVERGED ? STATUS_NOT_CONVERGED : STATUS_BAD_INPUT;
@@ -49,7 +53,8 @@ static int EndAfterError(PetscErrorCode code, const Failure *failure)
   return status;
 }
 
-/* Nothing is wrong but standard output, which PETSc would report at length when it ends. */
+/* Ends the program where nothing is wrong but standard output. PETSc would report that at length when it ends, so only MPI is
+   ended; other ranks, which know nothing of it, are aborted. */
 static int EndUnprinted(void)
 {
   int size;
@@ -61,13 +66,15 @@ static int EndUnprinted(void)
 
 /* ---- arguments ---- */
 
+/* An option begins with one or two dashes and a letter, so that "-5" and "-" are values. */
 static int IsOption(const char *argument)
 {
   return argument[0] == '-' && isalpha((unsigned char)argument[1 + (argument[1] == '-')]);
 }
 
-/* The argument that is no option and no option's value; a flag without a value right before it takes it for one. Returns how many
-   there are. */
+/* Sets *matrix to the first argument that is neither an option nor an option's value, and returns how many there are. Which
+   options have values is known only to PETSc's parts, so a flag right before the matrix takes it for its value; the matrix is to
+   be named first. */
 static int FindMatrix(int argc, char **argv, const char **matrix)
 {
   int count = 0;
@@ -78,6 +85,7 @@ static int FindMatrix(int argc, char **argv, const char **matrix)
   return count;
 }
 
+/* Whether one of the names, a list that NULL ends, is among the arguments. */
 static int Asked(int argc, char **argv, const char *const names[])
 {
   for (int i = 1; i < argc; i++)
@@ -86,7 +94,8 @@ static int Asked(int argc, char **argv, const char *const names[])
   return 0;
 }
 
-/* A misspelt option would otherwise change nothing and say nothing. */
+/* Warns of options that nothing has asked for: a misspelt option would otherwise change nothing and say nothing. Those that PETSc
+   looks at only when it ends (of_finalize) and those from files and the environment are passed over. */
 static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char **argv)
 {
   static const char *const of_finalize[] = {"log_", "malloc", "objects_", "options_", "mpi", "info", "help", "h"};
@@ -108,7 +117,7 @@ static PetscErrorCode NameUnusedOptions(const Program *program, int argc, char *
 
 /* ---- standard output ---- */
 
-/* What could not be printed is an error, not a success that nobody saw. */
+/* Flushes standard output. What could not be printed is an error, not a success that nobody saw. */
 static int Flushed(const char *name)
 {
   int before = ferror(stdout);
@@ -118,6 +127,7 @@ static int Flushed(const char *name)
   return 0;
 }
 
+/* Prints text and returns the exit status of having done so. */
 static int Print(const char *name, const char *text)
 {
   fputs(text, stdout);
@@ -126,6 +136,7 @@ static int Print(const char *name, const char *text)
 
 /* ---- main ---- */
 
+/* Runs the program inside PETSc. Logging is switched on because the programs report the time of products from PETSc's events. */
 static PetscErrorCode Run(const Program *program, const char *matrix, int argc, char **argv, int *status)
 {
   PetscFunctionBegin;
@@ -136,6 +147,7 @@ static PetscErrorCode Run(const Program *program, const char *matrix, int argc, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* SIGPIPE is given back what it did before PETSc was initialized. */
 int ProgramMain(const Program *program, int argc, char **argv)
 {
   static const char *const help[] = {"-help", "--help", "-h", NULL}, *const version[] = {"-version", "--version", NULL};

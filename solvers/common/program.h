@@ -8,16 +8,17 @@
 #define PETSC_SUCCESS 0
 #endif
 
+/* the exit statuses that the help texts of the programs name */
 enum { STATUS_FINE = 0, STATUS_BAD_INPUT = 1, STATUS_NOT_CONVERGED = 2 };
 
 typedef struct {
   const char *name, *help;
   const char *second; /* what to say to someone who names two files */
-  PetscErrorCode (*run)(const char *matrix, int *status);
+  PetscErrorCode (*run)(const char *matrix, int *status); /* the work; *status is one of those above */
 } Program;
 
-/* A program's main: initializes PETSc, calls run with the one argument that belongs to no option, finalizes; returns the exit
-   status. An error is printed as one sentence, by the first rank it concerns. */
+/* Is a program's main: it initializes PETSc, calls run with the one argument that belongs to no option, finalizes, and returns
+   the exit status. An error is printed as one sentence, by the first rank that it concerns. */
 int ProgramMain(const Program *program, int argc, char **argv);
 
 #endif

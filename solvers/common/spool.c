@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* 0, or the system's error number. */
+/* Writes all bytes to a descriptor, however many calls that takes. Returns 0, or the system's error number. */
 static int WriteAll(int to, const char *bytes, ssize_t count)
 {
   while (count > 0) {
@@ -20,7 +20,8 @@ static int WriteAll(int to, const char *bytes, ssize_t count)
   return 0;
 }
 
-/* Copies what path gives until it ends; the sentence about a failure goes into text, which stays empty without. */
+/* Copies what path gives until it ends to the descriptor `to`. The sentence about a failure, in which `folder` is where the copy
+   lies, goes into text, which otherwise stays as it is. */
 static void CopyPipe(const char *path, int to, const char *folder, char *text, size_t size)
 {
   char bytes[65536];
@@ -39,6 +40,7 @@ static void CopyPipe(const char *path, int to, const char *folder, char *text, s
   close(from);
 }
 
+/* Makes the copy and names it in s->name. Its own name is unlinked at once: /dev/fd leads to it as long as it is open. */
 static void CopyToFolder(Spool *s, char *text, size_t size)
 {
   const char *folder = getenv("TMPDIR");
@@ -55,6 +57,7 @@ static void CopyToFolder(Spool *s, char *text, size_t size)
   CopyPipe(s->path, s->copy, folder, text, size);
 }
 
+/* A device is refused because it may never end, or wait for someone to type. */
 PetscErrorCode SpoolOpen(MPI_Comm comm, const char *path, Spool *s)
 {
   char text[512] = "";

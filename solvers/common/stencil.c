@@ -5,14 +5,18 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { MOST = 27 };
+enum { MOST = 27 }; /* entries of the longest row */
 
 typedef struct {
-  PetscInt    n, points, dims;
-  PetscInt    cols[MOST];
+  PetscInt    n, points, dims; /* points of a side of the grid; entries of an inner row; 2 or 3 */
+  PetscInt    cols[MOST];      /* the row that Row made last */
   PetscScalar values[MOST];
 } Stencil;
 
+/* Makes a row of the matrix, in the form that MatMackoCreateFromRows asks for; context is the Stencil, in which the row stays
+   until the next call. Points are numbered along x first, so columns come out sorted. 5-point and 7-point take only neighbours
+   along one axis. The diagonal is the number of neighbours of an inner point, also at the boundary, where the missing ones are
+   zero. */
 static PetscErrorCode Row(void *context, PetscInt row, PetscInt *count, const PetscInt **cols, const PetscScalar **values)
 {
   Stencil *s = (Stencil *)context;
@@ -30,6 +34,8 @@ static PetscErrorCode Row(void *context, PetscInt row, PetscInt *count, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Goes through this rank's rows. With own and others it counts each row's entries in the rank's own columns and in those of other
+   ranks; with NULL for both it puts the entries into A. */
 static PetscErrorCode Fill(Mat A, Stencil *s, PetscInt *own, PetscInt *others)
 {
   PetscInt first, past, first_col, past_col, n;
@@ -48,6 +54,8 @@ static PetscErrorCode Fill(Mat A, Stencil *s, PetscInt *own, PetscInt *others)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes a matrix of type aij. Rows are made twice, first to count them: memory for AIJ is to be asked for before values are set.
+   Of the two calls for preallocation PETSc ignores the one for the other type. */
 static PetscErrorCode Assemble(MPI_Comm comm, PetscInt rows, Stencil *s, Mat *A)
 {
   PetscInt local, *own, *others;
@@ -71,6 +79,7 @@ static PetscErrorCode Assemble(MPI_Comm comm, PetscInt rows, Stencil *s, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number of rows is computed in floating point, in which it cannot overflow before it is compared. */
 PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed, Problem *p, PetscBool *known)
 {
   Stencil s = {0};

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The handler of the alarm. It may use only what is safe in a signal handler: write is, printf is not. */
 static void SayEncoding(int signal)
 {
   static const char text[] = "\rencoding ... ";
@@ -14,7 +15,8 @@ static void SayEncoding(int signal)
   if (write(STDERR_FILENO, text, sizeof text - 1) < 0) return;
 }
 
-/* What a conversion made of AIJ in its place has been assembled before: no one else looks at it. */
+/* Does what -mat_view asks for. MatConvert has made the type out of an assembled AIJ matrix in its place, so that PETSc does not
+   look at the option by itself. */
 static PetscErrorCode View(Mat A)
 {
   PetscBool aij;
@@ -25,7 +27,8 @@ static PetscErrorCode View(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Encoding reports nothing on its way, so an alarm speaks for it after a second, on a terminal. */
+/* Encoding reports nothing on its way, so an alarm speaks for it after a second, on a terminal. alarm(0) returns 0 if it has
+   spoken: then the line is wiped out. */
 PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
 {
   struct sigaction speak, before;
@@ -60,6 +63,7 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An event that no part of PETSc has registered has a negative number. */
 PetscErrorCode StorageProductSeconds(PetscLogDouble *seconds)
 {
   static const char *const names[] = {"MatMult", "MatMultAdd", "MatMultTranspose", "MatMultTrAdd"};
@@ -77,6 +81,7 @@ PetscErrorCode StorageProductSeconds(PetscLogDouble *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For AIJ the bytes are those of the arrays that CSR needs on all ranks: each has one more row pointer than rows. */
 PetscErrorCode StorageCollect(const Problem *p, Storage *s)
 {
   PetscBool macko, aij;
@@ -103,6 +108,8 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prints what products took and after how many of them encoding has paid. Formats of the blocks are told only where there is more
+   than one, which shows in the words that join their names. */
 static void PrintProducts(const MatMackoInfo *info)
 {
   if (strstr(info->formats, ", ") || strstr(info->formats, " and ")) printf("          formats of the blocks: %s\n", info->formats);
@@ -130,13 +137,14 @@ void StoragePrint(const Storage *s)
   if (s->info.encoded) PrintProducts(&s->info);
 }
 
-/* null where the format has none. */
+/* Writes a member of the JSON, with null where the format has no such choice, for which the library says auto. */
 static void WriteName(FILE *f, const char *member, const char *name)
 {
   if (strcmp(name, "auto")) fprintf(f, "\"%s\": \"%s\", ", member, name);
   else fprintf(f, "\"%s\": null, ", member);
 }
 
+/* Writes what encoding and products took. put_json_number makes null of NAN, which stands here for what was not measured. */
 static void WriteCosts(FILE *f, const MatMackoInfo *info)
 {
   fprintf(f, ", \"formats\": ");

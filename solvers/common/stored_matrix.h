@@ -5,20 +5,22 @@
 #include "common/load_matrix.h"
 
 typedef struct {
-  char type[64], reason[512];
+  char type[64], reason[512]; /* PETSc's name of the type; why the matrix is stored so, empty for other types than ours */
   MatMackoInfo info;     /* encoded is PETSC_FALSE for any other type */
-  PetscInt64 nnz, bytes; /* bytes is 0 where it is not known */
+  PetscInt64 nnz, bytes; /* bytes of all ranks together; 0 where they are not known */
 } Storage;
 
-/* Compresses a matrix of type aijmacko now, with progress on a terminal, and says how long it took; of type macko how long it took
-   to make it. Does nothing to any other. Collective. */
+/* Compresses a matrix of type aijmacko, with progress on a terminal, and sets *seconds to how long it took; of a matrix of type
+   macko, to how long it took to make it. Any other matrix is left alone, with 0 seconds. Collective. */
 PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds);
+/* Fills *s from p->A as it is stored at this moment. *s stays valid when the matrix is gone. Collective. */
 PetscErrorCode StorageCollect(const Problem *p, Storage *s);
 
-/* Time in products with matrices so far, on this rank. */
+/* Sets *seconds to the time that this rank has spent in products with matrices since the program began, transposed ones included.
+   The difference of two calls is that of what lies between. */
 PetscErrorCode StorageProductSeconds(PetscLogDouble *seconds);
 
-/* One or two lines for people; an object of JSON. */
+/* Print *s to stdout as lines for people, and to f as an object of JSON. Only the first rank calls them. */
 void StoragePrint(const Storage *s);
 void StorageWrite(FILE *f, const Storage *s);
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* v whole on the first rank: *whole there holds its entries, and none on the others. */
+/* Makes *whole, a vector of the first rank only, with all entries of v; on the others it has none. The caller destroys it. */
 static PetscErrorCode Gather(Vec v, Vec *whole)
 {
   VecScatter scatter;
@@ -18,17 +18,20 @@ static PetscErrorCode Gather(Vec v, Vec *whole)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes a column of a dense Matrix Market file, one number a line; 17 digits are enough to read the same double back. */
 static void WriteText(FILE *f, PetscInt n, const PetscScalar *values)
 {
   for (PetscInt i = 0; i < n; i++) fprintf(f, "%.17g\n", (double)PetscRealPart(values[i]));
 }
 
+/* Writes the lowest `bytes` bytes of a number, the highest first. */
 static void WriteBigEndian(FILE *f, uint64_t bits, size_t bytes)
 {
   for (size_t i = bytes; i-- > 0;) fputc((int)(bits >> 8 * i & 255), f);
 }
 
-/* As VecView does: class and length, then the entries. */
+/* Writes a vector as VecView does: class id and length, of PetscInt's size, then the entries. VecView itself would need a viewer
+   of its own, which would not go through output_file.h and leave half a file after an error. */
 static void WriteBinary(FILE *f, PetscInt n, const PetscScalar *values)
 {
   WriteBigEndian(f, VEC_FILE_CLASSID, sizeof n);
@@ -41,6 +44,8 @@ static void WriteBinary(FILE *f, PetscInt n, const PetscScalar *values)
   }
 }
 
+/* Writes one vector, gathered on the first rank; f is NULL on the others. One at a time is gathered, so that memory for one is
+   enough. */
 static PetscErrorCode WriteVector(FILE *f, PetscBool market, Vec v)
 {
   Vec whole;
@@ -58,6 +63,7 @@ static PetscErrorCode WriteVector(FILE *f, PetscBool market, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The head of a Matrix Market file needs the number of rows, for which any of the vectors will do. */
 PetscErrorCode VectorsSave(PetscInt count, const Vec *v, const char *path)
 {
   const char *end = strrchr(path, '.');

@@ -27,13 +27,15 @@ static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CH
   "exit status: 0 written, 1 not written, 2 wrong usage\n";
 
 typedef struct {
-  const char *in, *out, *kind;
-  macko_options options;
+  const char *in, *out, *kind; /* kind: what to write, one of those that is_kind knows */
+  macko_options options;       /* how a .macko file is encoded */
   const char *asked; /* the last option for .macko files, NULL: none */
 } request;
 
 /* ---- writing ---- */
 
+/* Writes the kinds whose writers take a stream. output_open makes them whole or not at all; errno is cleared, because a writer
+ * that ends without a sentence of its own leaves the reason there. */
 static macko_status write_stream(const request *r, const macko_csr *csr, macko_error *err)
 {
   const char *why = NULL;
@@ -53,7 +55,7 @@ static macko_status write_stream(const request *r, const macko_csr *csr, macko_e
   return bad ? matrix_file_fail(err, MACKO_IO, r->out, "cannot be written: %s", strerror(bad)) : MACKO_OK;
 }
 
-/* What is stored, in a line for people. */
+/* Prints what was stored and why, as a line for people. */
 static void tell(const request *r, const macko_matrix *m)
 {
   macko_info info;
@@ -62,6 +64,8 @@ static void tell(const request *r, const macko_matrix *m)
          macko_format_name(info.format), info.reason);
 }
 
+/* Writes a .macko file. What comes from such a file and was given no options is written on as it is encoded: encoding again could
+ * only make it different. */
 static macko_status write_container(const request *r, matrix_file *f, macko_error *err)
 {
   macko_matrix *fresh = NULL;
@@ -75,6 +79,7 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
   return s;
 }
 
+/* Reads, and writes by kind. Matrix Market is written by the library, which replaces files whole by itself. */
 static macko_status convert(const request *r, macko_error *err)
 {
   matrix_file f;
@@ -89,12 +94,14 @@ static macko_status convert(const request *r, macko_error *err)
 
 /* ---- the command line ---- */
 
+/* Prints a sentence and the word that it is about; returns the exit status for wrong usage. */
 static int usage(const char *sentence, const char *word)
 {
   fprintf(stderr, "macko-convert: %s%s; --help tells more\n", sentence, word);
   return 2;
 }
 
+/* Returns the kind that the suffix of a path stands for, whatever its case, or NULL. */
 static const char *kind_of(const char *path)
 {
   static const char *const suffixes[][2] = {{".mtx", "mtx"}, {".mtx.gz", "mtx"}, {".npz", "npz"}, {".bsp.h5", "bsp"},
@@ -107,6 +114,7 @@ static const char *kind_of(const char *path)
   return NULL;
 }
 
+/* Whether --to knows the name. */
 static int is_kind(const char *name)
 {
   static const char *const kinds[] = {"mtx", "npz", "bsp", "petsc", "macko"};
@@ -115,7 +123,8 @@ static int is_kind(const char *name)
   return 0;
 }
 
-/* --NAME VALUE or --NAME=VALUE, `value` being the next argument. 0, with *used counting arguments, or an exit status. */
+/* Takes --NAME VALUE or --NAME=VALUE, `value` being the next argument or NULL. Returns 0, and *used is how many arguments that
+ * took, or an exit status. All names but `to` are the library's, so that new options need no change here. */
 static int take_option(request *r, const char *argument, const char *value, int *used)
 {
   char name[64];
@@ -132,7 +141,7 @@ static int take_option(request *r, const char *argument, const char *value, int 
   return 2;
 }
 
-/* -1 to go on, else the exit status. */
+/* Takes the command line apart. Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, request *r)
 {
   for (int i = 1, used, bad; i < argc; i += used) {

@@ -10,18 +10,19 @@
 
 /* ---- the check ---- */
 
-/* Not a NaN where b is 0; a NaN where one of them is. */
+/* a / b, but 0 and not a NaN where both are 0; a NaN where one of them is. */
 static PetscReal Over(PetscReal a, PetscReal b)
 {
   return a == 0 && b == 0 ? 0 : a / b;
 }
 
+/* The 2-norm of a vector in two parts, of which a and b are the norms. */
 static PetscReal Norm(PetscReal a, PetscReal b)
 {
   return PetscSqrtReal(a * a + b * b);
 }
 
-/* y = B x, or x itself without B. */
+/* Sets y = B x, or y = x without B: then the problem is the ordinary one. */
 static PetscErrorCode Second(Mat B, Vec x, Vec y)
 {
   PetscFunctionBegin;
@@ -30,7 +31,8 @@ static PetscErrorCode Second(Mat B, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* x = re + i im, and A x - k B x in real arithmetic. */
+/* Computes A x - k B x for x = re + i im in real arithmetic, because PETSc is built for real numbers: part i of the residual is A
+   x_i minus what the two parts of k and of B x give for it. norm holds ||A|| and ||B||. */
 static PetscErrorCode CheckEigenpair(Mat A, Mat B, const PetscReal norm[2], Vec re, Vec im, Pair *pair)
 {
   Vec r[2], b[2];
@@ -60,6 +62,8 @@ static PetscErrorCode CheckEigenpair(Mat A, Mat B, const PetscReal norm[2], Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Computes both residuals of a triplet, in which v is the right and u the left vector; norm is ||A||. SLEPc's vectors have length
+   1. */
 static PetscErrorCode CheckTriplet(Mat A, PetscReal norm, Vec v, Vec u, Pair *pair)
 {
   Vec left, right;
@@ -82,12 +86,13 @@ static PetscErrorCode CheckTriplet(Mat A, PetscReal norm, Vec v, Vec u, Pair *pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An infinite value divides any residual down to nothing. */
+/* Whether the error is small enough. An infinite value would divide any residual down to nothing, so it never is. */
 static int IsMet(const Pair *pair, PetscReal largest)
 {
   return pair->backward <= largest && !PetscIsInfOrNanReal(pair->re) && !PetscIsInfOrNanReal(pair->im);
 }
 
+/* The matrices are converted in their place: two copies of each may not fit. */
 PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
 {
   PetscReal norm[2] = {0, 1}, largest;
@@ -119,6 +124,7 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
 
 /* ---- progress: past a second, on a terminal only ---- */
 
+/* Five times a second is enough, and a method may call this more often. */
 PetscErrorCode PairsProgress(Watch *watch, PetscInt iteration, PetscInt found, PetscInt asked)
 {
   PetscLogDouble now;
@@ -153,6 +159,7 @@ const char *PairsReasonInWords(int reason)
   }
 }
 
+/* Prints a line for each pair: the value, with an imaginary part if there is one, and its two relative residuals. */
 static void PrintValues(const Pairs *r)
 {
   if (!r->count) return;
@@ -167,6 +174,7 @@ static void PrintValues(const Pairs *r)
   }
 }
 
+/* Prints the summary of everything, under headings of ten columns as in macko-solve. */
 static void PrintAll(const Pairs *r, const Problem *p)
 {
   printf("matrix    %s: %lld x %lld, %lld nonzeros, %s\n", r->path, (long long)r->rows, (long long)r->cols, (long long)p->nnz,
@@ -200,11 +208,13 @@ PetscErrorCode PairsPrint(const Pairs *r, const Problem *p)
 
 /* ---- for machines ---- */
 
+/* What WriteAll, which gets one pointer from OutputSave, needs. */
 typedef struct {
   const Pairs *r;
   const Problem *p;
 } Summary;
 
+/* Writes a pair as an object of JSON. Singular values are real, so their value has one number. */
 static void WritePair(FILE *f, const Pairs *r, const Pair *pair)
 {
   fprintf(f, "    {");
@@ -215,6 +225,7 @@ static void WritePair(FILE *f, const Pairs *r, const Pair *pair)
   put_json_number(f, "backward", (double)pair->backward, "}");
 }
 
+/* Writes the whole summary as JSON; `summary` is a Summary. */
 static void WriteAll(FILE *f, const void *summary)
 {
   const Pairs *r = ((const Summary *)summary)->r;
@@ -257,13 +268,15 @@ PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path)
 
 /* ---- vectors ---- */
 
-/* Whether column c, of which im is the second of two, is a vector of its own. */
+/* Whether the real part of vector i, or with `imaginary` its imaginary part, is a column of the file. Without imaginary parts
+   every real one is; of two conjugates only the first, with the positive imaginary part, gives columns. */
 static int IsColumn(const Pairs *r, PetscInt i, int imaginary, int has_im)
 {
   if (!has_im || r->pairs[i].im == 0) return !imaginary;
   return r->pairs[i].im > 0; /* its conjugate has the same two columns */
 }
 
+/* `columns` only borrows the vectors: they stay the caller's. */
 PetscErrorCode PairsSaveVectors(const Pairs *r, const Vec *re, const Vec *im, const char *path)
 {
   Vec *columns;

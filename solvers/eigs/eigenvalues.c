@@ -4,6 +4,8 @@
 #include <slepceps.h>
 #include <stdio.h>
 
+/* Says which eigenvalues were wanted, to go after "the" in the summary. SLEPc has the largest in magnitude where nothing is
+   said. */
 static const char *WhichInWords(EPSWhich which)
 {
   switch (which) {
@@ -20,6 +22,7 @@ static const char *WhichInWords(EPSWhich which)
   }
 }
 
+/* SLEPc calls this monitor at every iteration; `watch` is the Watch. */
 static PetscErrorCode WatchEPS(EPS eps, PetscInt its, PetscInt nconv, PetscScalar *re, PetscScalar *im, PetscReal *error,
                                PetscInt n, void *watch)
 {
@@ -32,6 +35,8 @@ static PetscErrorCode WatchEPS(EPS eps, PetscInt its, PetscInt nconv, PetscScala
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Tells SLEPc the matrices and what is known of them. A symmetric problem has real eigenvalues and is solved by Lanczos. With B,
+   SLEPc's symmetric problem also supposes that B is positive definite, which is not checked here but shows in the residuals. */
 static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a, const Problem *b)
 {
   PetscFunctionBegin;
@@ -41,8 +46,8 @@ static PetscErrorCode ProblemType(EPS eps, PetscBool symmetric, const Problem *a
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's own LU does not pivot: too small a pivot is moved, and GMRES makes good what that spoils, in a few steps or not at all.
-   It does not span ranks either, so that each of them factors the whole matrix. */
+/* Makes PETSc's own LU do. It does not pivot: too small a pivot is moved, and GMRES makes good what that spoils, in a few steps
+   or not at all. It does not span ranks either, so that each of them factors the whole matrix. */
 static PetscErrorCode FactorWithoutPivoting(KSP ksp, PC pc)
 {
   PetscMPIInt ranks;
@@ -62,9 +67,9 @@ static PetscErrorCode FactorWithoutPivoting(KSP ksp, PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Shift-and-invert solves with A - target B, which may be as indefinite as can be: a factorization that pivots is wanted. Nothing
-   is changed where the user chose, where the matrix type knows no LU, or where the method's own preconditioner or Cholesky's
-   inertia is needed. */
+/* Sets up the solver inside shift-and-invert. It solves with A - target B, which may be as indefinite as can be: a factorization
+   that pivots is wanted, the first of a list that this PETSc has. Nothing is changed where the user chose, where the matrix type
+   knows no LU, or where the method's own preconditioner or Cholesky's inertia is needed. */
 static PetscErrorCode ChooseFactorization(Mat A, ST st)
 {
   static const char *const chosen[] = {"-st_pc_type", "-st_ksp_type", "-st_ksp_rtol", "-st_ksp_max_it",
@@ -96,7 +101,8 @@ static PetscErrorCode ChooseFactorization(Mat A, ST st)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Inner eigenvalues are out of reach of products alone, so a target brings shift-and-invert. */
+/* Makes the solver. Inner eigenvalues are out of reach of products alone, so a target brings shift-and-invert unless the user
+   says otherwise. Options are taken before the factorization is chosen, because they decide whether there is one. */
 static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watch *watch)
 {
   PetscBool symmetric = (PetscBool)(a->symmetric && (!b->A || b->symmetric)), target, type, chosen;
@@ -119,6 +125,8 @@ static PetscErrorCode MakeEPS(const Problem *a, const Problem *b, EPS *eps, Watc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes out of the solver what the summary needs, so that it can be destroyed. With EPS_ALL nobody says how many there should be:
+   those that were found are what was asked for. */
 static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
 {
   EPSType type;
@@ -166,6 +174,7 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Time in products is the difference of PETSc's counts before and after the solve. */
 PetscErrorCode SolveEPS(const Problem *a, const Problem *b, Pairs *r)
 {
   EPS eps;

@@ -34,7 +34,8 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer\n"
   "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
 
-/* Read, its symmetry known, converted and encoded. */
+/* Reads a matrix into *p, checks it, finds out whether it is symmetric, converts it and encodes it. Seconds are added to *read
+   and *encode, since there may be two matrices. Entries are looked at before conversion, while the matrix still is AIJ. */
 static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read, PetscLogDouble *encode)
 {
   PetscInt rows, cols;
@@ -53,6 +54,7 @@ static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prepares B as well, which must have the size of A, already in *r. */
 static PetscErrorCode PrepareSecond(const char *path, const Pairs *r, Problem *b, PetscLogDouble *read, PetscLogDouble *encode)
 {
   PetscInt rows, cols;
@@ -66,7 +68,7 @@ static PetscErrorCode PrepareSecond(const char *path, const Pairs *r, Problem *b
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The slowest rank's seconds. */
+/* Replaces this rank's seconds by those of the slowest rank. */
 static PetscErrorCode CollectSeconds(Pairs *r)
 {
   PetscLogDouble mine[] = {r->read, r->encode, r->solve, r->products}, slowest[4];
@@ -77,7 +79,7 @@ static PetscErrorCode CollectSeconds(Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Before anything is computed for them. */
+/* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
 static PetscErrorCode CheckFileOptions(void)
 {
   char path[PETSC_MAX_PATH_LEN];
@@ -91,6 +93,7 @@ static PetscErrorCode CheckFileOptions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes the files that were asked for. In *r the vectors `re` are the right ones of triplets and `im` the left ones. */
 static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
 {
   char path[PETSC_MAX_PATH_LEN];
@@ -106,6 +109,8 @@ static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does everything. Storage is collected before PairsCheck makes the matrices AIJ again; a matrix that is not square has singular
+   values only. */
 static PetscErrorCode Find(const char *path, int *status)
 {
   Problem a, b;
@@ -144,6 +149,7 @@ static PetscErrorCode Find(const char *path, int *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Puts SLEPc around the work; PETSc has been started by ProgramMain. */
 static PetscErrorCode Run(const char *path, int *status)
 {
   PetscFunctionBegin;

@@ -3,6 +3,7 @@
 
 #include <slepcsvd.h>
 
+/* SLEPc calls this monitor at every iteration; `watch` is the Watch. */
 static PetscErrorCode WatchSVD(SVD svd, PetscInt its, PetscInt nconv, PetscReal *sigma, PetscReal *error, PetscInt n, void *watch)
 {
   PetscInt nsv;
@@ -14,6 +15,7 @@ static PetscErrorCode WatchSVD(SVD svd, PetscInt its, PetscInt nconv, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Takes out of the solver what the summary needs, so that it can be destroyed. Right vectors go into re, left ones into im. */
 static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
 {
   SVDType type;
@@ -42,6 +44,7 @@ static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Time in products is the difference of PETSc's counts before and after the solve. */
 PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
 {
   SVD svd;

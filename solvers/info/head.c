@@ -17,22 +17,24 @@
 #if HAVE_ZLIB
 #include <zlib.h>
 #else
-/* Without zlib packed files are only not read. */
+/* Without zlib packed files are not read, and nothing else changes. */
 typedef FILE *gzFile;
 #define gzopen fopen
 #define gzclose fclose
 #define gzgets(f, line, size) fgets(line, size, f)
 #endif
 
-enum { LINE = 2048 };
+enum { LINE = 2048 }; /* bytes of a line, more than either text format allows */
 
+/* Takes what the head of a .macko file says of its matrix. */
 static void add_info(file_head *h, const macko_info *info)
 {
   snprintf(h->kind, sizeof h->kind, "macko file, format %s", macko_format_name(info->format));
   h->nrows = info->nrows, h->ncols = info->ncols, h->stored = info->nnz, h->compressed = 1, h->info = *info;
 }
 
-/* The banner, comments, and the line of sizes; an array stores all. */
+/* Reads the banner, which is in `line`, the comments and the line of sizes. A dense file (array) stores all entries and says no
+ * number of them. `line` has room for LINE bytes and is overwritten. */
 static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
 {
   char format[16] = "", field[16] = "", symmetry[24] = "";
@@ -51,7 +53,8 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
   return MACKO_OK;
 }
 
-/* The third line: type, rows, columns, entries. */
+/* Reads type, rows, columns and entries from the third line; `line` holds the first one. Neither of the first two says what the
+ * file is, so that the third has to: a file of any other kind is refused here. */
 static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
 {
   char type[8] = "";
@@ -67,6 +70,7 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
   return MACKO_OK;
 }
 
+/* Reads the header of a text file, packed by gzip or not: gzgets takes both. */
 static macko_status read_text(const char *path, file_head *h, macko_error *err)
 {
   char line[LINE];
@@ -81,6 +85,8 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   return s;
 }
 
+/* Whether the file is an archive, by its name or by its first bytes, of which `start` holds 8. A .tar.gz begins as any file of
+ * gzip does, so its name has to tell. */
 static int is_packed(const char *path, const unsigned char *start)
 {
   static const char *const suffixes[] = {".tar.gz", ".tgz", ".tar", ".npz"};
@@ -92,6 +98,7 @@ static int is_packed(const char *path, const unsigned char *start)
   return !memcmp(start, "PK\3\4", 4);
 }
 
+/* Reads the descriptor of a Binsparse file, and how long its arrays are, which HDF5 knows without reading them. */
 static macko_status read_binsparse(const char *name, file_head *h, macko_error *err)
 {
   binsparse_head head;
@@ -102,6 +109,7 @@ static macko_status read_binsparse(const char *name, file_head *h, macko_error *
   return MACKO_OK;
 }
 
+/* Chooses by the first bytes as read_named in matrix_file.c does. Archives come first, as their head says nothing of a matrix. */
 static macko_status read_named(const char *name, file_head *h, macko_error *err)
 {
   unsigned char start[8] = {0};
@@ -123,6 +131,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
   return s;
 }
 
+/* A pipe is copied whole all the same, because readers open files by their names. */
 macko_status head_read(const char *path, file_head *h, macko_error *err)
 {
   plain_file file;
@@ -134,12 +143,14 @@ macko_status head_read(const char *path, file_head *h, macko_error *err)
   return s;
 }
 
-/* Both triangles without the diagonal, if it is not stored. */
+/* The most entries that the matrix can have: both triangles, which are twice the stored ones if none of these is on the
+ * diagonal. */
 static int64_t most_nonzeros(const file_head *h)
 {
   return h->one_triangle ? 2 * h->stored : h->stored;
 }
 
+/* The bytes of CSR with values of f64 and indices of 32 bits where these suffice. */
 static int64_t csr_bytes(const file_head *h)
 {
   const int64_t nnz = most_nonzeros(h);
@@ -147,6 +158,7 @@ static int64_t csr_bytes(const file_head *h)
   return (h->nrows + 1) * (nnz > INT32_MAX ? 8 : 4) + nnz * ((h->ncols > INT32_MAX ? 8 : 4) + 8);
 }
 
+/* Of one triangle the bytes of CSR are a bound, because nobody has counted the diagonal. */
 void head_print(FILE *f, const char *path, const file_head *h)
 {
   fprintf(f, "%s: %s\nsize           %lld x %lld, %lld entries stored%s\n", path, h->kind, (long long)h->nrows, (long long)h->ncols,
@@ -157,6 +169,7 @@ void head_print(FILE *f, const char *path, const file_head *h)
             (long long)h->info.bytes, 1e6 * h->info.seconds);
 }
 
+/* Has the names of the whole report, as far as they are known here. */
 void head_json(FILE *f, const char *path, const file_head *h)
 {
   fputs("{\n  \"file\": ", f), put_json_string(f, path), fputs(",\n  \"kind\": ", f), put_json_string(f, h->kind);

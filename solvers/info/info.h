@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-/* What each format would make of a matrix on each target; status other than MACKO_OK: why not. */
+/* What a format, or the automatic choice, would make of a matrix. Where status is not MACKO_OK there is no info, and `why` says
+ * why not. */
 typedef struct {
   macko_status status;
   macko_info info;
@@ -15,24 +16,28 @@ typedef struct {
 } prediction;
 
 typedef struct {
-  prediction of[MACKO_FORMAT_AUTO][MACKO_TARGET_COUNT];
+  prediction of[MACKO_FORMAT_AUTO][MACKO_TARGET_COUNT]; /* by format and by what the time is predicted for */
   prediction chosen[MACKO_TARGET_COUNT]; /* automatic choice by time */
-  prediction by_memory;                  /* automatic choice of the fewest bytes */
+  prediction by_memory; /* automatic choice of the fewest bytes, for a CPU */
 } predictions;
 
+/* Fills *p for a csr that is sorted and free of duplicates. A format that cannot take the matrix is no error: its status says
+ * so. */
 void predict_all(const macko_csr *csr, predictions *p);
 
-/* All that is known of a matrix, for people and as JSON. */
+/* All that is known of a matrix. It only borrows what it points to. */
 typedef struct {
   const char *path;
   const matrix_file *file;
   const statistics *s;
   const predictions *p;
 } report;
+/* Print it to f, for people and as JSON. */
 void report_print(FILE *f, const report *r);
 void report_json(FILE *f, const report *r);
 
-/* What the header of a file says; stored entries may be one triangle. matrix: known of a .macko file. */
+/* What the header of a file says. `stored` counts the entries in the file, which may be those of one triangle; `info` is known of
+ * a .macko file only, where `compressed` is 1. */
 typedef struct {
   char kind[96];
   int64_t nrows, ncols, stored;
@@ -40,13 +45,15 @@ typedef struct {
   macko_info info;
 } file_head;
 
-/* Reads no more than the header. Errors: IO, PARSE, UNSUPPORTED, where macko_read would have to unpack an archive for it. */
+/* Fills *h, reading no more than the header; path "-" is standard input. Errors: IO, PARSE, UNSUPPORTED where an archive would
+ * have to be unpacked for it. */
 macko_status head_read(const char *path, file_head *h, macko_error *err);
+/* Print *h to f, for people and as JSON; path is what the user calls the file. */
 void head_print(FILE *f, const char *path, const file_head *h);
 void head_json(FILE *f, const char *path, const file_head *h);
 
-/* A picture of where entries are, by their number in each pixel, and of row lengths, by gnuplot. path ends in .svg or .png.
- * Errors: IO, UNSUPPORTED, OUT_OF_MEMORY. */
+/* Draws through gnuplot where entries are, by their number in each pixel, and how many rows have which length, into path, which
+ * ends in .svg or .png and is written whole or not at all. Errors: IO, UNSUPPORTED, OUT_OF_MEMORY. */
 macko_status spy_draw(const char *path, const report *r, const macko_csr *csr, macko_error *err);
 
 #endif

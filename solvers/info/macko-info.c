@@ -20,10 +20,11 @@ static const char help[] = "usage: macko-info [--json] [--dry-run] [-o PICTURE] 
   "exit status: 0 said, 1 not, 2 wrong usage\n";
 
 typedef struct {
-  const char *path, *picture;
+  const char *path, *picture; /* picture is NULL without -o */
   int json, dry;
 } request;
 
+/* Does --dry-run: prints what the header says. */
 static macko_status tell_head(const request *r, macko_error *err)
 {
   file_head h;
@@ -32,6 +33,8 @@ static macko_status tell_head(const request *r, macko_error *err)
   return s;
 }
 
+/* Reads the matrix, counts, predicts, and prints the report. The picture comes last, so that its failure loses nothing that was
+ * found. */
 static macko_status tell(const request *r, macko_error *err)
 {
   matrix_file file;
@@ -51,19 +54,22 @@ static macko_status tell(const request *r, macko_error *err)
   return status;
 }
 
+/* Prints a sentence; returns the exit status for wrong usage. */
 static int usage(const char *sentence)
 {
   fprintf(stderr, "macko-info: %s; --help tells more\n", sentence);
   return 2;
 }
 
+/* Whether the suffix of a path is one that gnuplot is asked to draw. */
 static int is_picture(const char *path)
 {
   const size_t length = strlen(path);
   return length > 4 && (!strcasecmp(path + length - 4, ".svg") || !strcasecmp(path + length - 4, ".png"));
 }
 
-/* -1 to go on, else the exit status. */
+/* Takes the command line apart, and refuses a picture that could not be written before anything is read for it. Returns -1 to go
+ * on, else the exit status. */
 static int parse(int argc, char **argv, request *r)
 {
   static const struct option known[] = {{"json", 0, NULL, 'j'}, {"dry-run", 0, NULL, 'd'}, {"help", 0, NULL, 'h'},

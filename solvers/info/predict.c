@@ -1,6 +1,7 @@
 /* macko-info: what the formats would make of a matrix. */
 #include "info/info.h"
 
+/* Asks the library for its prediction, which plans and does not encode. */
 static void predict(const macko_csr *csr, macko_format format, macko_target target, macko_prefer prefer, prediction *p)
 {
   macko_options options;
@@ -9,6 +10,8 @@ static void predict(const macko_csr *csr, macko_format format, macko_target targ
   p->status = macko_predict(csr, &options, &p->info, &p->why);
 }
 
+/* Asks for every format on every target, and for the automatic choice by time on each; the choice of the fewest bytes is asked
+ * for on a CPU. */
 void predict_all(const macko_csr *csr, predictions *p)
 {
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)

@@ -7,6 +7,7 @@
 
 /* ---- for people ---- */
 
+/* The line about symmetry; statistics have -1 for a matrix that is not square. */
 static void print_symmetry(FILE *f, const statistics *s)
 {
   if (s->pattern_symmetry < 0) fprintf(f, "symmetry       none: not square\n");
@@ -16,6 +17,7 @@ static void print_symmetry(FILE *f, const statistics *s)
             100 * s->value_symmetry);
 }
 
+/* How full blocks of each size are, and the entropy of gaps: both say whether a format for blocks or for gaps is worth a try. */
 static void print_blocks(FILE *f, const statistics *s)
 {
   fprintf(f, "blocks        ");
@@ -24,13 +26,14 @@ static void print_blocks(FILE *f, const statistics *s)
   fprintf(f, "\ngaps           %.4g bits each by their entropy\n\n", s->gap_entropy);
 }
 
+/* A row of the table of lengths, whose headings report_print has; `empty` is the number of rows or columns without entries. */
 static void print_distribution(FILE *f, const char *name, const distribution *d, int64_t empty)
 {
   fprintf(f, "%-14s %9.6g %9.6g %9.6g %9.6g %9.6g %9.4g %10.4g %9.3g %9.3g %9lld\n", name, d->min, d->q1, d->median, d->q3, d->max,
           d->mean, d->variance, d->skewness, d->kurtosis, (long long)empty);
 }
 
-/* "layout slice, values dict", whatever of it there is. */
+/* Puts what a format is made of into text, such as "layout slice, values dict": whatever of it there is. */
 static void say_parts(const macko_info *info, char *text, size_t size)
 {
   const char *values = macko_values_name(info->values);
@@ -40,6 +43,8 @@ static void say_parts(const macko_info *info, char *text, size_t size)
   else snprintf(text, size, "values %s", values);
 }
 
+/* The table of all formats, a line each: bytes and microseconds on a CPU and on a GPU, and the parts or why there is none. The
+ * parts are those for a CPU; on a GPU they may differ. */
 static void print_formats(FILE *f, const predictions *p)
 {
   char parts[80];
@@ -59,7 +64,7 @@ static void print_formats(FILE *f, const predictions *p)
   }
 }
 
-/* The choice, and what it was weighed against. */
+/* Prints the choice, and what every other format would take on the same target, which it was weighed against. */
 static void print_choice(FILE *f, const char *what, const prediction *chosen, const predictions *p, int target)
 {
   char parts[80];
@@ -76,6 +81,7 @@ static void print_choice(FILE *f, const char *what, const prediction *chosen, co
   fprintf(f, "\n");
 }
 
+/* What the file itself stores comes last, and only of a .macko file. */
 void report_print(FILE *f, const report *r)
 {
   const macko_csr *a = &r->file->csr;
@@ -106,6 +112,7 @@ void report_print(FILE *f, const report *r)
 
 /* ---- JSON ---- */
 
+/* A member with text, followed by `end`. */
 static void put_text(FILE *f, const char *name, const char *text, const char *end)
 {
   fprintf(f, "\"%s\": ", name);
@@ -113,11 +120,13 @@ static void put_text(FILE *f, const char *name, const char *text, const char *en
   fputs(end, f);
 }
 
+/* A member with an integer, followed by `end`. */
 static void put_integer(FILE *f, const char *name, int64_t value, const char *end)
 {
   fprintf(f, "\"%s\": %lld%s", name, (long long)value, end);
 }
 
+/* Writes lengths under the keys of Ginkgo's matrix_statistics. */
 static void put_distribution(FILE *f, const char *name, const distribution *d, const char *end)
 {
   const struct {
@@ -132,6 +141,7 @@ static void put_distribution(FILE *f, const char *name, const distribution *d, c
   fputs(end, f);
 }
 
+/* Writes the entropy of gaps, and an array of how full blocks of each size are. */
 static void put_blocks(FILE *f, const statistics *s)
 {
   fputs("  ", f);
@@ -144,6 +154,7 @@ static void put_blocks(FILE *f, const statistics *s)
   fputs("],\n", f);
 }
 
+/* Writes a prediction as an object, with "refused" where there is none. `target` may be NULL, which leaves that member out. */
 static void put_prediction(FILE *f, const char *target, const prediction *p, const char *end)
 {
   fputs("    {", f);
@@ -158,6 +169,7 @@ static void put_prediction(FILE *f, const char *target, const prediction *p, con
   fputs(end, f);
 }
 
+/* Writes what a .macko file stores, and the file that its matrix came from. */
 static void put_stored(FILE *f, const matrix_file *file)
 {
   macko_info info;
@@ -168,6 +180,7 @@ static void put_stored(FILE *f, const matrix_file *file)
   put_text(f, "reason", info.reason, "},\n");
 }
 
+/* "problem" has the keys of Ginkgo's matrix_statistics; what that does not have follows it. */
 void report_json(FILE *f, const report *r)
 {
   const macko_csr *a = &r->file->csr;

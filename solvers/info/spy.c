@@ -9,6 +9,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+/* Pixels of the picture each way at most, and bars of the histogram at most. */
 enum { PIXELS = 240,
        BINS = 60 };
 
@@ -16,9 +17,11 @@ enum { PIXELS = 240,
 typedef struct {
   int64_t rows, cols; /* cells of a pixel */
   int height, width;  /* pixels */
-  int64_t count[PIXELS][PIXELS];
+  int64_t count[PIXELS][PIXELS]; /* entries in each */
 } grid;
 
+/* Cuts the matrix, which has rows and columns, into pixels of equal size, PIXELS each way at most, and counts the entries in
+ * each. The counts of *g must be 0 before. */
 static void fill(const macko_csr *a, grid *g)
 {
   g->rows = (a->nrows + PIXELS - 1) / PIXELS, g->cols = (a->ncols + PIXELS - 1) / PIXELS;
@@ -27,6 +30,7 @@ static void fill(const macko_csr *a, grid *g)
     for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) g->count[i / g->rows][col_at(a, p) / g->cols]++;
 }
 
+/* Writes text in gnuplot's double quotes; control characters become blanks. */
 static void quote(FILE *f, const char *text)
 {
   putc('"', f);
@@ -36,6 +40,7 @@ static void quote(FILE *f, const char *text)
   putc('"', f);
 }
 
+/* Writes the pixels that have entries as gnuplot's data: the middle of each, and the share of its cells that hold entries. */
 static void put_grid(FILE *f, const grid *g)
 {
   fprintf(f, "$spy << END\n");
@@ -47,7 +52,8 @@ static void put_grid(FILE *f, const grid *g)
   fprintf(f, "END\n");
 }
 
-/* Rows by their lengths, a bar for every length or several. */
+/* Writes how many rows have which length, a bar for every length or for several of them where there are more than BINS.
+ * s->row_lengths is sorted, so its ends are the shortest and the longest row. */
 static void put_lengths(FILE *f, const statistics *s, int64_t nrows)
 {
   const int64_t least = s->row_lengths[0], span = s->row_lengths[nrows - 1] - least + 1, wide = (span + BINS - 1) / BINS;
@@ -59,6 +65,9 @@ static void put_lengths(FILE *f, const statistics *s, int64_t nrows)
   fprintf(f, "END\nset boxwidth %lld\n", (long long)wide);
 }
 
+/* Writes all that gnuplot has to do. Shares are drawn on a logarithmic scale, as most pixels of a sparse matrix are nearly empty,
+ * and the picture of a long matrix is not drawn longer than 4 to 1. Files have names of their users' choice, hence noenhanced,
+ * without which gnuplot would take an underscore for a subscript. */
 static void put_script(FILE *f, const char *output, int png, const report *r, const macko_csr *a, const grid *g)
 {
   const double ratio = (double)a->nrows / (double)a->ncols;
@@ -81,7 +90,8 @@ static void put_script(FILE *f, const char *output, int png, const report *r, co
              "plot $lengths using 1:2 with boxes linecolor rgb \"#08306b\" notitle\nunset multiplot\nset output\n");
 }
 
-/* The script goes to gnuplot's standard input; 1 if it did its work. */
+/* Hands the script to gnuplot's standard input; returns 1 if it did its work. SIGPIPE is ignored meanwhile, as gnuplot may not be
+ * there. */
 static int run_gnuplot(const char *output, int png, const report *r, const macko_csr *a, const grid *g)
 {
   void (*before)(int) = signal(SIGPIPE, SIG_IGN);
@@ -96,6 +106,7 @@ static int run_gnuplot(const char *output, int png, const report *r, const macko
   return !bad;
 }
 
+/* gnuplot writes to a name of its own, which is renamed when it has succeeded: a failure leaves an older picture as it is. */
 macko_status spy_draw(const char *path, const report *r, const macko_csr *a, macko_error *err)
 {
   char output[4200];

@@ -6,18 +6,21 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Compares two int64_t for qsort. */
 static int by_size(const void *a, const void *b)
 {
   const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
   return (x > y) - (x < y);
 }
 
+/* The median of n sorted numbers, 0 of none. */
 static double middle(const int64_t *sorted, int64_t n)
 {
   return n == 0 ? 0 : 0.5 * ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]);
 }
 
-/* 4 m + 1 or 4 m + 3 values have quartiles between two of them; of an even number they are the medians of the halves. */
+/* Fills the quartiles from n sorted lengths; the median is already there. 4 m + 1 or 4 m + 3 values have quartiles between two of
+ * them; of an even number they are the medians of the halves. A single value is all of its quartiles. */
 static void quartiles(const int64_t *v, int64_t n, distribution *d)
 {
   const int64_t m = n / 4;
@@ -29,7 +32,8 @@ static void quartiles(const int64_t *v, int64_t n, distribution *d)
     d->q1 = 0.75 * (double)v[m] + 0.25 * (double)v[m + 1], d->q3 = 0.25 * (double)v[3 * m + 1] + 0.75 * (double)v[3 * m + 2];
 }
 
-/* Sorts the lengths. */
+/* Describes n lengths, and leaves them sorted. Moments are taken about the mean in a second pass, because sums of plain powers
+ * would cancel. */
 static distribution describe(int64_t *lengths, int64_t n)
 {
   distribution d = {0};
@@ -51,7 +55,7 @@ static distribution describe(int64_t *lengths, int64_t n)
   return d;
 }
 
-/* The place of (row, col), -1 where there is no entry. */
+/* Finds the place of entry (row, col) by halving, as columns of a row are sorted; -1 where there is none. */
 static int64_t find(const macko_csr *a, int64_t row, int64_t col)
 {
   int64_t begin = row_at(a, row), past = row_at(a, row + 1);
@@ -64,6 +68,7 @@ static int64_t find(const macko_csr *a, int64_t row, int64_t col)
   return -1;
 }
 
+/* Looks for the mirror image of every entry of a square matrix. An entry on the diagonal is its own. */
 static void compare_mirrored(const macko_csr *a, statistics *s)
 {
   int64_t pattern = 0, values = 0;
@@ -77,6 +82,7 @@ static void compare_mirrored(const macko_csr *a, statistics *s)
   s->value_symmetry = s->nnz ? (double)values / (double)s->nnz : 1;
 }
 
+/* Counts what one pass over all entries shows. columns, of a->ncols elements that are 0, gets the entries of each column. */
 static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
 {
   for (int64_t i = 0; i < a->nrows; i++) {
@@ -94,7 +100,8 @@ static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
   for (int64_t j = 0; j < a->ncols; j++) s->empty_columns += columns[j] == 0;
 }
 
-/* seen[j]: the last block row, counted from 1, that has an entry in block column j. */
+/* Counts blocks row by row: seen[j] is the last block row, counted from 1, that has an entry in block column j, so that nothing
+ * has to be cleared between block rows. seen has room for a->ncols / size + 1 elements. */
 static block_count count_blocks(const macko_csr *a, int64_t size, int64_t *seen)
 {
   block_count b = {0};
@@ -109,7 +116,8 @@ static block_count count_blocks(const macko_csr *a, int64_t size, int64_t *seen)
   return b;
 }
 
-/* Gaps are less than the number of columns. */
+/* The entropy of the gaps in bits. Gaps are less than the number of columns, so counts has a place for each; the first entry of a
+ * row has no gap. */
 static double entropy_of_gaps(const macko_csr *a, int64_t *counts)
 {
   int64_t gaps = 0;
@@ -122,6 +130,7 @@ static double entropy_of_gaps(const macko_csr *a, int64_t *counts)
   return bits;
 }
 
+/* One array of columns serves three passes in turn, as each needs no more than that. */
 int statistics_make(const macko_csr *a, statistics *s)
 {
   int64_t *columns = calloc((size_t)a->ncols + 1, sizeof *columns);

@@ -4,17 +4,17 @@
 
 #include "macko.h"
 
-/* Of row or column lengths, by the names and definitions that Ginkgo's matrix_statistics has: quartiles by the third method of
- * Wikipedia's page, central moments over powers of the standard deviation (0 where that is 0). */
+/* Describes the lengths of rows or columns by the names and definitions that Ginkgo's matrix_statistics has: quartiles by the
+ * third method of Wikipedia's page, central moments over powers of the standard deviation (0 where that is 0). */
 typedef struct {
   double min, q1, median, q3, max, mean, variance, skewness, kurtosis, hyperskewness, hyperflatness;
 } distribution;
 
-/* Blocks of size x size, from multiples of that on, that hold an entry; which share of their cells do. */
+/* The sizes of blocks that are counted. Blocks of size x size begin at multiples of the size. */
 enum { LEAST_BLOCK = 2, MOST_BLOCK = 8 };
 typedef struct {
-  int64_t count;
-  double full;
+  int64_t count; /* blocks that hold an entry */
+  double full;   /* the share of their cells that do */
 } block_count;
 
 typedef struct {
@@ -24,11 +24,12 @@ typedef struct {
   int64_t lower, upper;                        /* bandwidth: the farthest entry below and above the diagonal */
   double pattern_symmetry, value_symmetry; /* share of the entries with a mirror image; with an equal one; -1: not square */
   double gap_entropy; /* bits that a gap from one column of a row to the next takes, coded by how often each occurs */
-  block_count blocks[MOST_BLOCK + 1];          /* by their size */
-  int64_t *row_lengths;                        /* sorted */
+  block_count blocks[MOST_BLOCK + 1];          /* by their size; those below LEAST_BLOCK are not filled */
+  int64_t *row_lengths;                        /* of all rows, sorted */
 } statistics;
 
-/* *csr is sorted and right. 0 if there is no memory; freed with statistics_free. */
+/* Fills *s for a csr that is sorted and free of duplicates. Returns 0 if there is no memory, else 1; *s is freed with
+ * statistics_free. */
 int statistics_make(const macko_csr *csr, statistics *s);
 void statistics_free(statistics *s);
 

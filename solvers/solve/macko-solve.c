@@ -35,6 +35,7 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
 
 /* ---- the right-hand side ---- */
 
+/* Fills b from the file of -rhs or, without one, with A times ones: then the solution is known, and *ones says so. */
 static PetscErrorCode RightHandSide(const Problem *p, Vec b, PetscBool *ones)
 {
   char path[PETSC_MAX_PATH_LEN];
@@ -56,8 +57,9 @@ static PetscErrorCode RightHandSide(const Problem *p, Vec b, PetscBool *ones)
 
 /* ---- the solve ---- */
 
-/* GMRES(30) with Jacobi; for a matrix that is not square, or with a method for least squares, no preconditioner: one of A would
-   not fit the normal equations. */
+/* Makes the solver: GMRES(30) with Jacobi, which suppose neither symmetry nor definiteness. For a matrix that is not square, or
+   with a method for least squares, there is no preconditioner: one of A would not fit the normal equations. What the user sets
+   comes last. */
 static PetscErrorCode MakeSolver(const Problem *p, Report *r, KSP *ksp)
 {
   PC pc;
@@ -82,7 +84,8 @@ static PetscErrorCode MakeSolver(const Problem *p, Report *r, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What makes this method judge by the residual itself, if its preconditioner should mislead it. */
+/* Says what makes this method judge by the residual itself, if its preconditioner should mislead it. PETSc tells which norms a
+   method can watch only in its private header. */
 static PetscErrorCode Advise(KSP ksp, const char **advice)
 {
   KSPNormType norm;
@@ -98,7 +101,7 @@ static PetscErrorCode Advise(KSP ksp, const char **advice)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What the solver was and how it ended, kept beyond its life. */
+/* Keeps in *r what the solver was and how it ended, since both are asked for after its life. */
 static PetscErrorCode Collect(KSP ksp, Report *r)
 {
   KSPType type;
@@ -119,6 +122,8 @@ static PetscErrorCode Collect(KSP ksp, Report *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Encodes, sets up and solves, and notes the seconds of each, of the slowest rank. Encoding comes first, so that no part of it is
+   in the time of another; KSPSetUpOnBlocks does what block preconditioners would put off to the solve. */
 static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
 {
   KSP ksp;
@@ -147,7 +152,7 @@ static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
 
 /* ---- the check ---- */
 
-/* ||v|| / ||scale||, or ||v|| where scale is zero. */
+/* Sets *ratio to ||v|| / ||scale||, or to ||v|| where scale is zero. */
 static PetscErrorCode Relative(Vec v, Vec scale, PetscReal *ratio)
 {
   PetscReal norm, size;
@@ -159,7 +164,8 @@ static PetscErrorCode Relative(Vec v, Vec scale, PetscReal *ratio)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = A x by the rows as they are decoded: for a matrix that may not fit as a whole. Every rank has all of x. */
+/* Computes y = A x by the rows as they are decoded, for a matrix that may not fit as a whole when it is not compressed. Every
+   rank gets all of x for it, which is small beside a matrix. */
 static PetscErrorCode MultiplyByRows(Mat A, Vec x, Vec y)
 {
   PetscInt first, past, n;
@@ -190,7 +196,8 @@ static PetscErrorCode MultiplyByRows(Mat A, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The product by plain CSR, whatever the solver used: by AIJ's own, which the matrix then is, but where it was compressed alone. */
+/* Computes the product by plain CSR, whatever the solver used, so that a fault in a compressed product cannot hide itself. The
+   matrix becomes type aij for it, but where it was compressed from the start: then its rows are decoded. */
 static PetscErrorCode MultiplyPlainly(Problem *p, Vec x, Vec y)
 {
   PetscBool compressed;
@@ -205,6 +212,8 @@ static PetscErrorCode MultiplyPlainly(Problem *p, Vec x, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Computes the true residual, for least squares also that of the normal equations, and the error for a known solution; and finds
+   out whether the method was misled. Only methods that stopped by their residual can be. */
 static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 {
   Vec residual, error, right, scale;
@@ -244,7 +253,7 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 
 /* ---- files ---- */
 
-/* Before anything is computed for them. */
+/* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
 static PetscErrorCode CheckFileOptions(void)
 {
   char path[PETSC_MAX_PATH_LEN];
@@ -257,6 +266,7 @@ static PetscErrorCode CheckFileOptions(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Prints the summary, unless standard output is to hold JSON, and writes the files that were asked for. */
 static PetscErrorCode Tell(const Problem *p, Vec x, const Report *r)
 {
   char path[PETSC_MAX_PATH_LEN];
@@ -272,6 +282,8 @@ static PetscErrorCode Tell(const Problem *p, Vec x, const Report *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does everything. The right-hand side is made with the matrix as it was read, before conversion, and copied: vectors that belong
+   to the converted matrix may live on a device. */
 static PetscErrorCode Run(const char *path, int *status)
 {
   Problem p;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+/* PETSc's reasons as clauses that go after a colon. Reasons that are not listed, which other versions of PETSc may have, are told
+   by their sign: those above 0 are success. */
 static const struct {
   KSPConvergedReason reason;
   const char *words;
@@ -33,6 +35,8 @@ void ReportReason(KSPConvergedReason reason, char *words, size_t size)
   snprintf(words, size, "%s (%s)", found, KSPConvergedReasons[reason]);
 }
 
+/* Prints the summary of everything. The warning comes with advice, since "not converged" would contradict what the method
+   reports. */
 static void PrintAll(const Problem *p, const Report *r)
 {
   printf("matrix    %s: %lld x %lld, %lld nonzeros, %s\n", r->path, (long long)r->rows, (long long)r->cols,
@@ -61,11 +65,13 @@ PetscErrorCode ReportPrint(const Problem *p, const Report *r)
 
 /* ---- JSON ---- */
 
+/* What WriteAll, which gets one pointer from OutputSave, needs. */
 typedef struct {
   const Problem *p;
   const Report *r;
 } Summary;
 
+/* Writes the whole summary as JSON; `summary` is a Summary. "converged" is what the exit status says, by the true residual. */
 static void WriteAll(FILE *f, const void *summary)
 {
   const Problem *p = ((const Summary *)summary)->p;

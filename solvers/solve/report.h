@@ -6,7 +6,7 @@
 
 typedef struct {
   const char *path;
-  char ksp[64], pc[64], reason_words[160];
+  char ksp[64], pc[64], reason_words[160]; /* PETSc's types of method and preconditioner; what ReportReason gave */
   PetscMPIInt ranks;
   PetscInt rows, cols, iterations;
   KSPConvergedReason reason;
@@ -15,17 +15,17 @@ typedef struct {
   const char *advice;      /* what makes the method look at that residual */
   PetscBool least_squares; /* the method minimizes, and normal_residual is known */
   Storage storage;
-  PetscReal rtol, atol, residual, normal_residual, error; /* the last three by plain CSR */
+  PetscReal rtol, atol, residual, normal_residual, error; /* the last three are relative, and computed after the solve */
   PetscLogDouble encode, setup, solve, products;    /* seconds of the slowest rank; products are part of solve */
 } Report;
 
-/* Why the method stopped. */
+/* Puts a clause that says why the method stopped, and PETSc's name for that, into words, of room `size`. */
 void ReportReason(KSPConvergedReason reason, char *words, size_t size);
 
-/* On the first rank's stdout. */
+/* Prints the summary for people on the first rank's stdout. */
 PetscErrorCode ReportPrint(const Problem *p, const Report *r);
 
-/* The same as JSON, under a temporary name and renamed. Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
+/* Writes the summary as JSON, under a temporary name and renamed. Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
 PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path);
 
 #endif
