@@ -8,7 +8,7 @@
 
 /* One way to multiply by one matrix. Times are medians of repeats; 0 where nothing was measured. */
 typedef struct {
-  char matrix[96], name[48], detail[512]; /* the matrix, the form (an encoding or a peer), and why it is stored so or what it does */
+  char matrix[96], name[48], detail[512]; /* matrix; encoding or peer; reason of the choice, or more of the peer */
   char format[16], layout[16], values[16]; /* of ours, as they are stored; empty where there is none */
   int peer;                      /* 1: not ours, what ratios are taken against unless it is lossy */
   int lossy;                     /* 1: values are stored in fewer bits than were given, whether or not these hold them */

@@ -1,8 +1,8 @@
-/* macko-bench on the CPU. All methods of a matrix are prepared first and then timed in turn, round after round, so that whatever
- * else the machine does falls on all of them alike, and in another order each round: on a mesh, the first product of ours after
- * those of the peers took up to 1.1 times as long as the next, whatever its form. A matrix that fits into the last-level cache is
- * multiplied for as long before it is timed, because the others have pushed it out: some processors take what leaves one cache into
- * the next only once it has been used again. */
+/* macko-bench on the CPU: how all methods of a matrix are prepared, checked and timed. They are prepared first and then timed in
+ * turn, round after round, so that whatever else the machine does falls on all of them alike, and in another order each round: on
+ * a mesh, the first product of ours after those of the peers took up to 1.1 times as long as the next, whatever its form. A
+ * matrix that fits into the last-level cache is multiplied for as long before it is timed, because the others have pushed it out:
+ * some processors take what leaves one cache into the next only once it has been used again. */
 #include "bench/cpu.h"
 
 #include <math.h>
@@ -14,9 +14,10 @@
 #include <omp.h>
 #endif
 
-enum { METHODS = 32, PREPARATIONS = 9 };
+enum { METHODS = 32, PREPARATIONS = 9 }; /* the most of one matrix; the most that a preparation is repeated */
 static const double shortest_sample = 1e-3; /* seconds; faster multiplies are timed several at a time */
 
+/* The clock of bench_now: the wall's, or with --cpu-time that of the process, which counts all threads. */
 static clockid_t chosen_clock = CLOCK_MONOTONIC;
 
 double bench_now(void)
@@ -33,6 +34,7 @@ macko_status bench_refuse(macko_error *err, macko_status status, const char *who
   return status;
 }
 
+/* Compares two doubles for qsort. */
 static int compare_times(const void *a, const void *b)
 {
   double x = *(const double *)a, y = *(const double *)b;
@@ -47,6 +49,7 @@ double bench_median(double *times, int count)
 
 /* ---- the loop that everybody would write, in as many threads as macko's ---- */
 
+/* Computes y = A x for 32-bit indices and values of f64 or f32, with nothing done to help the compiler. */
 static void multiply_loop(const macko_csr *a, const void *x, void *y)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -71,6 +74,7 @@ static void multiply_loop(const macko_csr *a, const void *x, void *y)
   }
 }
 
+/* Multiplies k vectors one after another, as a program without a function for several would. */
 static macko_status run_loop(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const macko_csr *a = m->own;
@@ -80,17 +84,20 @@ static macko_status run_loop(const bench_method *m, int k, const void *x, void *
   return MACKO_OK;
 }
 
+/* The matrix is the caller's: there is nothing to free. */
 static void close_loop(bench_method *m)
 {
   m->own = NULL;
 }
 
+/* The bytes of a matrix as CSR with 32-bit indices. */
 static int64_t csr_bytes(const macko_csr *a)
 {
   int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
   return 4 * (a->nrows + 1) + nnz * (4 + macko_type_bytes(a->value_type));
 }
 
+/* 16-bit floats are left out, because a loop would have to convert them at every entry. */
 static macko_status open_loop(const macko_csr *a, bench_method *m, macko_error *err)
 {
   *m = (bench_method){.run = run_loop, .close = close_loop, .own = (void *)a, .bytes = csr_bytes(a), .peer = 1,
@@ -103,10 +110,11 @@ static macko_status open_loop(const macko_csr *a, bench_method *m, macko_error *
 
 typedef struct {
   macko_matrix *matrix;
-  macko_type vector;
+  macko_type vector;    /* the type of x and y */
   int64_t nrows, ncols;
 } ours;
 
+/* Vectors follow each other, so their distance is their length. */
 static macko_status run_ours(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const ours *o = m->own;
@@ -121,12 +129,15 @@ static void close_ours(bench_method *m)
   m->own = NULL;
 }
 
+/* Vectors have the type that a program would use with such values: f64 with f64, else f32, as CPUs have no arithmetic in 16
+ * bits. */
 static macko_type vector_type(const macko_csr *a)
 {
   return a->value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
 }
 
-/* Medians of a few, because each is long; the first ones may be given memory that nobody had before, which takes longer. */
+/* Times planning, encoding and refreshing, and leaves the matrix encoded in *o. They are medians of a few, because each is long:
+ * three at least, and more up to a second. The first ones may be given memory that nobody had before, which takes longer. */
 static macko_status time_preparation(const macko_csr *a, const macko_options *options, ours *o, bench_method *m, macko_error *err)
 {
   double plan[PREPARATIONS], encode[PREPARATIONS], refresh[PREPARATIONS], start = bench_now(), enough = start + 1;
@@ -150,6 +161,7 @@ static macko_status time_preparation(const macko_csr *a, const macko_options *op
   return MACKO_OK;
 }
 
+/* Encodes the matrix by the encoding of that name, for products on a CPU. A failure leaves what there is to be closed in *m. */
 static macko_status open_ours(const char *name, const macko_csr *a, bench_method *m, macko_error *err)
 {
   macko_options options;
@@ -171,6 +183,8 @@ static macko_status open_ours(const char *name, const macko_csr *a, bench_method
 
 /* ---- all methods of one matrix ---- */
 
+/* Counts the method that was opened at methods[*count], or closes it and says why it is left out. That oneMKL is not there is
+ * said only once. */
 static void keep(bench_method *methods, int *count, const char *matrix, macko_status s, const macko_error *err)
 {
   static int said; /* that a library is not there, which no other matrix changes */
@@ -184,6 +198,8 @@ static void keep(bench_method *methods, int *count, const char *matrix, macko_st
   }
 }
 
+/* Opens all methods of a matrix, peers first, and returns how many there are. methods has one place more than METHODS, as each is
+ * opened where the next would be. */
 static int open_methods(const char *matrix, const macko_csr *a, const bench_settings *settings, bench_method *methods)
 {
   char names[512], *save = NULL;
@@ -203,15 +219,16 @@ typedef struct {
   int k;
   int64_t bytes_of_y; /* of one */
   void *x, *y;        /* k vectors, one after the other; of x number j is the first one times scale_of(j) */
-  bench_reference reference;
+  bench_reference reference; /* of the first vector */
 } vectors;
 
-/* So that one long product says what all should be: powers of two change no digit. */
+/* The factor of vector j. Powers of two change no digit, so that one long product says what all k of them should be. */
 static double scale_of(int j)
 {
   return ldexp(1, j % 31);
 }
 
+/* Makes x and y, aligned to cache lines, and the right product. After an error *v has to be closed as well. */
 static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_error *err)
 {
   *v = (vectors){.type = vector_type(a), .k = k};
@@ -228,16 +245,17 @@ static macko_status open_vectors(const macko_csr *a, int k, vectors *v, macko_er
 
 /* A method whose product is right, or could not be compared, and what it was timed to. */
 typedef struct {
-  double difference;
-  int batch, batch_of_one, wrong;
+  double difference;              /* as in bench_result */
+  int batch, batch_of_one, wrong; /* products of k vectors and of one that make a sample; 1: the product is not right */
 } rehearsal;
 
-/* Products that make a sample, given what one takes. */
+/* Returns how many products make a sample, given what one takes in seconds. The clock is too coarse for one short product. */
 static int batch_of(double one)
 {
   return one < shortest_sample ? (int)(shortest_sample / (one + 1e-9)) + 1 : 1;
 }
 
+/* Compares all k products with the right one, each divided by its vector's factor; *difference is the largest of them. */
 static macko_status check_all(const bench_method *m, const vectors *v, double *difference, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -253,7 +271,8 @@ static macko_status check_all(const bench_method *m, const vectors *v, double *d
   return s;
 }
 
-/* One untimed multiply into a poisoned y, every element of which is compared; then as many as make a sample. */
+/* Multiplies once untimed into a poisoned y, every element of which is compared; then finds out how many products make a sample.
+ * A wrong product is no error here: the method is timed with the others and left out of the table. */
 static macko_status rehearse(const char *matrix, const bench_method *m, vectors *v, rehearsal *h,
                              macko_error *err)
 {
@@ -272,7 +291,7 @@ static macko_status rehearse(const char *matrix, const bench_method *m, vectors 
   return s;
 }
 
-/* A random permutation, the same in every run. */
+/* Makes a random permutation of `order`, the same in every run. */
 static void shuffle(int *order, int count, unsigned *state)
 {
   for (int i = count - 1; i > 0; i--) {
@@ -281,7 +300,8 @@ static void shuffle(int *order, int count, unsigned *state)
   }
 }
 
-/* Seconds of a product of k vectors. */
+/* Times a sample and sets *seconds to a product of k vectors. A matrix that fits into the cache is multiplied as often before,
+ * and once more. */
 static macko_status time_batch(const bench_method *m, int k, int batch, int cached, const vectors *v, double *seconds,
                                macko_error *err)
 {
@@ -293,7 +313,8 @@ static macko_status time_batch(const bench_method *m, int k, int batch, int cach
   return s;
 }
 
-/* singles: of one vector, where v has more. */
+/* Rehearses every method and then times all of them, `repeats` rounds in random order. times[i * repeats + round] is of method i;
+ * singles has the same of one vector, where v has more. */
 static macko_status time_rounds(const char *matrix, const bench_method *methods, int count, int cached, int repeats, vectors *v,
                                 double *times, double *singles, rehearsal *h, macko_error *err)
 {
@@ -312,6 +333,7 @@ static macko_status time_rounds(const char *matrix, const bench_method *methods,
   return s;
 }
 
+/* Adds a row of the table for each method whose products were right. */
 static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
                              const bench_settings *settings, double *times, double *singles, const rehearsal *h,
                              bench_table *table, macko_error *err)
@@ -338,6 +360,7 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
   return MACKO_OK;
 }
 
+/* One array holds both kinds of times. */
 macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   bench_method methods[METHODS + 1];
@@ -358,7 +381,7 @@ macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *s
 
 /* ---- the machine ---- */
 
-/* Bytes of the largest cache that the first core sees; 0 where the system does not tell. */
+/* Returns the bytes of the largest cache that the first core sees, or 0 where the system does not tell. */
 static int64_t last_level_cache(void)
 {
   int64_t largest = 0;
@@ -375,6 +398,7 @@ static int64_t last_level_cache(void)
   return largest;
 }
 
+/* Puts the processor's name into text, or "CPU" where the system does not tell. */
 static void name_machine(char *text, size_t room)
 {
   char line[256], *colon;
@@ -389,7 +413,7 @@ static void name_machine(char *text, size_t room)
   if (f) fclose(f);
 }
 
-/* In as many threads as the multiplies have. */
+/* Copies in as many threads as the multiplies have, in 64 pieces, as one memcpy would use a single thread. */
 static void copy_array(double *to, const double *from, size_t n)
 {
 #ifdef _OPENMP
@@ -401,7 +425,8 @@ static void copy_array(double *to, const double *from, size_t n)
 #endif
 }
 
-/* Bytes read and written a second, arrays eight times the cache and at least 256 MB together. */
+/* Measures what memory gives, in bytes read and written a second: a copy, and the triad of STREAM. The three arrays are eight
+ * times the cache together, and at least 256 MB; a cache said to have 1 GB or more counts as unknown. */
 static macko_status ceilings(bench_settings *settings, macko_error *err)
 {
   enum { TIMES = 9 };
@@ -425,6 +450,7 @@ static macko_status ceilings(bench_settings *settings, macko_error *err)
   return s;
 }
 
+/* Threads are set before anything is measured, as the ceilings are those of as many threads as products have. */
 macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
 {
   name_machine(settings->machine, sizeof settings->machine);

@@ -1,3 +1,4 @@
+/* Matrices made from a name, for benchmarks: their patterns and values. */
 #include "bench/generate.h"
 
 #include "bench/bench.h"
@@ -11,12 +12,13 @@
 /* ---- growing arrays ---- */
 
 typedef struct {
-  int64_t nrows, ncols, nnz, room;
-  int32_t *row_ptr, *cols;
+  int64_t nrows, ncols, nnz, room; /* room: of cols, in entries */
+  int32_t *row_ptr, *cols;         /* of rows done so far; both go into the csr */
   double center;  /* value of the diagonal of a stencil; others are -1 */
-  int failed;
+  int failed; /* 1: no memory, or too many entries; what is there is of no use then */
 } builder;
 
+/* Appends an entry to the row at hand, or sets failed where there is no room for it. */
 static void add(builder *b, int64_t col)
 {
   if (b->nnz == b->room) {
@@ -31,6 +33,8 @@ static void add(builder *b, int64_t col)
 
 /* ---- patterns ---- */
 
+/* Adds the neighbours of a node of a grid of n points a side, and the node itself, in order. `wide` takes those across corners
+ * too. */
 static void stencil_row(builder *b, int64_t node, int64_t n, int dims, int wide)
 {
   int64_t at[3] = {node % n, node / n % n, node / n / n};
@@ -44,6 +48,7 @@ static void stencil_row(builder *b, int64_t node, int64_t n, int dims, int wide)
       }
 }
 
+/* Compares two int32_t for qsort. */
 static int compare_columns(const void *a, const void *b)
 {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
@@ -60,6 +65,8 @@ static void sort_row(builder *b, int64_t start)
   b->nnz = to;
 }
 
+/* Adds r->b random columns: of erdos anywhere, of banded within 4 r->b of the diagonal. Every row has a generator of its own,
+ * seeded by its number, so that it does not depend on the rows before. */
 static void random_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
@@ -71,6 +78,7 @@ static void random_row(builder *b, const generate_request *r, int64_t i)
   sort_row(b, start);
 }
 
+/* Keeps each column of row i by chance, all with the same probability. */
 static void pruned_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
@@ -79,6 +87,8 @@ static void pruned_row(builder *b, const generate_request *r, int64_t i)
     if (uniform(&state) < kept) add(b, j);
 }
 
+/* Keeps all but two columns of every 2N. The second one is drawn from those that the first one leaves, so that there are always
+ * two. */
 static void pattern_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
@@ -94,12 +104,15 @@ static void pattern_row(builder *b, const generate_request *r, int64_t i)
 
 enum { BRICK = MESH_BRICK, CELLS = BRICK * BRICK * BRICK };
 
-/* Numbers of a brick's cells are the odd multiples of one of them, shifted: a permutation that can be undone. */
+/* Returns an odd number for a brick. Numbers of its cells are multiples of it, shifted: a permutation of 64 that can be undone,
+ * so that the numbering needs no table. */
 static uint64_t brick_key(int64_t brick)
 {
   return mix((uint64_t)brick + 0xb71c) | 1;
 }
 
+/* Returns the number of the node in the cell at that place of a grid of n cells a side: bricks one after another, and the
+ * permutation inside. */
 static int64_t node_at(const int64_t at[3], int64_t n)
 {
   int64_t side = n / BRICK, brick = at[0] / BRICK + side * (at[1] / BRICK + side * (at[2] / BRICK));
@@ -107,6 +120,8 @@ static int64_t node_at(const int64_t at[3], int64_t n)
   return brick * CELLS + (int64_t)((local * key + (key >> 32)) % CELLS);
 }
 
+/* Undoes node_at. The inverse of an odd number modulo 2^64 is found by Newton's method, which doubles the bits that are right
+ * each time. */
 static void cell_of(int64_t node, int64_t n, int64_t at[3])
 {
   int64_t side = n / BRICK, brick = node / CELLS;
@@ -118,12 +133,15 @@ static void cell_of(int64_t node, int64_t n, int64_t at[3])
   at[2] = brick / side / side * BRICK + (int64_t)local / BRICK / BRICK;
 }
 
+/* Draws the point of a cell, by the cell's place alone: every row that looks at it finds the same point. */
 static void point_in(const int64_t at[3], double point[3])
 {
   uint64_t state = mix((uint64_t)(at[0] + (at[1] << 20) + (at[2] << 40)));
   for (int d = 0; d < 3; d++) point[d] = (double)at[d] + uniform(&state);
 }
 
+/* Adds the nodes closer than 1.5 cells to node i, itself among them. They lie at most two cells away, so 125 cells are looked
+ * at. */
 static void mesh_row(builder *b, int64_t i, int64_t n)
 {
   const double radius = 1.5;
@@ -142,7 +160,8 @@ static void mesh_row(builder *b, int64_t i, int64_t n)
   sort_row(b, start);
 }
 
-/* Rows of an R-MAT graph (a = 0.57, b = c = 0.19): edges are drawn, counted by row, and sorted row by row. */
+/* Makes all rows of an R-MAT graph (a = 0.57, b = c = 0.19) at once, as an edge may begin anywhere: edges are drawn, counted by
+ * row, and sorted row by row. */
 static void rmat(builder *b, const generate_request *r)
 {
   int64_t edges = b->nrows * 32;
@@ -171,11 +190,13 @@ static void rmat(builder *b, const generate_request *r)
   free(from), free(to), free(start);
 }
 
+/* Copies the neighbours of node i out of the graph, which has been made before. */
 static void tetra_row(builder *b, const generate_request *r, int64_t i)
 {
   for (int64_t q = r->graph.start[i]; q < r->graph.start[i + 1]; q++) add(b, r->graph.to[q]);
 }
 
+/* Adds row i, or the neighbours of node i, of any kind but rmat. */
 static void add_row(builder *b, const generate_request *r, int64_t i)
 {
   if (!strcmp(r->kind, "5-point")) stencil_row(b, i, r->a, 2, 0);
@@ -191,7 +212,8 @@ static void add_row(builder *b, const generate_request *r, int64_t i)
 
 /* ---- several unknowns a node ---- */
 
-/* Whether unknown d of node i is coupled with unknown e of node j: a coupling and its mirror are dropped together. */
+/* Says whether unknown d of node i is coupled with unknown e of node j. Chance goes by the smaller and the larger of row and
+ * column, so that a coupling and its mirror are dropped together; the diagonal stays. */
 static int is_coupled(const generate_request *r, int64_t i, int64_t j, int d, int e)
 {
   int64_t row = i * r->unknowns + d, col = j * r->unknowns + e;
@@ -202,7 +224,7 @@ static int is_coupled(const generate_request *r, int64_t i, int64_t j, int d, in
   return uniform(&state) * 100 >= r->drop;
 }
 
-/* The rows of node i, whose neighbours *nodes holds. */
+/* Adds the rows of node i, whose neighbours *nodes holds: a row for each unknown. Row pointers of 32 bits are the limit. */
 static void add_unknowns(builder *b, const generate_request *r, int64_t i, const builder *nodes)
 {
   for (int d = 0; d < r->unknowns; d++) {
@@ -214,6 +236,7 @@ static void add_unknowns(builder *b, const generate_request *r, int64_t i, const
   }
 }
 
+/* Adds all rows, node by node. A node's neighbours are made once for all of its unknowns. */
 static void add_nodes(builder *b, const generate_request *r)
 {
   builder node = {.nrows = b->nrows / r->unknowns, .ncols = b->ncols / r->unknowns};
@@ -228,6 +251,8 @@ static void add_nodes(builder *b, const generate_request *r)
 
 /* ---- values ---- */
 
+/* Returns the values, which the csr will own, or NULL without memory. Random ones are drawn row by row; others are those of the
+ * stencil, or 1 where there is none. */
 static void *make_values(const builder *b, const generate_request *r)
 {
   void *values = malloc((size_t)b->nnz * (size_t)macko_type_bytes(r->type) + 8);
@@ -241,6 +266,7 @@ static void *make_values(const builder *b, const generate_request *r)
 
 /* ---- the whole ---- */
 
+/* Makes the pattern of the kind that was asked for. */
 static void fill(builder *b, generate_request *r)
 {
   if (!strcmp(r->kind, "rmat")) return rmat(b, r);
@@ -249,6 +275,7 @@ static void fill(builder *b, generate_request *r)
   points_close(&r->graph);
 }
 
+/* The number of rows is compared with 2^31 at each step, so that the power of a large size cannot overflow. */
 macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err)
 {
   generate_request r;

@@ -9,9 +9,11 @@
 #include <string.h>
 #include <time.h>
 
-enum { WARM_UP = 5 };
+enum { WARM_UP = 5 }; /* multiplies before those that are timed */
+/* Bytes that are overwritten to empty the L2 cache, more than one holds. */
 #define FLUSH_BYTES ((size_t)512 << 20)
 
+/* The wall's clock. */
 double bench_gpu_now(void)
 {
   struct timespec t;
@@ -19,12 +21,14 @@ double bench_gpu_now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* Fails for want of memory on the host. */
 static macko_status no_memory(macko_error *err)
 {
   snprintf(err->text, sizeof err->text, "no memory on the host");
   return err->status = MACKO_OUT_OF_MEMORY;
 }
 
+/* Compares two floats for qsort. */
 static int compare_times(const void *a, const void *b)
 {
   float x = *(const float *)a, y = *(const float *)b;
@@ -35,10 +39,11 @@ static int compare_times(const void *a, const void *b)
 
 typedef struct {
   cudaEvent_t from, to;
-  void *flush;
-  float *times;
+  void *flush;  /* FLUSH_BYTES of device memory */
+  float *times; /* milliseconds of each repeat */
 } stopwatch;
 
+/* After an error *w has to be closed as well. */
 static macko_status open_stopwatch(stopwatch *w, int repeats, macko_error *err)
 {
   *w = (stopwatch){.times = malloc((size_t)repeats * sizeof *w->times)};
@@ -56,6 +61,8 @@ static void close_stopwatch(stopwatch *w)
   free(w->times);
 }
 
+/* Sets *us to the median of single multiplies in microseconds, with the cache emptied before each or not. The events enclose the
+ * multiply alone; the host waits for each, so that no queue builds up whose length would be measured instead. */
 static macko_status median(stopwatch *w, const bench_contender *c, int repeats, int flush, double *us, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -82,6 +89,7 @@ typedef struct {
   bench_reference reference;
 } vectors;
 
+/* Makes x and y in device memory, and the right product. After an error *v has to be closed as well. */
 static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *err)
 {
   size_t size = (size_t)macko_type_bytes(BENCH_VECTOR(a)), most = (size_t)(a->ncols > a->nrows ? a->ncols : a->nrows) * size;
@@ -103,7 +111,7 @@ static void close_vectors(vectors *v)
   free(v->host);
 }
 
-/* Poisons y, multiplies, and compares every element. */
+/* Poisons y, multiplies, and compares every element, so that what a kernel leaves out is found too. */
 static macko_status check(const bench_contender *c, vectors *v, double *difference, macko_error *err)
 {
   size_t bytes = (size_t)(v->nrows * macko_type_bytes(v->type));
@@ -121,6 +129,7 @@ typedef struct {
   int64_t nrows, ncols;
 } ours;
 
+/* Queues one product by one vector. */
 static macko_status run_ours(const bench_contender *c, cudaStream_t stream, macko_error *err)
 {
   const ours *o = c->own;
@@ -134,11 +143,12 @@ static void close_ours(bench_contender *c)
   free(o);
 }
 
-/* The least of several, because the first loads kernels; fewer where they are long. */
+/* Preparations are the least of several, because the first loads kernels; there are fewer where they are long. */
 enum { PREPARATIONS = 3 };
 static const double long_preparation = 0.3; /* seconds */
 
-/* Encodes a CSR in device memory, then takes the same values again. */
+/* Encodes a CSR in device memory, then takes the same values again, and notes the seconds of both in *r and what came of it in *c
+ * and *r. */
 static macko_status prepare_ours(const macko_csr *on_device, const macko_options *options, ours *o, bench_contender *c,
                                  bench_result *r, macko_error *err)
 {
@@ -164,6 +174,7 @@ static macko_status prepare_ours(const macko_csr *on_device, const macko_options
   return MACKO_OK;
 }
 
+/* Makes a contender of the encoding of that name. c->run stays NULL after an error, and *c has to be closed all the same. */
 static macko_status open_ours(const char *name, const macko_csr *on_device, const vectors *v, bench_contender *c, bench_result *r,
                               macko_error *err)
 {
@@ -188,9 +199,11 @@ typedef struct {
   vectors v;
   stopwatch w;
   int repeats;
-  bench_table *table;
+  bench_table *table;  /* rows are added to it */
 } session;
 
+/* Checks and times a contender, and adds its row to the table. *r holds what is known of it already. CORRUPT is counted in the
+ * table. */
 static macko_status measure(session *m, const bench_contender *c, bench_result *r, macko_error *err)
 {
   const macko_csr *a = m->a;
@@ -210,7 +223,7 @@ static macko_status measure(session *m, const bench_contender *c, bench_result *
   return s || room ? s : no_memory(err);
 }
 
-/* A copy of size bytes in device memory, into *copy. */
+/* Copies `size` bytes into new device memory, which *copy is set to after an error too. */
 static macko_status copy_array(const void *host, int64_t size, const void **copy, macko_error *err)
 {
   void *made = NULL;
@@ -220,6 +233,7 @@ static macko_status copy_array(const void *host, int64_t size, const void **copy
   return s;
 }
 
+/* Copies a csr with 32-bit indices into device memory; free_copy frees it, after an error too. */
 static macko_status copy_matrix(const macko_csr *a, macko_csr *copy, macko_error *err)
 {
   int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
@@ -235,7 +249,8 @@ static void free_copy(macko_csr *copy)
   cudaFree((void *)copy->row_ptr), cudaFree((void *)copy->cols), cudaFree((void *)copy->values);
 }
 
-/* Leaves out with a sentence what cannot be measured: no reason to stop. */
+/* Measures a contender and closes it. What cannot be measured is left out with a sentence, which is no reason to stop: CUDA's
+ * note of an error is taken back for those that follow. */
 static void measure_or_say(session *m, macko_status opened, bench_contender *c, bench_result *r, macko_error *err)
 {
   macko_status s = opened;
@@ -245,6 +260,7 @@ static void measure_or_say(session *m, macko_status opened, bench_contender *c, 
   if (s) cudaGetLastError();
 }
 
+/* Peers come first, and the copy of the matrix only after them, as each holds the matrix in memory of its own. */
 macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   char names[512], *save = NULL;
@@ -275,7 +291,7 @@ macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *s
   return s;
 }
 
-/* The ceiling: a copy from device to device, bytes read and bytes written. */
+/* Measures the ceiling, in bytes read and written a second: a copy of 2 GiB from device to device, the median of several. */
 static macko_status copy_ceiling(double *rate, macko_error *err)
 {
   enum { TIMES = 11 };
@@ -301,6 +317,7 @@ static macko_status copy_ceiling(double *rate, macko_error *err)
   return s;
 }
 
+/* Without a GPU macko_device_count fills *err. */
 macko_status bench_gpu_open(bench_settings *settings, macko_error *err)
 {
   struct cudaDeviceProp p;

@@ -13,8 +13,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MATRICES = 512, MOST_VECTORS = 1024 };
+enum { MATRICES = 512, MOST_VECTORS = 1024 }; /* the most of one run */
 
+/* What is measured without a MATRIX: the kinds that generate.h lists, on a GPU large enough to fill it, on a CPU also small ones
+ * that fit into caches; and the encodings. help() prints these lists as they are. */
 static const char gpu_matrices[] =
     "  5-point:2048 9-point:2048 7-point:192 27-point:160 5-point:2048:random 7-point:192:random 27-point:160:random\n"
     "  elasticity:72 mesh:128 banded:2000000x24 rmat:20 erdos:2000000x16 pruned:12288x12288:50 pruned:12288x12288:70\n"
@@ -26,9 +28,9 @@ static const char cpu_matrices[] =
 static const char gpu_encodings[] = "auto,auto.raw,csr,slice,row,dtans";
 static const char cpu_encodings[] = "auto,auto.raw,auto.f32,csr,slice.raw,row.raw,dtans";
 
-/* What runs where; the GPU side is there in a build with CUDA. */
+/* What runs where; the GPU side is there in a build with CUDA only. */
 typedef struct {
-  const char *matrices, *encodings;
+  const char *matrices, *encodings; /* those measured unless others are asked for */
   int repeats;
   macko_status (*open)(bench_settings *settings, macko_error *err);
   macko_status (*run)(const char *name, const macko_csr *csr, bench_settings *settings, bench_table *table, macko_error *err);
@@ -46,6 +48,7 @@ static const char formats[] = "" /* followed by all of them */
   ;
 #undef MACKO_FORMAT
 
+/* Prints the help text, with the lists that are code. */
 static void help(void)
 {
   printf("Usage: macko-bench [OPTION]... [MATRIX]...\n\n"
@@ -77,6 +80,7 @@ static void help(void)
          gpu_matrices, cpu_matrices, formats, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
 }
 
+/* Makes one matrix, measures it, and frees it: the next one may need all of the memory. */
 static macko_status measure(const device *d, const char *name, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr a = {0};
@@ -87,6 +91,8 @@ static macko_status measure(const device *d, const char *name, bench_settings *s
   return s;
 }
 
+/* Opens a file that grows while measuring goes on, so it is written in place; ends the program with status 2 if that cannot
+ * be. */
 static FILE *open_output(const char *path)
 {
   FILE *f = fopen(path, "w");
@@ -94,7 +100,7 @@ static FILE *open_output(const char *path)
   return f;
 }
 
-/* 1, with a sentence, if not all of it was written. */
+/* Closes a file, or flushes standard output. Returns 1, with a sentence, if not all of it was written. */
 static int unwritten(FILE *f, const char *path)
 {
   int bad = ferror(f);
@@ -104,14 +110,14 @@ static int unwritten(FILE *f, const char *path)
   return bad;
 }
 
-/* Looks before anything is measured for it. */
+/* Ends the program if a file could not be written, before anything is measured for it. */
 static void check_output(const char *path)
 {
   int bad = output_refusal(path);
   if (bad) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(bad)), exit(2);
 }
 
-/* The device of that name; without a name a GPU where there is one. */
+/* Opens and returns the device of that name; without a name a GPU where there is one, else the CPU. NULL after an error. */
 static const device *open_device(const char *name, bench_settings *settings, macko_error *err)
 {
   const device *d = &cpu;
@@ -131,7 +137,7 @@ static const device *open_device(const char *name, bench_settings *settings, mac
   return d->open(settings, err) ? NULL : d;
 }
 
-/* What takes the place of an opened device with --solve. */
+/* Returns what takes the place of an opened device with --solve: the same device with other things to run. */
 static const device *solves_on(const device *d, bench_settings *settings)
 {
 #ifdef HAVE_CUDA
@@ -145,16 +151,17 @@ static const device *solves_on(const device *d, bench_settings *settings)
 
 typedef struct {
   char *all[MATRICES];
-  int count, asked;
+  int count, asked; /* names in all; names that there were, which is more if all is full or memory was short */
 } names;
 
+/* Adds a copy of a name, for bench_expand. */
 static void add_name(void *context, const char *name)
 {
   names *n = context;
   if (n->asked++ < MATRICES && (n->all[n->count] = strdup(name))) n->count++;
 }
 
-/* The matrices of the command line, sets expanded; without any those of a list. 0: too many. */
+/* Lists the matrices of the command line, sets expanded, or without any those of `list`. Returns 0 if there are too many. */
 static int choose(char **arguments, int count, const char *list, names *n)
 {
   char defaults[1024], *save = NULL;
@@ -164,7 +171,8 @@ static int choose(char **arguments, int count, const char *list, names *n)
   return n->count == n->asked;
 }
 
-/* Rows leave as soon as they are there: a long run may be cut short. */
+/* Measures all matrices and returns 1 if one failed, which does not keep the others from being measured. Rows leave as soon as
+ * they are there, since a long run may be cut short. */
 static int measure_all(const device *d, const names *n, bench_settings *settings, bench_table *table, FILE *tsv)
 {
   macko_error err = {0};
@@ -183,13 +191,13 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 /* ---- the command line ---- */
 
 typedef struct {
-  const char *tsv, *json, *plot, *where, *matmul, *sparselt;
+  const char *tsv, *json, *plot, *where, *matmul, *sparselt; /* arguments of options, NULL without; where is that of --device */
   int read; /* results come from files */
   bench_settings settings;
   bench_table table;
 } request;
 
-/* 0 for anything else than a positive number. */
+/* Returns a positive number that fits an int, and 0 for anything else. */
 static int positive(const char *text)
 {
   char *end;
@@ -197,7 +205,7 @@ static int positive(const char *text)
   return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
 }
 
-/* 1, with a sentence, if one of a list is no encoding. */
+/* Returns 1, with a sentence, if one of a list is no encoding: better before an hour of measuring than after. */
 static int unknown_encoding(const char *list)
 {
   char names[512], *save = NULL;
@@ -210,7 +218,7 @@ static int unknown_encoding(const char *list)
   return 0;
 }
 
-/* -1 to go on, else the exit status. */
+/* Takes the option c, whose argument getopt has in optarg. Returns -1 to go on, else the exit status. */
 static int take_option(int c, request *r)
 {
   macko_error err = {0};
@@ -238,7 +246,8 @@ static int take_option(int c, request *r)
   return -1;
 }
 
-/* Measures on the device that was asked for, into r->table; the exit status. */
+/* Measures on the device that was asked for, into r->table; returns the exit status, which is 77 without such a device: tests
+ * take that for skipped. */
 static int run(request *r, char **arguments, int count)
 {
   static names n;
@@ -264,7 +273,7 @@ static int run(request *r, char **arguments, int count)
   return failed;
 }
 
-/* The exit status of --matmul; other options have no place beside it. */
+/* Does --matmul and returns the exit status. Other options have no place beside it. */
 static int run_matmul(request *r, int matrices)
 {
   macko_error err = {0};
@@ -283,7 +292,7 @@ static int run_matmul(request *r, int matrices)
 #endif
 }
 
-/* 1, with a sentence, if it was not written. */
+/* Writes the JSON whole or not at all. Returns 1, with a sentence, if it was not written. */
 static int save_json(const request *r)
 {
   int bad;

@@ -1,5 +1,5 @@
-/* macko-bench --matmul: Y = A X of weights at 2:4, 4:6 and 6:8 in bf16, i8, e4m3 and f16, beside the dense product of the same type.
- * Ours is timed as a whole: X of bf16 (f16) lifted and rounded, the product, and Y of bf16 (f16) scaled back. */
+/* macko-bench --matmul: Y = A X of weights at 2:4, 4:6 and 6:8 in bf16, i8, e4m3 and f16, beside the dense product of the same
+ * type. Ours is timed as a whole: X of bf16 (f16) is lifted and rounded, multiplied, and Y of bf16 (f16) is scaled back. */
 #include "bench/matmul.h"
 #include "bench/generate.h"
 
@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* SAMPLES: columns that are checked; FILLED: random elements before they repeat; PATTERNS: 2:4, 4:6, 6:8 */
 enum { WARM_UP = 3, SAMPLES = 1, FILLED = 1 << 22, PATTERNS = 3 };
 
 /* f16 comes last: cuSPARSELt 0.8.1 was seen to crash with it. */
@@ -17,19 +18,21 @@ static const matmul_type types[] = {{"bf16", MACKO_OPERANDS_BF16, CUDA_R_16BF, C
 enum { TYPES = sizeof types / sizeof *types };
 
 typedef struct {
-  int64_t m, k, n;
+  int64_t m, k, n;     /* of the shape at hand */
   int repeats;
-  const char *library;
-  FILE *tsv;
-  double dense[TYPES], native[TYPES]; /* microseconds; NAN where there is no such product */
+  const char *library; /* cuSPARSELt, or NULL */
+  FILE *tsv;           /* NULL without */
+  double dense[TYPES], native[TYPES]; /* microseconds of the dense product and of 2:4; NAN where there is no such product */
 } request;
 
+/* Compares two floats for qsort. */
 static int compare_times(const void *a, const void *b)
 {
   const float x = *(const float *)a, y = *(const float *)b;
   return (x > y) - (x < y);
 }
 
+/* A few calls go before those that are timed, as the first ones load kernels. */
 macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us, macko_error *err)
 {
   cudaEvent_t from = NULL, to = NULL;
@@ -55,20 +58,22 @@ macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), v
 
 typedef struct {
   const request *r;
-  const macko_csr *csr;
+  const macko_csr *csr;      /* the weights, in host memory */
   macko_matmul *matmul;
-  macko_matmul_info info;
+  macko_matmul_info info;    /* for products of r->n columns */
   macko_type x_type, y_type;
-  void *host, *x, *y, *work;
+  void *host, *x, *y, *work; /* X in host memory; X, Y and work space in device memory */
 } contender;
 
+/* Queues one product; context is the contender. Columns of X and of Y follow each other. */
 static macko_status run(void *context, macko_error *err)
 {
   const contender *c = context;
   return macko_device_matmul(c->matmul, c->r->n, c->x, c->r->k, NULL, c->y, c->r->m, c->work, c->info.work_bytes, NULL, err);
 }
 
-/* How far the first column of Y is off, in root mean square, as a share of what it is. */
+/* Sets *error to how far the first column of Y is off, in root mean square, as a share of what it is. Operands of 8 bits are off
+ * by their rounding, which is reported; only what no rounding explains is an error. */
 static macko_status check(const contender *c, double *error, macko_error *err)
 {
   const request *r = c->r;
@@ -93,7 +98,8 @@ static macko_status check(const contender *c, double *error, macko_error *err)
   return err->status = MACKO_CORRUPT;
 }
 
-/* Random elements, the first few million again and again. */
+/* Fills x with elements of 2 bytes, random ones at first and then the same again: drawing all would take longer than the
+ * products. */
 static void fill(macko_type type, void *x, int64_t count)
 {
   bench_fill(type, x, count < FILLED ? count : FILLED);
@@ -101,6 +107,7 @@ static void fill(macko_type type, void *x, int64_t count)
     memcpy((char *)x + at * 2, x, (size_t)(count - at < FILLED ? count - at : FILLED) * 2);
 }
 
+/* Makes a product ready on the matrix d and fills X. After an error *c has to be closed as well. */
 static macko_status open_contender(const request *r, const matmul_type *t, const macko_csr *csr, const macko_device_matrix *d,
                                    contender *c, macko_error *err)
 {
@@ -131,6 +138,8 @@ static void close_contender(contender *c)
 
 /* ---- rows of the table ---- */
 
+/* Prints a row of the table, and of the file. of_native is what measure says; a rate counts the operations of the dense product,
+ * whatever was left out, so that rows can be compared. */
 static void print_row(const request *r, const char *pattern, const char *type, double us, double dense, double of_native, double error,
                       const char *by)
 {
@@ -144,7 +153,8 @@ static void print_row(const request *r, const char *pattern, const char *type, d
   fflush(r->tsv);
 }
 
-/* Of native 2:4: the speed-up over dense, times what lifting lengthens k by, as a share of that of 2:4 (SlideSparse, equation 19). */
+/* Measures type i on the matrix d and prints a row. "x native" is the speed-up over native 2:4, times what lifting lengthens k by
+ * (SlideSparse, equation 19): 1 means that the lifted product is as fast as its length allows. */
 static macko_status measure(request *r, int i, const char *pattern, int is_native, const macko_csr *csr, const macko_device_matrix *d,
                             macko_error *err)
 {
@@ -161,6 +171,7 @@ static macko_status measure(request *r, int i, const char *pattern, int is_nativ
   return s;
 }
 
+/* Makes weights of which 2n - 2 of every 2n columns are kept, once for all types, and measures these. */
 static macko_status measure_pattern(request *r, int n, macko_error *err)
 {
   char name[64], pattern[16];
@@ -183,6 +194,8 @@ static macko_status measure_pattern(request *r, int n, macko_error *err)
   return s;
 }
 
+/* Measures dense products first, then patterns with 2:4 (n = 2) before the others, as rows are compared with both. A type that
+ * cuBLASLt has no dense product for keeps NAN there. */
 static macko_status measure_shape(request *r, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -197,6 +210,7 @@ static macko_status measure_shape(request *r, macko_error *err)
   return s;
 }
 
+/* Sizes are limited so that bytes of X and Y cannot overflow. */
 macko_status bench_matmul(const char *shapes, int repeats, const char *library, FILE *tsv, macko_error *err)
 {
   request r = {.repeats = repeats, .library = library, .tsv = tsv};

@@ -7,22 +7,25 @@
 
 #include <library_types.h>
 
-/* Measures shapes, MxKxN each, separated by commas, and prints a table: medians of repeats products between two events. library:
- * where cuSPARSELt is, or NULL. Errors: INVALID_ARGUMENT (shapes), those of the library and of CUDA, CORRUPT (a wrong product). */
+/* Measures shapes, MxKxN each, separated by commas, and prints a table, to tsv as well unless that is NULL: medians of `repeats`
+ * products between two events. library: where cuSPARSELt is, or NULL. Errors: INVALID_ARGUMENT (shapes), those of the library and
+ * of CUDA, CORRUPT (a wrong product). */
 macko_status bench_matmul(const char *shapes, int repeats, const char *library, FILE *tsv, macko_error *err);
 
 /* A type of operands as cuBLASLt and our library have it. */
 typedef struct {
   const char *name;
-  macko_operands operands;
+  macko_operands operands;   /* what our product multiplies in */
   cudaDataType type, result; /* of the dense product */
   macko_type x_type, y_type; /* of ours */
 } matmul_type;
 
-/* Median microseconds of run, between two events on the default stream. */
+/* Sets *us to the median microseconds of run(context), which queues work on the default stream, between two events around each
+ * call. */
 macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us, macko_error *err);
 
-/* The same of the dense product of m x k with k x n by cuBLASLt, the fastest of what it proposes, in its own memory. */
+/* Does the same for the dense product of m x k with k x n by cuBLASLt, the fastest of what it proposes, in memory of its own.
+ * Errors: UNSUPPORTED where cuBLASLt has no such product, OUT_OF_MEMORY, DEVICE. */
 macko_status matmul_dense(const matmul_type *type, int64_t m, int64_t k, int64_t n, int repeats, double *us, macko_error *err);
 
 #endif

@@ -6,17 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* algorithms to try, and how often; bytes of work space, and of random numbers before they repeat */
 enum { PROPOSALS = 8, TRIES = 5, WORK = 64 << 20, PATTERN = 32 << 20 };
 
 typedef struct {
   cublasLtHandle_t handle;
   cublasLtMatmulDesc_t product;
   cublasLtMatrixLayout_t a, x, y;
-  cublasLtMatmulAlgo_t algorithm;
+  cublasLtMatmulAlgo_t algorithm; /* the one to run */
   void *memory[4]; /* A, X, Y and work space */
-  int integers;
+  int integers;    /* 1: operands of 8 bits, sums of 32 */
 } dense;
 
+/* Returns MACKO_OK, or fails with cuBLASLt's sentence: UNSUPPORTED for what it does not have, else DEVICE. */
 static macko_status check(cublasStatus_t status, const char *what, macko_error *err)
 {
   if (status == CUBLAS_STATUS_SUCCESS) return MACKO_OK;
@@ -24,7 +26,8 @@ static macko_status check(cublasStatus_t status, const char *what, macko_error *
   return err->status = status == CUBLAS_STATUS_NOT_SUPPORTED ? MACKO_UNSUPPORTED : MACKO_DEVICE;
 }
 
-/* Random operands: of 8 bits e4m3 below 2 as much as integers, of 16 bits of size 1 or less. */
+/* Fills device memory with random operands: of 8 bits they are e4m3 below 2 as much as integers, of 16 bits of size 1 or less. No
+ * bits are those of a NaN or of an infinity. */
 static macko_status fill(void *to, size_t bytes, cudaDataType type, macko_error *err)
 {
   uint8_t *pattern = malloc(PATTERN);
@@ -45,6 +48,7 @@ static macko_status fill(void *to, size_t bytes, cudaDataType type, macko_error 
   return s;
 }
 
+/* Queues one product; context is the dense. Sums of integers are scaled by integers, others by floats. */
 static macko_status run(void *context, macko_error *err)
 {
   const dense *d = context;
@@ -55,7 +59,8 @@ static macko_status run(void *context, macko_error *err)
                               d->memory[3], WORK, NULL), "a product", err);
 }
 
-/* Columns of A are its rows as we have them, so that both operands go along k. */
+/* Describes A, X and Y. Columns of A are its rows as macko has them, so that both operands go along k, the order that cuBLASLt
+ * asks for with operands of 8 bits. */
 static macko_status describe(dense *d, const matmul_type *t, int64_t m, int64_t k, int64_t n, macko_error *err)
 {
   const cublasOperation_t transposed = CUBLAS_OP_T;
@@ -70,6 +75,7 @@ static macko_status describe(dense *d, const matmul_type *t, int64_t m, int64_t 
   return s;
 }
 
+/* Allocates operands, result and work space; 4 bytes an element of Y are enough for every type. */
 static macko_status allocate(dense *d, const matmul_type *t, int64_t m, int64_t k, int64_t n, macko_error *err)
 {
   const size_t operand = t->type == CUDA_R_16F || t->type == CUDA_R_16BF ? 2 : 1;
@@ -80,7 +86,7 @@ static macko_status allocate(dense *d, const matmul_type *t, int64_t m, int64_t 
   return s;
 }
 
-/* The fastest of what cuBLASLt proposes, in a few tries each; then timed as ours is. */
+/* Times a few runs of each algorithm that cuBLASLt proposes; the fastest is then timed as ours is. */
 static macko_status choose(dense *d, int repeats, double *us, macko_error *err)
 {
   cublasLtMatmulPreference_t preference = NULL;
@@ -107,6 +113,7 @@ static macko_status choose(dense *d, int repeats, double *us, macko_error *err)
   return matmul_time(run, d, repeats, us, err);
 }
 
+/* All is freed before it returns, so that our product has the memory. */
 macko_status matmul_dense(const matmul_type *type, int64_t m, int64_t k, int64_t n, int repeats, double *us, macko_error *err)
 {
   dense d = {.integers = type->type == CUDA_R_8I};

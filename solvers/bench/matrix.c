@@ -8,18 +8,21 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Without opening it: what a pipe holds can be read once only. */
+/* Whether there is a file of that name, without opening it: what a pipe holds can be read once only. */
 static int is_file(const char *name)
 {
   return access(name, F_OK) == 0;
 }
 
+/* Whether that is no pipe, so that its first bytes may be looked at before it is read. */
 static int is_regular(const char *name)
 {
   struct stat facts;
   return !stat(name, &facts) && S_ISREG(facts.st_mode);
 }
 
+/* Makes a matrix of a file or, where there is none of that name, generates it. Peers take 32-bit indices only, so others are
+ * refused. */
 static macko_status read_or_generate(const char *name, macko_csr *a, macko_error *err)
 {
   if (is_regular(name) && bench_is_petsc_binary(name)) return bench_read_petsc_binary(name, a, err);
@@ -67,7 +70,8 @@ void bench_expand(const char *name, void (*use)(void *context, const char *matri
 
 /* ---- tile:NAME:MEGABYTES ---- */
 
-/* NAME and MEGABYTES of the spec; the size is behind the last colon, because NAME may hold others. */
+/* Takes NAME and MEGABYTES of the spec apart; the size is behind the last colon, because NAME may hold others. name has `room`
+ * bytes. */
 static macko_status parse_tile(const char *spec, char *name, size_t room, double *megabytes, macko_error *err)
 {
   const char *start = spec + strlen("tile:"), *colon = strrchr(start, ':');
@@ -81,7 +85,7 @@ static macko_status parse_tile(const char *spec, char *name, size_t room, double
   return MACKO_OK;
 }
 
-/* Copies of *a along the diagonal, in arrays that macko_free_csr frees. */
+/* Makes *tiled of copies of *a along the diagonal, in new arrays that macko_free_csr frees. */
 static macko_status repeat(const macko_csr *a, int64_t copies, macko_csr *tiled, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -105,6 +109,7 @@ static macko_status repeat(const macko_csr *a, int64_t copies, macko_csr *tiled,
   return MACKO_OK;
 }
 
+/* Makes the matrix of tile:NAME:MEGABYTES, of as many copies as reach that size, and at least one. */
 static macko_status tile(const char *spec, macko_csr *tiled, macko_error *err)
 {
   char name[1024];
@@ -126,11 +131,13 @@ static macko_status tile(const char *spec, macko_csr *tiled, macko_error *err)
 
 /* ---- what the rest of the program calls ---- */
 
+/* A file may have a name that begins with tile:, so it is looked for first. */
 macko_status bench_matrix(const char *name, macko_csr *a, macko_error *err)
 {
   return strncmp(name, "tile:", 5) || is_file(name) ? read_or_generate(name, a, err) : tile(name, a, err);
 }
 
+/* The slash is searched for from the end, so that of tile:FOLDER/NAME:MB the folder goes and tile: is put back. */
 const char *bench_label(const char *name, char *label, size_t room)
 {
   const char *slash = strrchr(name, '/');

@@ -7,13 +7,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Values of oneMKL's enumerations; MANY_CALLS is the hint that inspection may take its time. */
 enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, COLUMN_MAJOR = 102, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
 
 typedef void *sparse_matrix;
 typedef struct {
-  int type, mode, diagonal;
+  int type, mode, diagonal; /* the last two are not looked at for general matrices */
 } matrix_descr;
 
+/* Functions of the library, NULL until it is loaded. They are found by their names when the program runs, so that a build needs
+ * no oneMKL. */
 static struct {
   void *library;
   int (*create_f64)(sparse_matrix *, int, int, int, int *, int *, int *, double *);
@@ -32,10 +35,11 @@ static const matrix_descr general = {.type = GENERAL};
 
 typedef struct {
   sparse_matrix handle;
-  macko_type type;
+  macko_type type;   /* of values and vectors */
   int rows, columns;
 } mkl_method;
 
+/* Multiplies k vectors at once, which are the columns of x and y. */
 static int run_several(const mkl_method *p, int k, const void *x, void *y)
 {
   return p->type == MACKO_F64
@@ -60,7 +64,8 @@ static void close_method(bench_method *m)
   m->own = NULL;
 }
 
-/* library as a file, as a folder, or wherever the loader looks. */
+/* Opens `library` as a file, as a folder, or wherever the loader looks. Its symbols must be global: oneMKL opens parts of itself
+ * that look for them. */
 static void *open_library(const char *library)
 {
   static const char *const names[] = {"libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"};
@@ -78,7 +83,8 @@ static void *open_library(const char *library)
   return handle;
 }
 
-/* Function of that name into *to, which is a pointer to a function pointer. */
+/* Puts the function of that name into *to, which is a pointer to a function pointer; copied as bytes, as ISO C has no such cast.
+ * Returns whether there is one. */
 static int find(const char *name, void *to)
 {
   void *found = dlsym(mkl.library, name);
@@ -86,6 +92,7 @@ static int find(const char *name, void *to)
   return found != NULL;
 }
 
+/* Loads the library once for the whole run. It is told to take 32-bit integers, and to be sequential where macko is. */
 static macko_status load(const char *library, macko_error *err)
 {
   int (*set_layer)(int);
@@ -108,6 +115,7 @@ static macko_status load(const char *library, macko_error *err)
   return bench_refuse(err, MACKO_UNSUPPORTED, "mkl", "the library lacks the inspector-executor");
 }
 
+/* The arrays of *a are used as they are. Only inspection is timed as preparation. */
 macko_status bench_open_mkl(const char *library, int k, const macko_csr *a, bench_method *m, macko_error *err)
 {
   *m = (bench_method){.run = run, .close = close_method, .peer = 1, .name = "mkl"};

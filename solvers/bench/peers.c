@@ -1,6 +1,6 @@
-/* What macko-bench compares with: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also with
- * values in f32), COO, sliced ELL (32 rows) and, where there are blocks, BSR, and cuBLAS on the dense matrix, as a matrix of one column and as a vector. What a
- * peer prepares is not in its times. */
+/* What macko-bench compares with on a GPU: cuSPARSE's CSR (both algorithms, with and without its preprocessing; f64 matrices also
+ * with values in f32), COO, sliced ELL (32 rows) and, where there are blocks, BSR, and cuBLAS on the dense matrix, as a matrix of
+ * one column and as a vector. What a peer prepares is not in its times. */
 #include "bench/gpu.h"
 
 #include <cublas_v2.h>
@@ -16,16 +16,17 @@ static const double sparsest = 0.02; /* share of nonzeros; a dense product that 
 
 typedef struct {
   cusparseHandle_t sparse;
-  cublasHandle_t dense;
-  cusparseSpMatDescr_t matrix;
+  cublasHandle_t dense;             /* NULL for peers of cuSPARSE */
+  cusparseSpMatDescr_t matrix;      /* NULL for peers of cuBLAS, and for what cannot be taken */
   cusparseDnVecDescr_t x, y;
-  cudaDataType type, vector, compute;
+  cudaDataType type, vector, compute; /* of values, of x and y, and of sums */
   cusparseSpMVAlg_t algorithm;
-  int preprocess;
+  int preprocess;                   /* 1: cuSPARSE may look at the matrix before it multiplies */
   int64_t nrows, ncols;
-  void *arrays[ARRAYS], *buffer;
+  void *arrays[ARRAYS], *buffer;    /* the form's arrays, and work space; device */
 } peer;
 
+/* Fills *err, unless err is NULL, with "what: words", and returns status. */
 static macko_status say(macko_error *err, macko_status status, const char *what, const char *words)
 {
   if (err) snprintf(err->text, sizeof err->text, "%s: %s", what, words), err->status = status;
@@ -37,11 +38,13 @@ macko_status bench_cuda(cudaError_t error, const char *what, macko_error *err)
   return error == cudaSuccess ? MACKO_OK : say(err, MACKO_DEVICE, what, cudaGetErrorString(error));
 }
 
+/* Makes a status of ours of one of cuSPARSE's. */
 static macko_status sparse(cusparseStatus_t status, const char *what, macko_error *err)
 {
   return status == CUSPARSE_STATUS_SUCCESS ? MACKO_OK : say(err, MACKO_DEVICE, what, cusparseGetErrorString(status));
 }
 
+/* Copies array i of a form to device memory and counts its bytes as those of the form. */
 static macko_status upload(peer *p, int i, const void *host, int64_t bytes, bench_contender *c, macko_error *err)
 {
   macko_status s = bench_cuda(cudaMalloc(&p->arrays[i], (size_t)bytes + 256), "memory for a peer", err);
@@ -50,6 +53,7 @@ static macko_status upload(peer *p, int i, const void *host, int64_t bytes, benc
   return s;
 }
 
+/* The libraries' name of a type of values. */
 static cudaDataType data_type(macko_type type)
 {
   return type == MACKO_F64 ? CUDA_R_64F : type == MACKO_F32 ? CUDA_R_32F : type == MACKO_F16 ? CUDA_R_16F : CUDA_R_16BF;
@@ -60,6 +64,7 @@ static cudaDataType data_type(macko_type type)
 static const double one = 1, zero = 0;
 static const float one_f32 = 1, zero_f32 = 0;
 
+/* Multiplies with cuSPARSE. alpha and beta are of the type of sums. */
 static macko_status run_sparse(const bench_contender *c, cudaStream_t stream, macko_error *err)
 {
   const peer *p = c->own;
@@ -69,6 +74,7 @@ static macko_status run_sparse(const bench_contender *c, cudaStream_t stream, ma
                              f64 ? (const void *)&zero : &zero_f32, p->y, p->compute, p->algorithm, p->buffer), c->name, err);
 }
 
+/* Multiplies the dense matrix with x as a matrix of one column. */
 static macko_status run_gemm(const bench_contender *c, cudaStream_t stream, macko_error *err)
 {
   const peer *p = c->own;
@@ -86,6 +92,8 @@ typedef cublasStatus_t gemv_half(cublasHandle_t, cublasOperation_t, int m, int n
                                  int incy, long long stride_y, int count);
 gemv_half cublasHSHgemvStridedBatched, cublasTSTgemvStridedBatched;
 
+/* Multiplies the dense matrix with a vector, by the function of cuBLAS for each type; for 16 bits there are only those of
+ * batches. */
 static macko_status run_gemv(const bench_contender *c, cudaStream_t stream, macko_error *err)
 {
   const peer *p = c->own;
@@ -103,6 +111,7 @@ static macko_status run_gemv(const bench_contender *c, cudaStream_t stream, mack
 
 /* ---- the forms ---- */
 
+/* Each of these makes a form in p->arrays and describes it; the csr itself needs no change. */
 static macko_status make_csr(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
@@ -116,6 +125,7 @@ static macko_status make_csr(peer *p, const macko_csr *a, bench_contender *c, ma
                 "describing CSR", err);
 }
 
+/* Makes the row of every entry beside its column. */
 static macko_status make_coo(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr;
@@ -133,6 +143,7 @@ static macko_status make_coo(peer *p, const macko_csr *a, bench_contender *c, ma
                                   CUSPARSE_INDEX_32I, CUSPARSE_INDEX_BASE_ZERO, p->type), "describing COO", err);
 }
 
+/* Rounds values to f32, which is told by c->rounding: a peer for lossy forms of ours. x and y stay f64. */
 static macko_status make_csr_f32(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
@@ -149,7 +160,8 @@ static macko_status make_csr_f32(peer *p, const macko_csr *a, bench_contender *c
   return s;
 }
 
-/* Slots of every slice, column by column; -1 marks padding. */
+/* Makes sliced ELL: slots of every slice, column by column; -1 marks padding. A matrix of which that would be mostly padding is
+ * left out. */
 static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -191,13 +203,15 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
                 "describing SELL", err);
 }
 
+/* Compares two int32_t for qsort. */
 static int compare_columns(const void *a, const void *b)
 {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
 }
 
-/* The block columns of a block row, sorted; where[] of each is its number in it. Returns how many there are. */
+/* Puts the block columns of a block row, sorted, into `found` and returns how many there are; where[] of each is its number among
+ * them. What where[] holds from earlier rows does no harm, because found[] has to agree. */
 static int32_t find_blocks(const macko_csr *a, int block, int64_t row, int32_t *found, int32_t *where)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -213,13 +227,14 @@ static int32_t find_blocks(const macko_csr *a, int block, int64_t row, int32_t *
 }
 
 typedef struct {
-  int block;
+  int block;               /* rows and columns of a block */
   int64_t rows, count;     /* of blocks */
   int32_t *starts, *cols;
   char *values;
 } bsr;
 
-/* Blocks row after row, each row after row, with zeros where the matrix has no entry. 0 without memory. */
+/* Makes blocks row after row, and each of them row after row, with zeros where the matrix has no entry. The arrays are the
+ * caller's to free. Returns 0 without memory. */
 static int fill_bsr(const macko_csr *a, bsr *m)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -245,6 +260,7 @@ static int fill_bsr(const macko_csr *a, bsr *m)
   return there;
 }
 
+/* Makes blocks of the size that suits the matrix, and leaves it out where none does. */
 static macko_status make_bsr(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   bsr m = {.block = bench_block_size(a)};
@@ -263,7 +279,8 @@ static macko_status make_bsr(peer *p, const macko_csr *a, bench_contender *c, ma
                 "describing BSR", err);
 }
 
-/* Row after row, which is the transpose column after column. */
+/* Makes the dense matrix row after row, which is its transpose column after column as cuBLAS has it. What is too big or far from
+ * dense is left out. */
 static macko_status make_dense(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -284,6 +301,7 @@ static macko_status make_dense(peer *p, const macko_csr *a, bench_contender *c, 
   return s;
 }
 
+/* The same matrix, multiplied by the function for vectors. */
 static macko_status make_dense_vector(peer *p, const macko_csr *a, bench_contender *c, macko_error *err)
 {
   macko_status s = make_dense(p, a, c, err);
@@ -291,6 +309,7 @@ static macko_status make_dense_vector(peer *p, const macko_csr *a, bench_contend
   return s;
 }
 
+/* Frees whatever was made before an error as well. */
 static void close_peer(bench_contender *c)
 {
   peer *p = c->own;
@@ -306,6 +325,7 @@ static void close_peer(bench_contender *c)
   c->own = NULL;
 }
 
+/* Describes vectors, gets work space and preprocesses, of which only the last is timed. Then the peer can run. */
 static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
 {
   size_t bytes = 0;
@@ -329,6 +349,7 @@ static macko_status prepare(peer *p, bench_contender *c, macko_error *err)
   return s;
 }
 
+/* A peer that takes the matrix has a run when this returns: cuBLAS's set it themselves, those of cuSPARSE are prepared. */
 macko_status bench_open_peer(int number, const macko_csr *a, void *x, void *y, bench_contender *c, macko_error *err)
 {
   static const struct {

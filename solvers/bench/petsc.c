@@ -5,14 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* 1 between bench_start_petsc and bench_close_petsc. */
 static int started;
 
 typedef struct {
   Mat A;
-  Vec x, y;
+  Vec x, y; /* without memory of their own: arrays are placed in them */
   Mat X, Y; /* of several vectors */
 } petsc_method;
 
+/* Multiplies with several vectors by placing the arrays in dense matrices, so that nothing is copied. */
 static PetscErrorCode run_several(const petsc_method *p, const void *x, void *y)
 {
   Mat Y = p->Y;
@@ -23,6 +25,7 @@ static PetscErrorCode run_several(const petsc_method *p, const void *x, void *y)
   return e ? e : MatDenseResetArray(p->X);
 }
 
+/* Multiplies with one vector, whose arrays are placed in PETSc's, or with the number that the method was opened for. */
 static macko_status run(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const petsc_method *p = m->own;
@@ -35,6 +38,7 @@ static macko_status run(const bench_method *m, int k, const void *x, void *y, ma
   return e ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
 }
 
+/* An error here concerns no result, so it is only told. */
 static void close_method(bench_method *m)
 {
   petsc_method *p = m->own;
@@ -44,7 +48,8 @@ static void close_method(bench_method *m)
   m->own = NULL;
 }
 
-/* MatConvert takes minutes where blocks are many. */
+/* Makes a matrix of blocks row by row, with memory for the blocks that are counted first. MatConvert takes minutes where blocks
+   are many. */
 static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
 {
   const PetscInt *row_ptr = a->row_ptr, *cols = a->cols;
@@ -63,12 +68,15 @@ static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
   return e;
 }
 
+/* Makes X and Y, and lets PETSc prepare the product once. */
 static PetscErrorCode make_several(const macko_csr *a, int k, petsc_method *p)
 {
   PetscErrorCode e = MatCreateSeqDense(PETSC_COMM_SELF, (PetscInt)a->ncols, k, NULL, &p->X);
   return e ? e : MatMatMult(p->A, p->X, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &p->Y);
 }
 
+/* Makes the matrix of a type from the caller's arrays, which type aij uses as they are, and notes how long a conversion took and
+   how many bytes there are. `block` is 1 for types without blocks. */
 static PetscErrorCode make(const char *type, const macko_csr *a, int k, int block, bench_method *m, petsc_method *p)
 {
   Mat csr;
@@ -94,6 +102,7 @@ static PetscErrorCode make(const char *type, const macko_csr *a, int k, int bloc
   return e;
 }
 
+/* PETSc's own handler of errors would print a trace: this one only returns the code. */
 macko_status bench_start_petsc(macko_error *err)
 {
   if (!started && (PetscInitializeNoArguments() || PetscPushErrorHandler(PetscReturnErrorHandler, NULL)))
@@ -102,6 +111,7 @@ macko_status bench_start_petsc(macko_error *err)
   return MACKO_OK;
 }
 
+/* Only types of one process are compared here, by their names without "seq". */
 macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_method *m, macko_error *err)
 {
   static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM, MATSEQBAIJ};

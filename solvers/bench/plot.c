@@ -9,8 +9,9 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { FORMS = 32 };
+enum { FORMS = 32 }; /* forms of ours that are drawn; further ones are not */
 
+/* All that writing the script needs. */
 typedef struct {
   FILE *f;
   const char *prefix;
@@ -20,17 +21,21 @@ typedef struct {
   int count, matrices;
 } drawing;
 
+/* Fills *err with "what: why" and returns status. */
 static macko_status fail(macko_error *err, macko_status status, const char *what, const char *why)
 {
   snprintf(err->text, sizeof err->text, "%.300s: %s", what, why);
   return err->status = status;
 }
 
+/* Whether row i is the first of its matrix: rows of one matrix follow each other. */
 static int starts_matrix(const bench_table *table, int i)
 {
   return !i || strcmp(table->all[i].matrix, table->all[i - 1].matrix);
 }
 
+/* Lists our forms and counts matrices. The peers are one form behind them, which is named after cuSPARSE where it is among
+ * them. */
 static void survey(drawing *d)
 {
   const char *peers = "best peer";
@@ -45,7 +50,7 @@ static void survey(drawing *d)
   d->forms[d->count] = peers;
 }
 
-/* Text in gnuplot's double quotes. */
+/* Writes text in gnuplot's double quotes; control characters become blanks. */
 static void quote(FILE *f, const char *text)
 {
   putc('"', f);
@@ -57,7 +62,8 @@ static void quote(FILE *f, const char *text)
 
 /* ---- data: one block of points a form ---- */
 
-/* Number of the matrix, its name, and size and time of the best sparse peer over this form's. */
+/* Writes a line for each matrix that the form was measured with: the number of the matrix, its name, and size and time of the
+ * best sparse peer over this form's. */
 static void write_ratios(drawing *d, int form)
 {
   int matrix = -1;
@@ -76,7 +82,7 @@ static void write_ratios(drawing *d, int form)
   fprintf(d->f, "END\n");
 }
 
-/* The faster of cuBLAS's ways on r's matrix in microseconds; NAN without them. */
+/* Returns the faster of cuBLAS's ways on r's matrix in microseconds; NAN without them. */
 static double dense_time(const bench_table *table, const bench_result *r)
 {
   double best = NAN;
@@ -88,8 +94,8 @@ static double dense_time(const bench_table *table, const bench_result *r)
   return best;
 }
 
-/* Percent of zeros of a pruned matrix in f16, and cuBLAS's time over this form's; the form behind ours is the best sparse
- * peer. */
+/* Writes a line for each pruned matrix in f16: its percentage of zeros, and cuBLAS's time over this form's. The form behind ours
+ * is the best sparse peer. */
 static void write_sweep(drawing *d, int form)
 {
   fprintf(d->f, "$sweep%d << END\n", form);
@@ -107,12 +113,12 @@ static void write_sweep(drawing *d, int form)
 
 /* ---- pictures ---- */
 
-/* gnuplot's, filled ones first: forms differ without colours too. */
+/* gnuplot's markers, filled ones first, so that forms differ without colours too. */
 static const int markers[] = {7, 5, 9, 11, 13, 4, 6, 8, 10, 12, 1, 2, 3};
 enum { MARKERS = sizeof markers / sizeof *markers };
 
-/* One curve a form that has points: block<form>, drawn as `how` says with the form's marker and number for its colour; the points of
- * the first one with the names of matrices, if they are wanted. */
+/* Writes one curve for each form that has points. The data of a form is block<form>, drawn as `how` says with the form's marker
+ * and number for its colour; the points of the first one get the names of matrices, if they are wanted. */
 static void write_curves(const drawing *d, const char *block, const char *how, int named)
 {
   int first = 1;
@@ -130,7 +136,7 @@ static void write_curves(const drawing *d, const char *block, const char *how, i
   fprintf(d->f, "1 with lines dashtype 2 linecolor rgb \"gray\" notitle\n");
 }
 
-/* The picture as .svg and as .png, once its labels and axes are set. */
+/* Writes what draws the picture as .svg and as .png, once its labels and axes are set. */
 static void write_picture(const drawing *d, const char *name, int width, const char *block, const char *how)
 {
   char path[1024];
@@ -146,6 +152,7 @@ static void write_picture(const drawing *d, const char *name, int width, const c
   }
 }
 
+/* Writes data and all pictures. The width of the first one grows with the matrices, whose names stand along its axis. */
 static void write_script(drawing *d)
 {
   const char *peers = d->forms[d->count];
@@ -166,6 +173,8 @@ static void write_script(drawing *d)
   if (points) write_picture(d, "sparsity", 960, "sweep", "using 1:2 smooth unique with linespoints pointtype %d linecolor %d");
 }
 
+/* Runs gnuplot without a shell, so that the script may have any name. Where gnuplot is not there a sentence says how to draw
+ * later. */
 static macko_status run_gnuplot(char *script, macko_error *err)
 {
   extern char **environ;
@@ -179,6 +188,7 @@ static macko_status run_gnuplot(char *script, macko_error *err)
   return status ? fail(err, MACKO_IO, script, "gnuplot fails") : MACKO_OK;
 }
 
+/* The script is kept, for those who want other pictures of the same data. */
 macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err)
 {
   char script[1024];

@@ -8,17 +8,20 @@
 const char *const points_order_names[POINTS_ORDERS] = {"morton", "rcm", "brick", "shuffle"};
 
 /* Coordinates count UNIT a cell. A ball of RADIUS, 1.5127 cells, holds 14.5 points besides its own. */
+/* REACH: how many cells away a ball may reach; BRICK: cells of a brick each way */
 enum { UNIT = 1 << 20, RADIUS = 1586181, REACH = 2, BRICK = 4 };
 
 typedef struct {
   int32_t at[3];
 } point;
 
+/* The number of the cell that a point is in, in a grid of `side` cells a side. */
 static int64_t cell_of(const point *p, int64_t side)
 {
   return p->at[0] / UNIT + side * (p->at[1] / UNIT + side * (p->at[2] / UNIT));
 }
 
+/* Draws point `number` anywhere in the cube, by its number alone, so that it can be drawn again instead of stored. */
 static point point_of(int64_t number, int64_t side)
 {
   uint64_t state = mix((uint64_t)number + 0x7e7a);
@@ -27,7 +30,8 @@ static point point_of(int64_t number, int64_t side)
   return p;
 }
 
-/* Points sorted by their cells, and where those of each cell start. 0 without memory. */
+/* Makes the points, sorted by their cells, and where those of each cell start. Points are drawn twice, to count and then to place
+ * them. Both arrays are the caller's to free, also if 0 is returned for want of memory. */
 static int scatter(int64_t side, point **points, int64_t **cells)
 {
   const int64_t n = side * side * side;
@@ -47,6 +51,7 @@ static int scatter(int64_t side, point **points, int64_t **cells)
   return 1;
 }
 
+/* Whether two points are closer than RADIUS, in integers, which all machines compute alike. */
 static int near(const point *p, const point *q)
 {
   int64_t square = 0;
@@ -54,6 +59,7 @@ static int near(const point *p, const point *q)
   return square < (int64_t)RADIUS * RADIUS;
 }
 
+/* The first and the last cell along one axis that neighbours of a point may lie in. */
 static int64_t from_of(int32_t at)
 {
   return at / UNIT > REACH ? at / UNIT - REACH : 0;
@@ -64,7 +70,8 @@ static int64_t to_of(int32_t at, int64_t side)
   return at / UNIT + REACH < side ? at / UNIT + REACH : side - 1;
 }
 
-/* Neighbours of point i into to, or only their number where that is NULL. */
+/* Finds the neighbours of point i, itself among them, in increasing order, and returns their number; they go into `to` unless
+ * that is NULL. Cells along x follow each other, so that their points are one range. */
 static int64_t find_near(const point *points, const int64_t *cells, int64_t side, int64_t i, int32_t *to)
 {
   const point *p = points + i;
@@ -81,6 +88,7 @@ static int64_t find_near(const point *points, const int64_t *cells, int64_t side
   return count;
 }
 
+/* Makes the graph in two passes, one that counts neighbours and one that stores them. Returns 0 without memory. */
 static int couple(const point *points, const int64_t *cells, int64_t side, points_graph *g)
 {
   g->start = calloc((size_t)g->nodes + 1, sizeof *g->start);
@@ -98,6 +106,7 @@ typedef struct {
   int32_t node;
 } keyed;
 
+/* Compares two nodes by key for qsort; equal keys by node, so that the order is the same everywhere. */
 static int compare_keys(const void *a, const void *b)
 {
   const keyed *x = a, *y = b;
@@ -105,6 +114,7 @@ static int compare_keys(const void *a, const void *b)
   return (x->node > y->node) - (x->node < y->node);
 }
 
+/* The bits of the three coordinates in turn, from the highest: sorted by it, points lie along Morton's curve. */
 static uint64_t interleave(const point *p)
 {
   uint64_t key = 0;
@@ -113,6 +123,7 @@ static uint64_t interleave(const point *p)
   return key;
 }
 
+/* The key to sort a node by: its place on the curve, chance, or its brick and then chance. */
 static uint64_t key_of(const point *p, int64_t node, int64_t side, points_order order)
 {
   uint64_t chance = mix((uint64_t)node + 0xb71c), brick[3], bricks = (uint64_t)((side + BRICK - 1) / BRICK);
@@ -122,6 +133,7 @@ static uint64_t key_of(const point *p, int64_t node, int64_t side, points_order 
   return (brick[0] + bricks * (brick[1] + bricks * brick[2])) << 32 | chance >> 32;
 }
 
+/* Puts the nodes in the order of their keys into `to`. Returns 0 without memory. */
 static int sort_points(const point *points, int64_t side, points_order order, const points_graph *g, int32_t *to)
 {
   keyed *all = malloc((size_t)g->nodes * sizeof *all);
@@ -133,12 +145,14 @@ static int sort_points(const point *points, int64_t side, points_order order, co
   return 1;
 }
 
+/* The number of a node's neighbours. */
 static uint64_t degree_key(const points_graph *g, int32_t node)
 {
   return (uint64_t)(g->start[node + 1] - g->start[node]);
 }
 
-/* Cuthill and McKee: level by level from a corner, neighbours with few neighbours first; then backwards. */
+/* Numbers by Cuthill and McKee: level by level from a corner, neighbours with few neighbours first; then backwards. Parts that
+ * are not connected follow each other. Returns 0 without memory. */
 static int reverse_levels(const points_graph *g, int32_t *to)
 {
   enum { MOST = 1024 };
@@ -164,13 +178,15 @@ static int reverse_levels(const points_graph *g, int32_t *to)
   return there;
 }
 
+/* Compares two int32_t for qsort. */
 static int compare_nodes(const void *a, const void *b)
 {
   int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
   return (x > y) - (x < y);
 }
 
-/* The same graph with node order[i] as number i. */
+/* Makes *g the same graph with node order[i] as number i, neighbours sorted again. Returns 0 without memory; *g is unchanged
+ * then. */
 static int renumber(points_graph *g, const int32_t *order)
 {
   points_graph to = {g->nodes, malloc((size_t)(g->nodes + 1) * sizeof *to.start),
@@ -191,6 +207,7 @@ static int renumber(points_graph *g, const int32_t *order)
   return there;
 }
 
+/* The points are of no more use once they are coupled and numbered, so only the graph is kept. */
 int points_open(int64_t side, points_order order, points_graph *g)
 {
   point *points;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The room doubles, so that adding many rows copies each only a few times. */
 bench_result *bench_add(bench_table *table)
 {
   if (table->count == table->room) {
@@ -17,6 +18,7 @@ bench_result *bench_add(bench_table *table)
   return &table->all[table->count++];
 }
 
+/* Layouts are format macko's alone; the library says auto for the others. */
 void bench_name_form(const macko_info *info, char format[16], char layout[16], char values[16])
 {
   int has_layout = info->layout != MACKO_LAYOUT_AUTO;
@@ -25,6 +27,7 @@ void bench_name_form(const macko_info *info, char format[16], char layout[16], c
   snprintf(values, 16, "%s", macko_values_name(info->values));
 }
 
+/* Rates, ratios and means all go by this time. */
 double bench_time(const bench_result *r)
 {
   return r->us;
@@ -35,6 +38,7 @@ double bench_bytes(const bench_result *r)
   return (double)r->bytes;
 }
 
+/* The comparison is written so that NAN, with which it begins, gives way to any number. */
 double bench_best_peer(const bench_table *table, const bench_result *r, double (*of)(const bench_result *), int dense)
 {
   double best = NAN;
@@ -53,6 +57,7 @@ double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *s
   return r->nnz ? (double)r->bytes / (double)r->nnz : NAN;
 }
 
+/* Bytes moved over microseconds, in 10^9 bytes a second. */
 double bench_rate(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)table, (void)settings;
@@ -81,7 +86,8 @@ double bench_x_singles(const bench_table *table, const bench_settings *settings,
   return r->singles > 0 && bench_time(r) > 0 ? r->singles / bench_time(r) : NAN;
 }
 
-/* Seconds in multiplies of plain CSR by one vector: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. */
+/* Returns seconds in multiplies of plain CSR by one vector: the loop on a CPU, cuSPARSE's CSR_ALG1 on a GPU. NAN where that was
+ * not measured. */
 static double multiplies(const bench_table *table, const bench_result *r, double seconds)
 {
   for (int i = 0; i < table->count; i++) {
@@ -110,7 +116,7 @@ double bench_refresh_multiplies(const bench_table *table, const bench_settings *
   return multiplies(table, r, r->refresh);
 }
 
-/* A number, or a dash where there is none. */
+/* Puts a number, or a dash where there is none, into text and returns text. */
 static const char *number(char text[32], const char *format, double value)
 {
   if (isfinite(value)) snprintf(text, 32, format, value);
@@ -118,6 +124,7 @@ static const char *number(char text[32], const char *format, double value)
   return text;
 }
 
+/* Prints the line above the rows of a matrix, and before the first one the names of the columns. */
 static void print_matrix(FILE *f, const bench_settings *settings, const bench_result *r, int first)
 {
   const char *cache = !settings->cache ? "" : r->cached ? ", fits into the last-level cache" : ", exceeds the last-level cache";
@@ -128,6 +135,7 @@ static void print_matrix(FILE *f, const bench_settings *settings, const bench_re
           "GB/s", "% copy", "% triad", "x peer", "x singles", "plan", "encode", "refresh", "difference");
 }
 
+/* All texts of a row are in use at once, hence an array of them. */
 void bench_print(FILE *f, const bench_table *table, const bench_settings *settings, int from)
 {
   char t[11][32];
@@ -148,7 +156,8 @@ void bench_print(FILE *f, const bench_table *table, const bench_settings *settin
   fflush(f);
 }
 
-/* Over the matrices that exceed the last-level cache. */
+/* Prints the mean and the least of a form, over the matrices that exceed the last-level cache: what a cache holds tells nothing
+ * of memory. */
 static void print_mean(FILE *f, const bench_table *table, const bench_settings *settings, const char *form)
 {
   const bench_result *least = NULL;
@@ -165,6 +174,7 @@ static void print_mean(FILE *f, const bench_table *table, const bench_settings *
     fprintf(f, "  %-18s %.2f over %d matrices, least %.2f (%s)\n", form, exp(logs / count), count, lowest, least->matrix);
 }
 
+/* A mean over one matrix is none, so nothing is printed for less than two. */
 void bench_print_means(FILE *f, const bench_table *table, const bench_settings *settings)
 {
   const char *first = NULL;

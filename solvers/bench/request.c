@@ -26,6 +26,7 @@ const char generate_help[] =
     "  neighbours but for what these leave out: arrow (only the last unknown couples with others), upper (unknowns couple with\n"
     "  later ones), dropP (P percent of the couplings, at random, with their mirrors)\n";
 
+/* The kinds, with the fields in the order of generate_kind. */
 static const generate_kind kinds[] = {
     {"5-point", 2, 5, 0, 1, 0, 0}, {"9-point", 2, 9, 0, 1, 0, 0}, {"7-point", 3, 7, 0, 1, 0, 0}, {"27-point", 3, 27, 0, 1, 0, 0},
     {"elasticity", 3, 0, 1, 3, 0, 0}, {"mesh", 3, 0, 1, 1, 0, 0}, {"tetra", 3, 0, 1, 1, POINTS_MOST, 0},
@@ -33,12 +34,13 @@ static const generate_kind kinds[] = {
     {"pattern", 0, 0, 1, 0, 0, 1}};
 enum { KINDS = sizeof kinds / sizeof *kinds, MOST_UNKNOWNS = 16 };
 
+/* Whether SIZE is one number: the side of a grid or cube, or the power of two of rmat. */
 static int has_size_only(const generate_kind *k)
 {
   return k->dims || !strcmp(k->name, "rmat");
 }
 
-/* The position of word in a list; count where it is none of them. */
+/* Returns the position of word in a list, or count where it is none of them. */
 static int position(const char *word, const char *const *list, int count)
 {
   int i = 0;
@@ -46,7 +48,7 @@ static int position(const char *word, const char *const *list, int count)
   return i;
 }
 
-/* 0 for what is no word of the mesh at hand. */
+/* Takes a word that says how unknowns are coupled or nodes are numbered; returns 0 for what is none of the kind at hand. */
 static int parse_coupling(const char *word, const generate_kind *k, generate_request *r)
 {
   int order = position(word, points_order_names, POINTS_ORDERS), drop = 0, end = 0;
@@ -58,6 +60,7 @@ static int parse_coupling(const char *word, const generate_kind *k, generate_req
   return 1;
 }
 
+/* Takes a number among the options, which is the percentage or the N of dense weights, and of others the unknowns a node. */
 static macko_status parse_number(const char *spec, long long number, const generate_kind *k, generate_request *r, macko_error *err)
 {
   if (k->dense) return r->option = number, MACKO_OK;
@@ -68,6 +71,7 @@ static macko_status parse_number(const char *spec, long long number, const gener
   return r->unknowns = (int)number, MACKO_OK;
 }
 
+/* Takes one option. */
 static macko_status parse_option(const char *spec, char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
   char *end;
@@ -84,6 +88,7 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
   return MACKO_OK;
 }
 
+/* Takes SIZE, which is NULL where spec ends before it, and checks that the kind can have it. */
 static macko_status parse_size(const char *spec, const char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
   int two = !has_size_only(k), found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
@@ -98,6 +103,8 @@ static macko_status parse_size(const char *spec, const char *word, const generat
   return MACKO_OK;
 }
 
+/* What is no kind may be a misspelt file as well, so the sentence speaks of both. Masks that leave nothing out are refused, since
+ * such a name would promise another matrix. */
 macko_status generate_parse(const char *spec, generate_request *r, const generate_kind **found, macko_error *err)
 {
   char text[256], *save = NULL, *word;

@@ -12,7 +12,7 @@
 #include <cuda_runtime.h>
 #endif
 
-enum { MOST_ROUNDS = 64 };
+enum { MOST_ROUNDS = 64 }; /* rounds that are measured at most, whatever is asked for */
 
 /* What is timed, in this order. */
 enum { ASSEMBLY, SET_UP, FIRST_SOLVE, NEW_VALUES, NEW_SET_UP, NEXT_SOLVE, SAME_SOLVE, PHASES };
@@ -20,20 +20,20 @@ static const char *const phases[PHASES] = {"assembly", "set-up", "solve", "new v
 
 /* Medians of the rounds, seconds; steps of one solve. */
 typedef struct {
-  double seconds[PHASES], encode;
+  double seconds[PHASES], encode; /* encode is part of the first solve */
   int steps;
-  char stored[64];
+  char stored[64];                /* the format; empty where nothing was encoded */
 } solve_times;
 
 typedef struct {
-  const char *type;
-  int on_gpu, steps;
-  const bench_entries *entries;
+  const char *type;             /* PETSc's name */
+  int on_gpu, steps;            /* steps of a solve */
+  const bench_entries *entries; /* this rank's */
 } solve_request;
 
 /* ---- one round ---- */
 
-/* Seconds since *start, which is set anew, once all ranks, and the GPU, have done what they were given. */
+/* Sets *seconds to those since *start, which is set anew, once all ranks, and the GPU, have done what they were given. */
 static PetscErrorCode lap(const solve_request *r, double *start, double *seconds)
 {
   PetscFunctionBegin;
@@ -48,7 +48,8 @@ static PetscErrorCode lap(const solve_request *r, double *start, double *seconds
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatSetPreallocationCOO may use up the lists that it is given. */
+/* Assembles a matrix of the type from lists of entries. The lists are copied before the time is taken, as MatSetPreallocationCOO
+ * may use up those that it is given. */
 static PetscErrorCode assemble(const solve_request *r, double *start, double *seconds, Mat *A)
 {
   const bench_entries *e = r->entries;
@@ -70,7 +71,7 @@ static PetscErrorCode assemble(const solve_request *r, double *start, double *se
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* As many steps as were asked for, unless the method ends before: no tolerance is met. */
+/* Makes the method. It does as many steps as were asked for, unless it ends before: no tolerance is met. */
 static PetscErrorCode make_method(const solve_request *r, KSP *ksp)
 {
   PC pc;
@@ -85,7 +86,7 @@ static PetscErrorCode make_method(const solve_request *r, KSP *ksp)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The values where a program on that device would have them: on a GPU in its memory. */
+/* Puts the values where a program on that device would have them: on a GPU in its memory. */
 static PetscErrorCode hold_values(const solve_request *r, Vec *held)
 {
   PetscScalar *to;
@@ -100,6 +101,7 @@ static PetscErrorCode hold_values(const solve_request *r, Vec *held)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Times one solve. Every solve begins at zero, so that all do the same. */
 static PetscErrorCode solve(const solve_request *r, KSP ksp, Vec b, Vec x, double *start, double *seconds)
 {
   double untimed;
@@ -112,7 +114,7 @@ static PetscErrorCode solve(const solve_request *r, KSP ksp, Vec b, Vec x, doubl
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Without KSPSetOperators the preconditioner for new values would be part of the next solve. */
+/* Times setting up the preconditioner. Without KSPSetOperators the one for new values would be part of the next solve. */
 static PetscErrorCode set_up(const solve_request *r, Mat A, KSP ksp, double *start, double *seconds)
 {
   PetscFunctionBegin;
@@ -122,6 +124,7 @@ static PetscErrorCode set_up(const solve_request *r, Mat A, KSP ksp, double *sta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Times putting new values into the pattern that is there. They are the same numbers, which nothing here looks at. */
 static PetscErrorCode put_new_values(const solve_request *r, Mat A, double *start, double *seconds)
 {
   const PetscScalar *values;
@@ -140,7 +143,7 @@ static PetscErrorCode put_new_values(const solve_request *r, Mat A, double *star
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Names and seconds of what aijmacko stores; nothing of another type, or where no product has encoded. */
+/* Notes what aijmacko stores, and the seconds of one encoding; nothing of another type, or where no product has encoded. */
 static PetscErrorCode take_info(const solve_request *r, Mat A, solve_times *t)
 {
   MatMackoInfo info;
@@ -153,6 +156,7 @@ static PetscErrorCode take_info(const solve_request *r, Mat A, solve_times *t)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does everything once with a new matrix, and notes the seconds of each phase. */
 static PetscErrorCode run_round(const solve_request *r, solve_times *t)
 {
   Mat A;
@@ -185,6 +189,7 @@ static PetscErrorCode run_round(const solve_request *r, solve_times *t)
 
 /* ---- all rounds ---- */
 
+/* Sets *t to the medians of `count` rounds; what is no time is that of the last round. */
 static void take_medians(const solve_times *rounds, int count, solve_times *t)
 {
   double all[MOST_ROUNDS];
@@ -197,7 +202,8 @@ static void take_medians(const solve_times *rounds, int count, solve_times *t)
   t->encode = bench_median(all, count);
 }
 
-/* One round of both is not counted: libraries start, kernels are loaded, memory is touched for the first time. */
+/* Runs rounds of both types in turn, so that whatever else the machine does falls on both alike. One round of both is not
+ * counted: libraries start, kernels are loaded, memory is touched for the first time. */
 static PetscErrorCode run_rounds(const macko_csr *a, const bench_settings *settings, solve_times *peer, solve_times *ours)
 {
   solve_times of_peer[MOST_ROUNDS] = {0}, of_ours[MOST_ROUNDS] = {0};
@@ -220,6 +226,7 @@ static PetscErrorCode run_rounds(const macko_csr *a, const bench_settings *setti
 
 /* ---- the table ---- */
 
+/* Prints the machine and the names of the columns, once for all matrices. */
 static void print_heading(const bench_settings *settings, int ranks)
 {
   bench_print_heading(stdout, settings);
@@ -230,6 +237,7 @@ static void print_heading(const bench_settings *settings, int ranks)
   putchar('\n');
 }
 
+/* Prints the row of one type. */
 static void print_type(const char *matrix, int64_t nnz, const char *type, const solve_times *t)
 {
   printf("  %-24s %12lld %6d  %-12s", matrix, (long long)nnz, t->steps, type);
@@ -237,7 +245,7 @@ static void print_type(const char *matrix, int64_t nnz, const char *type, const 
   putchar('\n');
 }
 
-/* Encoding pays after so many steps, which take that much less each. */
+/* Prints how many times as fast ours is, and after how many steps, each of which takes that much less time, encoding has paid. */
 static void print_ratios(const solve_times *peer, const solve_times *ours)
 {
   double saved = peer->seconds[SAME_SOLVE] / peer->steps - ours->seconds[SAME_SOLVE] / ours->steps;
@@ -250,7 +258,7 @@ static void print_ratios(const solve_times *peer, const solve_times *ours)
   else printf("no number of steps\n");
 }
 
-/* Sentences, or NULL, about what cannot be solved with here. */
+/* Returns a sentence about what cannot be solved with here, or NULL. */
 static const char *refusal(const macko_csr *a, const bench_settings *settings)
 {
   if (sizeof(PetscInt) != 4) return "--solve needs a PETSc of 32-bit indices";
@@ -262,6 +270,7 @@ static const char *refusal(const macko_csr *a, const bench_settings *settings)
   return a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0 ? "--solve takes square matrices of f64" : NULL;
 }
 
+/* All ranks measure; the first one prints, and after each matrix, since a long run may be cut short. */
 macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
   macko_csr dominant = {0};

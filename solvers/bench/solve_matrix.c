@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* Sets diagonal[i] to 1 plus the sizes of all other entries of row i and of column i. */
 static void sum_rows_and_columns(const macko_csr *a, double *diagonal)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -17,6 +18,7 @@ static void sum_rows_and_columns(const macko_csr *a, double *diagonal)
     }
 }
 
+/* The diagonal is put in where it belongs in a sorted row; an entry that was there is left out. */
 macko_status bench_dominate(const macko_csr *a, macko_csr *to, macko_error *err)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;
@@ -44,6 +46,7 @@ macko_status bench_dominate(const macko_csr *a, macko_csr *to, macko_error *err)
   return MACKO_OK;
 }
 
+/* Rows are shared among ranks as PETSc would do it. */
 PetscErrorCode bench_solve_entries(const macko_csr *a, bench_entries *e)
 {
   const int32_t *row_ptr = a->row_ptr, *cols = a->cols;

@@ -1,4 +1,5 @@
-/* Binsparse files in HDF5 (.bsp.h5; https://graphblas.org/binsparse-specification): arrays of a matrix, and a descriptor that is JSON. */
+/* Binsparse files in HDF5 (.bsp.h5; https://graphblas.org/binsparse-specification), which hold the arrays of a matrix and a
+ * descriptor that is JSON. */
 #ifndef BINSPARSE_H
 #define BINSPARSE_H
 

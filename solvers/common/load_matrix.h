@@ -9,29 +9,34 @@
 typedef struct {
   Mat            A;
   char           kind[96];     /* what the file is, in words */
-  PetscBool      symmetric;    /* known to equal its transpose: from the file, or by ProblemFindSymmetry */
+  PetscBool      symmetric;    /* known to equal its transpose, from the file or by ProblemFindSymmetry */
   PetscInt64     nnz;          /* stored entries of all ranks */
   PetscLogDouble read_seconds; /* of this rank */
 } Problem;
 
-/* Reads any file that macko_read takes (rank 0 reads it and sends each rank its rows) or a PETSc binary matrix (no rank holds
-   more than its rows), or makes what stencil.h knows by its name, into a matrix of type aij. With `straight` and -mat_type macko the
-   last two are of type macko from the start. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
+/* Makes p->A, of type aij, of any file that macko_read takes (rank 0 reads it and sends each rank its rows), of a PETSc binary matrix
+   (no rank holds more than its rows), or of what stencil.h knows by its name. With `straight` and -mat_type macko a PETSc binary
+   matrix, a .macko file and a stencil are of type macko from the start, so that they never are in memory as CSR. *p is freed with
+   ProblemDestroy. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
 PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, Problem *p);
 
-/* Turns the matrix into type aijmacko, or what -mat_type says, and applies its other -mat_ options. Collective. */
+/* Turns the matrix into type aijmacko, or what -mat_type says, in its place, and applies its other -mat_ options. Vectors made before
+   may not fit its products any more, where they then run on a device. Collective. */
 PetscErrorCode ProblemConvert(Problem *p);
+
+/* Frees the matrix. Collective. */
 PetscErrorCode ProblemDestroy(Problem *p);
 
-/* Whether the matrix, of type aij, equals its transpose in every entry, whatever zeros are stored. Entries are finite. Collective. */
+/* Sets p->symmetric to whether the matrix, which is of type aij, square and finite, equals its transpose in every entry, whatever
+   zeros are stored. Collective. */
 PetscErrorCode ProblemFindSymmetry(Problem *p);
 
-/* Refuses a matrix of type aij that holds a NaN or an infinite entry, with its place; path names it. Collective. Errors:
-   PETSC_ERR_FP on every rank. */
+/* Refuses a matrix of type aij that holds a NaN or an infinite entry, in a sentence that names its place; path is what the sentence
+   calls the matrix. Collective. Errors: PETSC_ERR_FP on every rank. */
 PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path);
 
-/* A right-hand side of the row layout of p->A from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors
-   as of ProblemLoad. */
+/* Fills b, which has the row layout of p->A, from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors: those
+   of ProblemLoad. */
 PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b);
 
 #endif
