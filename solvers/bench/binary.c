@@ -61,6 +61,7 @@ static int open_head(const char *path, binary *b)
   uint64_t head[3];
   *b = (binary){.f = fopen(path, "rb")};
   if (!b->f) return 0;
+  /* A file with wide indices begins with four zero bytes, so that it is not taken for one with narrow ones. */
   size_t there = fread(start, 1, sizeof start, b->f);
   b->width = there >= 4 && big_endian(start, 4) == CLASS ? 4 : there == 8 && big_endian(start, 8) == CLASS ? 8 : 0;
   if (b->width && !fseek(b->f, b->width, SEEK_SET) && next(b->f, b->width, &head[0]) && next(b->f, b->width, &head[1]) &&
@@ -105,6 +106,7 @@ macko_status bench_read_petsc_binary(const char *path, macko_csr *a, macko_error
   fclose(b.f);
   *a = (macko_csr){.nrows = b.rows, .ncols = b.cols, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
                    .row_ptr = row_ptr, .cols = cols, .values = values};
+  /* The csr is complete before this, so that one call frees it, whatever is missing. */
   if (whole) return MACKO_OK;
   macko_free_csr(a);
   return there ? bench_fail(err, MACKO_PARSE, "%.300s: cut short, or its rows do not add up to %lld nonzeros", path, (long long)b.nnz)

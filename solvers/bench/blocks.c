@@ -34,6 +34,7 @@ static double blocks_over_csr(const macko_csr *a, int64_t b)
 /* A size that does not divide the matrix is passed over, because peers that store blocks do not take one either. */
 int bench_block_size(const macko_csr *a)
 {
+  /* A peer gets its blocks even where they take somewhat more bytes than CSR. */
   double best = 1.4;
   int size = 1;
   for (int b = LEAST; b <= MOST; b++) {

@@ -49,6 +49,7 @@ macko_status bench_reference_open(const macko_csr *a, macko_type type, const voi
   }
   for (int64_t j = 0; j < a->ncols; j++) numbers[j] = bench_get(type, x, j);
   for (int64_t i = 0; i < a->nrows; i++) {
+    /* The sum of sizes bounds what rounding can do to the sum itself. */
     long double sum = 0, size = 0;
     for (int64_t p = row_ptr[i]; p < row_ptr[i + 1]; p++) {
       long double product = (long double)bench_get(a->value_type, a->values, p) * numbers[cols[p]];
@@ -87,6 +88,7 @@ macko_status bench_check(const bench_reference *r, const void *y, double roundin
   int64_t row = -1;
   for (int64_t i = 0; i < r->nrows; i++) {
     long double sum = r->sum[i], off = bench_get(r->type, y, i) - sum, most;
+    /* These are for *difference; the verdict goes by each element. */
     apart += off * off, size += sum * sum;
     if (!isfinite(sum)) {
       double got = bench_get(r->type, y, i);

@@ -205,8 +205,10 @@ static int open_methods(const char *matrix, const macko_csr *a, const bench_sett
   char names[512], *save = NULL;
   int count = 0;
   macko_error err = {0};
+  /* strtok_r writes into the list, so that it works on a copy. */
   snprintf(names, sizeof names, "%s", settings->encodings);
   keep(methods, &count, matrix, open_loop(a, &methods[count], &err), &err);
+  /* Each method is opened where the last one that was kept ends. */
   for (int i = 0; i < BENCH_PETSC; i++) keep(methods, &count, matrix, bench_open_petsc(i, settings->vectors, a, &methods[count], &err), &err);
   keep(methods, &count, matrix, bench_open_mkl(settings->mkl, settings->vectors, a, &methods[count], &err), &err);
   for (char *name = strtok_r(names, ",", &save); name && count < METHODS; name = strtok_r(NULL, ",", &save))
@@ -277,11 +279,13 @@ static macko_status rehearse(const char *matrix, const bench_method *m, vectors 
                              macko_error *err)
 {
   macko_error wrong;
+  /* These bits are a NaN in every type: an element that is not written cannot pass. */
   memset(v->y, 0xff, (size_t)(v->k * v->bytes_of_y));
   macko_status s = m->run(m, v->k, v->x, v->y, err);
   if (s) return s;
   h->wrong = check_all(m, v, &h->difference, &wrong) != MACKO_OK;
   if (h->wrong) fprintf(stderr, "%s: %s left out: %s\n", matrix, m->name, wrong.text);
+  /* The first product may have been the one that touched memory for the first time, so the second one tells how long it takes. */
   double start = bench_now();
   s = m->run(m, v->k, v->x, v->y, err);
   h->batch = batch_of(bench_now() - start);
@@ -322,6 +326,7 @@ static macko_status time_rounds(const char *matrix, const bench_method *methods,
   unsigned state = 1;
   macko_status s = MACKO_OK;
   for (int i = 0; !s && i < count; i++) s = rehearse(matrix, &methods[i], v, &h[i], err), order[i] = i;
+  /* Every method has its turn in a round before any has the next. */
   for (int round = 0; round < repeats; round++) {
     shuffle(order, count, &state);
     for (int turn = 0; !s && turn < count; turn++) {
@@ -341,6 +346,7 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
   const int repeats = settings->repeats, k = settings->vectors;
   for (int i = 0; i < count; i++) {
     const bench_method *m = &methods[i];
+    /* The program ends with an error if there are any. */
     table->wrong += h[i].wrong;
     if (h[i].wrong) continue;
     bench_result *r = bench_add(table);
@@ -367,6 +373,7 @@ macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *s
   vectors v;
   rehearsal h[METHODS];
   double *times = malloc(2 * (size_t)settings->repeats * METHODS * sizeof *times), *singles = times + settings->repeats * METHODS;
+  /* The matrix as CSR decides, for all forms alike, so that they are timed in the same way. */
   int cached = csr_bytes(a) <= settings->cache, count = 0;
   macko_status s = open_vectors(a, settings->vectors, &v, err);
   if (!s && !times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
@@ -391,6 +398,7 @@ static int64_t last_level_cache(void)
     snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
     FILE *f = fopen(path, "r");
     if (!f) break;
+    /* Linux writes sizes with a unit. */
     if (fscanf(f, "%lld%c", &size, &unit) >= 1) size *= unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 1;
     fclose(f);
     if (size > largest) largest = size;
@@ -437,6 +445,7 @@ static macko_status ceilings(bench_settings *settings, macko_error *err)
   for (int t = 0; !s && t < TIMES; t++) {
     double start = bench_now();
     copy_array(a, b, n);
+    /* The triad begins where the copy ends. */
     double middle = bench_now();
     copy[t] = 2. * (double)(n * sizeof *a) / (middle - start);
 #ifdef _OPENMP
@@ -461,6 +470,7 @@ macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
   int count = omp_get_max_threads();
   snprintf(settings->machine + named, sizeof settings->machine - named, ", %d thread%s", count, count > 1 ? "s" : "");
 #endif
+  /* The ceilings below are measured by the same clock. */
   if (settings->cpu_time) {
     size_t end = strlen(settings->machine);
     snprintf(settings->machine + end, sizeof settings->machine - end, ", processor time");

@@ -4,8 +4,8 @@
 
 #include "bench/bench.h"
 
-/* A way to multiply on the CPU. run computes y = A x for k vectors, which is 1 or the number that it was opened for; vectors follow
- * each other in x and in y. */
+/* A way to multiply on the CPU. run computes y = A x for k vectors, which is 1 or the number that it was opened for; vectors
+ * follow each other in x and in y. */
 typedef struct bench_method {
   macko_status (*run)(const struct bench_method *m, int k, const void *x, void *y, macko_error *err);
   void (*close)(struct bench_method *m); /* frees own; called after a failed opening too */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* what a name stands for, which decides what option it is set by */
+/* What a name stands for decides by which option it is set. */
 enum { AS_FORMAT, AS_LAYOUT, AS_VARIANT, AS_PREFER, AS_UPDATE };
 
 /* All names before the dot. What the library adds to formats.def comes by itself. */
@@ -47,6 +47,7 @@ macko_status bench_encoding(const char *name, macko_target target, macko_options
   int i = 0;
   macko_status s = MACKO_OK;
   snprintf(text, sizeof text, "%s", name);
+  /* The codec behind the dot is set last, since setting up the rest begins with all defaults. */
   dot = strchr(text, '.');
   if (dot) *dot++ = 0;
   while (i < KNOWN && strcmp(text, known[i].name)) i++;
@@ -58,6 +59,7 @@ macko_status bench_encoding(const char *name, macko_target target, macko_options
   else if (known[i].as == AS_LAYOUT) s = macko_options_set(options, "layout", text, err);
   else if (known[i].as == AS_VARIANT) s = set_variant(text, options, err);
   if (known[i].as == AS_LAYOUT && !s) s = macko_options_set(options, "format", "macko", err);
+  /* Values as they are need no work when new ones come. */
   if (known[i].as == AS_UPDATE) options->values = MACKO_VALUES_RAW;
   return s || !dot ? s : macko_options_set(options, "values", dot, err);
 }

@@ -10,6 +10,7 @@
 
 /* ---- what is stored ---- */
 
+/* The kinds of members; a FLAG is an int, WHOLE an int64_t, REAL and TIME are doubles. */
 enum kind { TEXT, FLAG, WHOLE, REAL, TIME }; /* TIME: empty where it is 0, as nothing was measured */
 
 /* Where a column of the files lies in a bench_result, so that writing and reading go by one list. */
@@ -115,6 +116,7 @@ static void read_heading(const char *line, bench_settings *settings)
 {
   const char *end = strstr(line, "; copy "), *triad = strstr(line, ", triad "), *cache = strstr(line, "last-level cache ");
   const char *repeats = strstr(line, "median of ");
+  /* The line begins with a mark and a blank, and the machine ends where the ceilings begin. */
   if (!end || settings->copy > 0) return;
   snprintf(settings->machine, sizeof settings->machine, "%.*s", (int)(end - line - 2), line + 2);
   settings->copy = 1e9 * strtod(end + strlen("; copy "), NULL);
@@ -170,6 +172,7 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
   while (!s && getline(&line, &room, f) >= 0) {
     number++;
     line[strcspn(line, "\r\n")] = 0;
+    /* A heading may stand anywhere, as files can be put together. */
     if (*line == '#') read_heading(line, settings);
     else if (!count) {
       count = strncmp(line, "matrix\tform\t", strlen("matrix\tform\t")) ? 0 : read_names(line, columns);

@@ -92,6 +92,7 @@ static void pruned_row(builder *b, const generate_request *r, int64_t i)
 static void pattern_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
+  /* The last group may be cut off by the end of the row. */
   for (int64_t start = 0; start < b->ncols; start += 2 * r->option) {
     int64_t width = 2 * r->option, first = (int64_t)(draw(&state) % (uint64_t)width);
     int64_t second = (first + 1 + (int64_t)(draw(&state) % (uint64_t)(width - 1))) % width;
@@ -170,9 +171,12 @@ static void rmat(builder *b, const generate_request *r)
   b->cols = malloc((size_t)edges * sizeof *b->cols), b->room = edges;
   b->failed = !from || !to || !start || !b->cols;
   for (int64_t e = 0; !b->failed && e < edges; e++) {
+    /* Every edge has a generator of its own, as every row has in other kinds. */
     uint64_t state = mix((uint64_t)e + 1);
     for (int64_t level = 0; level < r->a; level++) {
       double u = uniform(&state);
+      /* Each level chooses a quarter of the matrix, with probabilities a, b, c and what is left, and appends a bit to row and
+       * column. */
       from[e] = (level ? 2 * from[e] : 0) + (u >= 0.76);
       to[e] = (level ? 2 * to[e] : 0) + ((u >= 0.57 && u < 0.76) || u >= 0.95);
     }
@@ -181,6 +185,8 @@ static void rmat(builder *b, const generate_request *r)
   for (int64_t i = 0; !b->failed && i < b->nrows; i++) start[i + 2] += start[i + 1];
   for (int64_t e = 0; !b->failed && e < edges; e++) b->cols[start[from[e] + 1]++] = to[e];
   for (int64_t i = 0; !b->failed && i < b->nrows; i++) {
+    /* Placing the edges has moved every start to the end of its row. Rows shrink as duplicates go, so they move towards the
+     * front. */
     int64_t end = start[i + 1], at = b->nnz;
     memmove(b->cols + at, b->cols + start[i], (size_t)(end - start[i]) * sizeof *b->cols);
     b->nnz = at + end - start[i];
@@ -219,6 +225,7 @@ static int is_coupled(const generate_request *r, int64_t i, int64_t j, int d, in
   int64_t row = i * r->unknowns + d, col = j * r->unknowns + e;
   if (r->mask == MASK_UPPER && d > e) return 0;
   if (r->mask == MASK_ARROW && d != e && d < r->unknowns - 1 && e < r->unknowns - 1) return 0;
+  /* What is on the diagonal is never dropped: most methods need it. */
   if (!r->drop || row == col) return 1;
   uint64_t state = mix((uint64_t)(row < col ? row : col)) ^ (uint64_t)(row < col ? col : row);
   return uniform(&state) * 100 >= r->drop;
@@ -231,6 +238,7 @@ static void add_unknowns(builder *b, const generate_request *r, int64_t i, const
     for (int64_t q = 0; q < nodes->nnz; q++)
       for (int e = 0; e < r->unknowns; e++)
         if (is_coupled(r, i, nodes->cols[q], d, e)) add(b, (int64_t)nodes->cols[q] * r->unknowns + e);
+    /* After a failure row_ptr is not right, and is not used. */
     if (b->nnz >= INT32_MAX) b->failed = 1;
     b->row_ptr[i * r->unknowns + d + 1] = (int32_t)b->nnz;
   }
@@ -241,6 +249,7 @@ static void add_nodes(builder *b, const generate_request *r)
 {
   builder node = {.nrows = b->nrows / r->unknowns, .ncols = b->ncols / r->unknowns};
   for (int64_t i = 0; !b->failed && i < node.nrows; i++) {
+    /* The room for a node's neighbours serves all nodes in turn. */
     node.nnz = 0;
     add_row(&node, r, i);
     b->failed |= node.failed;
@@ -259,6 +268,7 @@ static void *make_values(const builder *b, const generate_request *r)
   for (int64_t i = 0; values && i < b->nrows; i++) {
     uint64_t state = mix((uint64_t)i + 0x5eed);
     for (int64_t p = b->row_ptr[i]; p < b->row_ptr[i + 1]; p++)
+      /* The center of a stencil is not 0; of other kinds without random values all are ones. */
       bench_put(r->type, values, p, r->random ? uniform(&state) * 2 - 1 : !b->center ? 1 : b->cols[p] == i ? b->center : -1);
   }
   return values;

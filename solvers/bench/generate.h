@@ -17,11 +17,11 @@
  *                                morton (usual), rcm, brick, shuffle: how they are numbered
  *   pruned:RxC:P                 R x C dense weights of which P percent were dropped at random, f16
  *   pattern:RxC:N                R x C with 2N-2 of every 2N columns kept at random, f16
- * Options are random (random values) and f64, f32, f16, bf16 (the type of the values). All kinds but rmat, pruned and pattern also
- * take a number, which is the unknowns a node. Each unknown is coupled with all those of the node's neighbours but for what these
- * options leave out: arrow keeps the diagonal, last row and last column of each block, upper keeps what is on and right of its
- * diagonal, and dropP drops P percent at random, with their mirrors. The same spec gives the same matrix everywhere. Errors:
- * INVALID_ARGUMENT (what is not understood), OUT_OF_MEMORY. */
+ * Options are random (random values) and f64, f32, f16, bf16 (the type of the values). All kinds but rmat, pruned and pattern
+ * also take a number, which is the unknowns a node. Each unknown is coupled with all those of the node's neighbours but for
+ * what these options leave out: arrow keeps the diagonal, last row and last column of each block, upper keeps what is on and
+ * right of its diagonal, and dropP drops P percent at random, with their mirrors. The same spec gives the same matrix
+ * everywhere. Errors: INVALID_ARGUMENT (what is not understood), OUT_OF_MEMORY. */
 macko_status generate_matrix(const char *spec, macko_csr *csr, macko_error *err);
 
 extern const char generate_help[]; /* the list above as help text */

@@ -67,6 +67,7 @@ static macko_status median(stopwatch *w, const bench_contender *c, int repeats, 
 {
   macko_status s = MACKO_OK;
   for (int i = -WARM_UP; !s && i < repeats; i++) {
+    /* Writing this much pushes everything else out of the cache. */
     if (flush) s = bench_cuda(cudaMemsetAsync(w->flush, i & 0xff, FLUSH_BYTES, NULL), "flushing the cache", err);
     cudaEventRecord(w->from, NULL);
     if (!s) s = c->run(c, NULL, err);
@@ -212,9 +213,11 @@ static macko_status measure(session *m, const bench_contender *c, bench_result *
   snprintf(r->detail, sizeof r->detail, "%s", c->detail);
   r->nrows = a->nrows, r->ncols = a->ncols, r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
   r->k = 1, r->bytes = c->bytes, r->lossy = c->rounding > 0;
+  /* What ours took is in *r already. */
   if (r->peer) r->encode = c->preparation;
   r->moved = c->bytes + (a->nrows + a->ncols) * macko_type_bytes(m->v.type);
   macko_status s = check(c, &m->v, &r->difference, err);
+  /* A wrong product is left out like one that fails, and ends the program with an error later. */
   if (s == MACKO_CORRUPT) m->table->wrong++;
   if (!s) s = median(&m->w, c, m->repeats, 1, &r->us, err);
   if (!s) s = median(&m->w, c, m->repeats, 0, &r->warm, err);
@@ -238,6 +241,7 @@ static macko_status copy_matrix(const macko_csr *a, macko_csr *copy, macko_error
 {
   int64_t nnz = ((const int32_t *)a->row_ptr)[a->nrows];
   *copy = *a;
+  /* free_copy can then be called whatever fails. */
   copy->row_ptr = copy->cols = copy->values = NULL;
   macko_status s = copy_array(a->row_ptr, 4 * (a->nrows + 1), &copy->row_ptr, err);
   if (!s) s = copy_array(a->cols, 4 * nnz, &copy->cols, err);
@@ -267,6 +271,7 @@ macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *s
   session m = {.matrix = matrix, .a = a, .repeats = settings->repeats, .table = table};
   bench_contender c;
   snprintf(names, sizeof names, "%s", settings->encodings);
+  /* Both are opened even if the first one fails, as both are closed at the end. */
   macko_status s = open_stopwatch(&m.w, settings->repeats, err), filled = open_vectors(a, &m.v, err);
   if (!s) s = filled;
   for (int i = 0; !s && !table->count && i < BENCH_PEERS; i++) { /* so that loading the libraries is in nobody's preparation */
@@ -275,6 +280,7 @@ macko_status bench_gpu(const char *matrix, const macko_csr *a, bench_settings *s
     if (opened) cudaGetLastError();
   }
   for (int i = 0; !s && i < BENCH_PEERS; i++) {
+    /* Each contender is closed before the next one is opened: there may be room for only one. */
     bench_result r = {.peer = 1};
     macko_status opened = bench_open_peer(i, a, m.v.x, m.v.y, &c, err);
     measure_or_say(&m, opened, &c, &r, err);
@@ -303,6 +309,7 @@ static macko_status copy_ceiling(double *rate, macko_error *err)
   if (!s) s = bench_cuda(cudaMalloc(&to, bytes), "memory to copy", err);
   if (!s) s = bench_cuda(cudaMemset(from, 0x5a, bytes), "memory to copy", err);
   cudaEventCreate(&start), cudaEventCreate(&stop);
+  /* The first two are not counted. */
   for (int i = -2; !s && i < TIMES; i++) {
     cudaEventRecord(start, NULL);
     s = bench_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, NULL), "copying", err);

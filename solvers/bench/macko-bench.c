@@ -122,6 +122,7 @@ static const device *open_device(const char *name, bench_settings *settings, mac
 {
   const device *d = &cpu;
 #ifdef HAVE_CUDA
+  /* A GPU that is there but cannot be opened leaves the CPU, unless it was asked for. */
   if (!name && !gpu.open(settings, err)) return &gpu;
   if (name && !strcmp(name, "gpu")) d = &gpu;
 #else
@@ -177,9 +178,11 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 {
   macko_error err = {0};
   int failed = 0;
+  /* --solve prints a heading and tables of its own, on the first rank only. */
   if (!settings->solve) bench_print_heading(stdout, settings);
   if (tsv) bench_print_tsv(tsv, table, settings, -1);
   for (int i = 0; i < n->count; i++) {
+    /* What this matrix adds begins here. */
     int from = table->count;
     if (measure(d, n->all[i], settings, table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), failed = 1;
     if (!settings->solve) bench_print(stdout, table, settings, from);
@@ -256,6 +259,7 @@ static int run(request *r, char **arguments, int count)
     return fprintf(stderr, "macko-bench: --vectors is for products on a CPU\n"), 2;
   if (r->settings.solve && (r->tsv || r->json || r->plot || r->settings.encodings))
     return fprintf(stderr, "macko-bench: --solve prints a table of its own, without --tsv, --json, --plot and --encodings\n"), 2;
+  /* --solve and --vectors measure on the CPU where nothing is said. */
   const device *d = open_device(r->where || (!r->settings.solve && r->settings.vectors < 2) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
   if (r->settings.solve) d = solves_on(d, &r->settings);
@@ -268,6 +272,7 @@ static int run(request *r, char **arguments, int count)
   if (r->table.wrong) failed = 1;
   bench_print_means(stdout, &r->table, &r->settings);
   if (tsv && unwritten(tsv, r->tsv)) failed = 1;
+  /* These are the runs that may have started PETSc. */
   if (d == &cpu || r->settings.solve) bench_cpu_close();
   for (int i = 0; i < n.count; i++) free(n.all[i]);
   return failed;
@@ -277,6 +282,7 @@ static int run(request *r, char **arguments, int count)
 static int run_matmul(request *r, int matrices)
 {
   macko_error err = {0};
+  /* Silently leaving out what was asked for would look like an answer. */
   if (matrices || r->json || r->plot || r->read || r->settings.solve || r->settings.encodings || (r->where && strcmp(r->where, "gpu")))
     return fprintf(stderr, "macko-bench: --matmul stands with --repeat, --sparselt, --tsv and --device gpu only\n"), 2;
 #ifdef HAVE_CUDA
@@ -304,6 +310,7 @@ static int save_json(const request *r)
 
 int main(int argc, char **argv)
 {
+  /* Every option is a letter to take_option; only -h is one to the user. */
   static const struct option options[] = {{"device", required_argument, NULL, 'd'}, {"repeat", required_argument, NULL, 'r'},
                                           {"encodings", required_argument, NULL, 'e'}, {"mkl", required_argument, NULL, 'm'},
                                           {"cpu-time", no_argument, NULL, 'c'}, {"vectors", required_argument, NULL, 'k'},
@@ -321,8 +328,10 @@ int main(int argc, char **argv)
     status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
   if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
   if (status < 0 && r.matmul) status = run_matmul(&r, argc - optind);
+  /* From here on the command line is right. */
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);
+  /* Results of several files are one table, as if measured together. */
   if (r.read) {
     FILE *tsv = r.tsv ? open_output(r.tsv) : NULL;
     bench_print_heading(stdout, &r.settings);

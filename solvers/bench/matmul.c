@@ -143,6 +143,7 @@ static void close_contender(contender *c)
 static void print_row(const request *r, const char *pattern, const char *type, double us, double dense, double of_native, double error,
                       const char *by)
 {
+  /* A multiplication and an addition for each element of W and column of X, in 10^12 a second. */
   const double rate = 2e-6 * (double)r->m * (double)r->k * (double)r->n / us;
   printf("%6lldx%-6lldx%-6lld %-6s %-5s %10.1f %8.2f %8.2f %10.1f %10.2e  %s\n", (long long)r->m, (long long)r->k, (long long)r->n,
          pattern, type, us, dense / us, of_native, rate, error, by);
@@ -181,8 +182,10 @@ static macko_status measure_pattern(request *r, int n, macko_error *err)
   macko_options o;
   macko_options_init(&o);
   o.format = MACKO_FORMAT_SLIDE, o.target = MACKO_TARGET_GPU;
+  /* Weights are generated as other matrices are, and so are the same in every run. */
   snprintf(name, sizeof name, "pattern:%lldx%lld:%d", (long long)r->m, (long long)r->k, n);
   snprintf(pattern, sizeof pattern, "%d:%d", 2 * n - 2, 2 * n);
+  /* The csr stays, as products are checked with it. */
   macko_status s = generate_matrix(name, &csr, err);
   if (!s) s = macko_encode(&csr, &o, &m, err);
   if (!s) s = macko_device_upload(m, NULL, &d, err);
@@ -202,6 +205,7 @@ static macko_status measure_shape(request *r, macko_error *err)
   for (int i = 0; i < TYPES; i++) {
     r->native[i] = r->dense[i] = NAN;
     s = matmul_dense(&types[i], r->m, r->k, r->n, r->repeats, &r->dense[i], err);
+    /* A type without a dense product has its sparse ones all the same. */
     if (s && s != MACKO_UNSUPPORTED) return s;
     print_row(r, "dense", types[i].name, r->dense[i], r->dense[i], NAN, NAN, s ? err->text : "cuBLASLt");
   }

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* algorithms to try, and how often; bytes of work space, and of random numbers before they repeat */
+/* How many algorithms are tried, and how often each; bytes of work space, and of random numbers before they repeat. */
 enum { PROPOSALS = 8, TRIES = 5, WORK = 64 << 20, PATTERN = 32 << 20 };
 
 typedef struct {
@@ -34,6 +34,7 @@ static macko_status fill(void *to, size_t bytes, cudaDataType type, macko_error 
   uint64_t state = 7;
   macko_status s = MACKO_OK;
   if (!pattern) return snprintf(err->text, sizeof err->text, "no memory on the host"), err->status = MACKO_OUT_OF_MEMORY;
+  /* Bits are drawn, and those of the exponent set or cleared so that the number is as small as it should be. */
   for (size_t i = 0; i < PATTERN; i += 2) {
     const uint64_t bits = draw(&state);
     uint16_t two = (uint16_t)(bits & (type == CUDA_R_8I ? 0xffff : 0xbfbf));
@@ -78,6 +79,7 @@ static macko_status describe(dense *d, const matmul_type *t, int64_t m, int64_t 
 /* Allocates operands, result and work space; 4 bytes an element of Y are enough for every type. */
 static macko_status allocate(dense *d, const matmul_type *t, int64_t m, int64_t k, int64_t n, macko_error *err)
 {
+  /* Operands have 2 bytes or 1. */
   const size_t operand = t->type == CUDA_R_16F || t->type == CUDA_R_16BF ? 2 : 1;
   const size_t bytes[] = {(size_t)(m * k) * operand, (size_t)(k * n) * operand, (size_t)(m * n) * 4, WORK};
   macko_status s = MACKO_OK;
@@ -107,6 +109,7 @@ static macko_status choose(dense *d, int repeats, double *us, macko_error *err)
       best = i, fastest = time;
   }
   if (preference) cublasLtMatmulPreferenceDestroy(preference);
+  /* No algorithm that was proposed could be run. */
   if (!s && best < 0) s = check(CUBLAS_STATUS_NOT_SUPPORTED, "no algorithm", err);
   if (s) return s;
   d->algorithm = proposals[best].algo;

@@ -56,6 +56,7 @@ void bench_expand(const char *name, void (*use)(void *context, const char *matri
 {
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {
     if (strcmp(name, sets[i].name)) continue;
+    /* Shapes and numbers are separated by blanks. */
     for (const char *shape = sets[i].shapes; *shape; shape += strcspn(shape, " "), shape += strspn(shape, " "))
       for (const char *number = sets[i].numbers; *number; number += strcspn(number, " "), number += strspn(number, " ")) {
         char text[96];
@@ -121,6 +122,7 @@ static macko_status tile(const char *spec, macko_csr *tiled, macko_error *err)
   const int64_t nnz = ((const int32_t *)a.row_ptr)[a.nrows];
   /* In floating point: what does not fit is refused before anything is multiplied in integers. */
   const double one = 4. * (double)a.nrows + (double)nnz * (double)(4 + macko_type_bytes(a.value_type));
+  /* The last row pointer is needed once, whatever the number of copies. */
   const double copies = one > 0 ? ceil((megabytes * 1e6 - 4) / one) : 0;
   if (copies * (double)(nnz > a.ncols ? nnz : a.ncols) >= INT32_MAX || copies * (double)a.nrows >= INT32_MAX || one <= 0)
     s = bench_fail(err, MACKO_LIMIT, "%.200s: %.0f copies of %.200s do not fit into 32-bit indices", spec, copies, name);

@@ -75,6 +75,7 @@ static void *open_library(const char *library)
 #ifdef MKL_DIR
   if (!library) library = MKL_DIR;
 #endif
+  /* A path that is not there is tried as a folder, and so is not found in the end. */
   if (library && !stat(library, &facts) && !S_ISDIR(facts.st_mode)) return dlopen(library, RTLD_NOW | RTLD_GLOBAL);
   for (int i = 0; !handle && i < 3; i++) {
     snprintf(path, sizeof path, "%s%s%s", library ? library : "", library ? "/" : "", names[i]);
@@ -127,12 +128,14 @@ macko_status bench_open_mkl(const char *library, int k, const macko_csr *a, benc
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
   m->own = p;
   p->type = a->value_type, p->rows = (int)a->nrows, p->columns = (int)a->ncols;
+  /* oneMKL takes arrays that are not const, and does not change them; rows end where the next one begins, hence start + 1. */
   int *start = (int *)a->row_ptr, *cols = (int *)a->cols, rows = (int)a->nrows, columns = (int)a->ncols;
   int status = p->type == MACKO_F64 ? mkl.create_f64(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
                                                      (double *)a->values)
                                     : mkl.create_f32(&p->handle, BASE_ZERO, rows, columns, start, start + 1, cols,
                                                      (float *)a->values);
   double from = bench_now();
+  /* A hint for several vectors may be refused, and products are right without it. */
   if (status == SUCCESS && k > 1) (void)mkl.hint_several(p->handle, NON_TRANSPOSE, general, COLUMN_MAJOR, k, MANY_CALLS);
   if (status == SUCCESS) status = mkl.hint(p->handle, NON_TRANSPOSE, general, MANY_CALLS);
   if (status == SUCCESS) status = mkl.optimize(p->handle);

@@ -175,6 +175,7 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
     starts[i] = (int32_t)slots;
     slots += longest * SLICE;
   }
+  /* Most of the memory would be padding, or offsets would not fit. */
   if (slots > INT32_MAX || slots > 8 * (int64_t)row_ptr[a->nrows] + 1000000) {
     free(starts);
     return snprintf(c->detail, sizeof c->detail, "%lld slots of padding", (long long)(slots - row_ptr[a->nrows])), MACKO_OK;
@@ -185,6 +186,7 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
   }
   if (!starts || !sell_cols || !values)
     return free(starts), free(sell_cols), free(values), say(err, MACKO_OUT_OF_MEMORY, "SELL", "no memory");
+  /* These bits are -1, which marks padding; the values there are 0. */
   memset(sell_cols, 0xff, (size_t)slots * 4);
   for (int64_t r = 0; r < a->nrows; r++)
     for (int64_t q = row_ptr[r]; q < row_ptr[r + 1]; q++) {
@@ -265,6 +267,7 @@ static macko_status make_bsr(peer *p, const macko_csr *a, bench_contender *c, ma
 {
   bsr m = {.block = bench_block_size(a)};
   const int64_t area = m.block * m.block * macko_type_bytes(a->value_type);
+  /* c->run stays NULL and detail says why: that is no error. */
   if (m.block == 1) return snprintf(c->detail, sizeof c->detail, "no blocks"), MACKO_OK;
   snprintf(c->detail, sizeof c->detail, "blocks of %d x %d", m.block, m.block);
   macko_status s = fill_bsr(a, &m) ? MACKO_OK : say(err, MACKO_OUT_OF_MEMORY, "BSR", "no memory");

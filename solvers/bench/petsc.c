@@ -95,8 +95,8 @@ static PetscErrorCode make(const char *type, const macko_csr *a, int k, int bloc
   if (!e) e = VecCreateSeqWithArray(PETSC_COMM_SELF, 1, (PetscInt)a->nrows, NULL, &p->y);
   if (!e && k > 1) e = make_several(a, k, p);
   if (!e) e = MatGetInfo(p->A, MAT_LOCAL, &info);
-  /* PETSc counts entries, not their padding. */
   if (e) return e;
+  /* PETSc counts entries and not their padding, which is in what it has allocated. */
   int64_t entries = (int64_t)(info.nz_allocated > info.nz_used ? info.nz_allocated : info.nz_used);
   m->bytes = 4 * (a->nrows / block + 1) + 8 * entries + 4 * entries / (block * block);
   return e;

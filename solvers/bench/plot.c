@@ -44,6 +44,7 @@ static void survey(drawing *d)
     int known = r->peer;
     if (!strncmp(r->name, "cusparse", strlen("cusparse"))) peers = "best of cuSPARSE";
     for (int j = 0; j < d->count; j++) known = known || !strcmp(d->forms[j], r->name);
+    /* Peers are known from the start, as they are not drawn one by one. */
     if (!known && d->count < FORMS) d->forms[d->count++] = r->name;
     d->matrices += starts_matrix(d->table, i);
   }
@@ -161,11 +162,13 @@ static void write_script(drawing *d)
   for (int form = 0; form < d->count; form++) write_ratios(d, form);
   fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form (higher: smaller)\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
           peers);
+  /* The first picture has the matrices along its axis, the second one their sizes. */
   int width = d->matrices > 40 ? 240 + 18 * d->matrices : 960;
   write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype %d linecolor %d");
   fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form (further right: smaller)\"\n"
                 "set ylabel \"time, %s / this form (higher: faster)\"\n", peers, peers);
   write_picture(d, "time", 960, "ratios", "using 3:4 pointtype %d linecolor %d");
+  /* The third picture has other points, of pruned matrices only, and is left out without any. */
   memset(d->drawn, 0, sizeof d->drawn);
   int points = 0;
   for (int form = 0; form <= d->count; form++) write_sweep(d, form), points += d->drawn[form];
@@ -199,6 +202,7 @@ macko_status bench_plot(const char *prefix, const bench_table *table, macko_erro
   survey(&d);
   for (int i = 0; i < table->count; i++) {
     const bench_result *r = &table->all[i];
+    /* A point of the pictures needs both. */
     pairs += !r->peer && isfinite(bench_best_peer(table, r, bench_time, 0));
   }
   if (!pairs) return fail(err, MACKO_INVALID_ARGUMENT, "--plot", "no matrix was multiplied both by a form of ours and by a peer");

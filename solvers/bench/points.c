@@ -26,6 +26,7 @@ static point point_of(int64_t number, int64_t side)
 {
   uint64_t state = mix((uint64_t)number + 0x7e7a);
   point p;
+  /* 32 random bits times the side, of which the upper half is kept: a number below the side. */
   for (int d = 0; d < 3; d++) p.at[d] = (int32_t)((draw(&state) >> 32) * (uint64_t)(side * UNIT) >> 32);
   return p;
 }
@@ -163,12 +164,14 @@ static int reverse_levels(const points_graph *g, int32_t *to)
     if (!seen[first]) to[end++] = (int32_t)first, seen[first] = 1;
     for (; done < end; done++) {
       int count = 0;
+      /* Nodes are marked when they are found, so that none is found twice. */
       for (int64_t q = g->start[to[done]]; q < g->start[to[done] + 1] && count < MOST; q++)
         if (!seen[g->to[q]]) seen[g->to[q]] = 1, fresh[count++] = (keyed){degree_key(g, g->to[q]), g->to[q]};
       qsort(fresh, (size_t)count, sizeof *fresh, compare_keys);
       for (int k = 0; k < count; k++) to[end++] = fresh[k].node;
     }
   }
+  /* Turning the order round is what makes it the reverse one. */
   for (int64_t i = 0; seen && i < g->nodes / 2; i++) {
     int32_t other = to[g->nodes - 1 - i];
     to[g->nodes - 1 - i] = to[i], to[i] = other;

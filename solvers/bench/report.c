@@ -45,6 +45,7 @@ double bench_best_peer(const bench_table *table, const bench_result *r, double (
   for (int i = 0; i < table->count; i++) {
     const bench_result *peer = &table->all[i];
     if (!peer->peer || peer->lossy || peer->k != r->k || strcmp(peer->matrix, r->matrix)) continue;
+    /* Dense peers are those of cuBLAS. */
     if (!dense && !strncmp(peer->name, "cublas", strlen("cublas"))) continue;
     if (!(of(peer) >= best)) best = of(peer);
   }
@@ -181,6 +182,7 @@ void bench_print_means(FILE *f, const bench_table *table, const bench_settings *
   int many = 0;
   for (int i = 0; i < table->count; i++) {
     if (table->all[i].cached) continue;
+    /* Rows of one matrix follow each other. */
     many |= first && strcmp(table->all[i].matrix, first);
     first = table->all[i].matrix;
   }

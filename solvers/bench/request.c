@@ -81,6 +81,7 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
   else if (!strcmp(word, "f32")) r->type = MACKO_F32;
   else if (!strcmp(word, "f16")) r->type = MACKO_F16;
   else if (!strcmp(word, "bf16")) r->type = MACKO_BF16;
+  /* Any other word may be one that only some kinds have. */
   else if (*word && !*end && number > 0) return parse_number(spec, number, k, r, err);
   else if (!parse_coupling(word, k, r))
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: option %s is none of random, f64, f32, f16, bf16 and a number, nor one "
@@ -119,6 +120,7 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
                       names[macko_nearest_name(word ? word : spec, names, KINDS)]);
   }
   *found = k;
+  /* Weights are f16, and of pruned ones half are dropped, where nothing is said. */
   *r = (generate_request){.random = k->random, .type = k->dense ? MACKO_F16 : MACKO_F64, .option = k->dense ? 50 : 0,
                  .unknowns = k->unknowns ? k->unknowns : 1};
   snprintf(r->kind, sizeof r->kind, "%s", word);

@@ -170,6 +170,7 @@ static PetscErrorCode run_round(const solve_request *r, solve_times *t)
   PetscCall(make_method(r, &ksp));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(b, 1));
+  /* This only ends what was not to be timed; set_up fills the same place. */
   PetscCall(lap(r, &start, &seconds[SET_UP]));
   PetscCall(set_up(r, A, ksp, &start, &seconds[SET_UP]));
   PetscCall(solve(r, ksp, b, x, &start, &seconds[FIRST_SOLVE]));
@@ -213,6 +214,7 @@ static PetscErrorCode run_rounds(const macko_csr *a, const bench_settings *setti
   PetscFunctionBegin;
   PetscCall(MatMackoInitializePackage());
   PetscCall(bench_solve_entries(a, &entries));
+  /* On a GPU the peer is PETSc's type there. */
   const solve_request theirs = {settings->on_gpu ? "aijcusparse" : "aij", settings->on_gpu, settings->solve, &entries};
   const solve_request mine = {"aijmacko", settings->on_gpu, settings->solve, &entries};
   for (int i = -1; i < count; i++) {
@@ -248,6 +250,7 @@ static void print_type(const char *matrix, int64_t nnz, const char *type, const 
 /* Prints how many times as fast ours is, and after how many steps, each of which takes that much less time, encoding has paid. */
 static void print_ratios(const solve_times *peer, const solve_times *ours)
 {
+  /* The last solve has neither encoding nor new values in it. */
   double saved = peer->seconds[SAME_SOLVE] / peer->steps - ours->seconds[SAME_SOLVE] / ours->steps;
   printf("  %58s", "times as fast");
   for (int i = 0; i < PHASES; i++) printf(" %11.2f", peer->seconds[i] / ours->seconds[i]);

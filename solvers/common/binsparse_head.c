@@ -91,6 +91,7 @@ macko_status binsparse_parse(const char *path, const char *text, size_t length, 
   memset(head, 0, sizeof *head);
   if (!all) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" is no JSON: line %d: %.150s", where.line, where.text);
   else if (!json_is_object(b)) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" has no object \"binsparse\"");
+  /* Versions are compared by their first digit: a file of a version that is not known may mean anything. */
   else if (get_word(b, "version", version) && strncmp(version, "0", 1) && strncmp(version, "1", 1))
     s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "version %s of Binsparse is newer than what is read: 0 and 1", version);
   else if (json_is_true(json_object_get(b, "fill")))
@@ -99,6 +100,7 @@ macko_status binsparse_parse(const char *path, const char *text, size_t length, 
   if (!s) s = get_structure(path, b, head, err);
   if (!s) s = get_shape(path, b, head, err);
   if (!s) s = get_value_type(path, b, head, err);
+  /* A mirror image of a matrix that is not square would lie outside of it. */
   if (!s && head->structure[0] && head->nrows != head->ncols)
     s = matrix_file_fail(err, MACKO_PARSE, path, "structure %s of a matrix of %lld x %lld", head->structure, head->nrows, head->ncols);
   json_decref(all);

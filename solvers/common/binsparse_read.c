@@ -365,6 +365,7 @@ macko_status binsparse_read(const char *path, macko_csr *csr, int *triangle, mac
   if (!s) s = collect(&f, &e, csr);
   free(e.rows), free(e.cols), free(e.values);
   H5Fclose(f.file);
+  /* The library's sentence does not name the file. */
   if (!s && (s = matrix_file_settle(csr, &why))) matrix_file_fail(err, s, path, "%.240s", why.text);
   if (s) macko_free_csr(csr);
   return s;

@@ -45,10 +45,11 @@ static int put_values(hid_t file, const macko_csr *a, int64_t nnz)
   return written;
 }
 
-/* Writes the descriptor as an attribute of the root group. It is text of a fixed length: all programs can read that. */
+/* Writes the descriptor as an attribute of the root group, as text of a fixed length. */
 static int put_head(hid_t file, const macko_csr *a, int64_t nnz)
 {
   char text[512];
+  /* There are names, a version and few numbers in it, so that 512 characters are enough for any matrix. */
   const int length = snprintf(text, sizeof text,
                               "{\"binsparse\": {\"version\": \"0.1\", \"format\": \"CSR\", \"shape\": [%lld, %lld], "
                               "\"number_of_stored_values\": %lld, \"data_types\": {\"pointers_to_1\": \"uint%d\", "
@@ -86,6 +87,7 @@ int binsparse_write(FILE *f, const macko_csr *a, const char **why)
   *why = "no memory for the HDF5 file";
   int made = file >= 0 && put_indices(file, "pointers_to_1", a->row_ptr_type, a->nrows + 1, a->row_ptr) &&
              put_indices(file, "indices_1", a->col_type, nnz, a->cols) && put_values(file, a, nnz) && put_head(file, a, nnz);
+  /* The file is whole in memory: what fails from here on is writing, of which errno tells. */
   if (made) *why = NULL;
   int written = made && copy_image(file, f);
   H5Fclose(file), H5Pclose(access);

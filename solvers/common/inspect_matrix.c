@@ -41,6 +41,7 @@ PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path)
       if (PetscIsInfOrNanScalar(values[k])) found.row = i, found.col = cols[k], found.value = (double)PetscRealPart(values[k]);
     PetscCall(MatRestoreRow(p->A, i, &count, &cols, &values));
   }
+  /* A rank that found nothing votes for `size`, which is no rank. */
   mine = found.row < 0 ? size : rank;
   PetscCallMPI(MPI_Allreduce(&mine, &chosen, 1, MPI_INT, MPI_MIN, comm));
   if (chosen == size) PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,6 +6,7 @@
 #include "macko.h"
 #include "petscmacko.h"
 
+/* A distributed matrix, and what the summaries of programs say of it. */
 typedef struct {
   Mat            A;
   char           kind[96];     /* what the file is, in words */
@@ -14,14 +15,14 @@ typedef struct {
   PetscLogDouble read_seconds; /* of this rank */
 } Problem;
 
-/* Makes p->A, of type aij, of any file that macko_read takes (rank 0 reads it and sends each rank its rows), of a PETSc binary matrix
-   (no rank holds more than its rows), or of what stencil.h knows by its name. With `straight` and -mat_type macko a PETSc binary
-   matrix, a .macko file and a stencil are of type macko from the start, so that they never are in memory as CSR. *p is freed with
-   ProblemDestroy. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
+/* Makes p->A, of type aij, of any file that macko_read takes (rank 0 reads it and sends each rank its rows), of a PETSc binary
+   matrix (no rank holds more than its rows), or of what stencil.h knows by its name. With `straight` and -mat_type macko a PETSc
+   binary matrix, a .macko file and a stencil are of type macko from the start, so that they never are in memory as CSR. *p is
+   freed with ProblemDestroy. Collective. Errors: PETSC_ERR_FILE_READ on every rank, with a sentence. */
 PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, Problem *p);
 
-/* Turns the matrix into type aijmacko, or what -mat_type says, in its place, and applies its other -mat_ options. Vectors made before
-   may not fit its products any more, where they then run on a device. Collective. */
+/* Turns the matrix into type aijmacko, or what -mat_type says, in its place, and applies its other -mat_ options. Vectors for its
+   products are to be made afterwards, as they may live on a device then. Collective. */
 PetscErrorCode ProblemConvert(Problem *p);
 
 /* Frees the matrix. Collective. */
@@ -31,12 +32,12 @@ PetscErrorCode ProblemDestroy(Problem *p);
    zeros are stored. Collective. */
 PetscErrorCode ProblemFindSymmetry(Problem *p);
 
-/* Refuses a matrix of type aij that holds a NaN or an infinite entry, in a sentence that names its place; path is what the sentence
-   calls the matrix. Collective. Errors: PETSC_ERR_FP on every rank. */
+/* Refuses a matrix of type aij that holds a NaN or an infinite entry, in a sentence that names its place; path is what the
+   sentence calls the matrix. Collective. Errors: PETSC_ERR_FP on every rank. */
 PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path);
 
-/* Fills b, which has the row layout of p->A, from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors: those
-   of ProblemLoad. */
+/* Fills b, which has the row layout of p->A, from a file: a matrix of one column, or a PETSc binary vector. Collective. Errors:
+   those of ProblemLoad. */
 PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b);
 
 #endif

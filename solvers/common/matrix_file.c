@@ -19,6 +19,7 @@
 #include <zlib.h>
 #endif
 
+/* The path is cut at 240 characters, so that a long one leaves room for the sentence. */
 macko_status matrix_file_fail(macko_error *err, macko_status status, const char *path, const char *sentence, ...)
 {
   char text[256];
@@ -91,6 +92,7 @@ macko_status plain_file_open(const char *path, plain_file *f, macko_error *err)
   f->path = standard ? "standard input" : path;
   snprintf(f->name, sizeof f->name, "%s", path);
   if (standard) return copy(stdin, f, err);
+  /* A device or a folder is left to the reader as well. */
   if (stat(path, &facts) || !S_ISFIFO(facts.st_mode)) return MACKO_OK;
   FILE *pipe = fopen(path, "rb");
   if (!pipe) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
@@ -152,7 +154,10 @@ static macko_status read_named(const char *name, matrix_file *f, macko_error *er
 {
   unsigned char start[8] = {0};
   const size_t count = first_bytes(name, start);
+  /* A container begins with a byte that is no text, its name, and both bytes of a line's end, as PNG does: a transfer that
+   * changes text spoils it. */
   if (count == 8 && !memcmp(start, "\x89MACKO\r\n", 8)) return read_container(name, f, err);
+  /* A zip archive of any other kind is refused by its reader. */
   if (count >= 4 && !memcmp(start, "PK\3\4", 4)) {
     snprintf(f->kind, sizeof f->kind, "SciPy npz");
     return npz_read(name, &f->csr, err);

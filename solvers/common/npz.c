@@ -23,7 +23,7 @@ typedef struct {
   char type[16];                    /* as NumPy writes it: "<f8", "|S3" */
 } npy;
 
-/* the members that scipy.sparse.save_npz writes, by their places in `members` */
+/* These are the members that scipy.sparse.save_npz writes, by their places in `members`. */
 enum { FORMAT, SHAPE, INDPTR, INDICES, DATA, MEMBERS };
 static const char *const members[] = {"format.npy", "shape.npy", "indptr.npy", "indices.npy", "data.npy"};
 
@@ -40,6 +40,7 @@ static int parse_header(npy *a)
 {
   const unsigned char *b = (const unsigned char *)a->bytes;
   if (a->size < 12 || memcmp(b, "\x93NUMPY", 6)) return 0;
+  /* Byte 6 is the version. The length follows it, with the lowest byte first, in 2 or 4 bytes; then the text. */
   const int64_t begin = b[6] == 1 ? 10 : 12, longer = begin == 12 ? b[10] << 16 | (int64_t)b[11] << 24 : 0;
   const int64_t length = (b[8] | b[9] << 8) + longer;
   if (length < 1 || length > a->size - begin) return 0;
@@ -48,6 +49,8 @@ static int parse_header(npy *a)
   const char *type = strstr(text, "'descr': '"), *shape = strstr(text, "'shape': (");
   if (!type || !shape || sscanf(type, "'descr': '%15[^']'", a->type) != 1) return 0;
   a->shape = 1;
+  /* The number of elements is the product of the numbers in the brackets, 1 without any. It is compared with the member's size at
+   * each step, before it can overflow: an element takes a byte at least. */
   for (const char *p = shape + strlen("'shape': ("); *p && *p != ')'; p++) {
     char *end;
     const long long n = strtoll(p, &end, 10);
@@ -106,6 +109,7 @@ static macko_status get_members(const char *path, npy arrays[MEMBERS], macko_err
   if (!archive) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory to unpack a zip archive");
   archive_read_support_format_zip_seekable(archive);
   code = archive_read_open_filename(archive, path, 65536);
+  /* A member that comes twice is read once: the first one is kept. */
   while (code == ARCHIVE_OK && !s && (code = archive_read_next_header(archive, &entry)) == ARCHIVE_OK)
     for (int i = 0; i < MEMBERS && !s; i++)
       if (!strcmp(archive_entry_pathname(entry) ? archive_entry_pathname(entry) : "", members[i]) && !arrays[i].bytes)
@@ -129,6 +133,7 @@ static macko_status copy_indices(const char *path, const npy *a, int64_t want, c
     return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "%s is of type %s, not <i4 or <i8", name, a->type);
   if (a->shape != want)
     return matrix_file_fail(err, MACKO_PARSE, path, "%s has %lld elements, not %lld", name, (long long)a->shape, (long long)want);
+  /* parse_header has found that as many elements are there. */
   const size_t bytes = (size_t)want * (wide ? 8 : 4);
   if (!(*to = malloc(bytes + 8))) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory for its indices");
   memcpy(*to, a->data, bytes);
@@ -144,6 +149,7 @@ static double integer_at(const npy *a, int64_t i, int *fits)
   const int64_t size = element_bytes(a);
   uint64_t bits = 0;
   memcpy(&bits, a->data + i * size, (size_t)size);
+  /* A negative number of fewer than 8 bytes has its sign in its own highest bit, which is copied upwards. */
   if (is_signed && size < 8 && bits >> (8 * size - 1)) bits |= ~(uint64_t)0 << 8 * size;
   *fits &= is_signed ? (int64_t)bits >= -exact && (int64_t)bits <= exact : bits <= (uint64_t)exact;
   return is_signed ? (double)(int64_t)bits : (double)bits;
@@ -180,6 +186,7 @@ static macko_status assemble(const char *path, const npy a[MEMBERS], macko_csr *
   void *sizes = NULL, *row_ptr = NULL, *cols = NULL;
   macko_type type;
   const char *format = a[FORMAT].data;
+  /* A letter has `step` bytes; of 4, as the file is little-endian, the first one holds it. */
   const int step = a[FORMAT].type[1] == 'U' ? 4 : 1; /* bytes of a letter */
   const int64_t letters = a[FORMAT].size - (format - a[FORMAT].bytes);
   if (letters < 3 * step || format[0] != 'c' || format[step] != 's' || format[2 * step] != 'r')
@@ -213,6 +220,7 @@ macko_status npz_read(const char *path, macko_csr *csr, macko_error *err)
                            members[i]);
   if (!s) s = assemble(path, arrays, csr, err);
   for (int i = 0; i < MEMBERS; i++) free(arrays[i].bytes);
+  /* The library's sentence does not name the file. */
   if (!s && (s = matrix_file_settle(csr, &why))) matrix_file_fail(err, s, path, "%.240s", why.text);
   if (s) macko_free_csr(csr);
   return s;
@@ -229,6 +237,7 @@ static int put_member(struct archive *archive, const char *name, const char *typ
   char text[HEADER + 1];
   struct archive_entry *entry = archive_entry_new();
   if (!entry) return 0;
+  /* The header is text padded with blanks to a multiple of 64 bytes, where NumPy wants the elements to begin. */
   const int used = snprintf(text, sizeof text, "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", type, shape);
   char header[HEADER] = "\x93NUMPY\1";
   header[8] = HEADER - 10;

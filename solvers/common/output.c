@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-/* Raises the first rank's error number, 0 for none, on all ranks, so that the program can end in order instead of by
-   MPI_Abort. */
+/* Raises the first rank's error number `bad`, 0 for none, on all ranks, so that the program can end in order instead of by
+   MPI_Abort. What other ranks give is not looked at. */
 static PetscErrorCode Agree(const char *path, int bad)
 {
   PetscFunctionBegin;
@@ -28,6 +28,7 @@ PetscErrorCode OutputOpen(const char *path, FILE **f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* f is NULL on all ranks but the first: they have nothing to close, and learn what came of it. */
 PetscErrorCode OutputClose(const char *path, FILE *f)
 {
   PetscFunctionBegin;
@@ -35,6 +36,7 @@ PetscErrorCode OutputClose(const char *path, FILE *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* write cannot fail by itself: whatever it could not write shows when the stream is closed. */
 PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *context), const void *context)
 {
   FILE *f;
@@ -48,6 +50,7 @@ PetscErrorCode OutputSave(const char *path, void (*write)(FILE *f, const void *c
 
 /* ---- options ---- */
 
+/* path is empty if the option is not there. */
 PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], PetscBool *given)
 {
   PetscFunctionBegin;
@@ -71,6 +74,7 @@ PetscErrorCode OutputCheck(const char *name)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Programs print the summary for people or the JSON, so they ask this before they print. */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard)
 {
   char path[PETSC_MAX_PATH_LEN];

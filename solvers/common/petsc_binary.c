@@ -70,10 +70,12 @@ static macko_status get_values(reader *r, double *to, int64_t count)
  * file is refused instead of exhausting memory; the sums are divided, not multiplied, because products could overflow. */
 static macko_status get_sizes(reader *r, int64_t sizes[4])
 {
+  /* A vector has only two numbers in its head, and may end before four: so its class is looked at before the failure is. */
   macko_status s = get_indices(r, sizes, 4);
   if (sizes[0] == VECTOR) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a PETSc binary vector, no matrix");
   if (s) return s;
   if (sizes[3] == -1) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a dense matrix of PETSc's, which is not read");
+  /* What is left of the file has to hold row lengths, and a column and a value for each entry. */
   const long at = ftell(r->f);
   fseek(r->f, 0, SEEK_END);
   const int64_t left = ftell(r->f) - at;
@@ -144,6 +146,7 @@ macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *er
   if (s) return s;
   s = get_matrix(&r, csr);
   fclose(r.f);
+  /* The library's sentence does not name the file. */
   if (!s && (s = matrix_file_settle(csr, &why))) matrix_file_fail(err, s, path, "%.240s", why.text);
   if (s) macko_free_csr(csr);
   return s;
@@ -163,6 +166,7 @@ static int put(FILE *f, int64_t number, int width)
 int petsc_binary_write(FILE *f, const macko_csr *a)
 {
   const int64_t nnz = row_at(a, a->nrows);
+  /* A PETSc with indices of 32 bits can read the file if all sizes fit them. */
   const int width = a->nrows > INT32_MAX || a->ncols > INT32_MAX || nnz > INT32_MAX ? 8 : 4;
   int written = put(f, MATRIX, width) && put(f, a->nrows, width) && put(f, a->ncols, width) && put(f, nnz, width);
   for (int64_t i = 0; i < a->nrows && written; i++) written = put(f, row_at(a, i + 1) - row_at(a, i), width);

@@ -8,7 +8,7 @@
 #define PETSC_SUCCESS 0
 #endif
 
-/* the exit statuses that the help texts of the programs name */
+/* These are the exit statuses that the help texts of the programs name. */
 enum { STATUS_FINE = 0, STATUS_BAD_INPUT = 1, STATUS_NOT_CONVERGED = 2 };
 
 typedef struct {

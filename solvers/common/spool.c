@@ -13,6 +13,7 @@
 static int WriteAll(int to, const char *bytes, ssize_t count)
 {
   while (count > 0) {
+    /* A signal may end a call before anything was written, which is no failure, and a nearly full disk may take a part. */
     ssize_t written = write(to, bytes, (size_t)count);
     if (written < 0 && errno != EINTR) return errno;
     if (written > 0) bytes += written, count -= written;
@@ -32,6 +33,7 @@ static void CopyPipe(const char *path, int to, const char *folder, char *text, s
     return;
   }
   do {
+    /* A pipe gives what there is, often less than the room; only 0 bytes mean its end. */
     count = read(from, bytes, sizeof bytes);
     if (count > 0) bad = WriteAll(to, bytes, count);
   } while (!bad && (count > 0 || (count < 0 && errno == EINTR)));
@@ -47,6 +49,7 @@ static void CopyToFolder(Spool *s, char *text, size_t size)
   char name[PETSC_MAX_PATH_LEN];
   if (!folder || !*folder) folder = "/tmp";
   snprintf(name, sizeof name, "%s/macko-XXXXXX", folder);
+  /* mkstemp makes a file that only this user can read, under a name that nothing else has. */
   s->copy = mkstemp(name);
   if (s->copy < 0) {
     snprintf(text, size, "%s: cannot be copied to %s: %s", s->path, folder, strerror(errno));
@@ -68,16 +71,19 @@ PetscErrorCode SpoolOpen(MPI_Comm comm, const char *path, Spool *s)
   s->path = path, s->copy = -1;
   PetscCall(PetscStrncpy(s->name, path, sizeof s->name));
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  /* Only the first rank looks: what is a pipe there, such as one that a shell makes, need not be there for others. */
   if (rank == 0 && !stat(path, &facts)) {
     if (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode))
       snprintf(text, sizeof text, "%s: is a device; matrices are read from files and pipes", path);
     else if (S_ISFIFO(facts.st_mode)) CopyToFolder(s, text, sizeof text);
   }
+  /* An empty sentence means that all went well; all ranks fail together or not at all. */
   PetscCallMPI(MPI_Bcast(text, sizeof text, MPI_BYTE, 0, comm));
   PetscCheck(!text[0], comm, PETSC_ERR_FILE_READ, "%s", text);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The copy has no name, so closing it frees its place on the disk. */
 PetscErrorCode SpoolClose(Spool *s)
 {
   PetscFunctionBegin;
@@ -86,6 +92,7 @@ PetscErrorCode SpoolClose(Spool *s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Text that begins with anything else is left as it is, such as a sentence that names no file. What gets too long is cut. */
 void SpoolRename(const Spool *s, char *text, size_t size)
 {
   char rest[512];

@@ -50,6 +50,7 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
   }
   memset(&speak, 0, sizeof speak);
   speak.sa_handler = SayEncoding, speak.sa_flags = SA_RESTART;
+  /* SA_RESTART above lets a system call go on that the alarm has come into. */
   if (terminal) sigaction(SIGALRM, &speak, &before), alarm(1);
   PetscCall(PetscTime(&start));
   PetscCall(MatMackoEncode(A));
@@ -63,7 +64,7 @@ PetscErrorCode StorageEncode(Mat A, PetscLogDouble *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* An event that no part of PETSc has registered has a negative number. */
+/* Products with any matrix count, by PETSc's own events, which ProgramMain has had recorded from the start. */
 PetscErrorCode StorageProductSeconds(PetscLogDouble *seconds)
 {
   static const char *const names[] = {"MatMult", "MatMultAdd", "MatMultTranspose", "MatMultTrAdd"};
@@ -74,6 +75,7 @@ PetscErrorCode StorageProductSeconds(PetscLogDouble *seconds)
   *seconds = 0;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     PetscCall(PetscLogEventGetId(names[i], &event));
+    /* An event that no part of PETSc has registered has a negative number. */
     if (event < 0) continue;
     PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
     *seconds += info.time;
@@ -90,6 +92,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   MatType type;
 
   PetscFunctionBegin;
+  /* Zero stands for "not known" in every field. */
   memset(s, 0, sizeof *s);
   s->nnz = p->nnz;
   PetscCall(MatGetType(p->A, &type));
@@ -123,6 +126,8 @@ static void PrintProducts(const MatMackoInfo *info)
   printf("\n");
 }
 
+/* Of types that are not ours there is the type and, for AIJ, the bytes; of ours also what was chosen and why. A second line says
+   what products cost. */
 void StoragePrint(const Storage *s)
 {
   printf("storage   %s", s->type);
@@ -159,6 +164,7 @@ static void WriteCosts(FILE *f, const MatMackoInfo *info)
   else fprintf(f, "\"break_even_products\": null");
 }
 
+/* Members that a type does not have are left out; in those of our types, null stands for a number that is not known. */
 void StorageWrite(FILE *f, const Storage *s)
 {
   fprintf(f, "{\"type\": \"%s\"", s->type);

@@ -80,6 +80,7 @@ PetscErrorCode VectorsSave(PetscInt count, const Vec *v, const char *path)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Standard output holds the summary, so vectors cannot go there as well. */
 PetscErrorCode VectorsCheck(const char *option)
 {
   PetscBool standard;

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+/* The options of .macko files and their choices are listed from options.def, so that the text names all that the library has. */
 static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CHOICE]...\n"
   "Writes the matrix of file IN to file OUT.\n"
   "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), Binsparse\n"
@@ -43,6 +44,7 @@ static macko_status write_stream(const request *r, const macko_csr *csr, macko_e
   FILE *f = output_open(r->out, &bad);
   if (!f) return matrix_file_fail(err, MACKO_IO, r->out, "cannot be created: %s", strerror(bad));
   errno = 0;
+  /* Each writer returns whether all was written; only some of them have a sentence about it. */
   int written = !strcmp(r->kind, "npz")   ? npz_write(f, csr, &why)
                 : !strcmp(r->kind, "bsp") ? binsparse_write(f, csr, &why)
                                           : petsc_binary_write(f, csr);
@@ -70,6 +72,7 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
 {
   macko_matrix *fresh = NULL;
   macko_status s = MACKO_OK;
+  /* macko_encode takes the decoded csr of a .macko file as well. */
   if (!f->matrix || r->asked) s = macko_encode(&f->csr, &r->options, &fresh, err);
   if (s) return s;
   const macko_matrix *m = fresh ? fresh : f->matrix;
@@ -130,6 +133,7 @@ static int take_option(request *r, const char *argument, const char *value, int 
   char name[64];
   macko_error err;
   const char *equals = strchr(argument, '=');
+  /* The name lies between the dashes and the equals sign, if there is one. */
   snprintf(name, sizeof name, "%.*s", equals ? (int)(equals - argument) - 2 : 63, argument + 2);
   if (equals) value = equals + 1;
   if (!value) return usage(argument, " needs a value");
@@ -146,6 +150,7 @@ static int parse(int argc, char **argv, request *r)
 {
   for (int i = 1, used, bad; i < argc; i += used) {
     used = 1;
+    /* Help that could not be printed is a failure. */
     if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout), fflush(stdout) ? 1 : 0;
     if (!strcmp(argv[i], "--version")) return puts("macko-convert " MACKO_VERSION_STRING), 0;
     if (!strncmp(argv[i], "--", 2)) {
@@ -155,6 +160,7 @@ static int parse(int argc, char **argv, request *r)
     else if (!r->out) r->out = argv[i];
     else return usage("a third file: ", argv[i]);
   }
+  /* Nothing is read before the whole command line is right. */
   if (!r->in || !r->out) return usage("two files are needed: IN and OUT", "");
   if (!r->kind) r->kind = kind_of(r->out);
   if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .bsp.h5, .petsc or .macko, or --to say what it is: ", r->out);
@@ -162,6 +168,7 @@ static int parse(int argc, char **argv, request *r)
   return -1;
 }
 
+/* Options are checked together before anything is read: some of them do not go with others. */
 int main(int argc, char **argv)
 {
   request r = {0};

@@ -10,7 +10,7 @@
 
 /* ---- the check ---- */
 
-/* a / b, but 0 and not a NaN where both are 0; a NaN where one of them is. */
+/* Returns a / b, but 0 and not a NaN where both are 0; a NaN where one of them is. */
 static PetscReal Over(PetscReal a, PetscReal b)
 {
   return a == 0 && b == 0 ? 0 : a / b;
@@ -48,6 +48,7 @@ static PetscErrorCode CheckEigenpair(Mat A, Mat B, const PetscReal norm[2], Vec 
     PetscCall(VecNorm(b[i], NORM_2, &right[i]));
   }
   for (int i = 0; i < 2; i++) {
+    /* The real part of k (re + i im) is Re k re - Im k im, the imaginary one Re k im + Im k re; b holds B times both. */
     PetscCall(VecAXPY(r[i], -pair->re, b[i]));
     PetscCall(VecAXPY(r[i], i ? -pair->im : pair->im, b[!i]));
     PetscCall(VecNorm(r[i], NORM_2, &rest[i]));
@@ -92,7 +93,7 @@ static int IsMet(const Pair *pair, PetscReal largest)
   return pair->backward <= largest && !PetscIsInfOrNanReal(pair->re) && !PetscIsInfOrNanReal(pair->im);
 }
 
-/* The matrices are converted in their place: two copies of each may not fit. */
+/* The matrices are converted in their place, because two copies of each may not fit into memory. */
 PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
 {
   PetscReal norm[2] = {0, 1}, largest;
@@ -113,6 +114,7 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
      converged leaves at most the tolerance times |k| + ||A||, in norms that are at most sqrt(n) times those of backward. */
   largest = 2 * PetscSqrtReal((PetscReal)PetscMax(r->rows, r->cols)) * r->tolerance;
   for (PetscInt i = 0; i < PetscMin(r->count, r->asked); i++) above += !IsMet(&r->pairs[i], largest);
+  /* Pairs beyond those that were asked for are told, but not judged. */
   if (r->converged && above) {
     r->converged = PETSC_FALSE;
     PetscCall(PetscSNPrintf(r->reason_words, sizeof r->reason_words,
@@ -283,6 +285,7 @@ PetscErrorCode PairsSaveVectors(const Pairs *r, const Vec *re, const Vec *im, co
   PetscInt count = 0;
 
   PetscFunctionBegin;
+  /* There are two columns a pair at most. */
   PetscCall(PetscMalloc1(2 * r->count, &columns));
   for (PetscInt i = 0; i < r->count; i++)
     for (int imaginary = 0; imaginary < 2; imaginary++)

@@ -81,15 +81,18 @@ static PetscErrorCode ChooseFactorization(Mat A, ST st)
   PC pc;
 
   PetscFunctionBegin;
+  /* Any of these options means that the user has a solver in mind, which half of another choice would spoil. */
   for (i = 0; i < sizeof chosen / sizeof *chosen; i++) {
     PetscCall(PetscOptionsHasName(NULL, NULL, chosen[i], &given));
     if (given) PetscFunctionReturn(PETSC_SUCCESS);
   }
+  /* Only these transformations solve with a matrix, and of our types only those that are AIJ as well can be factored. */
   PetscCall(PetscObjectTypeCompareAny((PetscObject)st, &solves, STSINVERT, STCAYLEY, STSHIFT, ""));
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (!solves || !aij) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(STGetKSP(st, &ksp));
   PetscCall(KSPGetPC(ksp, &pc));
+  /* The loop goes one step beyond the one that is available. */
   for (i = 0; i < sizeof pivoting / sizeof *pivoting && !available; i++)
     PetscCall(MatGetFactorAvailable(A, pivoting[i], MAT_FACTOR_LU, &available));
   if (!available) PetscCall(FactorWithoutPivoting(ksp, pc));
@@ -152,6 +155,7 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscCall(EPSGetConverged(eps, &r->count));
   if (which == EPS_ALL) r->asked = r->count;
   PetscCall(EPSGetIterationNumber(eps, &r->iterations));
+  /* What SLEPc says of the problem is told, as options may have changed it. */
   PetscCall(PetscSNPrintf(r->problem, sizeof r->problem, "%s%s eigenvalues", generalized ? "generalized " : "",
                           symmetric ? "symmetric" : "nonsymmetric"));
   PetscCall(PetscStrncpy(r->which, WhichInWords(which), sizeof r->which));
@@ -165,6 +169,8 @@ static PetscErrorCode CollectEPS(EPS eps, const Problem *a, Pairs *r)
   PetscCall(PetscStrncpy(r->reason, EPSConvergedReasons[reason], sizeof r->reason));
   PetscCall(PetscStrncpy(r->reason_words, PairsReasonInWords((int)reason), sizeof r->reason_words));
   r->converged = (PetscBool)(reason > 0);
+  /* A real problem has real and imaginary parts in vectors of their own, which SLEPc fills even where the imaginary part is
+     zero. */
   PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
   for (PetscInt i = 0; i < r->count; i++) {
     PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));

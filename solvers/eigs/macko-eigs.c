@@ -6,6 +6,7 @@
 #include <slepcsys.h>
 #include <string.h>
 
+/* The options of aijmacko and their choices are listed from options.def, so that the text names all that there are. */
 static const char help[] = "Finds eigenvalues or singular values of a sparse matrix that is stored compressed.\n"
   "usage: macko-eigs MATRIX [-b MATRIX] [-singular] [-vectors FILE] [-json FILE] [SLEPc options]\n"
   "       mpiexec -n N macko-eigs MATRIX ...\n"
@@ -42,11 +43,13 @@ static PetscErrorCode Prepare(const char *path, Problem *p, PetscLogDouble *read
   PetscLogDouble seconds;
 
   PetscFunctionBegin;
+  /* PETSC_FALSE: the checks below need a matrix of type aij, also where -mat_type asks for macko. */
   PetscCall(ProblemLoad(PETSC_COMM_WORLD, path, PETSC_FALSE, p));
   PetscCall(MatGetSize(p->A, &rows, &cols));
   PetscCheck(rows && cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to find", path,
              (long long)rows, (long long)cols);
   PetscCall(ProblemCheckFinite(p, path));
+  /* A file that stores one triangle has said it already. */
   if (rows == cols && !p->symmetric) PetscCall(ProblemFindSymmetry(p));
   PetscCall(ProblemConvert(p));
   PetscCall(StorageEncode(p->A, &seconds));
@@ -109,8 +112,8 @@ static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does everything. Storage is collected before PairsCheck makes the matrices AIJ again; a matrix that is not square has singular
-   values only. */
+/* Does everything, in the order of the summary: reads, solves, checks by plain CSR, tells. Options that contradict each other are
+   refused as soon as the matrices' sizes are known. */
 static PetscErrorCode Find(const char *path, int *status)
 {
   Problem a, b;
@@ -119,6 +122,7 @@ static PetscErrorCode Find(const char *path, int *status)
   PetscBool given, left, machine;
 
   PetscFunctionBegin;
+  /* Without -b, b.A stays NULL, which is what all that follow go by. */
   memset(&b, 0, sizeof b);
   memset(&r, 0, sizeof r);
   r.path = path;
@@ -130,15 +134,18 @@ static PetscErrorCode Find(const char *path, int *status)
   if (given) PetscCall(PrepareSecond(r.second = second, &r, &b, &r.read, &r.encode));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-singular", &r.singular));
   PetscCheck(!given || !r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-singular and -b do not go together");
+  /* A matrix that is not square has no eigenvalues. */
   r.singular = (PetscBool)(r.singular || r.rows != r.cols);
   PetscCall(PetscOptionsHasName(NULL, NULL, "-left_vectors", &left));
   PetscCheck(!left || r.singular, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-left_vectors: only with singular values");
   if (r.singular) PetscCall(SolveSVD(&a, &r));
   else PetscCall(SolveEPS(&a, &b, &r));
   PetscCall(CollectSeconds(&r));
+  /* This comes before PairsCheck, which makes the matrices AIJ again. */
   PetscCall(StorageCollect(&a, &r.storage));
   if (given) PetscCall(StorageCollect(&b, &r.second_storage));
   PetscCall(PairsCheck(&r, &a.A, &b.A));
+  /* Nothing may stand beside JSON on standard output. */
   PetscCall(OutputIsStandard("-json", &machine));
   if (!machine) PetscCall(PairsPrint(&r, &a));
   PetscCall(SaveAll(&r, &a));
@@ -159,6 +166,7 @@ static PetscErrorCode Run(const char *path, int *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The third member is for someone who names two files. */
 int main(int argc, char **argv)
 {
   static const Program program = {"macko-eigs", help, "-b MATRIX names the second of a generalized problem", Run};

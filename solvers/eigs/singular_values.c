@@ -15,7 +15,8 @@ static PetscErrorCode WatchSVD(SVD svd, PetscInt its, PetscInt nconv, PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes out of the solver what the summary needs, so that it can be destroyed. Right vectors go into re, left ones into im. */
+/* Takes out of the solver what the summary needs, so that it can be destroyed. Right vectors go into re, left ones into im, and
+   the values into the pairs' re; a matrix that is not square gives vectors of two lengths. */
 static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
 {
   SVDType type;
@@ -35,8 +36,10 @@ static PetscErrorCode CollectSVD(SVD svd, const Problem *a, Pairs *r)
   PetscCall(PetscStrncpy(r->solver, type, sizeof r->solver));
   PetscCall(PetscStrncpy(r->reason, SVDConvergedReasons[reason], sizeof r->reason));
   PetscCall(PetscStrncpy(r->reason_words, PairsReasonInWords((int)reason), sizeof r->reason_words));
+  /* SLEPc's reasons are positive for success. */
   r->converged = (PetscBool)(reason > 0);
   PetscCall(PetscCalloc3(r->count, &r->pairs, r->count, &r->re, r->count, &r->im));
+  /* SLEPc gives the left vector before the right one; MatCreateVecs makes the right one first. */
   for (PetscInt i = 0; i < r->count; i++) {
     PetscCall(MatCreateVecs(a->A, &r->re[i], &r->im[i]));
     PetscCall(SVDGetSingularTriplet(svd, i, &r->pairs[i].re, r->im[i], r->re[i]));

@@ -41,9 +41,11 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
   long long sizes[3] = {0};
   if (sscanf(line, "%*s %*s %15s %15s %23s", format, field, symmetry) != 3)
     return matrix_file_fail(err, MACKO_PARSE, path, "the banner of a Matrix Market file has five words");
+  /* Comments begin with a percent sign, and blank lines may stand among them. */
   do
     if (!gzgets(f, line, LINE)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
   while (line[0] == '%' || !line[strspn(line, " \t\r\n")]);
+  /* Only a sparse file says how many entries it has. */
   const int array = !strcasecmp(format, "array"), count = sscanf(line, "%lld %lld %lld", &sizes[0], &sizes[1], &sizes[2]);
   if (count < (array ? 2 : 3) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
     return matrix_file_fail(err, MACKO_PARSE, path, "'%.40s' is no line of sizes", strtok(line, "\r\n"));
@@ -59,6 +61,7 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
 {
   char type[8] = "";
   long long sizes[3] = {0};
+  /* A file that ends here leaves an empty line, which is refused below. */
   for (int i = 0; i < 2; i++)
     if (!gzgets(f, line, LINE)) line[0] = 0;
   if (sscanf(line, "%7s %lld %lld %lld", type, &sizes[0], &sizes[1], &sizes[2]) != 4 || strlen(type) != 3 ||
@@ -118,6 +121,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
   if (!f) return matrix_file_fail(err, MACKO_IO, name, "cannot be opened: %s", strerror(errno));
   const size_t count = fread(start, 1, sizeof start, f);
   fclose(f);
+  /* The first bytes of an archive are known without unpacking it, the matrix is not. */
   if (is_packed(name, start))
     return matrix_file_fail(err, MACKO_UNSUPPORTED, name, "an archive has to be unpacked to be looked at: leave out --dry-run");
   if (petsc_binary_starts(start, count)) {
@@ -125,6 +129,7 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
     return petsc_binary_sizes(name, &h->nrows, &h->ncols, &h->stored, err);
   }
   if (binsparse_starts(start, count)) return read_binsparse(name, h, err);
+  /* Text is what is left. */
   if (memcmp(start, "\x89MACKO\r\n", sizeof start)) return read_text(name, h, err);
   macko_status s = macko_load_info(name, &info, NULL, err);
   if (!s) add_info(h, &info);

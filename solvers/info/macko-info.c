@@ -42,6 +42,7 @@ static macko_status tell(const request *r, macko_error *err)
   predictions p;
   macko_status status = matrix_file_read(r->path, &file, err);
   if (status) return status;
+  /* The report points to these three, and is used only while they are here. */
   const report all = {r->path, &file, &s, &p};
   if (!statistics_make(&file.csr, &s)) status = matrix_file_fail(err, MACKO_OUT_OF_MEMORY, r->path, "no memory to count its rows");
   else {
@@ -72,6 +73,7 @@ static int is_picture(const char *path)
  * on, else the exit status. */
 static int parse(int argc, char **argv, request *r)
 {
+  /* getopt_long takes options before and after the file. */
   static const struct option known[] = {{"json", 0, NULL, 'j'}, {"dry-run", 0, NULL, 'd'}, {"help", 0, NULL, 'h'},
                                         {"version", 0, NULL, 'v'}, {0}};
   for (int c; (c = getopt_long(argc, argv, "o:h", known, NULL)) != -1;)
@@ -87,11 +89,13 @@ static int parse(int argc, char **argv, request *r)
   r->path = argv[optind];
   if (r->picture && !is_picture(r->picture)) return usage("the picture of -o should end in .svg or .png");
   if (r->picture && r->dry) return usage("--dry-run reads no entries that -o could draw");
+  /* Without this a long computation could end with a picture that cannot be written. */
   int bad = r->picture ? output_refusal(r->picture) : 0;
   if (bad) return fprintf(stderr, "macko-info: %s: %s\n", r->picture, strerror(bad)), 1;
   return -1;
 }
 
+/* Either function returns the first error; what was printed until then stays printed. */
 int main(int argc, char **argv)
 {
   request r = {0};

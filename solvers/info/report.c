@@ -49,6 +49,7 @@ static void print_formats(FILE *f, const predictions *p)
 {
   char parts[80];
   fprintf(f, "\npredicted      %14s %7s %12s %14s %12s\n", "bytes on CPU", "of CSR", "us on CPU", "bytes on GPU", "us on GPU");
+  /* A dash stands for what the format cannot be on that target. */
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const prediction *cpu = &p->of[i][MACKO_TARGET_CPU], *gpu = &p->of[i][MACKO_TARGET_GPU];
     fprintf(f, "%-14s", macko_format_name((macko_format)i));
@@ -74,6 +75,7 @@ static void print_choice(FILE *f, const char *what, const prediction *chosen, co
           (long long)chosen->info.bytes, 1e6 * chosen->info.seconds);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const prediction *other = &p->of[i][target];
+    /* What is chosen is not weighed against itself, nor against what cannot be. */
     if (other->status || i == (int)chosen->info.format) continue;
     fprintf(f, "; %s %lld bytes, %.4g us", macko_format_name((macko_format)i), (long long)other->info.bytes,
             1e6 * other->info.seconds);
@@ -86,6 +88,7 @@ void report_print(FILE *f, const report *r)
 {
   const macko_csr *a = &r->file->csr;
   const statistics *s = r->s;
+  /* The number of cells may be beyond 64 bits. */
   const double cells = (double)a->nrows * (double)a->ncols;
   macko_info info;
   fprintf(f, "%s: %s\n", r->path, r->file->kind);
@@ -105,6 +108,7 @@ void report_print(FILE *f, const report *r)
   print_choice(f, "by time, CPU", &r->p->chosen[MACKO_TARGET_CPU], r->p, MACKO_TARGET_CPU);
   print_choice(f, "by time, GPU", &r->p->chosen[MACKO_TARGET_GPU], r->p, MACKO_TARGET_GPU);
   print_choice(f, "by memory", &r->p->by_memory, r->p, MACKO_TARGET_CPU);
+  /* Any other file stores the matrix as it is. */
   if (!r->file->matrix) return;
   macko_get_info(r->file->matrix, &info);
   fprintf(f, "stored         %s, %lld bytes: %s\n", macko_format_name(info.format), (long long)info.bytes, info.reason);
@@ -196,6 +200,7 @@ void report_json(FILE *f, const report *r)
   put_integer(f, "empty_rows", s->empty_rows, ", "), put_integer(f, "empty_columns", s->empty_columns, ", ");
   put_integer(f, "diagonal_entries", s->diagonal, ",\n  ");
   put_integer(f, "lower_bandwidth", s->lower, ", "), put_integer(f, "upper_bandwidth", s->upper, ", ");
+  /* JSON has no number for "does not apply"; null says it. */
   if (s->pattern_symmetry < 0) fputs("\"pattern_symmetry\": null, \"value_symmetry\": null,\n", f);
   else {
     put_json_number(f, "pattern_symmetry", s->pattern_symmetry, ", ");

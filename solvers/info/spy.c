@@ -71,6 +71,7 @@ static void put_lengths(FILE *f, const statistics *s, int64_t nrows)
 static void put_script(FILE *f, const char *output, int png, const report *r, const macko_csr *a, const grid *g)
 {
   const double ratio = (double)a->nrows / (double)a->ncols;
+  /* Not every gnuplot has the better of its two terminals for .png. */
   if (png) fprintf(f, "eval \"set terminal \".(strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\")."
                       "\" noenhanced size 1200,600\"\n");
   else fprintf(f, "set terminal svg noenhanced size 1200,600 background \"white\"\n");
@@ -78,6 +79,7 @@ static void put_script(FILE *f, const char *output, int png, const report *r, co
   fprintf(f, "\n");
   put_grid(f, g), put_lengths(f, r->s, a->nrows);
   fprintf(f, "set multiplot layout 1,2 title "), quote(f, r->path);
+  /* The scale of colours goes from a tenth of one entry a pixel to a full pixel. */
   fprintf(f, "\nset title \"%lld x %lld, %lld nonzeros: their share of each pixel\"\nset logscale cb\nset cbrange [%g:1]\n",
           (long long)a->nrows, (long long)a->ncols, (long long)r->s->nnz, 0.1 / ((double)g->rows * (double)g->cols));
   fprintf(f, "set palette defined (0 \"#9ecae1\", 1 \"#08306b\")\nset style fill solid noborder\n");
@@ -100,6 +102,7 @@ static int run_gnuplot(const char *output, int png, const report *r, const macko
   if (f) {
     put_script(f, output, png, r, a, g);
     bad = ferror(f);
+    /* gnuplot's own exit status tells whether it drew: a shell that does not find it ends with one, too. */
     bad |= pclose(f) != 0;
   }
   signal(SIGPIPE, before);
@@ -119,6 +122,8 @@ macko_status spy_draw(const char *path, const report *r, const macko_csr *a, mac
   if (!g) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory for a picture");
   fill(a, g);
   macko_status s = MACKO_OK;
+  /* The new file lies beside the picture, as a rename does not leave a file system, and the process number keeps it apart from
+   * others. */
   if ((size_t)snprintf(output, sizeof output, "%s.%ld.part", path, (long)getpid()) >= sizeof output)
     s = matrix_file_fail(err, MACKO_IO, path, "the name is too long");
   else if (!run_gnuplot(output, png, r, a, g))

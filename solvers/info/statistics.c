@@ -43,11 +43,13 @@ static distribution describe(int64_t *lengths, int64_t n)
   for (int64_t i = 0; i < n; i++) d.mean += (double)lengths[i] / (double)n;
   for (int64_t i = 0; i < n; i++) {
     const double away = (double)lengths[i] - d.mean;
+    /* The sixth moment is the highest that a name stands for. */
     for (int k = 2; k <= 6; k++) moments[k] += pow(away, k) / (double)n;
   }
   d.min = (double)lengths[0], d.max = (double)lengths[n - 1], d.median = middle(lengths, n);
   quartiles(lengths, n, &d);
   d.variance = moments[2];
+  /* Where all lengths are equal there is nothing to compare moments with, and 0 is told. */
   if (d.variance > 0) {
     d.skewness = moments[3] / pow(d.variance, 1.5), d.kurtosis = moments[4] / pow(d.variance, 2);
     d.hyperskewness = moments[5] / pow(d.variance, 2.5), d.hyperflatness = moments[6] / pow(d.variance, 3);
@@ -76,6 +78,7 @@ static void compare_mirrored(const macko_csr *a, statistics *s)
     for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) {
       const int64_t mirror = find(a, col_at(a, p), i);
       pattern += mirror >= 0;
+      /* A NaN is not equal to its mirror image, and so counts as not symmetric. */
       values += mirror >= 0 && value_at(a->value_type, a->values, mirror) == value_at(a->value_type, a->values, p);
     }
   s->pattern_symmetry = s->nnz ? (double)pattern / (double)s->nnz : 1;
@@ -141,6 +144,7 @@ int statistics_make(const macko_csr *a, statistics *s)
     look_at_entries(a, s, columns);
     s->rows = describe(s->row_lengths, a->nrows), s->columns = describe(columns, a->ncols);
     if (a->nrows == a->ncols) compare_mirrored(a, s);
+    /* The lengths of columns have been described, so their array is free for counting. */
     s->gap_entropy = entropy_of_gaps(a, columns);
     for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) s->blocks[size] = count_blocks(a, size, columns);
   } else statistics_free(s);

@@ -6,6 +6,7 @@
 #include <petsc/private/kspimpl.h>
 #include <string.h>
 
+/* The options of aijmacko and their choices are listed from options.def, so that the text names all that there are. */
 static const char help[] = "Solves a sparse linear system A x = b whose matrix is stored compressed.\n"
   "usage: macko-solve MATRIX [-rhs FILE] [-solution FILE] [-json FILE] [PETSc options]\n"
   "       mpiexec -n N macko-solve MATRIX ...\n"
@@ -67,6 +68,7 @@ static PetscErrorCode MakeSolver(const Problem *p, Report *r, KSP *ksp)
   PetscBool square = (PetscBool)(r->rows == r->cols), lsqr, cgls;
 
   PetscFunctionBegin;
+  /* -ksp_type is looked at before there is a solver, because the preconditioner depends on it. */
   PetscCall(PetscStrncpy(type, square ? KSPGMRES : KSPLSQR, sizeof type));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-ksp_type", type, sizeof type, NULL));
   PetscCall(PetscStrcmp(type, KSPLSQR, &lsqr));
@@ -94,6 +96,7 @@ static PetscErrorCode Advise(KSP ksp, const char **advice)
   PetscFunctionBegin;
   PetscCall(KSPGetNormType(ksp, &norm));
   PetscCall(KSPGetPCSide(ksp, &side));
+  /* A method that watches the residual itself updates it at every step instead of computing it anew, so it can drift. */
   if (norm == KSP_NORM_UNPRECONDITIONED) *advice = "the method's own count of it drifted: a smaller -ksp_rtol or another -ksp_type";
   else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][side]) *advice = "-ksp_norm_type unpreconditioned makes this method watch that";
   else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][PC_RIGHT]) *advice = "-ksp_pc_side right makes this method watch that";
@@ -141,6 +144,7 @@ static PetscErrorCode Solve(const Problem *p, Vec b, Vec x, Report *r)
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(PetscTime(&clock[3]));
   PetscCall(StorageProductSeconds(&after));
+  /* Ranks wait for each other in every product: the slowest one is what a user waits for. */
   PetscLogDouble mine[] = {encode, clock[1] - clock[0], clock[3] - clock[2], after - before}, slowest[4];
   PetscCallMPI(MPI_Allreduce(mine, slowest, 4, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
   r->encode = slowest[0], r->setup = slowest[1], r->solve = slowest[2], r->products = slowest[3];
@@ -189,6 +193,7 @@ static PetscErrorCode MultiplyByRows(Mat A, Vec x, Vec y)
     PetscCall(MatRestoreRow(A, i, &n, &cols, &values));
     to[i - first] = sum;
   }
+  /* Rows of this rank are in the order of its part of y. */
   PetscCall(VecRestoreArrayWrite(y, &to));
   PetscCall(VecRestoreArrayRead(whole, &from));
   PetscCall(VecDestroy(&whole));
@@ -235,11 +240,13 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
                           r->residual > limit);
   PetscCall(VecDuplicate(x, &right));
   PetscCall(VecDuplicate(x, &scale));
+  /* In least squares the residual does not go to zero; that of the normal equations does. */
   if (r->least_squares) {
     PetscCall(MatMultTranspose(p->A, residual, right));
     PetscCall(MatMultTranspose(p->A, b, scale));
     PetscCall(Relative(right, scale, &r->normal_residual));
   }
+  /* The error is worth something only if the solution is all ones; it is computed anyway, and told only then. */
   PetscCall(VecDuplicate(x, &error));
   PetscCall(VecSet(scale, 1));
   PetscCall(VecWAXPY(error, -1, scale, x));
@@ -299,15 +306,18 @@ static PetscErrorCode Run(const char *path, int *status)
   PetscCall(MatGetSize(p.A, &r.rows, &r.cols));
   PetscCheck(r.rows && r.cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ, "%s: %lld x %lld: there is nothing to solve", path,
              (long long)r.rows, (long long)r.cols);
+  /* This vector fits the matrix as it was read. */
   PetscCall(MatCreateVecs(p.A, NULL, &plain));
   PetscCall(RightHandSide(&p, plain, &r.ones));
   PetscCall(ProblemConvert(&p));
+  /* Vectors are made again once the matrix has its type. */
   PetscCall(MatCreateVecs(p.A, &x, &b)); /* on the device, where the type of the matrix lives there */
   PetscCall(VecCopy(plain, b));
   PetscCall(VecDestroy(&plain));
   PetscCall(Solve(&p, b, x, &r));
   PetscCall(CheckWithPlainCSR(&p, b, x, &r));
   PetscCall(Tell(&p, x, &r));
+  /* A method that was misled has not converged, whatever it thinks. */
   *status = r.reason > 0 && !r.misled ? STATUS_FINE : STATUS_NOT_CONVERGED;
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));

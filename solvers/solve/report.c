@@ -35,8 +35,8 @@ void ReportReason(KSPConvergedReason reason, char *words, size_t size)
   snprintf(words, size, "%s (%s)", found, KSPConvergedReasons[reason]);
 }
 
-/* Prints the summary of everything. The warning comes with advice, since "not converged" would contradict what the method
-   reports. */
+/* Prints the summary of everything, under headings of ten columns. The warning comes with advice, since "not converged"
+   contradicts what the method reports. */
 static void PrintAll(const Problem *p, const Report *r)
 {
   printf("matrix    %s: %lld x %lld, %lld nonzeros, %s\n", r->path, (long long)r->rows, (long long)r->cols,
@@ -48,11 +48,13 @@ static void PrintAll(const Problem *p, const Report *r)
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);
+  /* Only methods that were to meet a tolerance are judged, by the check. */
   if (r->misled) printf("\nWARNING   the method thinks it converged, but the true residual did not; %s", r->advice);
   printf("\nseconds   read %.3g, encode %.3g, set-up %.3g, solve %.3g (%.0f %% in products)\n", p->read_seconds, r->encode,
          r->setup, r->solve, r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
 
+/* Other ranks have the same numbers and nothing to add. */
 PetscErrorCode ReportPrint(const Problem *p, const Report *r)
 {
   PetscMPIInt rank;
@@ -98,6 +100,7 @@ static void WriteAll(FILE *f, const void *summary)
   put_json_number(f, "solve", r->solve, ", "), put_json_number(f, "products", r->products, "}\n}\n");
 }
 
+/* OutputSave takes one pointer, hence the pair of two. */
 PetscErrorCode ReportSave(const Problem *p, const Report *r, const char *path)
 {
   const Summary summary = {p, r};
