@@ -1,4 +1,5 @@
-/* GMRES through PETSc on a compressed matrix: reads a file, solves A x = A * ones, prints iterations and error.
+/* Solves A x = A * ones by GMRES through PETSc, with a matrix that is read from a file and stored compressed, and prints how many
+ * iterations that took and how far x is from ones.
  * usage: [mpiexec -n N] gmres MATRIX [PETSc options]
  * compile: mpicc gmres.c $(pkg-config --cflags --libs macko-petsc) -o gmres */
 #include <petscksp.h>

@@ -1,6 +1,6 @@
-/* One layer of a language model, Y = W X, pruned to 2:4, 6:8 and 4:6 and multiplied on sparse tensor cores with operands of bf16, i8
- * and e4m3, beside the dense layer: time, and what pruning and rounding each cost. Weights and activations are made up: numbers of a
- * bell curve.
+/* Multiplies one layer of a language model, Y = W X, whose weights are pruned to 2:4, 6:8 and 4:6 (of every four columns two are
+ * kept, and so on), on sparse tensor cores with operands of bf16, i8 and e4m3. It prints the time beside that of the dense layer,
+ * and what pruning and rounding each cost in accuracy. Weights and activations are made up: numbers of a bell curve.
  * usage: linear [ROWS COLUMNS BATCH]
  * compile: cc linear.c $(pkg-config --cflags --libs macko-cuda) -lcublas -lcudart -lm -o linear
  * cuSPARSELt is opened when the program runs, from the folder that CUSPARSELT names, if it does. */

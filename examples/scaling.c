@@ -1,5 +1,5 @@
-/* Time of an iteration of conjugate gradients with Jacobi on a box, for several matrix types: how a solver scales over ranks or
- * GPUs. The box is cut into slabs of planes, one a rank.
+/* Times an iteration of conjugate gradients with Jacobi on a box of points, for several matrix types, to show how a solver scales
+ * over ranks or GPUs. Points are numbered plane by plane and shared evenly, so that each rank has a slab of the box.
  * usage: [mpiexec -n N] scaling -points 7|27 -nx X -ny Y -nz Z -types aijcusparse,aijmacko [-its I] [PETSc options]
  * Prints ranks, points, type, microseconds an iteration (the least of five solves and the median) and the last residual norm.
  * compile: mpicc scaling.c $(pkg-config --cflags --libs macko-petsc) -o scaling */

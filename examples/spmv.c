@@ -1,4 +1,4 @@
-/* The C library alone: reads a matrix, compresses it, multiplies with a vector of ones.
+/* Reads a matrix, compresses it and multiplies it with a vector of ones, on the C library alone.
  * usage: spmv MATRIX
  * compile: cc spmv.c $(pkg-config --cflags --libs macko) -o spmv */
 #include <macko.h>

@@ -1,4 +1,4 @@
-/* A stranger's program against the installed library: y = A x with a 2 x 2 matrix. */
+/* Computes y = A x with a 2 x 2 matrix, as a program of somebody else's does that is linked with the installed library. */
 #include <macko.h>
 
 #include <stdio.h>

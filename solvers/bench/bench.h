@@ -23,6 +23,7 @@ typedef struct {
   double difference;             /* |y - A x| / |A x| in the 2-norm, NAN where that is none */
 } bench_result;
 
+/* All results, in the order in which they were measured: those of a matrix follow each other. */
 typedef struct {
   bench_result *all; /* freed by the program with free */
   int count, room;   /* results that are there, and that all has room for */
@@ -39,6 +40,7 @@ void bench_name_form(const macko_info *info, char format[16], char layout[16], c
 /* Returns a new last result of the table, of one vector and else zeroed, or NULL without memory. Earlier results may move. */
 bench_result *bench_add(bench_table *table);
 
+/* What is asked for, and what is known of the machine. */
 typedef struct {
   int repeats;           /* measurements that a median is taken of */
   int vectors;           /* of a product: k */
@@ -74,7 +76,7 @@ int bench_block_size(const macko_csr *a);
 int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int32_t *seen);
 
 /* The sets and tile as help text. */
-extern const char bench_matrix_help[]; /* what bench_matrix and bench_expand know, as help text */
+extern const char bench_matrix_help[];
 
 /* Says whether a file begins as a matrix of PETSc's binary files does; reads such a one, with 32-bit indices and values of f64.
  * The arrays are new and freed with macko_free_csr. Errors: IO, PARSE, UNSUPPORTED (what 32 bits are too few for),

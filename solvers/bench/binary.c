@@ -8,6 +8,7 @@
 /* MAT_FILE_CLASSID of PETSc's headers: macko-bench may be built without PETSc, and then reads these files all the same. */
 enum { CLASS = 1211216 };
 
+/* An open file, and what its head says. */
 typedef struct {
   FILE *f;
   int width;             /* bytes of an index */
@@ -73,6 +74,7 @@ static int open_head(const char *path, binary *b)
   return 0;
 }
 
+/* A file that begins so and ends within its head is none. */
 int bench_is_petsc_binary(const char *path)
 {
   binary b;

@@ -15,8 +15,8 @@ int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int3
   return count;
 }
 
-/* Returns the bytes of blocks of size b over those of CSR, in block rows spread over the matrix: looking at all of them would
- * take longer than many products. A block has b b values and one column. 0 stands for no memory or no entries. */
+/* Returns the bytes of blocks of size b over those of CSR, in block rows spread over the matrix, as looking at all of a large one
+ * would take long. A block has b b values and one column. 0 stands for no memory or no entries. */
 static double blocks_over_csr(const macko_csr *a, int64_t b)
 {
   const int32_t *row_ptr = a->row_ptr;

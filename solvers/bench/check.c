@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+/* 16-bit floats are exact in f32, and f32 in f64. */
 double bench_get(macko_type type, const void *v, int64_t i)
 {
   if (type == MACKO_F64) return ((const double *)v)[i];
@@ -13,6 +14,7 @@ double bench_get(macko_type type, const void *v, int64_t i)
   return type == MACKO_F16 ? macko_f16_to_f32(((const uint16_t *)v)[i]) : macko_bf16_to_f32(((const uint16_t *)v)[i]);
 }
 
+/* A value for 16 bits is rounded twice, to f32 first. */
 void bench_put(macko_type type, void *v, int64_t i, double value)
 {
   if (type == MACKO_F64) ((double *)v)[i] = value;
@@ -61,6 +63,7 @@ macko_status bench_reference_open(const macko_csr *a, macko_type type, const voi
   return MACKO_OK;
 }
 
+/* May be called for an empty one. */
 void bench_reference_close(bench_reference *r)
 {
   free(r->sum), free(r->size);

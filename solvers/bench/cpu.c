@@ -20,6 +20,7 @@ static const double shortest_sample = 1e-3; /* seconds; faster multiplies are ti
 /* The clock of bench_now: the wall's, or with --cpu-time that of the process, which counts all threads. */
 static clockid_t chosen_clock = CLOCK_MONOTONIC;
 
+/* clock_gettime counts nanoseconds. */
 double bench_now(void)
 {
   struct timespec t;
@@ -27,6 +28,7 @@ double bench_now(void)
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* A sentence that is too long for *err is cut. */
 macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why)
 {
   err->status = status;
@@ -41,6 +43,7 @@ static int compare_times(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
+/* Of an even number of times it is the larger one of the two in the middle. */
 double bench_median(double *times, int count)
 {
   qsort(times, (size_t)count, sizeof *times, compare_times);
@@ -108,6 +111,7 @@ static macko_status open_loop(const macko_csr *a, bench_method *m, macko_error *
 
 /* ---- ours ---- */
 
+/* A matrix of ours, and what a product with it needs to be told. */
 typedef struct {
   macko_matrix *matrix;
   macko_type vector;    /* the type of x and y */
@@ -121,6 +125,7 @@ static macko_status run_ours(const bench_method *m, int k, const void *x, void *
   return macko_multiply(o->matrix, MACKO_OP_N, o->vector, k, 1, x, o->ncols, 0, y, o->nrows, err);
 }
 
+/* own is NULL if there was no memory for it. */
 static void close_ours(bench_method *m)
 {
   ours *o = m->own;
@@ -129,8 +134,7 @@ static void close_ours(bench_method *m)
   m->own = NULL;
 }
 
-/* Vectors have the type that a program would use with such values: f64 with f64, else f32, as CPUs have no arithmetic in 16
- * bits. */
+/* Vectors have the type in which products of such values are summed: f64 with f64, else f32. */
 static macko_type vector_type(const macko_csr *a)
 {
   return a->value_type == MACKO_F64 ? MACKO_F64 : MACKO_F32;
@@ -216,6 +220,7 @@ static int open_methods(const char *matrix, const macko_csr *a, const bench_sett
   return count;
 }
 
+/* The vectors of all products with a matrix. */
 typedef struct {
   macko_type type;
   int k;
@@ -480,6 +485,7 @@ macko_status bench_cpu_open(bench_settings *settings, macko_error *err)
   return ceilings(settings, err);
 }
 
+/* PETSc is all that outlives the matrices. */
 void bench_cpu_close(void)
 {
   bench_close_petsc();

@@ -51,6 +51,7 @@ static void print_number(FILE *f, double value, const char *nothing)
 
 /* ---- tab-separated values ---- */
 
+/* What is not known is left out. */
 void bench_print_heading(FILE *f, const bench_settings *settings)
 {
   fprintf(f, "# %s; copy %.1f GB/s", settings->machine, settings->copy * 1e-9);
@@ -172,7 +173,7 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
   while (!s && getline(&line, &room, f) >= 0) {
     number++;
     line[strcspn(line, "\r\n")] = 0;
-    /* A heading may stand anywhere, as files can be put together. */
+    /* The heading is marked so that other programs take it for a comment. */
     if (*line == '#') read_heading(line, settings);
     else if (!count) {
       count = strncmp(line, "matrix\tform\t", strlen("matrix\tform\t")) ? 0 : read_names(line, columns);
@@ -213,6 +214,7 @@ static void json_result(FILE *f, const bench_table *table, const bench_settings 
   fprintf(f, "}");
 }
 
+/* What the heading says in words are numbers here, in bytes and bytes a second. */
 void bench_print_json(FILE *f, const bench_table *table, const bench_settings *settings)
 {
   fprintf(f, "{\"machine\": ");

@@ -11,6 +11,7 @@
 
 /* ---- growing arrays ---- */
 
+/* A pattern that grows entry by entry. One of them is the matrix; another one holds the neighbours of the node at hand. */
 typedef struct {
   int64_t nrows, ncols, nnz, room; /* room: of cols, in entries */
   int32_t *row_ptr, *cols;         /* of rows done so far; both go into the csr */

@@ -37,6 +37,7 @@ static int compare_times(const void *a, const void *b)
 
 /* ---- timing ---- */
 
+/* What single multiplies are timed with. */
 typedef struct {
   cudaEvent_t from, to;
   void *flush;  /* FLUSH_BYTES of device memory */
@@ -54,6 +55,7 @@ static macko_status open_stopwatch(stopwatch *w, int repeats, macko_error *err)
   return s;
 }
 
+/* What was not opened is NULL, which CUDA and free pass over. */
 static void close_stopwatch(stopwatch *w)
 {
   cudaEventDestroy(w->from), cudaEventDestroy(w->to);
@@ -62,7 +64,7 @@ static void close_stopwatch(stopwatch *w)
 }
 
 /* Sets *us to the median of single multiplies in microseconds, with the cache emptied before each or not. The events enclose the
- * multiply alone; the host waits for each, so that no queue builds up whose length would be measured instead. */
+ * multiply alone, and the host waits for each before it queues the next. */
 static macko_status median(stopwatch *w, const bench_contender *c, int repeats, int flush, double *us, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -82,6 +84,7 @@ static macko_status median(stopwatch *w, const bench_contender *c, int repeats, 
 
 /* ---- vectors ---- */
 
+/* The vectors of all products with a matrix. */
 typedef struct {
   macko_type type;
   int64_t nrows, ncols;
@@ -105,6 +108,7 @@ static macko_status open_vectors(const macko_csr *a, vectors *v, macko_error *er
   return s;
 }
 
+/* Frees what there is, after an error in open_vectors too. */
 static void close_vectors(vectors *v)
 {
   cudaFree(v->x), cudaFree(v->y);
@@ -124,6 +128,7 @@ static macko_status check(const bench_contender *c, vectors *v, double *differen
 
 /* ---- ours ---- */
 
+/* A matrix of ours in device memory, and what a product with it needs to be told. */
 typedef struct {
   macko_device_matrix *d;
   macko_type type;
@@ -137,6 +142,7 @@ static macko_status run_ours(const bench_contender *c, cudaStream_t stream, mack
   return macko_device_multiply(o->d, MACKO_OP_N, o->type, 1, 1, c->x, o->ncols, 0, c->y, o->nrows, stream, err);
 }
 
+/* Also closes what open_ours could not finish. */
 static void close_ours(bench_contender *c)
 {
   ours *o = c->own;
@@ -193,6 +199,7 @@ static macko_status open_ours(const char *name, const macko_csr *on_device, cons
 
 /* ---- one matrix ---- */
 
+/* What all measurements with one matrix share. */
 typedef struct {
   const char *matrix;
   const macko_csr *a;
@@ -248,6 +255,7 @@ static macko_status copy_matrix(const macko_csr *a, macko_csr *copy, macko_error
   return s ? s : copy_array(a->values, nnz * macko_type_bytes(a->value_type), &copy->values, err);
 }
 
+/* The const of a macko_csr is for those who only read it. */
 static void free_copy(macko_csr *copy)
 {
   cudaFree((void *)copy->row_ptr), cudaFree((void *)copy->cols), cudaFree((void *)copy->values);

@@ -15,8 +15,8 @@
 
 enum { MATRICES = 512, MOST_VECTORS = 1024 }; /* the most of one run */
 
-/* What is measured without a MATRIX: the kinds that generate.h lists, on a GPU large enough to fill it, on a CPU also small ones
- * that fit into caches; and the encodings. help() prints these lists as they are. */
+/* What is measured without a MATRIX: matrices of most kinds in generate.h, on a GPU large enough to fill it, on a CPU also small
+ * ones that fit into caches; and the encodings. help() prints these lists as they are. */
 static const char gpu_matrices[] =
     "  5-point:2048 9-point:2048 7-point:192 27-point:160 5-point:2048:random 7-point:192:random 27-point:160:random\n"
     "  elasticity:72 mesh:128 banded:2000000x24 rmat:20 erdos:2000000x16 pruned:12288x12288:50 pruned:12288x12288:70\n"
@@ -150,6 +150,7 @@ static const device *solves_on(const device *d, bench_settings *settings)
 #endif
 }
 
+/* The matrices of a run. */
 typedef struct {
   char *all[MATRICES];
   int count, asked; /* names in all; names that there were, which is more if all is full or memory was short */
@@ -193,6 +194,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 
 /* ---- the command line ---- */
 
+/* What the command line asks for, and what came of it. */
 typedef struct {
   const char *tsv, *json, *plot, *where, *matmul, *sparselt; /* arguments of options, NULL without; where is that of --device */
   int read; /* results come from files */
@@ -208,7 +210,7 @@ static int positive(const char *text)
   return end == text || *end || value < 1 || value > INT_MAX ? 0 : (int)value;
 }
 
-/* Returns 1, with a sentence, if one of a list is no encoding: better before an hour of measuring than after. */
+/* Returns 1, with a sentence, if one of a list is no encoding, so that this is found before anything is measured. */
 static int unknown_encoding(const char *list)
 {
   char names[512], *save = NULL;
@@ -308,6 +310,7 @@ static int save_json(const request *r)
   return bad != 0;
 }
 
+/* --from and measuring fill the same table, of which all that was asked for is written at the end. */
 int main(int argc, char **argv)
 {
   /* Every option is a letter to take_option; only -h is one to the user. */

@@ -17,6 +17,7 @@ static const matmul_type types[] = {{"bf16", MACKO_OPERANDS_BF16, CUDA_R_16BF, C
                                     {"f16", MACKO_OPERANDS_F16, CUDA_R_16F, CUDA_R_16F, MACKO_F16, MACKO_F16}};
 enum { TYPES = sizeof types / sizeof *types };
 
+/* A run of --matmul, and the times of the shape at hand that others are compared with. */
 typedef struct {
   int64_t m, k, n;     /* of the shape at hand */
   int repeats;
@@ -56,6 +57,7 @@ macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), v
 
 /* ---- ours ---- */
 
+/* One product of ours: weights, type, vectors. */
 typedef struct {
   const request *r;
   const macko_csr *csr;      /* the weights, in host memory */
@@ -98,8 +100,7 @@ static macko_status check(const contender *c, double *error, macko_error *err)
   return err->status = MACKO_CORRUPT;
 }
 
-/* Fills x with elements of 2 bytes, random ones at first and then the same again: drawing all would take longer than the
- * products. */
+/* Fills x with elements of 2 bytes, random ones at first and then the same again, as X may be large. */
 static void fill(macko_type type, void *x, int64_t count)
 {
   bench_fill(type, x, count < FILLED ? count : FILLED);
@@ -129,6 +130,7 @@ static macko_status open_contender(const request *r, const matmul_type *t, const
   return s;
 }
 
+/* What was not opened is NULL, which all of these pass over. */
 static void close_contender(contender *c)
 {
   macko_matmul_close(&c->matmul);

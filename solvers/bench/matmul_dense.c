@@ -9,6 +9,7 @@
 /* How many algorithms are tried, and how often each; bytes of work space, and of random numbers before they repeat. */
 enum { PROPOSALS = 8, TRIES = 5, WORK = 64 << 20, PATTERN = 32 << 20 };
 
+/* A dense product made ready. */
 typedef struct {
   cublasLtHandle_t handle;
   cublasLtMatmulDesc_t product;

@@ -52,6 +52,7 @@ const char bench_matrix_help[] =
     "  pruned-sweep            pruned:12288x12288 with 10 to 95 percent dropped\n"
     "  patterns                pattern:12288x12288 with N of 2, 3, 4, 6, 8 and 16\n";
 
+/* Names are made here instead of listed, since they are all pairs of a shape and a number. */
 void bench_expand(const char *name, void (*use)(void *context, const char *matrix), void *context)
 {
   for (size_t i = 0; i < sizeof sets / sizeof *sets; i++) {

@@ -11,6 +11,7 @@
 enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, COLUMN_MAJOR = 102, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
 
 typedef void *sparse_matrix;
+/* oneMKL's struct of the same name, passed by value. */
 typedef struct {
   int type, mode, diagonal; /* the last two are not looked at for general matrices */
 } matrix_descr;
@@ -33,6 +34,7 @@ static struct {
 
 static const matrix_descr general = {.type = GENERAL};
 
+/* A matrix of oneMKL's. */
 typedef struct {
   sparse_matrix handle;
   macko_type type;   /* of values and vectors */
@@ -47,6 +49,7 @@ static int run_several(const mkl_method *p, int k, const void *x, void *y)
              : mkl.several_f32(NON_TRANSPOSE, 1, p->handle, general, COLUMN_MAJOR, x, k, p->columns, 0, y, p->rows);
 }
 
+/* A single vector has a function of its own, which is what a program would call. */
 static macko_status run(const bench_method *m, int k, const void *x, void *y, macko_error *err)
 {
   const mkl_method *p = m->own;
@@ -56,6 +59,7 @@ static macko_status run(const bench_method *m, int k, const void *x, void *y, ma
   return status == SUCCESS ? MACKO_OK : bench_refuse(err, MACKO_UNSUPPORTED, m->name, "the multiply fails");
 }
 
+/* Also called where the matrix could not be made. */
 static void close_method(bench_method *m)
 {
   mkl_method *p = m->own;

@@ -14,6 +14,7 @@ enum { SLICE = 32, ARRAYS = 4 };
 #define DENSE_LIMIT 8e9      /* bytes */
 static const double sparsest = 0.02; /* share of nonzeros; a dense product that is further from dense is no rival */
 
+/* What any of the peers needs to multiply. */
 typedef struct {
   cusparseHandle_t sparse;
   cublasHandle_t dense;             /* NULL for peers of cuSPARSE */
@@ -33,6 +34,7 @@ static macko_status say(macko_error *err, macko_status status, const char *what,
   return status;
 }
 
+/* This is where all CUDA calls of macko-bench get their sentences. */
 macko_status bench_cuda(cudaError_t error, const char *what, macko_error *err)
 {
   return error == cudaSuccess ? MACKO_OK : say(err, MACKO_DEVICE, what, cudaGetErrorString(error));
@@ -228,6 +230,7 @@ static int32_t find_blocks(const macko_csr *a, int block, int64_t row, int32_t *
   return count;
 }
 
+/* A matrix in blocks, in host memory. */
 typedef struct {
   int block;               /* rows and columns of a block */
   int64_t rows, count;     /* of blocks */

@@ -8,6 +8,7 @@
 /* 1 between bench_start_petsc and bench_close_petsc. */
 static int started;
 
+/* A matrix of PETSc's and the vectors that it is multiplied with. */
 typedef struct {
   Mat A;
   Vec x, y; /* without memory of their own: arrays are placed in them */
@@ -128,6 +129,7 @@ macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_metho
   return make(types[number], a, k, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
 }
 
+/* The results are printed by then, so that an error is only told. */
 void bench_close_petsc(void)
 {
   if (started && (PetscPopErrorHandler() || PetscFinalize())) fprintf(stderr, "macko-bench: PETSc does not end well\n");

@@ -11,6 +11,7 @@ const char *const points_order_names[POINTS_ORDERS] = {"morton", "rcm", "brick",
 /* REACH: how many cells away a ball may reach; BRICK: cells of a brick each way */
 enum { UNIT = 1 << 20, RADIUS = 1586181, REACH = 2, BRICK = 4 };
 
+/* A point, in UNITs. */
 typedef struct {
   int32_t at[3];
 } point;
@@ -66,6 +67,7 @@ static int64_t from_of(int32_t at)
   return at / UNIT > REACH ? at / UNIT - REACH : 0;
 }
 
+/* Cells end where the cube does. */
 static int64_t to_of(int32_t at, int64_t side)
 {
   return at / UNIT + REACH < side ? at / UNIT + REACH : side - 1;
@@ -102,6 +104,7 @@ static int couple(const point *points, const int64_t *cells, int64_t side, point
 
 /* ---- numberings: order[new] = old ---- */
 
+/* A node and what it is sorted by. */
 typedef struct {
   uint64_t key;
   int32_t node;
@@ -225,6 +228,7 @@ int points_open(int64_t side, points_order order, points_graph *g)
   return there;
 }
 
+/* May be called for an empty graph. */
 void points_close(points_graph *g)
 {
   free(g->start), free(g->to);

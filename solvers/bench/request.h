@@ -7,6 +7,7 @@
 
 enum { MESH_BRICK = 4 }; /* cells of a brick of a mesh, each way */
 
+/* A kind of generated matrix. */
 typedef struct {
   const char *name;
   int dims;             /* nodes are A^dims; 0: A alone */
@@ -16,6 +17,7 @@ typedef struct {
   int dense;            /* weights of RxC, of which some were dropped */
 } generate_kind;
 
+/* What the name of a generated matrix asks for. */
 typedef struct {
   char kind[32];
   int64_t a, b, option; /* SIZE as A or AxB; the number of pruned and pattern */

@@ -25,6 +25,7 @@ typedef struct {
   char stored[64];                /* the format; empty where nothing was encoded */
 } solve_times;
 
+/* What a round does: the type of the matrix, and its entries. */
 typedef struct {
   const char *type;             /* PETSc's name */
   int on_gpu, steps;            /* steps of a solve */
@@ -124,7 +125,7 @@ static PetscErrorCode set_up(const solve_request *r, Mat A, KSP ksp, double *sta
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Times putting new values into the pattern that is there. They are the same numbers, which nothing here looks at. */
+/* Times putting new values into the pattern that is there. The numbers are the same as before; only the work matters. */
 static PetscErrorCode put_new_values(const solve_request *r, Mat A, double *start, double *seconds)
 {
   const PetscScalar *values;

@@ -19,6 +19,7 @@ int binsparse_starts(const unsigned char *bytes, size_t count)
 #include <hdf5.h>
 #include <stdlib.h>
 
+/* An open file. */
 typedef struct {
   const char *path;    /* for sentences, and to open the file */
   hid_t file;
@@ -235,6 +236,7 @@ static macko_status read_values(const bsp_file *f, int64_t count, macko_type *ty
 
 /* ---- entries, and the csr that is made of them ---- */
 
+/* A matrix as a list of entries. */
 typedef struct {
   int64_t count, *rows, *cols; /* an array each of `count` indices, in whatever order the file has */
   void *values;

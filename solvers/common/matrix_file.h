@@ -4,6 +4,7 @@
 
 #include "macko.h"
 
+/* A matrix that was read, and what is known of its file. */
 typedef struct {
   char kind[96];        /* what the file is, in words */
   macko_csr csr;        /* sorted and free of duplicates, whatever the file held */

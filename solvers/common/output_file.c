@@ -25,6 +25,7 @@ enum { ENDING = sizeof ending / sizeof *ending };
 static struct sigaction before[ENDING];
 static pthread_t writer;
 
+/* Gives the signals back what they did before. */
 static void restore_signals(void)
 {
   for (int i = 0; i < ENDING; i++) sigaction(ending[i], &before[i], NULL);
@@ -95,6 +96,7 @@ static FILE *open_new(const struct stat *old, int *bad)
   return f;
 }
 
+/* The signals are given back last: until the file is gone it is to be cared for. */
 void output_abandon(void)
 {
   if (!unfinished) return;
@@ -137,6 +139,7 @@ int output_refusal(const char *path)
   return access(slash ? target : ".", W_OK | X_OK) ? errno : 0;
 }
 
+/* A pipe or a device cannot be replaced by a file, so it is opened as it is. */
 FILE *output_open(const char *path, int *bad)
 {
   struct stat facts;

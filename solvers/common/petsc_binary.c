@@ -27,6 +27,7 @@ static int width_of(const unsigned char *start, size_t count)
   return 0;
 }
 
+/* 8 bytes are enough for either width. */
 int petsc_binary_starts(const unsigned char *start, size_t count)
 {
   return width_of(start, count) > 0;
@@ -34,6 +35,7 @@ int petsc_binary_starts(const unsigned char *start, size_t count)
 
 /* ---- reading ---- */
 
+/* An open file. */
 typedef struct {
   const char *path; /* for sentences */
   FILE *f;
@@ -126,6 +128,7 @@ static macko_status open_reader(const char *path, reader *r, macko_error *err)
   return MACKO_OK;
 }
 
+/* The class id, which is the first of the four numbers, tells the caller nothing. */
 macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err)
 {
   int64_t sizes[4] = {0};
@@ -138,6 +141,7 @@ macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols
   return s;
 }
 
+/* Entries of a row may be in any order, and columns outside of the matrix: settling sorts the former and refuses the latter. */
 macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err)
 {
   reader r;

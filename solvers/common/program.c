@@ -12,6 +12,7 @@
 
 /* ---- errors ---- */
 
+/* What the handler of errors needs to know, and what it finds out. */
 typedef struct {
   const char *name;
   PetscBool everywhere; /* all ranks met the error together, so all can end in order */

@@ -11,6 +11,7 @@
 /* These are the exit statuses that the help texts of the programs name. */
 enum { STATUS_FINE = 0, STATUS_BAD_INPUT = 1, STATUS_NOT_CONVERGED = 2 };
 
+/* What makes one program different from the others. */
 typedef struct {
   const char *name, *help;
   const char *second; /* what to say to someone who names two files */

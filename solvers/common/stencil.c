@@ -7,6 +7,7 @@
 
 enum { MOST = 27 }; /* entries of the longest row */
 
+/* A stencil, and room for one row of its matrix. */
 typedef struct {
   PetscInt    n, points, dims; /* points of a side of the grid; entries of an inner row; 2 or 3 */
   PetscInt    cols[MOST];      /* the row that Row made last */

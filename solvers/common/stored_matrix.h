@@ -4,6 +4,8 @@
 
 #include "common/load_matrix.h"
 
+/* How a matrix is stored, kept beyond the matrix: `reason` is a copy of info.reason, which is the matrix's own text, while the
+   names in `info` are constants. */
 typedef struct {
   char type[64], reason[512]; /* PETSc's name of the type; why the matrix is stored so, empty for other types than ours */
   MatMackoInfo info;     /* encoded is PETSC_FALSE for any other type */

@@ -27,6 +27,7 @@ static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CH
   "  --help, --version\n"
   "exit status: 0 written, 1 not written, 2 wrong usage\n";
 
+/* What the command line asks for. */
 typedef struct {
   const char *in, *out, *kind; /* kind: what to write, one of those that is_kind knows */
   macko_options options;       /* how a .macko file is encoded */

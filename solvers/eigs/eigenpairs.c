@@ -140,6 +140,7 @@ PetscErrorCode PairsProgress(Watch *watch, PetscInt iteration, PetscInt found, P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The line is overwritten with blanks, if there was one. */
 PetscErrorCode PairsEndProgress(const Watch *watch)
 {
   PetscFunctionBegin;
@@ -149,6 +150,7 @@ PetscErrorCode PairsEndProgress(const Watch *watch)
 
 /* ---- for people ---- */
 
+/* The sign tells the rest: SLEPc's reasons for success are positive. */
 const char *PairsReasonInWords(int reason)
 {
   switch (reason) {
@@ -198,6 +200,7 @@ static void PrintAll(const Pairs *r, const Problem *p)
          r->solve > 0 ? 100 * r->products / r->solve : 0.);
 }
 
+/* Other ranks have the same numbers and nothing to add. */
 PetscErrorCode PairsPrint(const Pairs *r, const Problem *p)
 {
   PetscMPIInt rank;
@@ -259,6 +262,7 @@ static void WriteAll(FILE *f, const void *summary)
   put_json_number(f, "solve", r->solve, ", "), put_json_number(f, "products", r->products, "}\n}\n");
 }
 
+/* OutputSave takes one pointer, hence the pair of two. */
 PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path)
 {
   const Summary summary = {r, p};

@@ -11,6 +11,7 @@ typedef struct {
   PetscReal re, im, residual, relative, backward;
 } Pair;
 
+/* The answer of a solver, with all that the summary says of it. */
 typedef struct {
   const char *path, *second;           /* the files; second is NULL without a matrix B */
   char problem[64], which[96];         /* in words */
@@ -62,6 +63,7 @@ PetscErrorCode PairsSave(const Pairs *r, const Problem *p, const char *path);
    Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
 PetscErrorCode PairsSaveVectors(const Pairs *r, const Vec *re, const Vec *im, const char *path);
 
+/* Frees pairs and vectors. Collective. */
 PetscErrorCode PairsDestroy(Pairs *r);
 
 #endif

@@ -15,6 +15,7 @@ typedef struct {
   macko_error why;
 } prediction;
 
+/* What all formats would make of a matrix. */
 typedef struct {
   prediction of[MACKO_FORMAT_AUTO][MACKO_TARGET_COUNT]; /* by format and by what the time is predicted for */
   prediction chosen[MACKO_TARGET_COUNT]; /* automatic choice by time */

@@ -19,6 +19,7 @@ static const char help[] = "usage: macko-info [--json] [--dry-run] [-o PICTURE] 
   "  --help, --version\n"
   "exit status: 0 said, 1 not, 2 wrong usage\n";
 
+/* What the command line asks for. */
 typedef struct {
   const char *path, *picture; /* picture is NULL without -o */
   int json, dry;

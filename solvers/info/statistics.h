@@ -17,6 +17,7 @@ typedef struct {
   double full;   /* the share of their cells that do */
 } block_count;
 
+/* All that is counted over a matrix. */
 typedef struct {
   distribution rows, columns;
   int64_t nnz, zeros;                          /* entries; those of them that are zero */

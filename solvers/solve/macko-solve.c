@@ -325,6 +325,7 @@ static PetscErrorCode Run(const char *path, int *status)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The third member is for someone who names two files. */
 int main(int argc, char **argv)
 {
   static const Program program = {"macko-solve", help, "-rhs FILE names a right-hand side", Run};

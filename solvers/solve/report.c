@@ -27,6 +27,7 @@ static const struct {
   {KSP_DIVERGED_PC_FAILED, "the preconditioner could not be set up (a zero pivot, or NaN or Inf in the matrix)"},
 };
 
+/* PETSc's reasons have both signs and gaps between them, so the list is searched instead of indexed. */
 void ReportReason(KSPConvergedReason reason, char *words, size_t size)
 {
   const char *found = reason > 0 ? "a convergence criterion of the method was met" : "the method gave up";
