@@ -167,6 +167,7 @@ static void add_name(void *context, const char *name)
 static int choose(char **arguments, int count, const char *list, names *n)
 {
   char defaults[1024], *save = NULL;
+  /* strtok_r writes into the list, so that it works on a copy. */
   snprintf(defaults, sizeof defaults, "%s", list);
   for (int i = 0; i < count; i++) bench_expand(arguments[i], add_name, n);
   for (char *name = count ? NULL : strtok_r(defaults, " \n", &save); name; name = strtok_r(NULL, " \n", &save)) add_name(n, name);
@@ -181,6 +182,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
   int failed = 0;
   /* --solve prints a heading and tables of its own, on the first rank only. */
   if (!settings->solve) bench_print_heading(stdout, settings);
+  /* The file begins with names of columns even if nothing can be measured. */
   if (tsv) bench_print_tsv(tsv, table, settings, -1);
   for (int i = 0; i < n->count; i++) {
     /* What this matrix adds begins here. */
@@ -243,6 +245,7 @@ static int take_option(int c, request *r)
   else if (c == 'j') r->json = optarg;
   else if (c == 'p') r->plot = optarg;
   else if (c == 'f') {
+    /* Files are read as their options come, so that their rows stand in that order. */
     if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
     r->read = 1;
   } else if (c == 'h') return help(), unwritten(stdout, "standard output");
@@ -271,6 +274,7 @@ static int run(request *r, char **arguments, int count)
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
   int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  /* A wrong product is left out of the table, but must not be overlooked. */
   if (r->table.wrong) failed = 1;
   bench_print_means(stdout, &r->table, &r->settings);
   if (tsv && unwritten(tsv, r->tsv)) failed = 1;
@@ -305,6 +309,7 @@ static int save_json(const request *r)
 {
   int bad;
   FILE *f = output_open(r->json, &bad);
+  /* Without a file `bad` says why, and below it says whether closing went well. */
   if (f) bench_print_json(f, &r->table, &r->settings), bad = output_close(f);
   if (bad) fprintf(stderr, "macko-bench: %s: %s\n", r->json, strerror(bad));
   return bad != 0;
@@ -327,6 +332,7 @@ int main(int argc, char **argv)
   macko_error err = {0};
   int status = -1;
   for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
+  /* These can be said only once all options are known. */
   if (status < 0 && r.read && optind < argc)
     status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
   if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
@@ -347,5 +353,6 @@ int main(int argc, char **argv)
   if (r.json && status < 2 && save_json(&r)) status = 1;
   if (r.plot && status < 2 && bench_plot(r.plot, &r.table, &err)) fprintf(stderr, "macko-bench: %s\n", err.text), status = 1;
   free(r.table.all);
+  /* What could not be printed is a failure, but does not hide a worse one. */
   return unwritten(stdout, "standard output") && !status ? 1 : status;
 }

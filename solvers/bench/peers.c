@@ -71,6 +71,7 @@ static macko_status run_sparse(const bench_contender *c, cudaStream_t stream, ma
 {
   const peer *p = c->own;
   int f64 = p->compute == CUDA_R_64F;
+  /* Setting the stream costs nothing beside a product, so that it is done each time. */
   cusparseSetStream(p->sparse, stream);
   return sparse(cusparseSpMV(p->sparse, CUSPARSE_OPERATION_NON_TRANSPOSE, f64 ? (const void *)&one : &one_f32, p->matrix, p->x,
                              f64 ? (const void *)&zero : &zero_f32, p->y, p->compute, p->algorithm, p->buffer), c->name, err);
@@ -192,6 +193,7 @@ static macko_status make_sell(peer *p, const macko_csr *a, bench_contender *c, m
   memset(sell_cols, 0xff, (size_t)slots * 4);
   for (int64_t r = 0; r < a->nrows; r++)
     for (int64_t q = row_ptr[r]; q < row_ptr[r + 1]; q++) {
+      /* Slot k of all rows of a slice lie together: a warp reads them at once. */
       int64_t slot = starts[r / SLICE] + (q - row_ptr[r]) * SLICE + r % SLICE;
       sell_cols[slot] = cols[q];
       memcpy(values + slot * size, (const char *)a->values + q * size, (size_t)size);
@@ -255,6 +257,7 @@ static int fill_bsr(const macko_csr *a, bsr *m)
   int there = where && m->starts && m->cols && m->values;
   for (int64_t r = 0; there && r < a->nrows; r++) {
     const int64_t i = r / block;
+    /* At the first row of a block row, where[] is set to the places of its blocks. */
     for (int64_t k = m->starts[i]; r % block == 0 && k < m->starts[i + 1]; k++) where[m->cols[k]] = (int32_t)k;
     for (int64_t q = row_ptr[r]; q < row_ptr[r + 1]; q++) {
       int64_t slot = where[cols[q] / block] * area + r % block * block + cols[q] % block;
@@ -377,6 +380,7 @@ macko_status bench_open_peer(int number, const macko_csr *a, void *x, void *y, b
   snprintf(c->name, sizeof c->name, "%s", peers[number].name);
   peer *p = c->own = calloc(1, sizeof *p);
   if (!p) return say(err, MACKO_OUT_OF_MEMORY, c->name, "no memory");
+  /* Only matrices of f64 are summed in f64; others in f32. */
   *p = (peer){.type = data_type(a->value_type), .vector = data_type(a->value_type),
               .compute = a->value_type == MACKO_F64 ? CUDA_R_64F : CUDA_R_32F, .algorithm = peers[number].algorithm,
               .preprocess = peers[number].preprocess, .nrows = a->nrows, .ncols = a->ncols};

@@ -55,6 +55,7 @@ static PetscErrorCode make_baij(const macko_csr *a, int block, Mat *A)
 {
   const PetscInt *row_ptr = a->row_ptr, *cols = a->cols;
   const PetscScalar *values = a->values;
+  /* seen is for bench_blocks_of_row, and counts for PETSc. */
   int64_t rows = a->nrows / block;
   PetscInt *counts = malloc((size_t)rows * sizeof *counts + 1);
   int32_t *seen = calloc((size_t)(a->ncols / block) + 1, sizeof *seen);
@@ -116,10 +117,12 @@ macko_status bench_start_petsc(macko_error *err)
 macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_method *m, macko_error *err)
 {
   static const char *const types[BENCH_PETSC] = {MATSEQAIJ, MATSEQAIJSELL, MATSEQAIJPERM, MATSEQBAIJ};
+  /* m->own stays NULL until there is something to close. */
   *m = (bench_method){.run = run, .close = close_method, .peer = 1};
   snprintf(m->name, sizeof m->name, "petsc-%s", types[number] + 3);
   if (a->value_type != MACKO_F64 || sizeof(PetscInt) != 4 || a->row_ptr_type != MACKO_I32 || a->col_type != MACKO_I32)
     return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "f64 and a PETSc of 32-bit indices only");
+  /* Only baij has blocks; without a size that suits the matrix it is left out. */
   int block = strcmp(types[number], MATSEQBAIJ) ? 1 : bench_block_size(a);
   if (!strcmp(types[number], MATSEQBAIJ) && block == 1) return bench_refuse(err, MACKO_UNSUPPORTED, m->name, "no blocks");
   macko_status s = bench_start_petsc(err);

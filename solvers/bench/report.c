@@ -52,6 +52,7 @@ double bench_best_peer(const bench_table *table, const bench_result *r, double (
   return best;
 }
 
+/* All bytes of the form are counted, not only those of columns and values. */
 double bench_bytes_per_nonzero(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)table, (void)settings;
@@ -65,22 +66,26 @@ double bench_rate(const bench_table *table, const bench_settings *settings, cons
   return bench_time(r) > 0 ? (double)r->moved / (bench_time(r) * 1e3) : NAN;
 }
 
+/* A copy reads and writes alike, while a product mostly reads. */
 double bench_percent_of_copy(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   return settings->copy > 0 ? 1e11 * bench_rate(table, settings, r) / settings->copy : NAN;
 }
 
+/* There is no triad on a GPU. */
 double bench_percent_of_triad(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   return settings->triad > 0 ? 1e11 * bench_rate(table, settings, r) / settings->triad : NAN;
 }
 
+/* Dense peers count here, unlike in the pictures. */
 double bench_x_best_peer(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)settings;
   return bench_time(r) > 0 ? bench_best_peer(table, r, bench_time, 1) / bench_time(r) : NAN;
 }
 
+/* Says what multiplying several vectors at once is worth. */
 double bench_x_singles(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)table, (void)settings;
@@ -99,18 +104,21 @@ static double multiplies(const bench_table *table, const bench_result *r, double
   return NAN;
 }
 
+/* What planning takes, in products with plain CSR. */
 double bench_plan_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)settings;
   return multiplies(table, r, r->plan);
 }
 
+/* The same of encoding, or of what a peer prepares. */
 double bench_encode_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)settings;
   return multiplies(table, r, r->encode);
 }
 
+/* The same of taking new values. */
 double bench_refresh_multiplies(const bench_table *table, const bench_settings *settings, const bench_result *r)
 {
   (void)settings;
@@ -168,6 +176,7 @@ static void print_mean(FILE *f, const bench_table *table, const bench_settings *
     const bench_result *r = &table->all[i];
     double x = bench_x_best_peer(table, settings, r);
     if (r->cached || strcmp(r->name, form) || !isfinite(x)) continue;
+    /* Ratios are averaged by their logarithms: twice as fast and half as fast make up for each other. */
     logs += log(x), count++;
     if (x < lowest) lowest = x, least = r;
   }
@@ -189,6 +198,7 @@ void bench_print_means(FILE *f, const bench_table *table, const bench_settings *
   if (many) fprintf(f, "\nx peer, geometric mean%s\n", settings->cache ? " where the last-level cache is exceeded" : "");
   for (int i = 0; many && i < table->count; i++) {
     const bench_result *r = &table->all[i];
+    /* Each form is printed once, where it first appears. */
     int seen = r->peer;
     for (int j = 0; j < i && !seen; j++) seen = !strcmp(table->all[j].name, r->name);
     if (!seen) print_mean(f, table, settings, r->name);

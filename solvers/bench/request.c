@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The help text stands beside the table of kinds, which it has to agree with. */
 const char generate_help[] =
     "  5-point:N 9-point:N     N x N grid, constant coefficients\n"
     "  7-point:N 27-point:N    N x N x N grid\n"
@@ -63,6 +64,7 @@ static int parse_coupling(const char *word, const generate_kind *k, generate_req
 /* Takes a number among the options, which is the percentage or the N of dense weights, and of others the unknowns a node. */
 static macko_status parse_number(const char *spec, long long number, const generate_kind *k, generate_request *r, macko_error *err)
 {
+  /* Dense weights have no nodes, so that a number can mean something else. */
   if (k->dense) return r->option = number, MACKO_OK;
   if (!k->unknowns) return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s has one unknown a node", spec, k->name);
   if (number > MOST_UNKNOWNS)
@@ -92,6 +94,7 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
 /* Takes SIZE, which is NULL where spec ends before it, and checks that the kind can have it. */
 static macko_status parse_size(const char *spec, const char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
+  /* What follows the numbers in a word is not looked at. */
   int two = !has_size_only(k), found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
   if (found < 1 + two || r->a < 1 || (two && r->b < 1))
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, k->name, k->name,
@@ -111,6 +114,7 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
   char text[256], *save = NULL, *word;
   const generate_kind *k = kinds;
   snprintf(text, sizeof text, "%s", spec);
+  /* The name of the kind ends at the first colon. */
   word = strtok_r(text, ":", &save);
   while (k < kinds + KINDS && (!word || strcmp(word, k->name))) k++;
   if (k == kinds + KINDS) {
@@ -126,6 +130,7 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
   snprintf(r->kind, sizeof r->kind, "%s", word);
   macko_status s = parse_size(spec, strtok_r(NULL, ":", &save), k, r, err);
   while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, k, r, err);
+  /* An arrow of two unknowns keeps all four couplings, and an upper triangle of one keeps the one. */
   if (!s && r->unknowns < (r->mask == MASK_ARROW ? 3 : r->mask == MASK_UPPER ? 2 : 1))
     s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s leaves nothing out of %d unknown%s a node", spec,
                    r->mask == MASK_ARROW ? "arrow" : "upper", r->unknowns, r->unknowns > 1 ? "s" : "");

@@ -82,6 +82,7 @@ static PetscErrorCode make_method(const solve_request *r, KSP *ksp)
   PetscCall(KSPSetType(*ksp, KSPCG));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCJACOBI));
+  /* The third number is where a method gives up for a residual that grows. */
   PetscCall(KSPSetTolerances(*ksp, 1e-300, 1e-300, 1e300, r->steps));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -96,6 +97,7 @@ static PetscErrorCode hold_values(const solve_request *r, Vec *held)
   PetscCall(VecCreate(PETSC_COMM_SELF, held));
   PetscCall(VecSetSizes(*held, (PetscInt)r->entries->count, PETSC_DECIDE));
   PetscCall(VecSetType(*held, r->on_gpu ? VECCUDA : VECSTANDARD));
+  /* The array is the host's: a vector on a GPU is copied there when it is next asked for its own memory. */
   PetscCall(VecGetArrayWrite(*held, &to));
   PetscCall(PetscArraycpy(to, r->entries->values, r->entries->count));
   PetscCall(VecRestoreArrayWrite(*held, &to));
@@ -175,9 +177,11 @@ static PetscErrorCode run_round(const solve_request *r, solve_times *t)
   PetscCall(lap(r, &start, &seconds[SET_UP]));
   PetscCall(set_up(r, A, ksp, &start, &seconds[SET_UP]));
   PetscCall(solve(r, ksp, b, x, &start, &seconds[FIRST_SOLVE]));
+  /* From here on the matrix has been solved with, and its values change: what a program does at each step in time. */
   PetscCall(put_new_values(r, A, &start, &seconds[NEW_VALUES]));
   PetscCall(set_up(r, A, ksp, &start, &seconds[NEW_SET_UP]));
   PetscCall(solve(r, ksp, b, x, &start, &seconds[NEXT_SOLVE]));
+  /* A second solve with the same values is the one that neither type has to prepare anything for. */
   PetscCall(solve(r, ksp, b, x, &start, &seconds[SAME_SOLVE]));
   PetscCall(KSPGetIterationNumber(ksp, &steps));
   t->steps = (int)steps;
@@ -280,6 +284,7 @@ macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings 
   macko_csr dominant = {0};
   solve_times peer, ours;
   PetscMPIInt rank = 0, ranks = 1;
+  /* The heading comes before the first matrix that could be solved. */
   static int printed;
   (void)table;
   if (refusal(a, settings)) return bench_refuse(err, MACKO_UNSUPPORTED, matrix, refusal(a, settings));

@@ -10,6 +10,7 @@ PetscErrorCode ProblemFindSymmetry(Problem *p)
 
   PetscFunctionBegin;
   PetscCall(MatTranspose(p->A, MAT_INITIAL_MATRIX, &difference));
+  /* The patterns may differ, where zeros are stored on one side only. */
   PetscCall(MatAXPY(difference, -1, p->A, DIFFERENT_NONZERO_PATTERN));
   PetscCall(MatNorm(difference, NORM_INFINITY, &norm));
   p->symmetric = (PetscBool)(norm == 0);
@@ -46,6 +47,7 @@ PetscErrorCode ProblemCheckFinite(const Problem *p, const char *path)
   PetscCallMPI(MPI_Allreduce(&mine, &chosen, 1, MPI_INT, MPI_MIN, comm));
   if (chosen == size) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Bcast(&found, sizeof found, MPI_BYTE, chosen, comm));
+  /* Rows and columns are counted from 1 for people, as in Matrix Market. */
   SETERRQ(comm, PETSC_ERR_FP, "%s: the entry in row %lld, column %lld is %s: such a matrix has no values to find", path,
           (long long)found.row + 1, (long long)found.col + 1, PetscIsNanReal((PetscReal)found.value) ? "NaN" : "infinite");
 }

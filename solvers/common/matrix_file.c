@@ -78,6 +78,7 @@ static macko_status copy(FILE *from, plain_file *f, macko_error *err)
   if (!to) return matrix_file_fail(err, MACKO_IO, f->path, "cannot be copied to a temporary file: %s", strerror(errno));
   while ((count = fread(bytes, 1, sizeof bytes, from)) > 0)
     if (fwrite(bytes, 1, count, to) != count) break;
+  /* fread stops in the same way for an error and for the end. */
   if (ferror(from)) return matrix_file_fail(err, MACKO_IO, f->path, "cannot be read: %s", strerror(errno));
   if (ferror(to) || fflush(to)) return matrix_file_fail(err, MACKO_IO, f->path, "cannot be copied: %s", strerror(errno));
   snprintf(f->name, sizeof f->name, "/dev/fd/%d", fileno(to));
@@ -117,6 +118,7 @@ static size_t first_bytes(const char *name, unsigned char bytes[8])
 static void note_origin(const plain_file *f, macko_origin *origin)
 {
   const char *slash = strrchr(f->path, '/');
+  /* Folders are a matter of the machine that the file lay on. */
   snprintf(origin->name, sizeof origin->name, "%s", slash ? slash + 1 : f->path);
 #if HAVE_ZLIB
   unsigned char bytes[65536];

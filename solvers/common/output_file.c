@@ -152,7 +152,7 @@ FILE *output_open(const char *path, int *bad)
   return f;
 }
 
-/* fclose may report an error that ferror did not know of, on a disk that is full; some systems then leave errno at 0. */
+/* fclose may meet an error that ferror did not know of, as on a full disk; errno may still be 0 then, and EIO stands for it. */
 int output_close(FILE *f)
 {
   int bad = ferror(f) ? EIO : 0;

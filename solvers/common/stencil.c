@@ -27,6 +27,7 @@ static PetscErrorCode Row(void *context, PetscInt row, PetscInt *count, const Pe
   for (PetscInt z = PetscMax(at[2] - 1, 0); z <= PetscMin(at[2] + 1, depth - 1); z++)
     for (PetscInt y = PetscMax(at[1] - 1, 0); y <= PetscMin(at[1] + 1, n - 1); y++)
       for (PetscInt x = PetscMax(at[0] - 1, 0); x <= PetscMin(at[0] + 1, n - 1); x++) {
+        /* away counts the axes along which the two points differ. */
         PetscInt col = x + n * (y + n * z), away = (x != at[0]) + (y != at[1]) + (z != at[2]);
         if (s->points <= 7 && away > 1) continue;
         s->cols[k] = col, s->values[k++] = away ? -1 : s->points - 1;
@@ -90,6 +91,7 @@ PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed
 
   PetscFunctionBegin;
   *known = PETSC_FALSE;
+  /* Anything behind the number makes it another name, and a file of the name comes first. */
   if (sscanf(name, "%d-point:%lld%n", &points, &n, &end) != 2 || name[end] || n < 1 || !access(name, F_OK))
     PetscFunctionReturn(PETSC_SUCCESS);
   if (points != 5 && points != 9 && points != 7 && points != 27) PetscFunctionReturn(PETSC_SUCCESS);

@@ -100,6 +100,7 @@ PetscErrorCode StorageCollect(const Problem *p, Storage *s)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &macko, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)p->A, &aij, MATSEQAIJ, MATMPIAIJ, ""));
   if (macko) {
+    /* info.reason is the matrix's own text, which goes with it. */
     PetscCall(MatMackoGetInfo(p->A, &s->info));
     PetscCall(PetscStrncpy(s->reason, s->info.reason ? s->info.reason : "", sizeof s->reason));
     s->bytes = s->info.bytes;
@@ -117,10 +118,12 @@ static void PrintProducts(const MatMackoInfo *info)
 {
   if (strstr(info->formats, ", ") || strstr(info->formats, " and ")) printf("          formats of the blocks: %s\n", info->formats);
   printf("products  ");
+  /* Only products by one vector on a CPU are timed, by the matrix itself. */
   if (info->products) printf("%lld measured, %.3g us in the mean", (long long)info->products, 1e6 * info->product_seconds);
   else printf("none measured (those of one vector on a CPU are)");
   if (info->predicted_seconds > 0) printf("; predicted %.3g us", 1e6 * info->predicted_seconds);
   printf(", %.3g us with csr", 1e6 * info->csr_predicted_seconds);
+  /* It is negative where the prediction sees no gain in time. */
   if (info->break_even >= 0) printf("; encoding pays after %lld", (long long)info->break_even);
   else printf("; not faster than csr: encoding pays in bytes only");
   printf("\n");

@@ -76,6 +76,7 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
   /* macko_encode takes the decoded csr of a .macko file as well. */
   if (!f->matrix || r->asked) s = macko_encode(&f->csr, &r->options, &fresh, err);
   if (s) return s;
+  /* Only a matrix that was encoded here is to be destroyed here. */
   const macko_matrix *m = fresh ? fresh : f->matrix;
   s = macko_save(r->out, m, &f->origin, err);
   if (!s) tell(r, m);
@@ -83,7 +84,8 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
   return s;
 }
 
-/* Reads, and writes by kind. Matrix Market is written by the library, which replaces files whole by itself. */
+/* Reads, and writes by kind. All kinds but .macko are written from the csr, which every reader gives. Matrix Market is written by
+ * the library, which replaces files whole by itself. */
 static macko_status convert(const request *r, macko_error *err)
 {
   matrix_file f;

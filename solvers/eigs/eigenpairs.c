@@ -173,6 +173,7 @@ static void PrintValues(const Pairs *r)
   for (PetscInt i = 0; i < r->count; i++) {
     const Pair *pair = &r->pairs[i];
     char imaginary[32] = "";
+    /* Real values leave the column of imaginary parts empty. */
     if (pair->im != 0) snprintf(imaginary, sizeof imaginary, "%+.15g i", (double)pair->im);
     printf("%24.15g %-24s %10.3g %10.3g\n", (double)pair->re, imaginary, (double)pair->relative, (double)pair->backward);
   }

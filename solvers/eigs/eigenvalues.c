@@ -56,7 +56,9 @@ static PetscErrorCode FactorWithoutPivoting(KSP ksp, PC pc)
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &ranks));
   PetscCall(KSPSetType(ksp, KSPGMRES));
+  /* The eigenvalues can be no better than these solves. */
   PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_DEFAULT, PETSC_DEFAULT, 100));
+  /* Each rank solves with a copy of the whole matrix, by PETSc's redundant preconditioner. */
   if (ranks > 1) {
     PetscCall(PCSetType(pc, PCREDUNDANT));
     PetscCall(PCRedundantGetKSP(pc, &whole));

@@ -65,6 +65,7 @@ static PetscErrorCode PrepareSecond(const char *path, const Pairs *r, Problem *b
   PetscFunctionBegin;
   PetscCall(Prepare(path, b, read, encode));
   PetscCall(MatGetSize(b->A, &rows, &cols));
+  /* One sentence says all that is wrong with the sizes. */
   PetscCheck(r->rows == r->cols && rows == r->rows && cols == r->cols, PETSC_COMM_WORLD, PETSC_ERR_ARG_SIZ,
              "%s: %lld x %lld, and %s: %lld x %lld: both matrices of A x = k B x must be square and of one size", r->path,
              (long long)r->rows, (long long)r->cols, path, (long long)rows, (long long)cols);
@@ -106,6 +107,7 @@ static PetscErrorCode SaveAll(const Pairs *r, const Problem *a)
   PetscCall(FileOption("-json", path, &given));
   if (given) PetscCall(PairsSave(r, a, path));
   PetscCall(FileOption("-vectors", path, &given));
+  /* Eigenvectors have imaginary parts; the left singular vectors in r->im are another matter. */
   if (given) PetscCall(PairsSaveVectors(r, r->re, r->singular ? NULL : r->im, path));
   PetscCall(FileOption("-left_vectors", path, &given));
   if (given) PetscCall(PairsSaveVectors(r, r->im, NULL, path));
