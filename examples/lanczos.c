@@ -1,5 +1,5 @@
-/* Finds the smallest and the largest eigenvalue of a symmetric matrix by the Lanczos method, on the C library alone: of the matrix
- * the method needs nothing but products with vectors, which the compressed form gives.
+/* Finds the smallest and the largest eigenvalue of a symmetric matrix by the Lanczos method, on the C library alone. Of the
+ * matrix the method needs nothing but products with vectors, which the compressed form gives.
  * usage: lanczos MATRIX [STEPS]
  * compile: cc lanczos.c $(pkg-config --cflags --libs macko) -lm -o lanczos */
 #include <macko.h>

@@ -1,5 +1,5 @@
-/* Encodes a matrix that is never in memory as CSR: the rows of a 27-point stencil on N x N x N points are made when they are asked
- * for, and encoded in pieces. The matrix is then multiplied, and the product is compared with the stencil itself.
+/* Encodes a matrix that is never in memory as CSR: the rows of a 27-point stencil on N x N x N points are made when they are
+ * asked for, and encoded in pieces. The matrix is then multiplied, and the product is compared with the stencil itself.
  * usage: rows [N], where 431 gives more than 2^31 nonzeros, of which CSR would take 26 GB
  * compile: cc rows.c $(pkg-config --cflags --libs macko) -o rows */
 #include <macko.h>

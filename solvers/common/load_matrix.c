@@ -41,6 +41,7 @@ static const char unread[] = "unread_";
 
 /* ---- from rank 0 to all ---- */
 
+/* The rows of a rank, as it gets them from rank 0 and hands them to PETSc. */
 typedef struct {
   PetscInt *ia, *ja; /* the rank's rows as CSR; ia counts from the rank's own first entry */
   PetscScalar *values;
@@ -323,6 +324,7 @@ PetscErrorCode ProblemLoad(MPI_Comm comm, const char *path, PetscBool straight, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The prefix has kept -mat_ options from the matrix as it was read: they are for the converted one. */
 PetscErrorCode ProblemConvert(Problem *p)
 {
   char type[64] = MATAIJMACKO;

@@ -301,6 +301,7 @@ int npz_write(FILE *f, const macko_csr *a, const char **why)
 
 #else
 
+/* Without libarchive a zip archive is refused, by a sentence that says why. */
 macko_status npz_read(const char *path, macko_csr *csr, macko_error *err)
 {
   (void)csr;

@@ -12,6 +12,7 @@ typedef struct {
 
 /* The sizes of blocks that are counted. Blocks of size x size begin at multiples of the size. */
 enum { LEAST_BLOCK = 2, MOST_BLOCK = 8 };
+/* What is counted of blocks of one size. */
 typedef struct {
   int64_t count; /* blocks that hold an entry */
   double full;   /* the share of their cells that do */
