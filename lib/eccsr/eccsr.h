@@ -9,94 +9,108 @@
 
 /* ---- writing: blocks of a window of rows ---- */
 
-/* Rows of equal columns, or for a masked block rows and the union of their columns, with what its slice needs to know of its runs. */
+/* A block of a window: rows with equal columns, or with masks some rows and the union of their columns. It keeps what its slice
+ * needs to know of its runs, which are found before it is known in which slice the block will be. */
 typedef struct {
   int32_t first;  /* place of its first row in macko_eccsr_window.rows */
-  int32_t base;   /* first column of its first run */
-  uint32_t runs;
+  int32_t base;   /* first column of its first run; 0 where it has none */
+  uint32_t runs;  /* how many runs its rows have */
   uint32_t most;  /* the longest gap, in units */
-  uint8_t g, w, masked;
+  uint8_t g, w, masked; /* its rows, the columns of a run, and whether lanes may lack entries */
   uint8_t unit;   /* w or 1: columns that its gaps are counted in */
   int64_t at;     /* its gaps in the window: run k begins gaps[at + k] units behind the end of the run before it */
 } macko_eccsr_block;
 
+/* A window of rows while it is encoded. Blocks of different lengths share slices without padding only if they are sorted by
+ * length, and a window is what is sorted together. The arrays are used again for the next window. */
 typedef struct {
-  int nblocks;
+  int nblocks;                  /* blocks that have been found */
   const int32_t *order_of_rows; /* rows of the csr in the order in which they go into windows; NULL: as they are */
-  int32_t rows[MACKO_ECCSR_WINDOW];
+  int32_t rows[MACKO_ECCSR_WINDOW]; /* of the csr, by their places in the window */
   macko_eccsr_block blocks[MACKO_ECCSR_WINDOW];
-  uint64_t order[2 * MACKO_ECCSR_WINDOW]; /* numbers of blocks in the low half, as they follow each other in slices */
+  uint64_t order[2 * MACKO_ECCSR_WINDOW]; /* low half: numbers of blocks as they follow each other; the other is for sorting */
   uint32_t *gaps; /* of all blocks */
   uint16_t *bits; /* of masked blocks: bits of its rows for each column of each run; run k from bits[(at + k) * w] on */
   int64_t used, room, bits_room; /* gaps; runs that there are bits for */
   int64_t masks;                 /* columns of all masked blocks */
 } macko_eccsr_window;
 
+/* Allocates a window without gaps; macko_eccsr_free_window gives it back and takes NULL, too. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_new_window(macko_eccsr_window **w, macko_error *err);
 void macko_eccsr_free_window(macko_eccsr_window *w);
 
-/* Blocks of rows first .. first + MACKO_ECCSR_WINDOW - 1, as many as there are, in the order of their slices. Errors:
- * OUT_OF_MEMORY. */
+/* Finds the blocks of the rows at places first .. first + MACKO_ECCSR_WINDOW - 1, or as many as there are, and puts them into the
+ * order of their slices. What the window held before is forgotten. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
                                      macko_error *err);
 
-/* Where slices go, or with slices NULL are only counted; `at` and `work` count those that are there. Arrays that grow belong to the
- * sink, and lengths have 4 bytes there. */
+/* Where slices go. With slices NULL they are only counted, so that planning and encoding run the same code. `at` and `work` count
+ * the slices that are there, from 0 on. Arrays that grow belong to the sink, and lengths have 4 bytes there; otherwise they are
+ * the data of the matrix's sections. */
 typedef struct {
   macko_eccsr_counts at;
   macko_eccsr_work work;
   uint32_t *slices, *words;
   int32_t *bases, *rows;
   void *lengths;
-  int length_bytes, grows;
+  int length_bytes, grows; /* of an element of lengths: 2 or 4; 1: the arrays are enlarged as needed */
   macko_eccsr_counts room; /* of arrays that grow */
 } macko_eccsr_sink;
 
+/* Frees the arrays of a sink that grows. */
 void macko_eccsr_free_sink(macko_eccsr_sink *sink);
 
-/* Adds the slices of a window. Errors: OUT_OF_MEMORY, where arrays grow. */
+/* Cuts the blocks of a window into slices and adds these to the sink. Errors: OUT_OF_MEMORY, where arrays grow. */
 macko_status macko_eccsr_put_window(const macko_eccsr_window *w, macko_eccsr_sink *sink, macko_error *err);
 
-/* Rows from place `row` of the order on, before `past`, with equal columns: how many. */
+/* Returns how many rows from place `row` of the order on, and before place `past`, have the columns of the first one: at least 1.
+ * With order NULL, places are rows. */
 int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row, int64_t past);
 
-/* 1 if the n columns from entry p on are runs of w consecutive ones. */
+/* Returns 1 if the n columns from entry p on can be cut into runs of w consecutive ones. */
 int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w);
 
-/* Room for the gaps of so many runs more. Errors: OUT_OF_MEMORY. */
+/* Makes room for the gaps of so many runs more than the window has. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko_error *err);
 
-/* The columns of a row as runs of w consecutive ones, whose gaps the window has room for; 0 and no block where they are none. Of *b
- * rows have been set. */
+/* Cuts the columns of a row into runs of `width` consecutive ones and adds the block that they make, whose gaps the window has
+ * room for. Returns 0 and adds nothing where the columns cannot be cut so. Of *b the place and the number of its rows have been
+ * set. */
 int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w);
 
-/* Adds the block of so many rows from `row` on, which is at place `first` of the window, in runs of `width` columns from multiples
- * of it on. Errors: OUT_OF_MEMORY. */
+/* Adds the block of so many rows from `row` on, which is at place `first` of the window. Its runs have `width` columns and begin
+ * at multiples of it; it has masks unless all rows have the same whole runs. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
                                      macko_error *err);
 
-/* *found: by a sample most entries are in rows with the columns of a row elsewhere. Errors: as macko_get_rows. */
+/* Sets *found if most entries of some sampled rows are in rows whose columns another row has, too, wherever that one is. It reads
+ * all rows once. Errors: those of macko_get_rows. */
 macko_status macko_eccsr_rows_apart(macko_rows *r, int *found, macko_error *err);
 
-/* *order, which the caller frees: rows with equal columns behind each other, in the order of the first of their columns. Errors:
- * OUT_OF_MEMORY. */
+/* Sets *order, which the caller frees, to all rows such that those with equal columns follow each other, at the place of the
+ * first of them. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_order_rows(const macko_csr *a, int32_t **order, macko_error *err);
 
-/* What planning hands on to encoding, macko_findings, begins with how it is freed. */
+/* What planning hands on to encoding in macko_findings is of one of several types, as the variants keep different things. Each
+ * begins with the function that frees it. */
 typedef struct {
   void (*free)(void *kept);
 } macko_eccsr_kept;
+/* Frees what has been kept, which may be NULL. */
 void macko_eccsr_forget(void *kept);
 
-/* The most columns, at most MACKO_ECCSR_MAX_RUN, that all maximal runs of the n from entry p on are multiples of. */
+/* Returns the most columns, at most MACKO_ECCSR_MAX_RUN, that the lengths of all maximal runs among the n columns from entry p on
+ * are multiples of. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n);
 
+/* Returns how many windows so many rows make. */
 static inline int64_t macko_eccsr_windows(int64_t nrows)
 {
   return (nrows + MACKO_ECCSR_WINDOW - 1) / MACKO_ECCSR_WINDOW;
 }
 
-/* *view has the rows of that window, or all rows, until the next call; the room is for rows in pieces. Errors: as macko_get_rows. */
+/* Sets *view to the rows of that window, or to all rows of a matrix in memory, until the next call; rows keep their numbers. The
+ * room is for rows that come in pieces. Errors: those of macko_get_rows. */
 static inline macko_status macko_eccsr_view_window(macko_rows *rows, int64_t window, macko_assembly *room, macko_csr *view,
                                                    macko_error *err)
 {
@@ -104,12 +118,13 @@ static inline macko_status macko_eccsr_view_window(macko_rows *rows, int64_t win
   return macko_view_rows(rows, first, left < MACKO_ECCSR_WINDOW ? left : MACKO_ECCSR_WINDOW, room, view, err);
 }
 
-/* Of rows that come in pieces, a window at a time: what host_count counts, and what encode encodes. Errors: as macko_get_rows. */
+/* For rows that come in pieces: counts what macko_eccsr_host_count counts, and encodes as macko_eccsr_encode does, but a window
+ * at a time, so that of the rows no more than these are in memory. Errors: those of macko_get_rows, OUT_OF_MEMORY. */
 macko_status macko_eccsr_count_windows(macko_rows *rows, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
                                        macko_eccsr_work *work, macko_error *err);
 macko_status macko_eccsr_encode_windows(macko_rows *rows, macko_matrix *m, macko_error *err);
 
-/* The answers to what planning asks; context: macko_findings. */
+/* These answer what planning asks of a matrix in host memory (macko_eccsr_facts); context is its macko_findings. */
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
 macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err);
@@ -118,27 +133,29 @@ macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shap
 
 /* ---- reading ---- */
 
+/* The sections of a matrix as arrays, for everything that reads slices. */
 typedef struct {
-  const uint32_t *slices, *gaps;
+  const uint32_t *slices, *gaps; /* headers of slices; masks and gaps */
   const int32_t *bases, *rows;
   const void *lengths;
   int length_bytes;
   int64_t nslices;
 } macko_eccsr_reader;
 
+/* Finds the sections of m, which must have passed macko_eccsr_validate or come from encoding. */
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m);
 
-/* A slice step by step: its columns and which lanes have an entry. */
+/* A slice as it is read step by step: which columns the step has, and which lanes have an entry in them. */
 typedef struct {
   macko_eccsr_slice s;
   const uint32_t *masks, *gaps;
-  int64_t k, gap;          /* the step, and the number of its first gap */
-  int64_t slot;            /* of the first entry of the step */
+  int64_t k, gap;          /* the step, -1 before the first; gaps that have been read */
+  int64_t slot;            /* of the next entry: the caller moves it on */
   int active;              /* blocks that have the step */
   int64_t cols[MACKO_ECCSR_LANES]; /* of blocks: where their runs begin */
 } macko_eccsr_steps;
 
-/* Before its first step. */
+/* Returns slice i as it is before its first step. */
 static inline macko_eccsr_steps macko_eccsr_open_slice(const macko_eccsr_reader *r, int64_t i)
 {
   macko_eccsr_steps t = {.s = macko_eccsr_slice_at(r->slices, i), .k = -1};
@@ -147,7 +164,8 @@ static inline macko_eccsr_steps macko_eccsr_open_slice(const macko_eccsr_reader 
   return t;
 }
 
-/* To the next step; 0 where there is none. The caller moves `slot`. */
+/* Goes to the next step and returns 0 where there is none. The caller moves `slot`, as it alone knows how many entries it has
+ * taken. The columns of all active blocks are kept because a gap counts from the run before. */
 static inline int macko_eccsr_next_step(const macko_eccsr_reader *r, macko_eccsr_steps *t)
 {
   const macko_eccsr_slice *s = &t->s;
@@ -159,16 +177,19 @@ static inline int macko_eccsr_next_step(const macko_eccsr_reader *r, macko_eccsr
   return t->active > 0;
 }
 
-/* Lanes that have an entry in column j of the runs of this step. */
+/* Returns a bit for each lane that has an entry in column j of the runs of this step. Shifted in 64 bits, as all 32 lanes may
+ * have one. */
 static inline uint32_t macko_eccsr_lanes(const macko_eccsr_steps *t, int j)
 {
   if (t->s.masked) return t->masks[t->k * t->s.w + j];
   return (uint32_t)(((uint64_t)1 << t->active * t->s.g) - 1);
 }
 
-/* Values of the slices from .. to - 1, entries of *a, by a writer. */
+/* Writes the values of slices from .. to - 1, which are entries of *a, by a writer that knows how they are stored. */
 void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to);
 
+/* These are the format's functions (core/format.h) for matrices whose rows are each in one block; eccsr_format.c chooses between
+ * them and those of variants paper and shared. */
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
@@ -179,6 +200,7 @@ void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64
 macko_status macko_eccsr_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 
+/* What the format can be asked for: blocks of whole rows, and variants paper and shared. */
 extern const macko_form macko_eccsr_forms[2];
 
 #endif

@@ -5,7 +5,8 @@
 
 #include <stdlib.h>
 
-/* Room for so many runs more, of at most MACKO_ECCSR_MAX_RUN columns. */
+/* Makes room for so many runs more with masks. Bits have room for the widest runs, whatever the width, so that one array does for
+ * all shapes that are tried. */
 static macko_status reserve(macko_eccsr_window *w, int64_t more, macko_error *err)
 {
   macko_status s = macko_eccsr_reserve_gaps(w, more, err);
@@ -16,7 +17,9 @@ static macko_status reserve(macko_eccsr_window *w, int64_t more, macko_error *er
   return MACKO_OK;
 }
 
-/* The next run of the rows, whose entries from next[r] on are left; they go behind it. 0 where none are left. */
+/* Finds the next run of the rows, whose entries from next[r] on are left, and moves next[r] behind it. *start becomes its first
+ * column, a multiple of its width; bit r of bits[j] says that row r has column *start + j. Returns 0 where no entries are
+ * left. */
 static int merge_run(const macko_csr *a, int64_t *next, const int64_t *past, int rows, int width, int64_t *start, uint16_t *bits)
 {
   int64_t least = INT64_MAX;
@@ -30,7 +33,8 @@ static int merge_run(const macko_csr *a, int64_t *next, const int64_t *past, int
   return 1;
 }
 
-/* Rows whose columns are the same whole runs need no masks: 1 if they do not and are added. */
+/* Adds the block without masks and returns 1 where all rows have the same whole runs, which begin at multiples of their width:
+ * gaps count from those, and masks would only say that all lanes have entries. */
 static int add_whole(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w)
 {
   const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
@@ -38,7 +42,8 @@ static int add_whole(const macko_csr *a, int64_t row, int width, macko_eccsr_blo
   return macko_eccsr_equal_rows(a, NULL, row, row + b->g) == b->g && macko_eccsr_add_runs(a, row, width, b, w);
 }
 
-/* Runs begin at multiples of their width, and so do their gaps. */
+/* Adds the block with masks. Its runs begin at multiples of their width, and so its gaps are multiples of it, too. The first run
+ * begins where the base says and has gap 0. */
 static void merge_rows(const macko_csr *a, int64_t row, macko_eccsr_block *b, macko_eccsr_window *w)
 {
   int64_t next[MACKO_ECCSR_MAX_RUN], past[MACKO_ECCSR_MAX_RUN], start, end = 0;
@@ -54,6 +59,7 @@ static void merge_rows(const macko_csr *a, int64_t row, macko_eccsr_block *b, ma
   w->blocks[w->nblocks++] = *b;
 }
 
+/* There are at most as many runs as entries, which is what room is made for. */
 macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
                                      macko_error *err)
 {

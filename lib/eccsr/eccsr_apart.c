@@ -10,28 +10,32 @@ enum { LOOKED_AT = 8, SAMPLES = 64, PLACE_BITS = 10, DIGIT_BITS = 11, DIGITS = 1
 
 /* ---- whether there are such rows ---- */
 
-/* A row that is looked for. */
+/* A row that is looked for among all others. */
 typedef struct {
   int64_t row, length, first; /* number, entries and first column */
   uint64_t hash;              /* of all columns */
   int found;                  /* elsewhere */
 } sample;
 
+/* The rows that are looked for, and a table by which a row is compared with at most one of them. */
 typedef struct {
   sample samples[SAMPLES];
   int at[1 << PLACE_BITS]; /* by length and first column: number of a sample + 1 */
 } search;
 
+/* Returns the entries of a row. */
 static int64_t length_of(const macko_csr *a, int64_t row)
 {
   return macko_csr_row(a, row + 1) - macko_csr_row(a, row);
 }
 
+/* Returns the place in the table of rows with so many entries, the first of them in that column. */
 static uint32_t place_of(int64_t length, int64_t col)
 {
   return (uint32_t)(((uint64_t)length << 32 ^ (uint64_t)col) * 0x9e3779b97f4a7c15u >> (64 - PLACE_BITS));
 }
 
+/* Returns a hash of the number n and of every `step`-th of the n columns from entry p on. */
 static uint64_t hash_columns(const macko_csr *a, int64_t p, int64_t n, int64_t step)
 {
   uint64_t hash = (uint64_t)n;
@@ -39,7 +43,8 @@ static uint64_t hash_columns(const macko_csr *a, int64_t p, int64_t n, int64_t s
   return hash;
 }
 
-/* Of samples in one place, as equal ones are, the last is looked for. */
+/* Takes rows at equal distances as samples. Of those in one place of the table, as equal ones are, only the last is looked
+ * for. */
 static macko_status take_samples(macko_rows *r, search *f, macko_error *err)
 {
   macko_csr piece;
@@ -56,7 +61,8 @@ static macko_status take_samples(macko_rows *r, search *f, macko_error *err)
   return MACKO_OK;
 }
 
-/* In rows first, first + 1, ... */
+/* Looks for the samples in the rows of a piece, whose numbers are first, first + 1, ... Length and first column, which are cheap
+ * to have, leave few rows whose columns are hashed. */
 static void look_for(search *f, const macko_csr *piece, int64_t first)
 {
   int64_t p = macko_csr_row(piece, 0);
@@ -68,7 +74,7 @@ static void look_for(search *f, const macko_csr *piece, int64_t first)
   }
 }
 
-/* Whether most entries of the samples that were looked for are in rows that were found. */
+/* Tells whether most entries of the samples that were looked for are in rows that were found. */
 static int most_found(const search *f)
 {
   int64_t entries = 0, found = 0;
@@ -81,6 +87,7 @@ static int most_found(const search *f)
   return found > 0 && 2 * found >= entries;
 }
 
+/* Mistaken hashes would only make a plan that is worse than another, and are not compared again. */
 macko_status macko_eccsr_rows_apart(macko_rows *r, int *found, macko_error *err)
 {
   search f = {.at = {0}};
@@ -96,14 +103,16 @@ macko_status macko_eccsr_rows_apart(macko_rows *r, int *found, macko_error *err)
 
 /* ---- put together ---- */
 
-/* Of the length and some of the columns: what is mistaken for equal is compared again where blocks are made. */
+/* Returns 32 bits of a hash of the row's length and of some of its columns. Rows that are mistaken for equal by it are compared
+ * again where blocks are made. */
 static uint64_t hash_of(const macko_csr *a, int64_t row)
 {
   const int64_t n = length_of(a, row);
   return hash_columns(a, macko_csr_row(a, row), n, n / LOOKED_AT + 1) >> 32;
 }
 
-/* By the high halves, in three rounds of counting; equal ones stay in their order. */
+/* Sorts keys by their high halves, in three rounds of counting; equal ones stay in their order. Returns which of the two arrays
+ * holds the result. Counting takes time in proportion to n, and there may be as many keys as rows. */
 static uint64_t *sort_by_hash(uint64_t *keys, uint64_t *room, int64_t n)
 {
   for (int shift = 32; shift < 64; shift += DIGIT_BITS) {
@@ -117,10 +126,12 @@ static uint64_t *sort_by_hash(uint64_t *keys, uint64_t *room, int64_t n)
   return keys;
 }
 
-/* Rows in the order of the first of each hash, those of its hash behind it. keys: of the rows, sorted; next: room. */
+/* Sets rows to the order: every row that is the first of its hash, in the order of these, with the rows of its hash behind it.
+ * keys are those of the n rows, sorted, with numbers of rows in the low halves; next is room for n numbers. Rows of one hash
+ * become a list in `next`, so that the first of them can be taken in the order of rows. */
 static void chain_rows(const uint64_t *keys, int64_t n, int32_t *next, int32_t *rows)
 {
-  enum { LAST = INT32_MAX, FOLLOWS = INT32_MIN }; /* added to the successor of a row that is one itself */
+  enum { LAST = INT32_MAX, FOLLOWS = INT32_MIN }; /* LAST: no successor; FOLLOWS is added for a row that is a successor itself */
   int64_t count = 0;
   for (int64_t i = 0; i < n; i++) {
     const int follows = i > 0 && keys[i] >> 32 == keys[i - 1] >> 32, goes_on = i + 1 < n && keys[i] >> 32 == keys[i + 1] >> 32;
@@ -133,6 +144,7 @@ static void chain_rows(const uint64_t *keys, int64_t n, int32_t *next, int32_t *
   }
 }
 
+/* The array of keys that holds no result becomes the room for lists. */
 macko_status macko_eccsr_order_rows(const macko_csr *a, int32_t **order, macko_error *err)
 {
   const size_t n = (size_t)a->nrows;

@@ -20,6 +20,7 @@ void macko_eccsr_free_window(macko_eccsr_window *w)
 
 /* ---- runs ---- */
 
+/* Columns rise without duplicates, so that the first and the last of w columns tell whether they follow each other. */
 int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
 {
   int64_t apart = n % w;
@@ -27,6 +28,7 @@ int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
   return apart == 0;
 }
 
+/* Widths are tried from the largest on. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
 {
   for (int w = MACKO_ECCSR_MAX_RUN; w > 1; w--)
@@ -34,6 +36,7 @@ int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
   return 1;
 }
 
+/* The room at least doubles, so that a window is seldom copied. */
 macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko_error *err)
 {
   int64_t room = w->used + more;
@@ -45,7 +48,9 @@ macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko
   return MACKO_OK;
 }
 
-/* Gaps between the runs of w columns, counted in so many; 0 where columns are no such runs. *uneven: gaps are no multiples of that. */
+/* Finds the gaps between the runs of w columns from the end of one to the beginning of the next, counted in units of so many
+ * columns. Returns 0 where columns are no such runs. *most becomes the longest gap; *uneven is 0 only if all gaps are multiples
+ * of the unit. */
 static inline __attribute__((always_inline)) int find_gaps(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t unit,
                                                            uint32_t *gaps, uint32_t *most, uint32_t *uneven)
 {
@@ -63,7 +68,7 @@ static inline __attribute__((always_inline)) int find_gaps(const macko_csr *a, i
   return 1;
 }
 
-/* The same in runs, or where gaps are no multiples of these in columns. */
+/* Counts gaps in runs, or, where any is no multiple of runs, all of them in columns. */
 static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t *gaps,
                                                            macko_eccsr_block *b)
 {
@@ -74,7 +79,8 @@ static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, i
   return 1;
 }
 
-/* Widths are constants there, as divisions by anything else take most of the time. */
+/* Calls the same with the width as a constant, as divisions by anything else take most of the time. Runs of 7 and 8 columns, and
+ * all with 64-bit columns, go without. */
 static int find_runs_of(const macko_csr *a, int64_t p, int64_t n, int w, uint32_t *gaps, macko_eccsr_block *b)
 {
   if (a->col_type == MACKO_I64) return find_runs(a, MACKO_I64, p, n, (uint32_t)w, gaps, b);
@@ -89,6 +95,7 @@ static int find_runs_of(const macko_csr *a, int64_t p, int64_t n, int w, uint32_
   }
 }
 
+/* A row without entries is a block of no runs, whatever the width. */
 int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w)
 {
   const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
@@ -102,6 +109,7 @@ int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr
 
 /* ---- rows of equal columns ---- */
 
+/* Tells whether two rows have the same columns, compared as bytes. */
 static int equal_columns(const macko_csr *a, int64_t row, int64_t other)
 {
   const int64_t size = macko_type_bytes(a->col_type), p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
@@ -110,11 +118,13 @@ static int equal_columns(const macko_csr *a, int64_t row, int64_t other)
   return n == 0 || !memcmp((const char *)a->cols + p * size, (const char *)a->cols + q * size, (size_t)(n * size));
 }
 
+/* Returns the row at that place of the order; NULL stands for rows as they are. */
 static int64_t row_at(const int32_t *order, int64_t place)
 {
   return order ? order[place] : place;
 }
 
+/* Each row is compared with the one before it, whose columns are still in the cache. */
 int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row, int64_t past)
 {
   int64_t end = row + 1;
@@ -122,6 +132,8 @@ int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row
   return (int)(end - row);
 }
 
+/* Adds a block of g rows with equal columns, in runs of the usual width, or of g, as meshes with g unknowns a node have them, or
+ * of 1, which fits always. */
 static macko_status add_block(const macko_csr *a, const macko_eccsr_shape *shape, int first, int g, macko_eccsr_window *w, macko_error *err)
 {
   const int64_t row = w->rows[first];
@@ -132,7 +144,7 @@ static macko_status add_block(const macko_csr *a, const macko_eccsr_shape *shape
   return s;
 }
 
-/* So many rows of equal columns from place `first` on, in blocks of the usual size or else of nearly the same. */
+/* Adds `count` rows of equal columns from place `first` on, in blocks of the usual size or else of nearly the same. */
 static macko_status add_equal_rows(const macko_csr *a, const macko_eccsr_shape *shape, int first, int count, macko_eccsr_window *w,
                                    macko_error *err)
 {
@@ -147,7 +159,8 @@ static macko_status add_equal_rows(const macko_csr *a, const macko_eccsr_shape *
 
 /* ---- order ---- */
 
-/* Two runs of keys into one, without branches that nobody foresees. */
+/* Merges two lists of rising keys into one. Which key is smaller is computed instead of branched on, as nobody could foresee that
+ * branch. */
 static void merge_keys(const uint64_t *one, const uint64_t *one_end, const uint64_t *other, const uint64_t *other_end, uint64_t *to)
 {
   while (one < one_end && other < other_end) {
@@ -159,7 +172,8 @@ static void merge_keys(const uint64_t *one, const uint64_t *one_end, const uint6
   if (other < other_end) memcpy(to, other, (size_t)(other_end - other) * sizeof *to);
 }
 
-/* Merges runs of rising keys until there is one; the keys are all different. */
+/* Sorts n keys, which are all different, by merging lists of rising keys until there is one. room has as many elements as
+ * keys. */
 static void sort_keys(uint64_t *keys, uint64_t *room, int n)
 {
   uint64_t *from = keys, *to = room;
@@ -174,7 +188,8 @@ static void sort_keys(uint64_t *keys, uint64_t *room, int n)
   if (from != keys) memcpy(keys, from, (size_t)n * sizeof *keys);
 }
 
-/* Blocks of one kind together, the longest first, else as rows are. */
+/* Puts blocks of one kind together, the longest first, else in the order of their rows. Sorting is left out where keys rise
+ * already. */
 static void order_blocks(macko_eccsr_window *w)
 {
   uint64_t before = 0, rising = 1;
@@ -188,6 +203,8 @@ static void order_blocks(macko_eccsr_window *w)
   for (int i = 0; i < w->nblocks; i++) w->order[i] &= MACKO_ECCSR_KEY_PLACE;
 }
 
+/* Rows that follow each other make blocks by equal columns, or with `aligned` by their numbers. Rows that lie apart need nothing
+ * here but their order. */
 macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
                                      macko_error *err)
 {

@@ -6,11 +6,13 @@
 
 /* ---- decode ---- */
 
+/* Moves the slot behind the entries of the step at hand. */
 static void move_slot(macko_eccsr_steps *t)
 {
   for (int j = 0; j < t->s.w; j++) t->slot += __builtin_popcount(macko_eccsr_lanes(t, j));
 }
 
+/* Adds the entries of every row of slice i to the element behind it, row_ptr[row + 1]. */
 static void count_slice(const macko_eccsr_reader *r, int64_t i, int64_t *row_ptr)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
@@ -20,13 +22,16 @@ static void count_slice(const macko_eccsr_reader *r, int64_t i, int64_t *row_ptr
         row_ptr[macko_eccsr_row(&t.s, r->rows, __builtin_ctz(lanes)) + 1]++;
 }
 
-/* Entries of rows first .. past - 1, row i from element starts[i] - starts[first] on. */
+/* Which rows are decoded, and where to: entries of rows first .. past - 1, those of row i from element starts[i] - starts[first]
+ * on. cols and values may be NULL. */
 typedef struct {
   const int64_t *starts;
   int64_t first, past, *cols;
   void *values;
 } wanted;
 
+/* Decodes those rows of slice i that are wanted. A slice without any is passed over; in others all steps are walked, as columns
+ * count from each other. */
 static void decode_slice(const macko_matrix *m, const macko_eccsr_reader *r, int64_t i, const wanted *w)
 {
   macko_value_stream v = macko_stream_of(m);
@@ -49,6 +54,7 @@ static void decode_slice(const macko_matrix *m, const macko_eccsr_reader *r, int
       }
 }
 
+/* All slices are looked at, as the rows of one lie anywhere in a window, or in the matrix. */
 void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const macko_eccsr_reader r = macko_eccsr_open(m);
@@ -56,6 +62,7 @@ void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64
   for (int64_t i = 0; (cols || values) && i < r.nslices; i++) decode_slice(m, &r, i, &w);
 }
 
+/* Entries are counted first, as the sections have no row starts. */
 macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   macko_eccsr_reader r = macko_eccsr_open(m);
@@ -71,15 +78,18 @@ macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
 
 /* ---- validate ---- */
 
-/* What the checks of slices add up to. */
+/* What the checks of slices add up to: every slice has to begin where those before it end, so that nothing in the sections is
+ * read twice or left out. */
 typedef struct {
   const macko_matrix *m;
   macko_eccsr_reader r;
   macko_eccsr_counts found; /* what the slices before take */
-  int64_t slot;
-  uint8_t *seen; /* rows, a bit each */
+  int64_t slot;             /* entries of the slices before */
+  uint8_t *seen; /* a bit for each row that a lane has held so far */
 } check;
 
+/* Checks the parameters: sizes of arrays can be computed from them without overflow, and numbers of blocks and rows fit the
+ * headers. */
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&m->plan)->of.counts;
@@ -95,7 +105,7 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   return macko_check_codec(m, err);
 }
 
-/* Its header: it begins where the slice before ends, and its rows, blocks and words are there. */
+/* Checks the header of slice i: it begins where the slice before ends, and its rows, blocks and masks are inside the sections. */
 static macko_status validate_header(const check *c, int64_t i, const macko_eccsr_slice *s, macko_error *err)
 {
   const macko_eccsr_counts *all = &macko_eccsr_params_of(&c->m->plan)->of.counts, *f = &c->found;
@@ -112,7 +122,8 @@ static macko_status validate_header(const check *c, int64_t i, const macko_eccsr
   return MACKO_OK;
 }
 
-/* Its blocks are in the order of falling length, and their gaps are there: *gaps of them. */
+/* Checks that the blocks of slice i are in the order of falling length, that one without runs has base 0, so that a matrix has
+ * one encoding, and that their gaps are inside the section. *gaps becomes the number of these. */
 static macko_status validate_lengths(const check *c, int64_t i, const macko_eccsr_slice *s, int64_t *gaps, macko_error *err)
 {
   const macko_eccsr_counts *all = &macko_eccsr_params_of(&c->m->plan)->of.counts;
@@ -137,7 +148,7 @@ static macko_status validate_lengths(const check *c, int64_t i, const macko_eccs
   return MACKO_OK;
 }
 
-/* Every row once. */
+/* Checks that every lane of slice i holds a row of the matrix that no other lane holds. */
 static macko_status validate_rows(const check *c, int64_t i, const macko_eccsr_slice *s, macko_error *err)
 {
   for (int l = 0; l < s->blocks * s->g; l++) {
@@ -150,7 +161,9 @@ static macko_status validate_rows(const check *c, int64_t i, const macko_eccsr_s
   return MACKO_OK;
 }
 
-/* Columns of all steps inside the matrix, lanes of masks inside the blocks that have the step. */
+/* Walks the steps of slice i: columns are inside the matrix, lanes of masks inside the blocks that have the step. A run may reach
+ * beyond the last column where masks say that no lane has an entry there. It stops when there are more entries than the matrix
+ * has, before a slot beyond the values is taken for one. */
 static macko_status validate_steps(check *c, int64_t i, macko_error *err)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(&c->r, i);
@@ -176,6 +189,7 @@ static macko_status validate_steps(check *c, int64_t i, macko_error *err)
                     (long long)c->m->nnz);
 }
 
+/* Checks slice i, each part before what it lets be read, and adds what it takes to what has been found. */
 static macko_status validate_slice(check *c, int64_t i, macko_error *err)
 {
   macko_eccsr_slice s = macko_eccsr_slice_at(c->r.slices, i);
@@ -193,7 +207,7 @@ static macko_status validate_slice(check *c, int64_t i, macko_error *err)
   return status;
 }
 
-/* What the plan says of all slices, by which kernels are chosen. */
+/* Checks that all slices together hold every row and every entry and take what the plan says, which kernels were chosen by. */
 static macko_status validate_counts(const check *c, macko_error *err)
 {
   const macko_eccsr_counts *all = &macko_eccsr_params_of(&c->m->plan)->of.counts, *f = &c->found;
@@ -211,6 +225,7 @@ static macko_status validate_counts(const check *c, macko_error *err)
   return MACKO_OK;
 }
 
+/* Codes of values are checked last, as they need no slices. */
 macko_status macko_eccsr_validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_plan(m, err);

@@ -7,20 +7,21 @@
 
 enum { WINDOW = MACKO_ECCSR_WINDOW };
 
-/* Windows that follow each other, done by one thread. */
+/* Windows that follow each other, done by one thread: their slices, and how it went. */
 typedef struct {
   macko_eccsr_sink sink;
   macko_status status;
   macko_error err;
 } window_part;
 
-/* Slices that planning has made in passing, for encoding to put together. */
+/* Slices that planning has made in passing, in the parts of its threads, for encoding to put together. */
 typedef struct {
   macko_eccsr_kept kept;
   window_part *parts;
   int count;
 } all_parts;
 
+/* What threads share while they make slices. */
 typedef struct {
   const macko_csr *a;
   const macko_eccsr_shape *shape;
@@ -30,11 +31,13 @@ typedef struct {
 
 /* ---- counted, and kept as far as encoding follows ---- */
 
+/* Each variant's findings begin with their own function. */
 void macko_eccsr_forget(void *kept)
 {
   if (kept) ((macko_eccsr_kept *)kept)->free(kept);
 }
 
+/* Frees what planning has kept of blocks of equal rows. */
 static void free_parts(void *kept)
 {
   all_parts *all = kept;
@@ -42,6 +45,7 @@ static void free_parts(void *kept)
   free(all->parts), free(all);
 }
 
+/* Allocates so many parts. With `kept` their slices are kept; else they are only counted, which takes no memory. */
 static macko_status new_parts(int count, int kept, all_parts **all, macko_error *err)
 {
   all_parts *made = calloc(1, sizeof *made);
@@ -55,6 +59,7 @@ static macko_status new_parts(int count, int kept, all_parts **all, macko_error 
   return MACKO_OK;
 }
 
+/* Makes the slices of windows from .. to - 1, as a macko_part. A part has a window of its own. */
 static void put_windows(void *context, int number, int64_t from, int64_t to)
 {
   const all_windows *all = context;
@@ -69,7 +74,8 @@ static void put_windows(void *context, int number, int64_t from, int64_t to)
   macko_eccsr_free_window(w);
 }
 
-/* All windows into the sinks of the parts; the first part that failed speaks for all. */
+/* Makes the slices of all windows in parts; the first part that failed speaks for all. Where rows are put in another order the
+ * parts cannot be cut by row starts, and have equal numbers of windows. */
 static macko_status put_all(const macko_csr *a, const macko_eccsr_shape *shape, all_parts *parts, macko_error *err)
 {
   all_windows all = {.a = a, .shape = shape, .parts = parts->parts};
@@ -87,6 +93,7 @@ static macko_status put_all(const macko_csr *a, const macko_eccsr_shape *shape, 
   return s;
 }
 
+/* Adds the counts of slices that come behind. */
 static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
 {
   c->slices += more->slices, c->blocks += more->blocks, c->rows += more->rows, c->words += more->words;
@@ -94,12 +101,15 @@ static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
   if (more->longest > c->longest) c->longest = more->longest;
 }
 
+/* Adds their work. */
 static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 {
   w->entries += more->entries, w->lanes += more->lanes;
   w->reads += more->reads, w->masked += more->masked, w->runs += more->runs;
 }
 
+/* What has been kept before is freed: a plan may be made again, and only the last one is encoded. Slices are kept only if
+ * encoding follows, as they take as much memory as the sections. */
 macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                                     macko_error *err)
 {
@@ -119,12 +129,14 @@ macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shap
 
 /* ---- put together ---- */
 
+/* Copies elements of `size` bytes to element `at` of an array; without any, either array may be NULL. */
 static void copy(void *to, int64_t at, const void *from, int64_t count, size_t size)
 {
   if (count) memcpy((char *)to + (size_t)at * size, from, (size_t)count * size);
 }
 
-/* Headers of slices count from the beginning of the matrix. */
+/* Adds what lies before a part to the headers of its slices, which count from the beginning of the part: in the sections they
+ * count from the beginning of the matrix. */
 static void move_slices(uint32_t *slices, const macko_eccsr_counts *at, int64_t entries, int64_t count)
 {
   for (; count > 0; count--, slices += MACKO_ECCSR_SLICE_WORDS) {
@@ -134,6 +146,7 @@ static void move_slices(uint32_t *slices, const macko_eccsr_counts *at, int64_t 
   }
 }
 
+/* Copies lengths into the section, whose type is known only after all blocks are counted; parts hold them in 4 bytes. */
 static void copy_lengths(const macko_section *to, int64_t at, const uint32_t *lengths, int64_t count)
 {
   if (to->type == MACKO_U32) copy(to->data, at, lengths, count, sizeof *lengths);
@@ -141,7 +154,7 @@ static void copy_lengths(const macko_section *to, int64_t at, const uint32_t *le
     for (int64_t i = 0; i < count; i++) ((uint16_t *)to->data)[at + i] = (uint16_t)lengths[i];
 }
 
-/* The slices of one part behind those of the parts before, which have come to *at. */
+/* Copies the slices of one part behind those of the parts before, which have come to *at and to so many entries. */
 static void copy_part(const macko_eccsr_sink *from, const macko_eccsr_counts *at, int64_t entries, macko_matrix *m)
 {
   uint32_t *slices = (uint32_t *)macko_section_data(m, "slices") + at->slices * MACKO_ECCSR_SLICE_WORDS;
@@ -153,6 +166,8 @@ static void copy_part(const macko_eccsr_sink *from, const macko_eccsr_counts *at
   copy_lengths(macko_find_section(m, "lengths"), at->blocks, from->lengths, from->at.blocks);
 }
 
+/* Makes all sections but the values of what planning has kept, in the order of the parts, so that the bytes do not depend on how
+ * many there were. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const all_parts *all = found->own[MACKO_FORMAT_ECCSR];
@@ -169,17 +184,20 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
 
 /* ---- values ---- */
 
+/* Writes the values of slices from .. to - 1, as a macko_value_walk. */
 static void write_slices(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_value_source *source = context;
   macko_eccsr_write_values(source->a, source->m, w, from, to);
 }
 
+/* Cuts the slices into parts as if they were alike; it is near enough for writing values. */
 static macko_cut cut_slices(const macko_matrix *m)
 {
   return (macko_cut){.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};
 }
 
+/* Values come after the pattern, as the slots of entries are found by reading slices. */
 macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_csr *a = found->csr;
@@ -192,6 +210,9 @@ macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_er
   return s;
 }
 
+/* Where the same codec holds the new values they are written over the old ones. A dictionary is made anew, as its codes are in
+ * the order in which values appear; and so is a stream of another type, beside the old one, so that a failure leaves m
+ * unchanged. */
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_findings found = {.csr = a};

@@ -9,9 +9,12 @@
 #include "eccsr/eccsr.h"
 #include "eccsr/eccsr_paper.h"
 
+/* The answers of the host. Variants paper and shared are planned only where it is these that answer, as they read the csr
+ * itself. */
 static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count,
                                              macko_eccsr_host_apart};
 
+/* This reads sections of blocks of whole rows; variants paper and shared have macko_eccsr_paper_open. */
 macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&m->plan)->of.counts;
@@ -20,6 +23,7 @@ macko_eccsr_reader macko_eccsr_open(const macko_matrix *m)
                               c->slices};
 }
 
+/* Lists the sections of a matrix whose rows are each in one block, as its plan has counted them. */
 static int block_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&m->plan)->of.counts;
@@ -32,22 +36,25 @@ static int block_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SE
   return macko_list_values(m, macko_eccsr_slots(m->nnz), list, n);
 }
 
+/* The names of both kinds of sections: a file is asked for its names before its plan is looked at. */
 static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "bundles", "masks", "granules",
                                             "values", "dict", NULL};
 
 /* ---- one of the two ---- */
 
-/* Whether rows are to be, or are, in several blocks. Widths of gaps can be asked for of these variants alone. */
+/* Tells whether rows are to be in several blocks. Widths of gaps can be asked for of these variants alone. */
 static int asks_for_paper(const macko_options *options)
 {
   return options->variant || options->gap_bits;
 }
 
+/* Tells whether the rows of a matrix are in several blocks. */
 static int is_paper(const macko_matrix *m)
 {
   return m->plan.variant == MACKO_VARIANT_PAPER || m->plan.variant == MACKO_VARIANT_SHARED;
 }
 
+/* Plans the variant that the options ask for. The functions below choose by the variant that has been planned. */
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   if (!asks_for_paper(options)) return macko_eccsr_plan(f, options, plan, err);
@@ -97,7 +104,8 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return (is_paper(m) ? macko_eccsr_paper_multiply : macko_eccsr_multiply)(m, p, err);
 }
 
-/* Those variants where nothing else has what is asked for: automatic choice would have to extract all blocks. */
+/* Leaves variants paper and shared to matrices for which nothing else has what is asked for: automatic choice would have to
+ * extract all blocks to compare them. */
 static int may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   return asks_for_paper(options) ? !best : macko_eccsr_may_win(f, options, plans, best);

@@ -29,6 +29,7 @@ enum {
   MACKO_ECCSR_SPARE = 32      /* slots at the end */
 };
 
+/* The header of a slice, unpacked from its eight words. */
 typedef struct {
   int64_t values;   /* slot of its first entry */
   int64_t words;    /* where its masks and gaps begin in "gaps" */
@@ -42,6 +43,7 @@ typedef struct {
   int in_order;     /* the rows of every block follow each other */
 } macko_eccsr_slice;
 
+/* Unpacks the header of slice i and checks nothing: what comes from a file has to pass macko_eccsr_validate. */
 MACKO_INLINE macko_eccsr_slice macko_eccsr_slice_at(const uint32_t *slices, int64_t i)
 {
   const uint32_t *h = slices + i * MACKO_ECCSR_SLICE_WORDS;
@@ -60,7 +62,7 @@ MACKO_INLINE macko_eccsr_slice macko_eccsr_slice_at(const uint32_t *slices, int6
   return s;
 }
 
-/* The header of a slice, which macko_eccsr_slice_at reads. */
+/* Packs a header into the eight words at h, as macko_eccsr_slice_at reads them. */
 MACKO_INLINE void macko_eccsr_put_slice(const macko_eccsr_slice *s, uint32_t *h)
 {
   uint32_t bits = s->gap_bits == 4 ? 0 : s->gap_bits == 8 ? 1 : s->gap_bits == 16 ? 2 : 3;
@@ -71,41 +73,46 @@ MACKO_INLINE void macko_eccsr_put_slice(const macko_eccsr_slice *s, uint32_t *h)
          (uint32_t)s->masked << 14 | (uint32_t)s->in_order << 15 | (uint32_t)(s->unit != 1) << 16;
 }
 
-/* Slots of section "values". */
+/* Returns the slots of section "values": one for each entry, and the spare ones. */
 MACKO_INLINE int64_t macko_eccsr_slots(int64_t nnz)
 {
   return nnz ? nnz + MACKO_ECCSR_SPARE : 0;
 }
 
-/* Runs of block b, counted over all slices; lengths has elements of so many bytes, 2 or 4. */
+/* Returns the runs of block b, counted over all slices. The elements of lengths have so many bytes, 2 or 4: short blocks, which
+ * most are, take 2. */
 MACKO_INLINE uint32_t macko_eccsr_length(const void *lengths, int bytes, int64_t b)
 {
   return bytes == 2 ? ((const uint16_t *)lengths)[b] : ((const uint32_t *)lengths)[b];
 }
 
+/* Returns the row of the matrix that a lane of the slice holds. Where the rows of every block follow each other, the section
+ * names only the first of each. */
 MACKO_INLINE int64_t macko_eccsr_row(const macko_eccsr_slice *s, const int32_t *rows, int lane)
 {
   return s->in_order ? (int64_t)rows[s->row + (uint32_t)(lane / s->g)] + lane % s->g : rows[s->row + (uint32_t)lane];
 }
 
+/* Returns the words of the slice's masks: one for each column of each step, none without masks. */
 MACKO_INLINE int64_t macko_eccsr_mask_words(const macko_eccsr_slice *s)
 {
   return s->masked ? (int64_t)s->steps * s->w : 0;
 }
 
-/* Words of so many gaps. */
+/* Returns the words that so many gaps take; each slice begins with a whole word. */
 MACKO_INLINE int64_t macko_eccsr_gap_words(int gap_bits, int64_t gaps)
 {
   return (gaps * gap_bits + 31) / 32;
 }
 
-/* Code number i of the gaps of a slice, which begin behind its masks. */
+/* Returns code number i of the gaps of a slice, which begin behind its masks. No code lies in two words, as widths divide 32. */
 MACKO_INLINE uint32_t macko_eccsr_gap(const uint32_t *gaps, int gap_bits, int64_t i)
 {
   return gaps[i * gap_bits / 32] >> (i * gap_bits % 32) & (0xffffffffu >> (32 - gap_bits));
 }
 
-/* Blocks of a slice that have step k, of the `before` that have the step before. */
+/* Returns how many blocks of the slice have step k, given that `before` had the step before. Lengths fall within a slice, so that
+ * it only looks at those that end here. */
 MACKO_INLINE int macko_eccsr_active(const macko_eccsr_slice *s, const void *lengths, int bytes, int64_t k, int before)
 {
   while (before > 0 && macko_eccsr_length(lengths, bytes, s->block + (int64_t)before - 1) <= (uint64_t)k) before--;

@@ -5,18 +5,20 @@
 #include "core/facts.h"
 #include "eccsr/eccsr_rules.h"
 
+/* The value of `aligned` that stands for rows of equal columns anywhere in the matrix. It can be no number of aligned rows, as
+ * blocks of one row would need no masks. */
 enum { MACKO_ECCSR_APART = 1 };
 
-/* By what rows are put into blocks and columns into runs. */
+/* The rules by which rows of this matrix are put into blocks and columns into runs. */
 typedef struct {
   int64_t rows, run; /* rows of a block and columns of a run where both can be chosen: those that most entries have */
   int64_t aligned;   /* 0: blocks are rows of equal columns that follow each other; MACKO_ECCSR_APART: rows of equal columns
                       * wherever they are; else `aligned` rows from a multiple of it on, with masks */
 } macko_eccsr_shape;
 
-/* What all slices together are: all that sections need, and what kernels are chosen by. */
+/* What all slices together come to: all that the lengths of sections need, and what kernels are chosen by. */
 typedef struct {
-  int64_t slices, blocks;
+  int64_t slices, blocks; /* how many there are */
   int64_t rows;         /* elements of section "rows" */
   int64_t words;        /* of section "gaps" */
   int64_t longest;      /* runs of the longest block */
@@ -24,7 +26,7 @@ typedef struct {
   int64_t widths;       /* bit w: there are runs of w columns */
 } macko_eccsr_counts;
 
-/* As plan.params and files have them. */
+/* The numbers as plan.params and files have them: an array for those who copy them, names for the format. */
 typedef union {
   int64_t all[MACKO_MAX_PARAMS];
   struct {
@@ -33,12 +35,13 @@ typedef union {
   } of;
 } macko_eccsr_params;
 
+/* Returns the parameters of a plan of this format, which stay where they are. */
 static inline const macko_eccsr_params *macko_eccsr_params_of(const macko_plan *plan)
 {
   return (const macko_eccsr_params *)plan->params;
 }
 
-/* Besides counts, for the time of a product. */
+/* What the time of a product depends on, besides the counts. */
 typedef struct {
   int64_t entries;  /* that have been looked at */
   int64_t masked;   /* of them in slices with masks */
@@ -47,14 +50,15 @@ typedef struct {
   int64_t reads;    /* elements of x that blocks read */
 } macko_eccsr_work;
 
-/* Of some of the rows: entries by how many rows have equal columns, and by the widest run that those columns are cut into; and what
- * they come to. */
+/* What a look at some of the rows has counted: entries by how many rows have equal columns, entries by the widest run that those
+ * columns are cut into, and what blocks of equal rows would come to. The types are those that device code can add to
+ * atomically. */
 typedef struct {
   unsigned long long rows[MACKO_ECCSR_MOST_EQUAL + 1], run[MACKO_ECCSR_MAX_RUN + 1];
   unsigned long long entries, blocks, runs, reads;
 } macko_eccsr_sampled;
 
-/* The most frequent; of equals the smallest. */
+/* Returns which of the numbers 1 .. n has the highest count, of equals the smallest. */
 static inline int64_t macko_eccsr_most(const unsigned long long *counts, int n)
 {
   int best = 1;
@@ -63,12 +67,14 @@ static inline int64_t macko_eccsr_most(const unsigned long long *counts, int n)
   return best;
 }
 
+/* Returns the shape that suits most entries of a sample, without masks. */
 static inline macko_eccsr_shape macko_eccsr_usual_shape(const macko_eccsr_sampled *c)
 {
   return (macko_eccsr_shape){macko_eccsr_most(c->rows, MACKO_ECCSR_MOST_EQUAL), macko_eccsr_most(c->run, MACKO_ECCSR_MAX_RUN), 0};
 }
 
-/* What a matrix of so many entries would come to if all were like the sample. */
+/* Estimates what a matrix of so many entries would come to if all its rows were like the sample. Only what the predicted time
+ * depends on is set; the rest is 0. */
 static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
   const double scale = c->entries ? (double)nnz / (double)c->entries : 0;
@@ -77,25 +83,28 @@ static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, 
   work->entries = nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
 }
 
-/* lib/ counts in host memory, libmacko_cuda in device memory. */
+/* What planning asks of a matrix besides its values. lib/ counts in host memory, libmacko_cuda in device memory; what is chosen
+ * by the answers is the same code. */
 typedef struct {
-  /* What rows of equal columns would come to in all, by some of the rows; nothing where that cannot be told. */
+  /* Estimates from some of the rows what rows of equal columns would come to in all; sets zeros where that cannot be told. */
   void (*estimate)(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
-  /* The shape, by some of the rows. */
+  /* Chooses the shape by some of the rows. */
   macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
+  /* Counts exactly what slices of that shape come to. */
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);
-  /* Whether there may be blocks of rows that do not follow each other: planned for a CPU. NULL: they are not looked for. */
+  /* Tells whether there may be blocks of rows that do not follow each other, which are planned for a CPU only. NULL: they are not
+   * looked for. */
   macko_status (*apart)(void *context, int *found, macko_error *err);
 } macko_eccsr_facts;
 
-/* Bytes of an element of section "lengths". */
+/* Returns the bytes of an element of section "lengths": the fewest that hold the longest block. */
 static inline int macko_eccsr_length_bytes(const macko_eccsr_counts *c)
 {
   return c->longest > 65535 ? 4 : 2;
 }
 
-/* Of all sections but the values. */
+/* Returns the bytes of all sections but the values. */
 static inline int64_t macko_eccsr_pattern_bytes(const macko_eccsr_counts *c)
 {
   return c->slices * MACKO_ECCSR_SLICE_WORDS * 4 + c->blocks * (4 + macko_eccsr_length_bytes(c)) + c->rows * 4 + c->words * 4;

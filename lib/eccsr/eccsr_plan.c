@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The codecs that the values can have, and the widths of codes that can be asked for. Coded values and pairs are of other
+ * formats; codes of 32 bits are chosen where they take the fewest bytes, but cannot be asked for. */
 #define VALUES (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED) & ~MACKO_HAS(VALUES_PAIRS))
 #define PAPER_BITS (MACKO_HAS(GAP_BITS_4) | MACKO_HAS(GAP_BITS_8) | MACKO_HAS(GAP_BITS_16))
 
@@ -13,12 +15,14 @@ const macko_form macko_eccsr_forms[2] = {
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
    .target = MACKO_HAS(TARGET_CPU)}};
 
+/* Returns who counts for this matrix, on the host or on a GPU; NULL where nobody does. */
 static const macko_eccsr_facts *facts_of(const macko_facts *f)
 {
   return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
 }
 
-/* Adds a value stream to *plan, or takes it away (sign -1). */
+/* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
+ * the other. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -29,7 +33,8 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   macko_set_time(options, f->csr, plan);
 }
 
-/* Predicted for everything but bytes and values. */
+/* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
+ * entries, loads of x, runs, blocks, and the steps of the longest block, which nobody shares. */
 static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -38,6 +43,7 @@ static double pattern_work(const macko_options *options, const macko_eccsr_count
          (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->step;
 }
 
+/* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
 static macko_status check_limits(const macko_csr *a, macko_error *err)
 {
   if (a->ncols > INT32_MAX)
@@ -47,17 +53,20 @@ static macko_status check_limits(const macko_csr *a, macko_error *err)
   return MACKO_OK;
 }
 
-/* Where rows that follow each other make few blocks. Matrices of one window have no room for more. For a GPU they are not planned,
- * as its own encoder does not find them. */
+/* Tells whether a search for equal rows that lie apart may pay, which reads the whole matrix: where rows that follow each other
+ * make few blocks. Matrices of one window have no room for more. For a GPU such blocks are not planned, as its own encoder does
+ * not find them. */
 static int may_be_apart(const macko_facts *f, const macko_options *options)
 {
   macko_eccsr_counts counts;
   macko_eccsr_work work;
   if (!facts_of(f)->apart || options->target != MACKO_TARGET_CPU || f->csr->nrows <= MACKO_ECCSR_WINDOW) return 0;
   facts_of(f)->estimate(f->context, &counts, &work);
+  /* Blocks have fewer than one and a half rows on average. */
   return 2 * work.entries < 3 * work.reads;
 }
 
+/* Sets *shape by a sample, or, where rows that lie apart are found and neither blocks of neighbours nor masks help, for those. */
 static macko_status choose_shape(const macko_facts *f, const macko_options *options, macko_eccsr_shape *shape, macko_error *err)
 {
   int found = 0;
@@ -68,6 +77,8 @@ static macko_status choose_shape(const macko_facts *f, const macko_options *opti
   return s;
 }
 
+/* The bytes are exact, as it is the slices themselves that are counted; on the host they are kept for encoding if that
+ * follows. */
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_eccsr_facts *ask = facts_of(f);
@@ -91,11 +102,13 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
+/* The pattern stays, and so only the codec is chosen again. */
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
+/* Predicts the time of a product by estimated counts, with values as they are and about a byte for the gap of a run. */
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
                              const macko_eccsr_work *work)
 {
@@ -105,8 +118,10 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
   return plan.time;
 }
 
-/* By memory: its bytes are counted. By time where rows of equal columns, by a sample of them and with values as they are, make it
- * faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. */
+/* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
+ * its bytes are known. By time it is planned where rows of equal columns, by a sample of them and with values as they are, make
+ * it faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. The least that any
+ * plan takes is asked first, as that needs no look at the matrix. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_eccsr_facts *ask = facts_of(f);

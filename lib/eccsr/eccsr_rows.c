@@ -3,7 +3,8 @@
 
 enum { WINDOW = MACKO_ECCSR_WINDOW };
 
-/* Slices are put into the sink, or with an empty one counted, and values by the writer, if there is one. */
+/* Goes through all windows. Slices are put into the sink, or with an empty one counted, and values are written by the writer, if
+ * there is one, while the rows of their window are at hand, so that these are asked for once. */
 static macko_status put_windows(macko_rows *rows, const macko_eccsr_shape *shape, macko_matrix *m, macko_eccsr_sink *sink,
                                 macko_value_writer *writer, macko_error *err)
 {
@@ -24,6 +25,7 @@ static macko_status put_windows(macko_rows *rows, const macko_eccsr_shape *shape
   return s;
 }
 
+/* Nothing is kept for encoding, which asks for the rows again. */
 macko_status macko_eccsr_count_windows(macko_rows *rows, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
                                        macko_eccsr_work *work, macko_error *err)
 {
@@ -33,6 +35,8 @@ macko_status macko_eccsr_count_windows(macko_rows *rows, const macko_eccsr_shape
   return s;
 }
 
+/* Sections have the lengths that were counted. A source that gives other rows the second time is found out when rows are asked
+ * for (macko_get_rows), values that do not fit the codec by the writer. */
 macko_status macko_eccsr_encode_windows(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   const macko_csr shape = {.value_type = m->value_type};

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+/* Adds `count` rows of equal columns from `row` on to the sample. More of them than a block takes say nothing of how many rows
+ * blocks should have, as they can be cut in any way. */
 static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_sampled *c)
 {
   const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
@@ -14,12 +16,13 @@ static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_s
   c->runs += (uint64_t)(pieces * (n / width)), c->reads += (uint64_t)(pieces * n);
 }
 
-/* What a window costs beside its values, and how much of its blocks is there. */
+/* What a window costs beside its values, and how much work its blocks are. */
 typedef struct {
   int64_t bytes;
   macko_eccsr_work work;
 } window_cost;
 
+/* Counts what a window comes to by that shape. */
 static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape, int64_t window, macko_eccsr_window *w,
                               window_cost *cost, macko_error *err)
 {
@@ -30,15 +33,16 @@ static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape
   return s;
 }
 
-/* Masks for blocks of aligned rows, where that takes fewer bytes in a window in the middle and at least half of the lanes have
- * something to do: for every number of unknowns a node that the rows are a multiple of. */
+/* Sets shape->aligned where masks for blocks of aligned rows take fewer bytes in a window in the middle of the matrix, and at
+ * least half of the lanes have something to do. It tries every number of unknowns a node that the number of rows is a multiple
+ * of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more as it is. */
 static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_eccsr_window *w = NULL;
   window_cost best, cost;
   macko_status s = macko_eccsr_new_window(&w, err);
   if (!s) s = try_shape(a, shape, window, w, &best, err);
-  int full = !s && best.work.entries >= 2 * best.work.reads; /* blocks of two rows and more as it is */
+  int full = !s && best.work.entries >= 2 * best.work.reads; /* blocks have two rows and more as it is */
   for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s && !full; b++) {
     macko_eccsr_shape aligned = {shape->rows, shape->run, b};
     if (nrows % b) continue;
@@ -50,6 +54,7 @@ static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrow
   return s;
 }
 
+/* Adds the rows of a window to the sample. */
 static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled *c)
 {
   int64_t row = window * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
@@ -60,7 +65,7 @@ static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled
   }
 }
 
-/* Of every 16th window. */
+/* Samples every 16th window, so that a sample takes a small part of what planning does. Errors: those of macko_get_rows. */
 static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
 {
   const int64_t windows = macko_eccsr_windows(found->csr->nrows);
@@ -77,7 +82,8 @@ static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sam
   return s;
 }
 
-/* A csr as a whole always has its rows; of others those that can be had. */
+/* A failure is not handed on: a csr as a whole always has its rows; of rows in pieces those count that could be had, and
+ * rows->failed keeps what went wrong. */
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
   macko_eccsr_sampled c;
@@ -85,6 +91,7 @@ void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_
   macko_eccsr_scale(&c, macko_found_nnz(context), counts, work);
 }
 
+/* Masks are tried on one window only, as that makes its slices once for each number of rows. */
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   const macko_findings *found = context;
@@ -102,7 +109,8 @@ macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, ma
   return s;
 }
 
-/* Rows in pieces that lie apart are not there together: where there are such rows, all must be. */
+/* Rows in pieces that lie apart are not in memory together: where there are such rows, all must be, and needs_whole asks for
+ * that. err may be NULL, as macko_eccsr_may_win has none; rows->failed then keeps the failure. */
 macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err)
 {
   macko_rows whole, *rows = macko_found_rows(context, &whole);

@@ -3,21 +3,23 @@
 
 #include <stdlib.h>
 
-/* Blocks of one slice, as they follow each other. */
+/* A slice while it is made: its header, and its blocks as they follow each other. */
 typedef struct {
   macko_eccsr_slice s;
   const macko_eccsr_window *window;
   const macko_eccsr_block *blocks[MACKO_ECCSR_LANES];
-  int64_t gaps; /* of all blocks */
+  int64_t gaps; /* codes of all blocks: one for each run but their first ones */
 } new_slice;
 
-/* By what the gaps of a block are multiplied for the units of its slice. */
+/* Returns by what the gaps of a block are multiplied for the units of its slice, which may count in columns where a block counts
+ * in runs. */
 static inline uint32_t factor_of(const new_slice *n, const macko_eccsr_block *b)
 {
   return n->s.unit == 1 ? b->unit : 1;
 }
 
-/* How many bits gaps have, and whether they are counted in runs. */
+/* Decides how many bits the gaps of the slice have, and whether they are counted in runs, which makes them smaller where the gaps
+ * of all blocks are multiples of w. */
 static void measure_gaps(new_slice *n)
 {
   uint32_t most = 0;
@@ -31,7 +33,8 @@ static void measure_gaps(new_slice *n)
   n->s.gap_bits = macko_eccsr_gap_bits(most);
 }
 
-/* Blocks from place `i` of the order on that make a slice. */
+/* Takes blocks from place `i` of the order on, as long as they are of one kind and there are lanes left, and makes the header of
+ * their slice, all but where it begins in the sections. */
 static void gather(const macko_eccsr_window *w, int i, new_slice *n)
 {
   const macko_eccsr_block *b = &w->blocks[w->order[i]];
@@ -48,7 +51,8 @@ static void gather(const macko_eccsr_window *w, int i, new_slice *n)
   measure_gaps(n);
 }
 
-/* Codes of so many bits, word by word. */
+/* Writes codes of so many bits, [step][active block], word by word: each word is written once, so that the array need not be
+ * zeroed. */
 static inline __attribute__((always_inline)) void put_gaps_as(const new_slice *n, int bits, uint32_t *gaps)
 {
   const uint32_t *from[MACKO_ECCSR_LANES];
@@ -66,6 +70,7 @@ static inline __attribute__((always_inline)) void put_gaps_as(const new_slice *n
   if (used) *gaps = word;
 }
 
+/* Calls the same with constant widths, so that the compiler knows how many codes fill a word. */
 static void put_gaps(const new_slice *n, uint32_t *gaps)
 {
   switch (n->s.gap_bits) {
@@ -76,11 +81,13 @@ static void put_gaps(const new_slice *n, uint32_t *gaps)
   }
 }
 
+/* Returns the bits of a block with masks: [run][column], a bit for each of its rows. */
 static const uint16_t *bits_of(const new_slice *n, int block)
 {
   return n->window->bits + n->blocks[block]->at * n->s.w;
 }
 
+/* Writes the masks of a slice: those of its first block set the words, and those of the others are shifted to their lanes. */
 static void put_masks(const new_slice *n, uint32_t *masks)
 {
   for (int64_t i = 0; i < macko_eccsr_mask_words(&n->s); i++) masks[i] = bits_of(n, 0)[i]; /* the first has all steps */
@@ -90,7 +97,7 @@ static void put_masks(const new_slice *n, uint32_t *masks)
   }
 }
 
-/* Blocks' own arrays. */
+/* Writes first columns, lengths and rows of the blocks to where the header says. */
 static void put_blocks(const new_slice *n, macko_eccsr_sink *sink)
 {
   int64_t rows = n->s.row;
@@ -104,7 +111,7 @@ static void put_blocks(const new_slice *n, macko_eccsr_sink *sink)
   }
 }
 
-/* What the slice adds to the counts. */
+/* Adds what the slice takes to the counts. */
 static void count_slice(const new_slice *n, macko_eccsr_counts *c)
 {
   c->slices++;
@@ -116,7 +123,8 @@ static void count_slice(const new_slice *n, macko_eccsr_counts *c)
   if (n->s.steps) c->widths |= (int64_t)1 << n->s.w;
 }
 
-/* And to the work. */
+/* Adds what a product has to do for the slice to the work. With masks entries are counted by their bits, as lanes may have
+ * none. */
 static void count_work(const new_slice *n, macko_eccsr_work *work)
 {
   int64_t runs = 0, entries = 0;
@@ -135,19 +143,23 @@ static void count_work(const new_slice *n, macko_eccsr_work *work)
 
 /* ---- arrays that grow ---- */
 
-/* For how many elements there is to be room, where so many are needed. */
+/* Returns for how many elements there is to be room, where so many are needed: arrays at least double, so that all copying
+ * together takes time in proportion to their length. */
 static int64_t room_for(int64_t needed, int64_t room)
 {
   if (needed <= room) return room;
   return needed > 2 * room ? needed : 2 * room;
 }
 
+/* Enlarges an array of elements of so many bytes if more are wanted than there is room for; NULL without memory, and the old
+ * array is then still there. */
 static void *grow(void *array, int64_t room, int64_t wanted, size_t size)
 {
   return wanted > room ? realloc(array, (size_t)wanted * size) : array;
 }
 
-/* Room for the slices of a window, in which blocks may each have one of their own. */
+/* Makes room for the slices of a window, in which blocks may each have one of their own, and each slice begins its gaps with a
+ * new word. An array that could be enlarged is kept even if another could not, as the old one is gone then. */
 static macko_status reserve(macko_eccsr_sink *k, const macko_eccsr_window *w, macko_error *err)
 {
   const macko_eccsr_counts *at = &k->at, *had = &k->room;
@@ -176,6 +188,7 @@ void macko_eccsr_free_sink(macko_eccsr_sink *sink)
   free(sink->slices), free(sink->words), free(sink->bases), free(sink->rows), free(sink->lengths);
 }
 
+/* The header of a slice needs no look at slices behind it, so that they are written one after the other. */
 macko_status macko_eccsr_put_window(const macko_eccsr_window *w, macko_eccsr_sink *sink, macko_error *err)
 {
   macko_status s = sink->grows ? reserve(sink, w, err) : MACKO_OK;

@@ -2,16 +2,16 @@
 #include "core/cpu.h"
 #include "eccsr/eccsr.h"
 
-enum { STEPS = 64 }; /* looked at together */
+enum { STEPS = 64 }; /* steps of a slice that are looked at together */
 
-/* Of a few steps of a slice: where they begin, and blocks that have them. */
+/* Where a few steps of a slice begin, and how many blocks have them: found once for all lanes. */
 typedef struct {
   int64_t slots[STEPS];
   int active[STEPS];
   int steps;
 } step_starts;
 
-/* The next steps of an unmasked slice, whose columns nobody asks for. */
+/* Takes the next steps of an unmasked slice. It needs no columns, as a row's entries are taken in their order. */
 static void next_steps(const macko_eccsr_reader *r, macko_eccsr_steps *t, step_starts *next)
 {
   for (next->steps = 0; next->steps < STEPS && t->k + 1 < t->s.steps; next->steps++) {
@@ -21,7 +21,8 @@ static void next_steps(const macko_eccsr_reader *r, macko_eccsr_steps *t, step_s
   }
 }
 
-/* The entries from p on of lane `lane` of those steps; answers the one behind them. */
+/* Writes the entries from p on of one lane in those steps and returns the entry behind them. The columns of a run are as many
+ * slots apart as there are lanes that have the step. */
 static int64_t write_lane(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int lane, int64_t p)
 {
   int n = 0;
@@ -30,7 +31,7 @@ static int64_t write_lane(macko_value_writer *w, const macko_eccsr_slice *s, con
   return p;
 }
 
-/* Past the caches, so that the old bytes are not read first. */
+/* Stores 8 bytes past the caches, so that the old bytes are not read first. */
 static inline void store_past_caches(uint64_t *to, uint64_t bits)
 {
 #if MACKO_HAS_X86_64
@@ -40,8 +41,8 @@ static inline void store_past_caches(uint64_t *to, uint64_t bits)
 #endif
 }
 
-/* The same of all lanes, where values of so many bytes are stored as they are: slots in their order, which the rows' entries are
- * gathered for. */
+/* Does the same for all lanes where values of `size` bytes are stored as they are: slots are written in their order, so that
+ * stores are one stream, and the rows' entries are gathered for it. next[l] is the next entry of lane l. */
 static inline __attribute__((always_inline)) void copy_steps(const macko_value_writer *w, const macko_eccsr_slice *s,
                                                              const step_starts *at, int64_t *next, int size, int past_caches)
 {
@@ -59,6 +60,8 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
   for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
 }
 
+/* Writes the values of some steps: by plain copies with constant sizes where stored values are the matrix's own, else lane by
+ * lane by the codec. */
 static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
 {
   const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
@@ -70,7 +73,7 @@ static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const
     for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
 }
 
-/* Rows of a slice lie anywhere in their window: their lines come sooner if all are asked for at once. */
+/* Asks for the values of all rows of a slice at once: they lie anywhere in their window, and their cache lines come sooner so. */
 static void fetch_rows(const macko_value_writer *w, const macko_eccsr_slice *s, const int64_t *next)
 {
   int64_t size = macko_type_bytes(w->value_type), bytes = (int64_t)s->steps * s->w * size;
@@ -78,6 +81,7 @@ static void fetch_rows(const macko_value_writer *w, const macko_eccsr_slice *s, 
     for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)w->values + next[l] * size + at);
 }
 
+/* Writes the values of an unmasked slice. Its rows are fetched before only where all their steps are looked at together. */
 static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
@@ -91,7 +95,8 @@ static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_v
   }
 }
 
-/* Lane by lane within a step: an entry at a time. */
+/* Writes the values of a slice with masks an entry at a time: slots go lane by lane within a step and column, and each lane has
+ * its place in its row. */
 static void write_masked(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
@@ -103,6 +108,7 @@ static void write_masked(const macko_csr *a, const macko_eccsr_reader *r, macko_
         macko_write_values(w, next[__builtin_ctz(lanes)]++, 1, t.slot++, 1);
 }
 
+/* Stores past the caches are ordered with those of others at the end. */
 void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   macko_eccsr_reader r = macko_eccsr_open(m);
