@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Columns of a row that go into its hash when rows are put together, at most; rows that are looked for; bits of a place in the
+ * table of these; bits of a digit when hashes are sorted, and how many digits there are. */
 enum { LOOKED_AT = 8, SAMPLES = 64, PLACE_BITS = 10, DIGIT_BITS = 11, DIGITS = 1 << DIGIT_BITS };
 
 /* ---- whether there are such rows ---- */

@@ -162,8 +162,8 @@ static macko_status validate_rows(const check *c, int64_t i, const macko_eccsr_s
 }
 
 /* Walks the steps of slice i: columns are inside the matrix, lanes of masks inside the blocks that have the step. A run may reach
- * beyond the last column where masks say that no lane has an entry there. It stops when there are more entries than the matrix
- * has, before a slot beyond the values is taken for one. */
+ * beyond the last column where masks say that no lane has an entry there. The walk stops once there are more entries than the
+ * matrix has. */
 static macko_status validate_steps(check *c, int64_t i, macko_error *err)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(&c->r, i);

@@ -12,13 +12,14 @@ enum {
   DOUBLES = 100          /* beside the stored types: what is read as doubles, widened where it is something else */
 };
 
-/* What a product reads of values. */
+/* What a product reads of values. The table of codes of 8 bits is widened to doubles once, instead of for each entry. */
 typedef struct {
   macko_type stored, table_type;
   macko_value_stream v;
   double wide[256]; /* the table as doubles, for codes of 8 bits */
 } slice_values;
 
+/* Finds the stream of values and widens the table of codes of 8 bits. */
 static slice_values open_values(const macko_matrix *m)
 {
   slice_values v = {.stored = m->plan.stored_type, .table_type = m->value_type, .v = macko_stream_of(m)};
@@ -28,20 +29,22 @@ static slice_values open_values(const macko_matrix *m)
 
 /* ---- a few steps of a slice at a time ---- */
 
+/* A few steps of a slice whose columns are found together, before anything is multiplied: addresses in x are then ready in
+ * memory, and the loads from x do not wait for the gaps one after the other. */
 typedef struct {
   macko_eccsr_slice s;
   const int32_t *bases;
   const uint32_t *gaps;
   const uint32_t *masks; /* of the steps of the chunk, [step][column] */
-  int64_t k, gap;        /* steps and gaps before those that come next */
-  int steps, entries;
+  int64_t k, gap;        /* steps before the chunk, and gaps before those that come next */
+  int steps, entries;    /* of the chunk */
   int32_t most;          /* the last column that a run begins in, in slices with masks */
   int active[CHUNK];                        /* blocks that have the step */
   int32_t at[MACKO_ECCSR_LANES];            /* of blocks: where their last runs begin */
   int32_t cols[CHUNK * MACKO_ECCSR_LANES];  /* [step][block]: where runs begin; a column for those without one, too */
 } column_chunk;
 
-/* Before its first steps; answers the slot of its first entry. */
+/* Opens a slice before its first steps; returns the slot of its first entry. */
 static inline int64_t open_chunks(const macko_eccsr_reader *r, int64_t slice, column_chunk *c)
 {
   c->s = macko_eccsr_slice_at(r->slices, slice);
@@ -51,7 +54,8 @@ static inline int64_t open_chunks(const macko_eccsr_reader *r, int64_t slice, co
   return c->s.values;
 }
 
-/* Columns of c->steps steps from c->k on. */
+/* Finds the columns of c->steps steps from c->k on; bits, those of a gap, is a constant. Blocks whose runs are over keep their
+ * last column, so that loads from x need no branch. */
 static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits)
 {
   const int32_t w = c->s.w, unit = c->s.unit;
@@ -70,7 +74,8 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
   c->gap = gap, c->most = most;
 }
 
-/* To the next steps, without their columns; 0 where there are none. */
+/* Goes to the next steps, without their columns; returns 0 where there are none. Steps are as many as have CHUNK columns at most,
+ * which bounds the room for their values. */
 static inline int next_steps(const macko_eccsr_reader *r, column_chunk *c)
 {
   const macko_eccsr_slice *s = &c->s;
@@ -87,7 +92,7 @@ static inline int next_steps(const macko_eccsr_reader *r, column_chunk *c)
   return c->steps > 0;
 }
 
-/* Sums of the lanes into y. */
+/* Puts the sums of the lanes into vector i of y: each row is in one lane of one slice, so that nothing else adds to it. */
 static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_slice *s, const int32_t *rows, macko_type vector,
                                                            const macko_product *q, int i, const double *sums)
 {
@@ -101,7 +106,7 @@ static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_sli
 /* ---- op N ---- */
 
 #if MACKO_HAS_X86_64
-/* For every mask of eight lanes: byte l says which of the values that follow each other lane l takes. */
+/* For every mask of eight lanes, byte l says which of the values that follow each other lane l takes. */
 #define PLACE(m, l) (uint64_t)__builtin_popcount((m) & ((1 << (l)) - 1)) << 8 * (l)
 #define PLACES(m) PLACE(m, 1) | PLACE(m, 2) | PLACE(m, 3) | PLACE(m, 4) | PLACE(m, 5) | PLACE(m, 6) | PLACE(m, 7)
 #define PLACES_4(m) PLACES(m), PLACES((m) + 1), PLACES((m) + 2), PLACES((m) + 3)
@@ -120,7 +125,8 @@ static const uint64_t expanded_places[256] = {PLACES_64(0), PLACES_64(64), PLACE
 
 /* ---- op T ---- */
 
-/* Entries of column j of the runs of a step, which begin at that slot, added to y; answers how many. */
+/* Adds the entries of column j of the runs of a step, whose values begin at that slot, to y, and returns how many they are. x has
+ * alpha times the elements of the lanes' rows. */
 static inline __attribute__((always_inline)) int add_column(const macko_eccsr_steps *t, const slice_values *v, macko_type stored,
                                                             const macko_product *q, int j, const double *x, int64_t slot)
 {
@@ -134,6 +140,7 @@ static inline __attribute__((always_inline)) int add_column(const macko_eccsr_st
   return n;
 }
 
+/* Multiplies one vector by the transposed slices from .. to - 1; stored is a constant where that pays. */
 static inline __attribute__((always_inline)) void transpose_as(const macko_matrix *m, const macko_product *q, macko_type stored,
                                                                int64_t from, int64_t to)
 {
@@ -149,7 +156,8 @@ static inline __attribute__((always_inline)) void transpose_as(const macko_matri
   }
 }
 
-/* A vector at a time. */
+/* Multiplies a vector at a time, as there is no loop for groups of them. Values that are plain doubles have a loop of their
+ * own. */
 static void transpose_slices(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   for (int64_t j = 0; j < p->k; j++) {
@@ -159,6 +167,7 @@ static void transpose_slices(const macko_matrix *m, const macko_product *p, int6
   }
 }
 
+/* Op T adds to y wherever a column is, so that y is scaled before, and only one thread takes part (macko_share_product). */
 macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   const macko_cut cut = {.n = macko_eccsr_params_of(&m->plan)->of.counts.slices};

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* The largest bundle has so many entries. */
+/* Returns the entries of the largest bundle. */
 static int64_t most_entries(const macko_csr *a, const int32_t *rows)
 {
   int64_t most = 0, entries = 0;
@@ -15,6 +15,7 @@ static int64_t most_entries(const macko_csr *a, const int32_t *rows)
   return most;
 }
 
+/* Columns take 4 bytes and bits of rows 2. Merging goes back and forth between two pairs of arrays. */
 macko_status macko_eccsr_new_bundle(const macko_csr *a, const int32_t *rows, macko_eccsr_bundle *b, macko_error *err)
 {
   const size_t room = (size_t)most_entries(a, rows) + 1; /* merging writes one beyond */
@@ -30,7 +31,9 @@ void macko_eccsr_free_bundle(macko_eccsr_bundle *b)
   *b = (macko_eccsr_bundle){0};
 }
 
-/* The lists that begin at `from` and `middle` and end at `to`, into the other arrays from `at` on; how many that makes. */
+/* Merges the lists that begin at `from` and `middle` and end at `to` into the other arrays, from `at` on, and returns how many
+ * columns that makes. A column that both have gets the rows of both. Which is smaller is computed instead of branched on, as
+ * nobody could foresee that branch. */
 static int64_t merge(macko_eccsr_bundle *b, int64_t from, int64_t middle, int64_t to, int64_t at)
 {
   const int32_t *cols = b->cols;
@@ -48,6 +51,7 @@ static int64_t merge(macko_eccsr_bundle *b, int64_t from, int64_t middle, int64_
   return n - at;
 }
 
+/* Makes what has been merged the columns of the bundle. */
 static void swap(macko_eccsr_bundle *b)
 {
   int32_t *cols = b->cols;
@@ -56,7 +60,8 @@ static void swap(macko_eccsr_bundle *b)
   b->left = b->more_left, b->more_left = left;
 }
 
-/* b->cols and b->left of those rows. */
+/* Rows are lists of one row each at first; lists are merged two by two, so that a column is moved four times and not once for
+ * each row. An odd list is merged with an empty one. */
 void macko_eccsr_read_bundle(const macko_csr *a, const int32_t *rows, int count, macko_eccsr_bundle *b)
 {
   int64_t starts[MACKO_ECCSR_BUNDLE + 1] = {0};

@@ -6,6 +6,7 @@
 
 enum { ROWS = MACKO_ECCSR_BUNDLE };
 
+/* Sections are found by name once, not for every block. */
 macko_eccsr_paper_reader macko_eccsr_paper_open(const macko_matrix *m)
 {
   macko_eccsr_paper_reader r = {.bits = m->plan.gap_bits, .lanes = macko_eccsr_paper_counts_of(&m->plan)->lanes, .nrows = m->nrows};
@@ -15,6 +16,7 @@ macko_eccsr_paper_reader macko_eccsr_paper_open(const macko_matrix *m)
   return r;
 }
 
+/* Codes of a granule fill whole words, so that the division leaves nothing. */
 int macko_eccsr_paper_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_eccsr_paper_counts *c = macko_eccsr_paper_counts_of(&m->plan);
@@ -30,6 +32,8 @@ int macko_eccsr_paper_sections(const macko_matrix *m, macko_section list[MACKO_M
 
 /* ---- rows ---- */
 
+/* Blocks have columns in their own order only, so that the row has a place in each of its blocks at once. Those without an entry
+ * are left out. */
 void macko_eccsr_open_row(const macko_eccsr_paper_reader *r, int64_t bundle, int bit, macko_eccsr_row_reader *row)
 {
   macko_eccsr_paper_block block = {0};
@@ -44,6 +48,8 @@ void macko_eccsr_open_row(const macko_eccsr_paper_reader *r, int64_t bundle, int
   }
 }
 
+/* Takes the least column among the places. A block that has come to its end is replaced by the last one; the order of blocks does
+ * not matter here. */
 int macko_eccsr_next_of_row(const macko_eccsr_paper_reader *r, macko_eccsr_row_reader *row)
 {
   int first = 0;
@@ -60,6 +66,7 @@ int macko_eccsr_next_of_row(const macko_eccsr_paper_reader *r, macko_eccsr_row_r
 
 /* ---- decode ---- */
 
+/* Decodes row number `bit` of a bundle to elements from `at` on; cols and values may be NULL. */
 static void decode_row(const macko_matrix *m, const macko_eccsr_paper_reader *r, int64_t bundle, int bit, int64_t at, int64_t *cols,
                        void *values)
 {
@@ -72,6 +79,7 @@ static void decode_row(const macko_matrix *m, const macko_eccsr_paper_reader *r,
   }
 }
 
+/* All places of the order are looked at, as rows that are wanted may be in any bundle. */
 void macko_eccsr_paper_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols,
                                    void *values)
 {
@@ -81,6 +89,8 @@ void macko_eccsr_paper_decode_rows(const macko_matrix *m, const int64_t *starts,
       decode_row(m, &r, i / ROWS, (int)(i % ROWS), starts[r.rows[i]] - starts[first], cols, values);
 }
 
+/* Adds the entries of every row of a bundle to the element behind it, row_ptr[row + 1]: a block has as many of each of its rows
+ * as it has slots with an entry. */
 static void count_bundle(const macko_eccsr_paper_reader *r, int64_t bundle, int64_t *row_ptr)
 {
   const int64_t granule = macko_eccsr_granule(r->lanes);
@@ -94,6 +104,7 @@ static void count_bundle(const macko_eccsr_paper_reader *r, int64_t bundle, int6
   }
 }
 
+/* Entries are counted first, as the sections have no row starts. */
 macko_status macko_eccsr_paper_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   const macko_eccsr_paper_reader r = macko_eccsr_paper_open(m);

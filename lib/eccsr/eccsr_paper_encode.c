@@ -9,7 +9,8 @@ enum { ROWS = MACKO_ECCSR_BUNDLE,
 
 /* ---- a block ---- */
 
-/* A slot's code, and where it is a lane's first one, its column. Granules are whole words, which no other part writes. */
+/* Writes the code of slot `number`, counted in the order of columns, and where it is a lane's first one, its column. Of so many
+ * slots a lane has `per`. Granules are whole words, which no other part writes. */
 static void put_slot(const macko_eccsr_paper_sink *sink, const macko_eccsr_paper_shape *shape, int64_t per, int64_t number,
                      int64_t col, uint32_t code)
 {
@@ -21,6 +22,7 @@ static void put_slot(const macko_eccsr_paper_sink *sink, const macko_eccsr_paper
   sink->gaps[slot * bits / 32] |= code << (slot * bits % 32);
 }
 
+/* Returns the slots of those columns, with the slots without an entry that long gaps go over. */
 static int64_t count_slots(const int32_t *cols, int64_t count, int bits)
 {
   int64_t slots = 1;
@@ -28,6 +30,8 @@ static int64_t count_slots(const int32_t *cols, int64_t count, int bits)
   return slots;
 }
 
+/* Writes the slots of a block: a long gap goes over slots without an entry, and behind the last column all slots are without
+ * one. */
 static void put_slots(const macko_eccsr_paper_sink *sink, const macko_eccsr_paper_shape *shape, int64_t granules,
                       const int32_t *cols, int64_t count)
 {
@@ -43,6 +47,7 @@ static void put_slots(const macko_eccsr_paper_sink *sink, const macko_eccsr_pape
   while (number < per * shape->lanes) put_slot(sink, shape, per, number++, 0, none);
 }
 
+/* Blocks of several rows are counted apart, as the plan's reason says how many entries they hold. */
 void macko_eccsr_put_block(macko_eccsr_paper_sink *sink, const macko_eccsr_paper_shape *shape, uint16_t mask,
                            const int32_t *cols, int64_t count)
 {
@@ -59,6 +64,7 @@ void macko_eccsr_put_block(macko_eccsr_paper_sink *sink, const macko_eccsr_paper
 
 /* ---- bundles in parts ---- */
 
+/* What threads share while they extract blocks. */
 typedef struct {
   const macko_csr *a;
   const int32_t *rows;
@@ -70,6 +76,8 @@ typedef struct {
   int64_t *bundles; /* where each begins, or while they are counted, what it takes; NULL: not wanted */
 } all_bundles;
 
+/* Extracts the blocks of items from .. to - 1, as a macko_part; item i is bundle number i * every. When blocks are written each
+ * bundle goes to where it was counted to begin, so that parts need not wait for each other. */
 static void put_bundles(void *context, int part, int64_t from, int64_t to)
 {
   const all_bundles *all = context;
@@ -89,7 +97,7 @@ static void put_bundles(void *context, int part, int64_t from, int64_t to)
   macko_eccsr_free_bundle(&b);
 }
 
-/* All that are wanted, each part into a sink like *sink, to which what is counted is added. */
+/* Extracts all bundles that are wanted, each part into a sink like *sink, to which what is counted is added. */
 static macko_status put_all(all_bundles *all, macko_eccsr_paper_sink *sink, macko_error *err)
 {
   const int64_t bundles = macko_eccsr_bundles(all->a->nrows);
@@ -122,7 +130,8 @@ macko_status macko_eccsr_paper_count(const macko_csr *a, const int32_t *rows, co
 
 /* ---- encode ---- */
 
-/* Section "bundles" of what each bundle takes. */
+/* Turns what each bundle takes, in section "bundles", into where each begins. Errors: INVALID_MATRIX where the sums are not those
+ * of the plan, as the sections are as long as that says. */
 static macko_status place_bundles(const macko_matrix *m, macko_error *err)
 {
   const macko_eccsr_paper_counts *c = macko_eccsr_paper_counts_of(&m->plan);
@@ -140,6 +149,7 @@ static macko_status place_bundles(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Returns the shape that a matrix was planned with: extraction must make the same choices again. */
 static macko_eccsr_paper_shape shape_of(const macko_matrix *m)
 {
   return (macko_eccsr_paper_shape){m->plan.gap_bits, macko_eccsr_paper_counts_of(&m->plan)->lanes, macko_type_bytes(m->value_type)};
@@ -147,7 +157,7 @@ static macko_eccsr_paper_shape shape_of(const macko_matrix *m)
 
 static void write_bundles(const void *context, macko_value_writer *w, int64_t from, int64_t to);
 
-/* Blocks and values, given section "rows" and in "bundles" what each takes. */
+/* Writes blocks and values, given section "rows" and, in "bundles", what each bundle takes. */
 static macko_status encode_counted(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   const macko_eccsr_paper_shape shape = shape_of(m);
@@ -164,6 +174,8 @@ static macko_status encode_counted(const macko_csr *a, macko_matrix *m, macko_er
   return s;
 }
 
+/* The order of rows, and what each bundle takes, are taken over from planning. The blocks themselves are extracted again, as
+ * planning has only counted them. */
 macko_status macko_eccsr_paper_encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_eccsr_order *order = found->own[MACKO_FORMAT_ECCSR];
@@ -178,7 +190,8 @@ macko_status macko_eccsr_paper_encode(macko_findings *found, macko_matrix *m, ma
 
 /* ---- values ---- */
 
-/* Of one row of a block: entries of the csr are looked for from p on. */
+/* Writes the values of row number j of a block. Its entries are looked for in the csr from p on, where its row begins; both
+ * rise. */
 static void write_row(const macko_csr *a, const macko_eccsr_paper_reader *r, const macko_eccsr_paper_block *block, int j, int64_t p,
                       macko_value_writer *w)
 {
@@ -189,6 +202,7 @@ static void write_row(const macko_csr *a, const macko_eccsr_paper_reader *r, con
   }
 }
 
+/* Writes the values of bundles from .. to - 1, as a macko_value_walk. Slots without an entry keep their zero bits. */
 static void write_bundles(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_value_source *source = context;
@@ -205,6 +219,8 @@ static void write_bundles(const void *context, macko_value_writer *w, int64_t fr
     }
 }
 
+/* New values are written over the old ones where the same codec, which is no dictionary, holds them: entries have the same slots.
+ * Otherwise the stream is made anew beside the old one, so that a failure leaves m unchanged. */
 macko_status macko_eccsr_paper_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_findings found = {.csr = a};

@@ -6,18 +6,20 @@
 
 enum { ROWS = MACKO_ECCSR_BUNDLE };
 
+/* What all steps of an extraction need: the shape, the columns that are left, and where blocks go. */
 typedef struct {
   const macko_eccsr_paper_shape *shape;
   macko_eccsr_bundle *b;
   macko_eccsr_paper_sink *sink;
 } extraction;
 
-/* Rows of one level, a bit each, that are put together; no row is in two of them. */
+/* Items of one level: rows, a bit each, that are put together; no row is in two of them. */
 typedef struct {
   int count;
   uint16_t rows[ROWS];
 } level;
 
+/* Tells whether all of those rows have a column left, given which have it. */
 static int is_in(uint16_t left, uint16_t rows)
 {
   return (left & rows) == rows;
@@ -25,7 +27,7 @@ static int is_in(uint16_t left, uint16_t rows)
 
 /* ---- what rows are put together ---- */
 
-/* Columns that every two of a level share. */
+/* Counts the columns that every two items of a level share: shared[i][j] for i < j. */
 static void count_shared(const macko_eccsr_bundle *b, const level *l, int64_t shared[ROWS][ROWS])
 {
   for (int i = 0; i < ROWS; i++)
@@ -38,7 +40,9 @@ static void count_shared(const macko_eccsr_bundle *b, const level *l, int64_t sh
   }
 }
 
-/* The greedy choice: the two that share most columns, of equals the first, as long as these are as many as a granule has slots. */
+/* Puts items together in twos for the next level. The choice is greedy: the two that share most columns come first, of equals the
+ * first ones, as long as they share at least as many as a granule has slots. Items that find no other are not in the next
+ * level. */
 static level put_together(const macko_eccsr_bundle *b, int64_t least, const level *l)
 {
   int64_t shared[ROWS][ROWS];
@@ -59,25 +63,29 @@ static level put_together(const macko_eccsr_bundle *b, int64_t least, const leve
 
 /* ---- what a block is worth ---- */
 
-/* Slots of a list of columns, as they come. */
+/* A list of columns that comes a column at a time: only the slots that it takes and its last column are kept. */
 typedef struct {
   int64_t slots, last;
 } list;
 
+/* Adds a column, which is behind the last one, and the slots that lead to it. */
 static void add_column(list *l, int64_t col, int bits)
 {
   l->slots += l->slots ? macko_eccsr_slots_to(col - l->last, bits) : 1;
   l->last = col;
 }
 
-/* Bits of a block of so many slots and rows. */
+/* Returns the bits that a block of so many slots and rows takes: codes and values of whole granules, a first column for each
+ * lane, its mask, and the number of its granules. Without slots there is no block. Values are taken to be as long as in the
+ * matrix, as the codec is not known yet. */
 static int64_t size_of(const macko_eccsr_paper_shape *shape, int64_t slots, int rows)
 {
   const int64_t granule = macko_eccsr_granule(shape->lanes), all = (slots + granule - 1) / granule * granule;
   return slots ? all * (shape->bits + 8 * shape->value * rows) + 32 * shape->lanes + 16 + 32 : 0;
 }
 
-/* Of every block of a level the column at which its last whole granule ends, -1 without one. */
+/* Finds, for every item of a level, the column at which the last whole granule of its block ends; -1 where it fills none. What is
+ * behind it stays in the rows, or the block would be padded. Slots are counted twice: in all, and as columns come. */
 static void find_ends(const extraction *x, const level *l, int64_t ends[ROWS])
 {
   const macko_eccsr_bundle *b = x->b;
@@ -95,7 +103,8 @@ static void find_ends(const extraction *x, const level *l, int64_t ends[ROWS])
     }
 }
 
-/* Bits that each block of the level saves: of it and what then is left of its rows, against all in those rows. */
+/* Counts the bits that each block of the level saves: all that its rows have left, as blocks of one row each, against the block
+ * and what is then left of its rows. Items of a level have no rows in common, so that each can be counted as if alone. */
 static void count_savings(const extraction *x, const level *l, const int64_t ends[ROWS], int64_t saved[ROWS])
 {
   const macko_eccsr_bundle *b = x->b;
@@ -120,7 +129,8 @@ static void count_savings(const extraction *x, const level *l, const int64_t end
 
 /* ---- extraction ---- */
 
-/* The columns up to `end` that those rows have left become a block. */
+/* Makes a block of the columns up to `end` that all of those rows have left, and takes these from the rows. The arrays for
+ * merging are free and serve as room. */
 static void extract(const extraction *x, uint16_t rows, int64_t end)
 {
   macko_eccsr_bundle *b = x->b;
@@ -130,7 +140,7 @@ static void extract(const extraction *x, uint16_t rows, int64_t end)
   if (n) macko_eccsr_put_block(x->sink, x->shape, rows, b->more_cols, n);
 }
 
-/* Whether any block of the level was worth it. */
+/* Extracts the blocks of a level that save bits and returns whether any did. */
 static int extract_level(const extraction *x, const level *l)
 {
   int64_t ends[ROWS], saved[ROWS];
@@ -146,6 +156,8 @@ static int extract_level(const extraction *x, const level *l)
   return any;
 }
 
+/* Puts the rows of the bundle together, level by level, and extracts blocks from the highest level down, as a column that sixteen
+ * rows share is stored once there. Returns whether any block was worth it. */
 static int extract_round(const extraction *x, int rows)
 {
   level levels[MACKO_ECCSR_LEVELS + 1] = {{.count = rows}};
@@ -156,6 +168,8 @@ static int extract_round(const extraction *x, int rows)
   return any;
 }
 
+/* After a round other rows may share most of what is left, so that rounds go on while they find something, up to a limit that
+ * bounds the blocks of a row. */
 void macko_eccsr_put_bundle(const macko_csr *a, const int32_t *rows, int count, const macko_eccsr_paper_shape *shape,
                             macko_eccsr_bundle *b, macko_eccsr_paper_sink *sink)
 {

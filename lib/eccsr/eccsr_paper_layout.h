@@ -14,6 +14,7 @@
 
 #include "core/format.h"
 
+/* The sizes of the layout. A bundle has as many rows as a mask has bits. */
 enum {
   MACKO_ECCSR_BUNDLE = 16, /* rows */
   MACKO_ECCSR_LEVELS = 4,  /* pairs, pairs of pairs, ... of rows */
@@ -24,7 +25,7 @@ enum {
   MACKO_ECCSR_BLOCKS = MACKO_ECCSR_ROUNDS * (MACKO_ECCSR_BUNDLE - 1) + MACKO_ECCSR_BUNDLE /* of a bundle, at most */
 };
 
-/* As plan.params and files have them. */
+/* What all blocks come to, as plan.params and files have it. */
 typedef struct {
   int64_t blocks;
   int64_t granules; /* of codes, of all blocks */
@@ -32,46 +33,51 @@ typedef struct {
   int64_t lanes;    /* 2, 4, ..., 32 */
 } macko_eccsr_paper_counts;
 
+/* The numbers as an array for those who copy them, and with names for the format. */
 typedef union {
   int64_t all[MACKO_MAX_PARAMS];
   macko_eccsr_paper_counts of;
 } macko_eccsr_paper_params;
 
+/* Returns the counts of a plan of these variants, which stay where they are. */
 static inline const macko_eccsr_paper_counts *macko_eccsr_paper_counts_of(const macko_plan *plan)
 {
   return &((const macko_eccsr_paper_params *)plan->params)->of;
 }
 
-/* Variant paper has as many lanes as a warp; shared is planned for fewer, too. */
+/* Returns the fewest lanes that a variant may have: variant paper has as many as a warp, shared is planned for fewer, too, so
+ * that short rows are padded less. */
 static inline int64_t macko_eccsr_least_lanes(macko_variant variant)
 {
   return variant == MACKO_VARIANT_PAPER ? MACKO_ECCSR_MOST_LANES : 2;
 }
 
-/* Slots of a granule. */
+/* Returns the slots of a granule. */
 static inline int64_t macko_eccsr_granule(int64_t lanes)
 {
   return lanes * MACKO_ECCSR_VECTOR;
 }
 
+/* Returns how many bundles so many rows make. */
 static inline int64_t macko_eccsr_bundles(int64_t nrows)
 {
   return (nrows + MACKO_ECCSR_BUNDLE - 1) / MACKO_ECCSR_BUNDLE;
 }
 
-/* The code of a slot without an entry, of so many bits; as a gap it leads so many columns further. With 32 bits there are such
- * slots at the ends of blocks only. */
+/* Returns the code, of so many bits, of a slot without an entry; as a gap it leads so many columns further. With 32 bits there
+ * are such slots at the ends of blocks only. */
 static inline uint32_t macko_eccsr_no_entry(int bits)
 {
   return 0xffffffffu >> (32 - bits);
 }
 
+/* Returns the longest gap that a slot can stand for; with 32 bits all gaps within a matrix are shorter. */
 static inline int64_t macko_eccsr_longest_gap(int bits)
 {
   return bits == 32 ? INT32_MAX : (int64_t)macko_eccsr_no_entry(bits);
 }
 
-/* Slots from one column to the next, whose own is the last of them. */
+/* Returns how many slots it takes to get from one column to the next one, which has the last of them as its own. */
 static inline int64_t macko_eccsr_slots_to(int64_t gap, int bits)
 {
   return 1 + (gap - 1) / macko_eccsr_longest_gap(bits);

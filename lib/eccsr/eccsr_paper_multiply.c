@@ -7,19 +7,20 @@ enum {
   LANES = MACKO_ECCSR_MOST_LANES,
   VECTOR = MACKO_ECCSR_VECTOR,
   SLOTS = MACKO_ECCSR_MOST_SLOTS,
-  SUMS = 8
+  SUMS = 8 /* that a dot product is made of side by side, as one would wait for each addition */
 };
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* Of a granule the slots that have an entry, and their columns. */
+/* The slots of a granule that have an entry, and the columns of these. */
 typedef struct {
   int size, count; /* all slots, and those with an entry */
   int slots[SLOTS];
   int32_t cols[SLOTS];
 } granule;
 
-/* Granule number t of a block; at: columns of the lanes' last slots. */
+/* Reads granule number t of a block; bits is a constant. at[lane] is the column of the lane's last slot, which the next granule
+ * goes on from. */
 INLINE void read_granule_of(const macko_eccsr_paper_reader *r, const macko_eccsr_paper_block *b, int64_t t, int bits, int64_t *at,
                             granule *g)
 {
@@ -39,6 +40,7 @@ INLINE void read_granule_of(const macko_eccsr_paper_reader *r, const macko_eccsr
   }
 }
 
+/* Calls the same with constant widths. */
 static void read_granule(const macko_eccsr_paper_reader *r, const macko_eccsr_paper_block *b, int64_t t, int64_t *at, granule *g)
 {
   switch (r->bits) {
@@ -49,7 +51,8 @@ static void read_granule(const macko_eccsr_paper_reader *r, const macko_eccsr_pa
   }
 }
 
-/* The values of a granule's slots in a row of its block. */
+/* Widens the values of a granule's slots in one row of its block to doubles: `size` of them from `slot` on, with those without an
+ * entry. */
 static void read_values(const macko_matrix *m, const macko_value_stream *v, int64_t slot, int size, double *to)
 {
 #define READ(stored) \
@@ -67,7 +70,8 @@ static void read_values(const macko_matrix *m, const macko_value_stream *v, int6
 #undef READ
 }
 
-/* Only slots with an entry are multiplied: x may be Inf where others lie. */
+/* Multiplies the values of a granule by the elements of x that belong to its entries, and adds up. Only slots with an entry are
+ * multiplied: x may be Inf where others lie. The order of additions depends on nothing but the granule. */
 static double dot(const granule *g, const double *values, const double *x)
 {
   double sums[SUMS] = {0};
@@ -83,6 +87,8 @@ static double dot(const granule *g, const double *values, const double *x)
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
+/* Adds granule number t of a block to the sums of its rows, for `group` vectors: elements of x are gathered once for all rows,
+ * values are widened once for all vectors. */
 INLINE void add_granule(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const macko_eccsr_paper_block *b,
                         int64_t t, const granule *g, macko_type vector, int group, double sums[ROWS][MACKO_GROUP])
 {
@@ -97,6 +103,8 @@ INLINE void add_granule(const macko_matrix *m, const macko_value_stream *v, cons
   }
 }
 
+/* Adds granule number t of a block, transposed, to y. of_rows has alpha times the elements of x that belong to the rows of the
+ * bundle. */
 INLINE void add_to_columns(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const macko_eccsr_paper_block *b,
                            int64_t t, const granule *g, macko_type vector, int group, double of_rows[ROWS][MACKO_GROUP])
 {
@@ -111,7 +119,8 @@ INLINE void add_to_columns(const macko_matrix *m, const macko_value_stream *v, c
   }
 }
 
-/* Of its rows: the sums, or for op T alpha times the elements of x. */
+/* Multiplies a bundle by `group` vectors. of_rows has, for each of its rows, the sums, or for op T alpha times the elements of x.
+ * vector, op and group are constants. */
 INLINE void multiply_bundle(const macko_matrix *m, const macko_eccsr_paper_reader *r, const macko_product *q, int64_t bundle,
                             macko_type vector, macko_op op, int group)
 {
@@ -136,6 +145,7 @@ INLINE void multiply_bundle(const macko_matrix *m, const macko_eccsr_paper_reade
     for (int i = 0; i < group; i++) macko_put_y(vector, q, i, rows[j], of_rows[j][i]);
 }
 
+/* Multiplies bundles from .. to - 1, as a macko_pieces. */
 static void multiply_bundles(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   const macko_eccsr_paper_reader r = macko_eccsr_paper_open(m);
@@ -145,6 +155,7 @@ static void multiply_bundles(const macko_matrix *m, const macko_product *p, int6
 #undef MULTIPLY
 }
 
+/* Op T adds to y wherever a column is, so that y is scaled before, and only one thread takes part (macko_share_product). */
 macko_status macko_eccsr_paper_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   const macko_cut cut = {.n = macko_eccsr_bundles(m->nrows)};

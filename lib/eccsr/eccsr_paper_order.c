@@ -5,20 +5,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = -1, MATCHES = 4 };
+enum { NONE = -1, MATCHES = 4 }; /* no partner; how often items look for one */
 
-/* Items of 2^level rows each, the last one perhaps of fewer, and the columns that all rows of each have. */
+/* Items of 2^level rows each, the last one perhaps of fewer, and the columns that all rows of each item have. */
 typedef struct {
-  int64_t nrows, size; /* of all; of an item */
+  int64_t nrows, size; /* rows of all items; of one */
   int32_t *rows, *more_rows;
   macko_eccsr_sets shared;
 } items;
 
+/* Returns how many items there are. */
 static int64_t count_of(const items *t)
 {
   return (t->nrows + t->size - 1) / t->size;
 }
 
+/* Sets *sets to the columns of each row; returns 0 without memory. It is a copy, as the sets of higher levels are no rows of the
+ * csr. */
 static int copy_columns(const macko_csr *a, macko_eccsr_sets *sets)
 {
   const int64_t nnz = macko_csr_nnz(a);
@@ -29,12 +32,14 @@ static int copy_columns(const macko_csr *a, macko_eccsr_sets *sets)
   return 1;
 }
 
+/* Frees the arrays, which may be NULL. */
 static void free_sets(macko_eccsr_sets *sets)
 {
   free(sets->starts), free(sets->cols);
   *sets = (macko_eccsr_sets){0, NULL, NULL};
 }
 
+/* Fills *err with the sentence for memory that is not there. */
 static macko_status no_memory(int64_t nrows, macko_error *err)
 {
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to put %lld rows into bundles", (long long)nrows);
@@ -42,7 +47,7 @@ static macko_status no_memory(int64_t nrows, macko_error *err)
 
 /* ---- the greedy choice ---- */
 
-/* Most columns first; of equals the first ones, so that the order is the same everywhere. */
+/* Compares pairs for sorting: most columns first; of equals the first ones, so that the order is the same everywhere. */
 static int compare_pairs(const void *a, const void *b)
 {
   const macko_eccsr_pair *p = a, *q = b;
@@ -51,7 +56,7 @@ static int compare_pairs(const void *a, const void *b)
   return p->second < q->second ? -1 : p->second > q->second;
 }
 
-/* Whether at least half of the columns of the smaller set are common. */
+/* Tells whether at least half of the columns of the smaller set are common. */
 static int is_close(const items *t, const macko_eccsr_pair *p)
 {
   const int64_t *starts = t->shared.starts;
@@ -59,7 +64,9 @@ static int is_close(const items *t, const macko_eccsr_pair *p)
   return 2 * (int64_t)p->shared >= (first < second ? first : second);
 }
 
-/* partner[i] and partner[j] of sorted pairs, the best first, or of those that are close. An item of fewer rows is chosen by nobody. */
+/* Makes partners of sorted pairs, the best first; with `close` only of those that are close. partner[i] becomes the partner of
+ * item i. An item of fewer rows than the others is chosen by nobody, as it has to be in the last bundle. Returns whether any pair
+ * was taken. */
 static int take_pairs(const items *t, const macko_eccsr_pair *pairs, int64_t count, int close, int32_t *partner)
 {
   const int64_t whole = t->nrows / t->size;
@@ -72,8 +79,9 @@ static int take_pairs(const items *t, const macko_eccsr_pair *pairs, int64_t cou
   return any;
 }
 
-/* Those that are left look for each other again, as each has seen some candidates only, and take what is not close when there is
- * nothing closer; in the end they are paired as they follow each other. */
+/* Gives every item a partner, but for one of an odd number. Those that are left look for each other again, as each has seen some
+ * candidates only, and take what is not close when there is nothing closer; in the end they are paired as they follow each other.
+ * Errors: OUT_OF_MEMORY. */
 static macko_status match(const items *t, int64_t least, int32_t *partner, macko_error *err)
 {
   const int64_t n = count_of(t);
@@ -100,12 +108,14 @@ static macko_status match(const items *t, int64_t least, int32_t *partner, macko
 
 /* ---- to the next level ---- */
 
+/* Returns the rows of item i. */
 static int64_t rows_of(const items *t, int64_t i)
 {
   return i + 1 < count_of(t) ? t->size : t->nrows - i * t->size;
 }
 
-/* Item i and its partner, if it has one, as item number `to` of the next level. */
+/* Makes item i and its partner, if it has one, item number `to` of the next level, with the columns that both have. An item
+ * without a partner has no such columns: nobody looks for what shares them, as it comes last. */
 static void join(items *t, const int32_t *partner, int64_t i, int64_t to, macko_eccsr_sets *next)
 {
   const macko_eccsr_sets *s = &t->shared;
@@ -121,7 +131,8 @@ static void join(items *t, const int32_t *partner, int64_t i, int64_t to, macko_
   next->starts[to + 1] = next->starts[to] + shared;
 }
 
-/* In the order of the first of each two; the one of fewer rows last. */
+/* Makes the items of the next level, in the order of the first of each two; the one of fewer rows comes last, as items are found
+ * by their numbers. */
 static void join_all(items *t, const int32_t *partner, macko_eccsr_sets *next)
 {
   const int64_t n = count_of(t), last = n % 2 || t->nrows % (2 * t->size) == 0 ? NONE : partner[n - 1];
@@ -135,7 +146,8 @@ static void join_all(items *t, const int32_t *partner, macko_eccsr_sets *next)
   next->count = to;
 }
 
-/* Room for as many columns as half of the items have, and one more, which is written before it is known to be common. */
+/* Pairs all items and goes to the next level. There is room for half as many columns as all items have, since two items share no
+ * more than the shorter of them has, and for one more, which is written before it is known to be common. */
 static macko_status next_level(items *t, int64_t least, macko_error *err)
 {
   const int64_t n = count_of(t);
@@ -155,6 +167,7 @@ static macko_status next_level(items *t, int64_t least, macko_error *err)
   return s;
 }
 
+/* After four levels items have sixteen rows, and their order is that of the bundles. */
 macko_status macko_eccsr_order_bundles(const macko_csr *a, int64_t least, int32_t *rows, macko_error *err)
 {
   items t = {.nrows = a->nrows, .size = 1, .rows = malloc((size_t)a->nrows * 4 + 1), .more_rows = malloc((size_t)a->nrows * 4 + 1)};

@@ -7,14 +7,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BANDS = 32,
+enum { BANDS = 32, /* parts of a signature */
        NOTHING = -1 };
 
-/* Of every set and band the least hash of its columns whose hashes fall there; all ones: none does. */
+/* The signature of a set: for every band the least hash among its columns whose hashes fall there; all ones where none does. The
+ * more columns two sets share, the more bands agree. */
 typedef struct {
   uint32_t band[BANDS];
 } signature;
 
+/* What threads share while they look for pairs. */
 typedef struct {
   const macko_eccsr_sets *sets;
   int64_t least;
@@ -24,17 +26,20 @@ typedef struct {
   macko_eccsr_pair *pairs; /* [set][candidate] */
 } search;
 
-/* Whether partners are looked for. */
+/* Tells whether a partner is looked for, for set i: it has none yet, and enough columns for one. */
 static int is_free(const search *f, int64_t i)
 {
   return f->partner[i] < 0 && f->sets->starts[i + 1] - f->sets->starts[i] >= f->least;
 }
 
+/* Returns the columns of set i. */
 static int64_t size_of(const macko_eccsr_sets *sets, int64_t i)
 {
   return sets->starts[i + 1] - sets->starts[i];
 }
 
+/* Signs sets from .. to - 1, as a macko_part. The highest bits of a hash choose the band and the low half is what is compared.
+ * Sets for which no partner is looked for have all ones, which agree with nothing. */
 static void sign_sets(void *context, int part, int64_t from, int64_t to)
 {
   search *f = context;
@@ -50,8 +55,9 @@ static void sign_sets(void *context, int part, int64_t from, int64_t to)
   }
 }
 
-/* The set that was last seen with each hash of a band; another one that falls into its place is only another candidate that is not
- * taken. */
+/* Finds for every set and band the last set before it with the same hash. A table has the set that was last seen at each place;
+ * another hash that falls into the same place only loses a candidate. Each set thus sees few others, however many share a
+ * frequent hash. Errors: OUT_OF_MEMORY. */
 static macko_status link_sets(search *f, macko_error *err)
 {
   int64_t places = 2;
@@ -73,6 +79,7 @@ static macko_status link_sets(search *f, macko_error *err)
   return MACKO_OK;
 }
 
+/* Returns in how many bands two signatures agree. */
 static int agreement(const signature *a, const signature *b)
 {
   int count = 0;
@@ -80,7 +87,8 @@ static int agreement(const signature *a, const signature *b)
   return count;
 }
 
-/* Those that agree in most bands, of equals the later ones. */
+/* Keeps set j as a candidate of set i if it is among those that agree in most bands, of equals the later ones. best has *count
+ * candidates, sorted. */
 static void take_candidate(macko_eccsr_pair *best, int *count, int32_t i, int32_t j, int agree)
 {
   int at = *count;
@@ -93,6 +101,7 @@ static void take_candidate(macko_eccsr_pair *best, int *count, int32_t i, int32_
   best[at] = (macko_eccsr_pair){j, i, agree};
 }
 
+/* Every round writes the column before it is known to be common, as nobody could foresee a branch. */
 int64_t macko_eccsr_intersect(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int32_t *common)
 {
   int64_t i = 0, j = 0, count = 0;
@@ -104,7 +113,8 @@ int64_t macko_eccsr_intersect(const int32_t *a, int64_t na, const int32_t *b, in
   return count;
 }
 
-/* The best candidates and the set before, each compared in full. */
+/* Compares sets from .. to - 1 with their best candidates in full, as a macko_part. A set without any is compared with the one
+ * before it, as neighbours often share columns. Pairs that do not count get 0 columns. */
 static void compare_sets(void *context, int part, int64_t from, int64_t to)
 {
   search *f = context;
@@ -128,6 +138,8 @@ static void compare_sets(void *context, int part, int64_t from, int64_t to)
   }
 }
 
+/* Signatures and candidates are independent of each other and made in parts; linking sets goes through them in their order, so
+ * that the pairs do not depend on threads. */
 macko_status macko_eccsr_find_pairs(const macko_eccsr_sets *sets, int64_t least, const int32_t *partner, macko_eccsr_pair **pairs,
                                     int64_t *count, macko_error *err)
 {

@@ -7,20 +7,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAMPLE = 32 }; /* bundles, at least, or all */
+enum { SAMPLE = 32 }; /* bundles that a sample has at least, or all */
 
+/* Returns the slots of section "values". */
 static int64_t slots_of(const macko_eccsr_paper_counts *c)
 {
   return c->rows * macko_eccsr_granule(c->lanes);
 }
 
+/* Returns the bytes of all sections but the values, for codes of so many bits: "bundles", "rows", what each block has, and
+ * codes. */
 static int64_t pattern_bytes(const macko_csr *a, const macko_eccsr_paper_counts *c, int bits)
 {
   return (macko_eccsr_bundles(a->nrows) + 1) * 24 + a->nrows * 4 + c->blocks * (2 + 4 + 4 * c->lanes) +
          c->granules * (macko_eccsr_granule(c->lanes) * bits / 8);
 }
 
-/* Adds a value stream to *plan, or takes it away (sign -1). */
+/* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
+ * the other. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -30,7 +34,9 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   macko_set_time(options, f->csr, plan);
 }
 
-/* The fewest bytes of all widths and, but for variant paper, numbers of lanes, by a sample. */
+/* Chooses width and, but for variant paper, lanes of the fewest bytes, by a sample of the bundles. A wide code takes more bits a
+ * slot, a narrow one more slots for long gaps; many lanes need long rows. *shape says on entry how many lanes there are at least
+ * and how long values are. */
 static macko_status choose_shape(const macko_csr *a, const int32_t *rows, const macko_options *options,
                                  macko_eccsr_paper_shape *shape, macko_error *err)
 {
@@ -50,6 +56,7 @@ static macko_status choose_shape(const macko_csr *a, const int32_t *rows, const 
   return MACKO_OK;
 }
 
+/* Writes the reason of the plan. */
 static void describe(const macko_facts *f, const macko_eccsr_paper_sink *sum, int bits, macko_plan *plan)
 {
   const int64_t slots = slots_of(&sum->at), nnz = f->nnz ? f->nnz : 1;
@@ -60,6 +67,7 @@ static void describe(const macko_facts *f, const macko_eccsr_paper_sink *sum, in
            slots ? 100.0 * (double)(slots - f->nnz) / (double)slots : 0.0);
 }
 
+/* Allocates the order of so many rows and the numbers of their bundles, at once, so that `free` frees them. */
 static macko_status new_order(int64_t nrows, macko_eccsr_order **order, macko_error *err)
 {
   const size_t bundles = (size_t)macko_eccsr_bundles(nrows) * 24;
@@ -70,7 +78,8 @@ static macko_status new_order(int64_t nrows, macko_eccsr_order **order, macko_er
   return MACKO_OK;
 }
 
-/* All but the codec of values. */
+/* Plans all but the codec of values: rows are put into bundles, the shape is chosen, and all blocks are extracted, as only that
+ * tells the bytes. The order of rows and what each bundle takes stay in *order. */
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_eccsr_order *order, macko_plan *plan,
                                  macko_error *err)
 {
@@ -91,7 +100,8 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* Rows in pieces are not there together, as they must be. */
+/* Fails where numbers of rows or columns have more than 32 bits, or where rows come in pieces: they are not in memory together,
+ * as they must be, and needs_whole asks for that. */
 static macko_status check_input(const macko_facts *f, const macko_findings *found, macko_error *err)
 {
   if (f->csr->nrows > INT32_MAX || f->csr->ncols > INT32_MAX)
@@ -102,6 +112,7 @@ static macko_status check_input(const macko_facts *f, const macko_findings *foun
   return macko_fail(err, MACKO_UNSUPPORTED, "rows that share columns are looked for in a matrix as a whole");
 }
 
+/* Only where encoding follows is the order kept. */
 macko_status macko_eccsr_paper_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_findings *found = f->context;
@@ -115,6 +126,7 @@ macko_status macko_eccsr_paper_plan(const macko_facts *f, const macko_options *o
   return s;
 }
 
+/* The pattern stays, and so only the codec is chosen again. */
 macko_status macko_eccsr_paper_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   return macko_rechoose_codec(f, m, add_stream, plan, err);

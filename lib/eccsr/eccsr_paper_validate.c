@@ -5,6 +5,8 @@
 
 enum { ROWS = MACKO_ECCSR_BUNDLE };
 
+/* Checks the parameters: the format has such widths and lanes, and sizes of arrays can be computed from the counts without
+ * overflow. */
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   const int bits = m->plan.gap_bits;
@@ -23,7 +25,7 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   return macko_check_codec(m, err);
 }
 
-/* Every row once. */
+/* Checks that section "rows" names every row once. */
 static macko_status validate_order(const macko_matrix *m, macko_error *err)
 {
   const int32_t *rows = macko_section_data(m, "rows");
@@ -39,7 +41,9 @@ static macko_status validate_order(const macko_matrix *m, macko_error *err)
   return s;
 }
 
-/* The numbers of bundle i are those that come of the blocks before it, and its blocks have rows of its own. */
+/* Checks that the numbers of bundle i are those that come of the blocks before it, that its blocks have rows of its own, and at
+ * least one granule each, and that there are no more of them than extraction makes, for which readers have room. *at counts
+ * on. */
 static macko_status validate_bundle(const macko_eccsr_paper_reader *r, int64_t i, const macko_eccsr_paper_counts *all,
                                     macko_eccsr_paper_counts *at, macko_error *err)
 {
@@ -62,7 +66,8 @@ static macko_status validate_bundle(const macko_eccsr_paper_reader *r, int64_t i
   return MACKO_OK;
 }
 
-/* Columns rise within the matrix, whatever blocks they are in. */
+/* Checks that the columns of the row at place i rise within the matrix, whatever blocks they are in, and adds its entries to
+ * *entries. It reads the row as decode does. */
 static macko_status validate_row(const macko_eccsr_paper_reader *r, int64_t i, int64_t ncols, int64_t *entries, macko_error *err)
 {
   macko_eccsr_row_reader row;
@@ -75,6 +80,7 @@ static macko_status validate_row(const macko_eccsr_paper_reader *r, int64_t i, i
   return MACKO_OK;
 }
 
+/* Every check stands on those before it: bundles are read by the sections' lengths, rows by the bundles. */
 macko_status macko_eccsr_paper_validate(const macko_matrix *m, macko_error *err)
 {
   const macko_eccsr_paper_counts *all = macko_eccsr_paper_counts_of(&m->plan);
