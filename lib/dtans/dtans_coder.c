@@ -8,6 +8,8 @@
 
 /* ---- forward ---- */
 
+/* Makes room for the symbol numbers and flags of a slice, and for some more, as the next slice may be longer. Errors:
+ * OUT_OF_MEMORY; there is no room at all then. */
 static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, macko_error *err)
 {
   /* Every lane may end in a segment that is not full. */
@@ -30,7 +32,8 @@ static macko_status make_room(macko_dtans_coder *c, const macko_dtans_slice *s, 
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to code a slice of %lld nonzeros", (long long)s->nonzeros);
 }
 
-/* 0 if there is a symbol that the table lacks. */
+/* Numbers the symbols of a slice by the tables and adds what is known by that to *size. Returns 0 if there is a symbol that a
+ * table lacks, which without an escape means that the rows have changed. */
 static int number_symbols(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size)
 {
   int domains = c->coding.domains;
@@ -53,12 +56,15 @@ static int number_symbols(macko_dtans_coder *c, const macko_dtans_slice *s, mack
   return 1;
 }
 
+/* Returns the slots of a symbol. */
 static inline unsigned multiplicity(const macko_dtans_table *t, unsigned number)
 {
   return t->first[number + 1] - t->first[number];
 }
 
-/* Sets the flags of one lane. Only its last segment may have fewer words than all others. */
+/* Runs the forward pass over one lane: r, the space of digits that have been returned and not yet used, tells which words of the
+ * next segments come out of digits, whatever the digits are. Sets the lane's flags and adds to *size. Only its last segment may
+ * have fewer words than all others. */
 static void forward(const macko_dtans_coder *c, int64_t nonzeros, const uint16_t *numbers, uint8_t *flags, macko_dtans_size *size)
 {
   const macko_dtans_table *const tables[] = {c->table[0], c->table[c->coding.domains - 1]};
@@ -83,6 +89,7 @@ static void forward(const macko_dtans_coder *c, int64_t nonzeros, const uint16_t
   size->extracted += extracted;
 }
 
+/* Lanes have their own r, and are passed over one by one. */
 macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *s, macko_dtans_size *size, macko_error *err)
 {
   macko_status status = make_room(c, s, err);
@@ -98,8 +105,10 @@ macko_status macko_dtans_measure(macko_dtans_coder *c, const macko_dtans_slice *
 
 /* ---- backward ---- */
 
+/* A lane in the backward pass, which goes from its last segment to the first: the digits that segments behind have been given,
+ * and the words and slots of the segment at hand. */
 typedef struct {
-  uint64_t digits;
+  uint64_t digits; /* d of the decoder; in between with a word of the stream more */
   uint32_t words[MACKO_DTANS_WORDS];
   unsigned slots[MACKO_DTANS_SEGMENT];
   int next; /* words of the segment after this one; 0 at the end of the lane */
@@ -107,6 +116,7 @@ typedef struct {
   const uint16_t *numbers;
 } lane;
 
+/* Packs the slots of a segment into its three words, slot 0 lowest. */
 static void pack(lane *l)
 {
   uint64_t low = 0;
@@ -116,7 +126,9 @@ static void pack(lane *l)
   l->words[2] = l->slots[5] >> 4 | l->slots[6] << 8 | l->slots[7] << 20;
 }
 
-/* Takes word g of the next segment into the digits, or writes it; then takes the digits of group g out again, last slot first. */
+/* Undoes check g of a lane: takes word g of the next segment into the digits, where a decoder extracts it from them, or writes
+ * it; then takes the digits of group g out again, last slot first, which settles the slots. Words are written from the end, and
+ * the new beginning is returned. */
 static uint32_t *backward_group(const macko_dtans_coder *c, lane *l, int64_t j, int g, uint32_t *out)
 {
   const macko_dtans_coding *coding = &c->coding;
@@ -138,7 +150,7 @@ static uint32_t *backward_group(const macko_dtans_coder *c, lane *l, int64_t j, 
   return out;
 }
 
-/* Digit 0 for all symbols of a lane's last segment: nobody returns them. */
+/* Gives digit 0 to all symbols of a lane's last segment, as nobody returns them. */
 static void last_segment(const macko_dtans_coder *c, lane *l, int64_t j, int64_t nonzeros)
 {
   int64_t symbols = nonzeros * c->coding.domains - j * MACKO_DTANS_SEGMENT;
@@ -146,7 +158,7 @@ static void last_segment(const macko_dtans_coder *c, lane *l, int64_t j, int64_t
     l->slots[k] = k < symbols ? c->table[k % c->coding.domains]->first[l->numbers[j * MACKO_DTANS_SEGMENT + k]] : 0;
 }
 
-/* Raw words of the escapes in segment j. */
+/* Writes the raw words of the escapes in segment j of all lanes, the last first, and returns the new beginning. */
 static uint32_t *backward_escapes(const macko_dtans_coder *c, const macko_dtans_slice *s, int64_t j, uint32_t *out)
 {
   const macko_dtans_coding *coding = &c->coding;
@@ -164,6 +176,8 @@ static uint32_t *backward_escapes(const macko_dtans_coder *c, const macko_dtans_
   return out;
 }
 
+/* Everything is done in the reverse of the decoder's order, lanes included, since the digits of a segment depend on the words of
+ * those behind it. */
 void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, uint32_t *out, int64_t words)
 {
   const macko_dtans_coding *coding = &c->coding;
@@ -195,6 +209,7 @@ void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, u
       if (q < lanes[l].next) *--out = lanes[l].words[q];
 }
 
+/* M says how many groups of digits fit into 2^32 and so how many words of a segment may come from digits. */
 macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type type, int stream,
                                              macko_dtans_part part[MACKO_DTANS_DOMAINS])
 {
@@ -211,6 +226,7 @@ macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type t
   return coding;
 }
 
+/* Raw words have 32 bits; a symbol in the table takes as many, and 16 for where its slots begin. */
 macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params, int stream, macko_dtans_coder *c,
                                     macko_error *err)
 {
@@ -231,6 +247,7 @@ macko_status macko_dtans_open_coder(macko_dtans_input *in, const int64_t *params
   return s;
 }
 
+/* A coder that holds nothing may be closed, too. */
 void macko_dtans_close_coder(macko_dtans_coder *c)
 {
   for (int k = 0; k < MACKO_DTANS_DOMAINS; k++) macko_dtans_close_table(&c->table[k]);

@@ -7,6 +7,7 @@
 
 /* ---- reader ---- */
 
+/* Sets the symbol of each slot of a table; slots behind the last symbol's get the number of symbols. */
 static void fill_table(const macko_matrix *m, macko_dtans_part part, uint16_t symbol[MACKO_DTANS_SLOTS])
 {
   const macko_section *slots = macko_find_section(m, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots");
@@ -17,6 +18,7 @@ static void fill_table(const macko_matrix *m, macko_dtans_part part, uint16_t sy
   for (int slot = first[symbols]; slot < MACKO_DTANS_SLOTS; slot++) symbol[slot] = (uint16_t)symbols;
 }
 
+/* Values have a table in their own stream, or as the second domain of variant paper. */
 void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots)
 {
   for (int i = 0; i <= macko_dtans_has_value_stream(&m->plan); i++) {
@@ -26,6 +28,7 @@ void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots)
   }
 }
 
+/* After refresh the memory that is there is filled again, so that it cannot fail. */
 macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err)
 {
   if (!m->prepared) m->prepared = malloc(sizeof(macko_dtans_slots));
@@ -34,6 +37,7 @@ macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Sets up the lookup in the table of that part. */
 static void open_lookup(const macko_matrix *m, const macko_dtans_slots *all, macko_dtans_part part, macko_dtans_lookup *t)
 {
   const macko_section *slots = macko_find_section(m, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots");
@@ -46,6 +50,7 @@ static void open_lookup(const macko_matrix *m, const macko_dtans_slots *all, mac
   t->symbol = part & MACKO_DTANS_GAPS ? all->gaps : all->values;
 }
 
+/* Sets up stream i. */
 static void open_stream(const macko_matrix *m, const macko_dtans_slots *slots, int i, macko_dtans_stream *s)
 {
   macko_dtans_part part[MACKO_DTANS_DOMAINS];
@@ -55,6 +60,7 @@ static void open_stream(const macko_matrix *m, const macko_dtans_slots *slots, i
   for (int k = 0; k < s->coding.domains; k++) open_lookup(m, slots, part[k], &s->lookup[k]);
 }
 
+/* Sections are found by name once, not for every slice. */
 void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slots, macko_dtans_reader *r)
 {
   const int64_t *q = m->plan.params;
@@ -71,6 +77,7 @@ void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slo
 
 /* ---- decode ---- */
 
+/* What decoding writes, and where to. */
 typedef struct {
   const macko_matrix *m;
   macko_value_stream values_beside;
@@ -79,6 +86,7 @@ typedef struct {
   void *values;
 } decoder;
 
+/* Writes an entry to its place; as the entry of a sink. Values that are not coded come as their slots. */
 static inline void decode_entry(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits)
 {
   decoder *d = context;
@@ -90,11 +98,13 @@ static inline void decode_entry(void *context, int l, int64_t row, int64_t i, in
   else macko_read_values(&d->m->plan, d->m->value_type, &d->values_beside, (int64_t)bits, 1, 1, d->values, p);
 }
 
+/* Ends a row, as a sink has to. */
 static inline void skip_row(void *context, int l, int64_t row)
 {
   (void)context, (void)l, (void)row;
 }
 
+/* The starts of a slice's rows go on from where those of the slice before end, so that decoding needs no row_ptr. */
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   static const macko_dtans_sink sink = {decode_entry, skip_row};
@@ -118,13 +128,14 @@ macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
   return MACKO_OK;
 }
 
-/* Rows outside of those that are wanted go nowhere. */
+/* Writes an entry as decode_entry does if its row is wanted; others have no place. */
 static inline void decode_wanted(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits)
 {
   const decoder *d = context;
   if (d->start[row - d->first_row] >= 0) decode_entry(context, l, row, i, col, bits);
 }
 
+/* Slices are walked whole, as their lanes are decoded together. */
 void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   static const macko_dtans_sink sink = {decode_wanted, skip_row};
@@ -142,6 +153,7 @@ void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64
 
 /* ---- multiply ---- */
 
+/* What a multiply keeps while it walks: the vectors, and for op N the sums of the rows that lanes are at. */
 typedef struct {
   const macko_matrix *m;
   macko_value_stream values_beside;
@@ -149,6 +161,7 @@ typedef struct {
   double sum[MACKO_DTANS_LANES][MACKO_GROUP];
 } multiplier;
 
+/* Returns the value of an entry as a double, of its bits or, where values are not coded, of its slot. */
 MACKO_DTANS_LOOP double number(const multiplier *c, macko_type type, uint64_t bits)
 {
   double value;
@@ -162,6 +175,7 @@ MACKO_DTANS_LOOP double number(const multiplier *c, macko_type type, uint64_t bi
   }
 }
 
+/* Multiplies an entry by `group` vectors: into the sums of its lane, or for op T into y. */
 MACKO_DTANS_LOOP void multiply_entry(multiplier *c, int l, int64_t row, int64_t col, double value, macko_type vector, macko_op op,
                                      int group)
 {
@@ -170,6 +184,8 @@ MACKO_DTANS_LOOP void multiply_entry(multiplier *c, int l, int64_t row, int64_t 
     else macko_add_y(vector, c->product, j, col, value * (c->product->alpha * macko_x(vector, c->product, j, row)));
 }
 
+/* Puts the sums of a row into y and begins those of the lane's next row; rows without entries come here, too, so that y is
+ * scaled. */
 MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_type vector, macko_op op, int group)
 {
   for (int j = 0; j < group && op == MACKO_OP_N; j++) {
@@ -204,6 +220,7 @@ SINK(multiply_several, MACKO_F64, MACKO_F64, MACKO_OP_N, (int)c->product->k, mac
 SINK(multiply_any, c->m->value_type, c->product->vector_type, c->product->op, (int)c->product->k,
      macko_dtans_walk_any(r, slice, &w, sink, c))
 
+/* One thread takes all slices; op T adds to y wherever a column is, so that y is scaled before. */
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   macko_dtans_reader r;

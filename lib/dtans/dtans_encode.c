@@ -10,6 +10,8 @@ typedef struct {
   macko_section sections[MACKO_MAX_SECTIONS];
 } section_list;
 
+/* Adds a new section to the list and returns it, NULL where *s says that something has failed, before or here. *s is handed
+ * through, so that callers check once for several sections. */
 static macko_section *add(section_list *list, macko_section like, macko_status *s, macko_error *err)
 {
   if (*s) return NULL;
@@ -17,17 +19,19 @@ static macko_section *add(section_list *list, macko_section like, macko_status *
   return *s ? NULL : &list->sections[list->count++];
 }
 
+/* Frees all sections of the list. */
 static void drop_list(section_list *list)
 {
   while (list->count) free(list->sections[--list->count].data);
 }
 
+/* Puts all sections into the matrix, which owns them then. */
 static void put_list(macko_matrix *m, const section_list *list)
 {
   for (int i = 0; i < list->count; i++) macko_put_section(m, &list->sections[i]);
 }
 
-/* Starts of slices as 32-bit numbers where they fit. */
+/* Adds the starts of slices, as 32-bit numbers where they fit. starts has slices + 1 elements. */
 static macko_status add_starts(section_list *list, macko_dtans_part part, const char *name, const int64_t *starts, int64_t slices,
                                macko_error *err)
 {
@@ -39,12 +43,15 @@ static macko_status add_starts(section_list *list, macko_dtans_part part, const 
 
 /* ---- streams ---- */
 
+/* The words of a stream while it grows, and where each slice begins. */
 typedef struct {
   uint32_t *words;
   int64_t count, room;
   int64_t *starts;
 } word_list;
 
+/* Makes room for so many words more, and a quarter beyond: the prediction of a plan is not exact, so that nothing can be
+ * allocated beforehand. Errors: OUT_OF_MEMORY. */
 static macko_status grow(word_list *w, int64_t more, macko_error *err)
 {
   if (w->count + more <= w->room) return MACKO_OK;
@@ -55,6 +62,8 @@ static macko_status grow(word_list *w, int64_t more, macko_error *err)
   return MACKO_OK;
 }
 
+/* Codes all slices, one after the other. The forward pass tells how many words a slice takes, before the backward pass fills them
+ * from the end. */
 static macko_status write_slices(const macko_dtans_input *in, const int64_t *params, macko_dtans_coder *c, word_list *w,
                                  macko_error *err)
 {
@@ -75,7 +84,7 @@ static macko_status write_slices(const macko_dtans_input *in, const int64_t *par
   return s;
 }
 
-/* The table's slots, and the parts of its symbols. */
+/* Adds the sections of a table: its slots, and gaps and values of its symbols. */
 static macko_status add_table(section_list *list, const macko_dtans_table *t, macko_dtans_part part, macko_type type,
                               macko_error *err)
 {
@@ -92,7 +101,7 @@ static macko_status add_table(section_list *list, const macko_dtans_table *t, ma
   return MACKO_OK;
 }
 
-/* Stream 0 or 1 with all that belongs to it; sets the escapes of params. */
+/* Adds stream 0 or 1 with all that belongs to it, and sets the escapes of params, which are known once the tables are. */
 static macko_status add_stream(macko_dtans_input *in, int64_t *params, int stream, section_list *list, macko_error *err)
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
@@ -123,7 +132,8 @@ static macko_status add_stream(macko_dtans_input *in, int64_t *params, int strea
 
 /* ---- values beside coded gaps: nonzero i of all lanes of a slice, then nonzero i + 1 ---- */
 
-/* Puts the values of a slice into that order. */
+/* Puts the values of a slice, which it has lane after lane, into the order in which lanes decode them, so that a warp reads them
+ * side by side. */
 static void order_values(const macko_dtans_slice *s, macko_type type, void *values)
 {
   int64_t at = 0;
@@ -132,6 +142,7 @@ static void order_values(const macko_dtans_slice *s, macko_type type, void *valu
       if (i < s->count[l]) macko_put_bits(type, values, at++, s->symbols[s->start[l] + i].value);
 }
 
+/* Writes the values of all slices by a codec, and where each slice's begin. */
 static macko_status write_values(const macko_dtans_input *in, int64_t rows, macko_section *starts, macko_value_writer *w,
                                  macko_error *err)
 {
@@ -158,6 +169,8 @@ static macko_status write_values(const macko_dtans_input *in, int64_t rows, mack
   return s;
 }
 
+/* Adds the sections of values that are not coded: the values themselves, a dictionary if the codec has one, and starts of
+ * slices. */
 static macko_status add_values_beside(const macko_dtans_input *in, const macko_plan *plan, section_list *list, macko_error *err)
 {
   int64_t rows = plan->params[MACKO_DTANS_ROWS], slices = macko_dtans_slices(in->rows->nrows, rows), nnz = in->nnz;
@@ -177,6 +190,7 @@ static macko_status add_values_beside(const macko_dtans_input *in, const macko_p
 
 /* ---- sections of a matrix ---- */
 
+/* Adds the value that all entries have, taken from the first row that has any. */
 static macko_status add_one_value(const macko_dtans_input *in, section_list *list, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -193,6 +207,7 @@ static macko_status add_one_value(const macko_dtans_input *in, section_list *lis
   return s;
 }
 
+/* Adds the values of a SPLIT matrix in the way that the plan says. */
 static macko_status add_values(macko_dtans_input *in, macko_plan *plan, section_list *list, macko_error *err)
 {
   if (plan->values != MACKO_VALUES_CODED) return add_values_beside(in, plan, list, err);
@@ -200,6 +215,7 @@ static macko_status add_values(macko_dtans_input *in, macko_plan *plan, section_
   return add_stream(in, plan->params, 1, list, err);
 }
 
+/* The lengths are those that were counted when the rows were first read; they are handed over, not copied. */
 macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
   section_list list = {0};
@@ -215,6 +231,7 @@ macko_status macko_dtans_encode(macko_dtans_input *in, macko_matrix *m, macko_er
   return MACKO_OK;
 }
 
+/* What m has of values goes only when all new sections are there. */
 macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
   section_list list = {0};

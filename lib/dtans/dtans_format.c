@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Plans on the host, or lets the plan be made where the arrays are. */
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_dtans_facts *elsewhere = f->of_format[MACKO_FORMAT_DTANS];
@@ -18,6 +19,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   return s;
 }
 
+/* Encodes from the csr, or from rows in pieces. First gaps count from where the plan says. */
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_rows whole;
@@ -29,6 +31,7 @@ static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *
   return s;
 }
 
+/* Plans and encodes with one input, so that row lengths and histograms are counted once. */
 static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   macko_dtans_input in;
@@ -40,7 +43,8 @@ static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *
   return s;
 }
 
-/* Gaps of SPLIT stay; where gaps and values share a stream all is coded again. */
+/* Encodes new values. Gaps of SPLIT stay; where gaps and values share a stream all is planned and coded again, into another
+ * matrix first, so that a failure leaves *m unchanged. */
 static macko_status refresh_input(macko_dtans_input *in, macko_matrix *m, macko_error *err)
 {
   macko_matrix next = *m;
@@ -61,6 +65,7 @@ static macko_status refresh_input(macko_dtans_input *in, macko_matrix *m, macko_
   return MACKO_OK;
 }
 
+/* Reads the csr anew, whose pattern the caller has proved to be that of m. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_rows rows = macko_rows_of(a);
@@ -71,12 +76,13 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return s;
 }
 
-/* Values that are coded with the gaps cannot be anything else. */
+/* What the format can be asked for. Values that are coded with the gaps cannot be anything else. */
 static const macko_form forms[] = {
   {.variant = MACKO_HAS(VARIANT_SPLIT), .values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_PAIRS), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_JOINT), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_PAPER), .values = MACKO_HAS(VALUES_CODED), .target = MACKO_HAS_ALL}};
 
+/* The sections of all variants; which of them a matrix has depends on its plan. */
 static const char *const section_names[] = {"lengths", "stream", "slices", "gap_symbols", "gap_slots", "value_stream",
                                             "value_slices", "value_symbols", "value_slots", "values", "dict", NULL};
 

@@ -4,13 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_ROOM = 1 << 10, BATCH = 64 };
+enum { FIRST_ROOM = 1 << 10, BATCH = 64 }; /* slots of the hash table at first; symbols that are counted together */
 
+/* Returns the slot where the search for a symbol begins. */
 static inline int64_t home(const macko_dtans_histogram *h, macko_dtans_symbol s)
 {
   return (int64_t)(macko_dtans_hash(h->key, s) & (uint64_t)(h->room - 1));
 }
 
+/* Returns the slot that holds a symbol, or the free one where it belongs. */
 static macko_dtans_count *find(macko_dtans_histogram *h, macko_dtans_symbol s)
 {
   int64_t i = home(h, s);
@@ -18,7 +20,8 @@ static macko_dtans_count *find(macko_dtans_histogram *h, macko_dtans_symbol s)
   return &h->slots[i];
 }
 
-/* Moves what occurs more than `forgotten` times to a table of `room` slots. */
+/* Moves what occurs more than `forgotten` times to a table of `room` slots. Where that is as large as the old one the two are
+ * used in turn, as forgetting may happen often. Errors: OUT_OF_MEMORY. */
 static macko_status rehash(macko_dtans_histogram *h, int64_t room, macko_error *err)
 {
   macko_dtans_histogram old = *h;
@@ -39,7 +42,8 @@ static macko_status rehash(macko_dtans_histogram *h, int64_t room, macko_error *
   return MACKO_OK;
 }
 
-/* Room for one more symbol: a table twice as big, or, at its limit, the rarest symbols forgotten until half of it is free. */
+/* Makes room for one more symbol: a table twice as big, or, at its limit, the rarest symbols are forgotten until half of it is
+ * free. Errors: OUT_OF_MEMORY. */
 static macko_status grow(macko_dtans_histogram *h, macko_error *err)
 {
   int64_t left = h->used, most = macko_dtans_distinct(h->total);
@@ -58,7 +62,9 @@ typedef struct {
   macko_dtans_symbol symbols[BATCH];
 } batch;
 
-/* A second pass (again) counts only symbols that are held already. */
+/* Counts the symbols of a batch and empties it. A new symbol begins with as many occurrences as it may have had before it was
+ * forgotten, so that it is never counted too low. A second pass (again) counts only symbols that are held already. Errors:
+ * OUT_OF_MEMORY. */
 static macko_status count_batch(batch *b, int again, macko_dtans_histogram *h, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -98,6 +104,7 @@ static macko_status count_row(const macko_csr *a, int64_t i, int64_t row, int re
   return s;
 }
 
+/* Counts the symbols of all rows. */
 static macko_status count_pass(const macko_dtans_input *in, int again, macko_dtans_histogram *h, macko_error *err)
 {
   macko_csr piece = {0};
@@ -110,8 +117,8 @@ static macko_status count_pass(const macko_dtans_input *in, int again, macko_dta
   return s ? s : count_batch(&b, again, h, err);
 }
 
-/* Where symbols were forgotten on the way, those that are left are counted again from nothing: slots keep one as their mark.
- * Which rare ones are left depends on the order of rows, so that only those are kept that no order would forget. */
+/* Counts the symbols that are left again, from nothing, where others were forgotten on the way: slots keep one as their mark.
+ * Which rare symbols are left depends on the order of rows, so that only those are kept that no order would forget. */
 static macko_status count_again(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
 {
   for (int64_t i = 0; i < h->room; i++) h->slots[i].count = h->slots[i].count > 0;
@@ -125,6 +132,7 @@ static macko_status count_again(const macko_dtans_input *in, macko_dtans_histogr
   return s;
 }
 
+/* Counts all symbols of the rows in host memory, in one pass or two. */
 static macko_status count_all(const macko_dtans_input *in, macko_dtans_histogram *h, macko_error *err)
 {
   macko_status s = rehash(h, FIRST_ROOM, err);
@@ -135,6 +143,7 @@ static macko_status count_all(const macko_dtans_input *in, macko_dtans_histogram
   return s;
 }
 
+/* A histogram that has been counted has its part set. */
 macko_status macko_dtans_count_symbols(macko_dtans_input *in, macko_dtans_part part, const macko_dtans_histogram **out,
                                        macko_error *err)
 {

@@ -12,13 +12,15 @@ enum {
 
 /* ---- values of SPLIT ---- */
 
+/* Returns the bytes of values beside coded gaps, by that codec: the stream, the dictionary and starts of slices. */
 static int64_t beside_bytes(const macko_dtans_planner *p, const macko_codec *codec, int64_t rows)
 {
   return p->nnz * macko_type_bytes(codec->stored_type) + codec->table * macko_type_bytes(p->value_type) +
          (macko_dtans_slices(p->nrows, rows) + 1) * macko_type_bytes(macko_index_type(p->nnz));
 }
 
-/* Completes a SPLIT plan, of which params say M and rows, with the values' side. coder codes the values, NULL: not allowed. */
+/* Completes a SPLIT plan, of which params say M and rows, with the values' side: the best of the codecs, or a stream of their
+ * own, or a single value, by bytes. coder codes the values; with NULL they may not be coded. */
 static macko_status add_values(macko_dtans_planner *p, const macko_codec *codecs, int count, macko_dtans_coder *coder,
                                macko_plan *plan, macko_error *err)
 {
@@ -50,7 +52,8 @@ static macko_status add_values(macko_dtans_planner *p, const macko_codec *codecs
   return MACKO_OK;
 }
 
-/* The codecs that may stand beside coded gaps, none where values must be coded; *coded: whether they may be coded. */
+/* Lists the codecs that may stand beside coded gaps, none where values must be coded, and sets *coded to whether they may be
+ * coded. */
 static macko_status value_choices(const macko_dtans_input *in, macko_values wanted, macko_codec codecs[3], int *count, int *coded,
                                   macko_error *err)
 {
@@ -61,6 +64,7 @@ static macko_status value_choices(const macko_dtans_input *in, macko_values want
 
 /* ---- variants ---- */
 
+/* Writes the reason of a plan, and its variant, from the params. */
 static void describe(macko_plan *plan)
 {
   const int64_t *q = plan->params;
@@ -81,7 +85,7 @@ typedef struct {
   int count, coded;
 } choice;
 
-/* Bytes of the row lengths and, by the coders, of the streams; plan->params are given. */
+/* Counts the bytes of the row lengths and, by the coders, of the streams; plan->params are given, the rows a lane among them. */
 static macko_status plan_rows(macko_dtans_planner *p, macko_dtans_coder *streams, const choice *c, macko_plan *plan,
                               macko_error *err)
 {
@@ -102,6 +106,8 @@ typedef struct {
   int64_t rows; /* a lane; 0: the best */
 } wish;
 
+/* Returns the most rows a lane that are tried: as many as are wished for, or as leave a GPU enough lanes. Variant paper has
+ * one. */
 static int64_t most_rows(const macko_dtans_planner *p, const wish *w)
 {
   int64_t rows = 1;
@@ -110,7 +116,9 @@ static int64_t most_rows(const macko_dtans_planner *p, const wish *w)
   return rows;
 }
 
-/* The fewest bytes that a wish takes, where every doubling of the rows a lane, which halves the parallelism, must save 2 %. */
+/* Makes the plan of the fewest bytes that a wish takes, where every doubling of the rows a lane, which halves the parallelism,
+ * must save 2 %. *best is set on success. The larger number of escapes of a stream is kept for may_join, those of stream 0 for
+ * the weight. */
 static macko_status plan_variant(macko_dtans_planner *p, wish w, const choice *c, macko_plan *best, macko_error *err)
 {
   macko_dtans_coder streams[2];
@@ -135,14 +143,16 @@ static macko_status plan_variant(macko_dtans_planner *p, wish w, const choice *c
   return s;
 }
 
-/* Whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or more,
- * of a gap and a value each: often that is enough to know that it loses. */
+/* Tells whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or
+ * more, of a gap and a value each: often that is enough to know that it loses. */
 static int may_join(const macko_dtans_planner *p, const choice *c, int64_t split_bytes)
 {
   int64_t escape_bytes = 4 + (macko_type_bytes(p->value_type) > 4 ? 8 : 4);
   return c->variant == MACKO_VARIANT_AUTO && c->coded && p->escaped * escape_bytes < split_bytes;
 }
 
+/* Makes the plan of the fewest bytes. Variants are compared with the largest M first, which codes best; what decodes faster is
+ * then taken where it costs less than one per cent. */
 static macko_status plan_for_memory(macko_dtans_planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
   int paper = c->variant == MACKO_VARIANT_PAPER;
@@ -168,7 +178,8 @@ static macko_status plan_for_memory(macko_dtans_planner *p, const choice *c, mac
   return s;
 }
 
-/* One row a lane, so that no lane has a row's end to look for; then whatever is read and decoded soonest. */
+/* Makes the plan that a GPU multiplies with soonest, by its weight. There is one row a lane, so that no lane has a row's end to
+ * look for; M is 256. Three kinds of tables are tried, and pairs where they can be worth it. */
 static macko_status plan_for_time(macko_dtans_planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
   static const int least[] = {LEAST_SLOTS, MACKO_DTANS_EQUAL_SLOTS, 0};
@@ -188,7 +199,7 @@ static macko_status plan_for_time(macko_dtans_planner *p, const choice *c, macko
   return s;
 }
 
-/* The plan that has been chosen, by a larger sample. */
+/* Plans what has been chosen again, by a larger sample. */
 static macko_status predict_choice(macko_dtans_planner *p, const choice *c, macko_plan *plan, macko_error *err)
 {
   const int64_t *q = plan->params;
@@ -198,6 +209,7 @@ static macko_status predict_choice(macko_dtans_planner *p, const choice *c, mack
   return plan_variant(p, w, c, plan, err);
 }
 
+/* Fails where gaps of 32 bits cannot span all columns. */
 static macko_status check(const macko_rows *a, macko_error *err)
 {
   if (a->ncols > UINT32_MAX)
@@ -206,6 +218,8 @@ static macko_status check(const macko_rows *a, macko_error *err)
   return MACKO_OK;
 }
 
+/* First gaps count from the diagonal wherever a zig-zag code of 32 bits can hold them, but for variant paper. A matrix that the
+ * first samples have read as a whole is not predicted again. */
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   int64_t wide = 1LL << 31;
@@ -229,6 +243,7 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   return s;
 }
 
+/* M and the rows a lane stay, as the gaps are coded by them. */
 macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3];

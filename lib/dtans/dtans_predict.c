@@ -11,6 +11,8 @@ enum {
   TRIED_LARGE = 8  /* where choices are compared one that holds this part is passed over */
 };
 
+/* Sums of nonzeros are kept for every 32 rows, so that those of any slice, whose rows are a multiple of these, are a
+ * difference. */
 macko_status macko_dtans_open_planner(macko_dtans_input *in, macko_dtans_planner *p, macko_error *err)
 {
   int64_t nrows = in->rows->nrows, blocks = macko_dtans_slices(nrows, 1);
@@ -23,18 +25,20 @@ macko_status macko_dtans_open_planner(macko_dtans_input *in, macko_dtans_planner
   return MACKO_OK;
 }
 
+/* The slice at hand and the sums are all that it holds. */
 void macko_dtans_close_planner(macko_dtans_planner *p)
 {
   free(p->slice.symbols), free(p->blocks);
 }
 
+/* Returns the bytes of a table's sections. */
 static int64_t table_bytes(const macko_dtans_table *t, macko_dtans_part part, int64_t value_size)
 {
   return t->symbols * ((part & MACKO_DTANS_GAPS ? 4 : 0) + (part & MACKO_DTANS_VALUES ? value_size : 0)) + 2 * (t->symbols + 1);
 }
 
-/* Words of all segments and symbols whose digits are returned, over all lanes: a matter of row lengths, so that most tries share
- * it. */
+/* Adds the words of all segments and the symbols whose digits are returned, over all lanes: a matter of row lengths, so that most
+ * tries share it, and it is computed anew only for other rows a lane or another coding. */
 static void full_size(macko_dtans_planner *p, const macko_dtans_coding *c, int64_t rows, macko_dtans_size *size)
 {
   int64_t full = 0, returned = 0;
@@ -54,6 +58,7 @@ static void full_size(macko_dtans_planner *p, const macko_dtans_coding *c, int64
   size->full += p->full.full, size->returned += p->full.returned;
 }
 
+/* Returns the nonzeros of a slice. */
 static int64_t slice_nonzeros(const macko_dtans_planner *p, int64_t rows, int64_t slice)
 {
   int64_t blocks = macko_dtans_slices(p->nrows, 1), first = slice * rows, past = first + rows;
@@ -65,7 +70,7 @@ typedef struct {
   double words, returned, extracted, log2_sum, nonzeros; /* words: all but those that are extracted, which are counted on top */
 } measured;
 
-/* Measures a slice that stands for `weight` slices like it. */
+/* Runs the forward pass over a slice that stands for `weight` slices like it, and adds what it takes to *m. */
 static macko_status measure(macko_dtans_planner *p, int64_t rows, macko_dtans_coder *c, int64_t slice, double weight,
                             measured *m, macko_error *err)
 {
@@ -78,7 +83,7 @@ static macko_status measure(macko_dtans_planner *p, int64_t rows, macko_dtans_co
   return s;
 }
 
-/* What row lengths and histograms say of all slices. */
+/* Returns what row lengths and histograms say of all slices. */
 static measured known_size(macko_dtans_planner *p, const macko_dtans_coder *c, int64_t rows)
 {
   macko_dtans_size size = {0};
@@ -91,8 +96,9 @@ static measured known_size(macko_dtans_planner *p, const macko_dtans_coder *c, i
   return (measured){(double)(size.full + size.raw), (double)size.returned, 0, size.log2_sum, (double)p->nnz};
 }
 
-/* Words of all slices but those in *exact, by a sample of them: what digits give is taken to be in proportion to the number of
- * symbols whose digits are returned and to the bits of a digit; where the sample has none of those, all their bits make words. */
+/* Returns the words of all slices but those in *exact, by a sample of them: what digits give is taken to be in proportion to the
+ * number of symbols whose digits are returned and to the bits of a digit; where the sample has none of those, all their bits make
+ * words. */
 static int64_t estimate(const measured *all, const measured *exact, const measured *sample, int domains)
 {
   double bits = (all->log2_sum - exact->log2_sum) / (all->nonzeros - exact->nonzeros), rate = 1.0 / (32 * domains);
@@ -101,8 +107,8 @@ static int64_t estimate(const measured *all, const measured *exact, const measur
   return (int64_t)(all->words - exact->words - rate * bits * (all->returned - exact->returned));
 }
 
-/* The distance in nonzeros of the places where slices are taken for a sample, so that those taken have about p->sample: a slice
- * is taken as often as it has nonzeros, hence the squares. One that has `large` is none of them. */
+/* Returns the distance in nonzeros of the places where slices are taken for a sample, so that those taken have about p->sample: a
+ * slice is taken as often as it has nonzeros, hence the squares. One that has `large` is none of them. */
 static double distance(const macko_dtans_planner *p, int64_t rows, double large)
 {
   int64_t slices = macko_dtans_slices(p->nrows, rows);
@@ -114,7 +120,8 @@ static double distance(const macko_dtans_planner *p, int64_t rows, double large)
   return squares < large * (double)p->sample ? squares / (double)p->sample : large;
 }
 
-/* The place between k and k + 1, anywhere there, or a regular mesh shows only some of its rows. */
+/* Returns the place between k and k + 1: anywhere there, or a regular mesh shows only some of its rows; but always the same, so
+ * that plans are. */
 static double place(int64_t k)
 {
   uint64_t hash = ((uint64_t)k + 1) * 0x9e3779b97f4a7c15u;
@@ -126,17 +133,19 @@ static double place(int64_t k)
  * sample has its part of each kind, and one slice at least. */
 enum { STRATA = 63 };
 
+/* How a stratum is sampled while its slices come. */
 typedef struct {
   double nonzeros, apart, passed; /* of all its slices; between places; of the slices before */
   int64_t places, taken;
 } stratum;
 
+/* Returns the stratum of slices with so many nonzeros. */
 static stratum *stratum_of(stratum *strata, double nonzeros)
 {
   return &strata[ilogb(nonzeros)];
 }
 
-/* Strata of slices with fewer than `most` nonzeros, with a place for about every `apart` of them. */
+/* Sets up the strata of slices with fewer than `most` nonzeros, with a place for about every `apart` of them. */
 static void cut_strata(const macko_dtans_planner *p, int64_t rows, double apart, double most, stratum strata[STRATA])
 {
   for (int64_t i = 0; i < macko_dtans_slices(p->nrows, rows); i++) {
@@ -150,7 +159,7 @@ static void cut_strata(const macko_dtans_planner *p, int64_t rows, double apart,
   }
 }
 
-/* How many places lie in the next slice of a stratum. */
+/* Returns how many places lie in the next slice of a stratum. */
 static double count_places(stratum *t, double nonzeros)
 {
   double places = 0;
@@ -158,8 +167,8 @@ static double count_places(stratum *t, double nonzeros)
   return places;
 }
 
-/* Slices that have at least `apart` nonzeros, but not `large`, by themselves; of the others, one at every place. A slice stands
- * for as many like it as its chance to be taken says. */
+/* Measures slices that have at least `apart` nonzeros, but not `large`, by themselves; of the others, one at every place. A slice
+ * stands for as many like it as its chance to be taken says. */
 static macko_status measure_slices(macko_dtans_planner *p, int64_t rows, macko_dtans_coder *c, double apart, double large,
                                    measured *exact, measured *sample, macko_error *err)
 {
@@ -180,8 +189,8 @@ static macko_status measure_slices(macko_dtans_planner *p, int64_t rows, macko_d
   return s;
 }
 
-/* Words of a stream: exact for a small matrix; else by a sample, beside which the slices that hold a large part of it are counted
- * by themselves, but while choices are compared only if there are no others. */
+/* Predicts the words of a stream: exactly for a small matrix; else by a sample, beside which the slices that hold a large part of
+ * it are counted by themselves, but while choices are compared only if there are no others. */
 static macko_status predict_words(macko_dtans_planner *p, int64_t rows, macko_dtans_coder *c, int64_t *words, macko_error *err)
 {
   int tried = p->sample == MACKO_DTANS_TRIED;
@@ -196,6 +205,7 @@ static macko_status predict_words(macko_dtans_planner *p, int64_t rows, macko_dt
   return MACKO_OK;
 }
 
+/* Tables are known exactly; the words decide whether starts of slices have 32 bits. */
 macko_status macko_dtans_predict(macko_dtans_planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *bytes,
                                  macko_error *err)
 {

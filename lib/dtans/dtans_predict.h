@@ -9,6 +9,7 @@ enum {
   MACKO_DTANS_SAMPLE = 1 << 17 /* and to predict what is chosen */
 };
 
+/* What a planner keeps between predictions. */
 typedef struct {
   macko_dtans_input *in;
   macko_dtans_slice slice;
@@ -23,11 +24,12 @@ typedef struct {
   int64_t escapes; /* of stream 0 in the plan made last */
 } macko_dtans_planner;
 
-/* Errors: OUT_OF_MEMORY. */
+/* Opens a planner for rows that must stay; macko_dtans_close_planner frees what it holds. Errors: OUT_OF_MEMORY. */
 macko_status macko_dtans_open_planner(macko_dtans_input *in, macko_dtans_planner *p, macko_error *err);
 void macko_dtans_close_planner(macko_dtans_planner *p);
 
-/* Bytes of a stream with its tables and slice starts, within 1 %. Errors: those of the rows, and OUT_OF_MEMORY. */
+/* Predicts the bytes of a stream with its tables and slice starts, within 1 %. The coder has its tables. Errors: those of the
+ * rows, and OUT_OF_MEMORY. */
 macko_status macko_dtans_predict(macko_dtans_planner *p, const int64_t *params, macko_dtans_coder *c, int64_t *bytes,
                                  macko_error *err);
 

@@ -8,15 +8,16 @@
 
 #define MACKO_DTANS_LOOP static inline __attribute__((always_inline))
 
-/* The symbol of each slot of a matrix's tables: of gaps or pairs, and of values. Slots of nobody hold the number of symbols. */
+/* The symbol of each slot of a matrix's tables: of gaps or pairs, and of values. Slots of nobody hold the number of symbols,
+ * which no symbol has. */
 typedef struct {
   uint16_t gaps[MACKO_DTANS_SLOTS], values[MACKO_DTANS_SLOTS];
 } macko_dtans_slots;
 
-/* Of a matrix whose sections have the right sizes; tables that it lacks are left as they are. */
+/* Fills the slots of a matrix whose sections have the right sizes; tables that it lacks are left as they are. */
 void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots);
 
-/* One domain's table: the symbol of each slot, and the sections by symbol. */
+/* The table of one domain: the symbol of each slot, and the sections by symbol. */
 typedef struct {
   int symbols, escape;
   const uint32_t *gaps; /* NULL where the domain has no gaps */
@@ -25,6 +26,7 @@ typedef struct {
   const uint16_t *symbol;
 } macko_dtans_lookup;
 
+/* A stream, and where its slices begin. */
 typedef struct {
   macko_dtans_coding coding;
   macko_dtans_lookup lookup[MACKO_DTANS_DOMAINS];
@@ -32,22 +34,23 @@ typedef struct {
   const macko_section *slices;
 } macko_dtans_stream;
 
-/* Everything a walk reads. */
+/* Everything that a walk reads. */
 typedef struct {
   const macko_matrix *m;
   int64_t rows; /* a lane */
-  int relative, values_coded;
+  int relative, values_coded; /* as MACKO_DTANS_RELATIVE; 0: values are beside the gaps, by another codec */
   macko_dtans_stream stream[2];
   const macko_section *lengths, *value_slices;
   uint64_t value; /* of all entries, where they have one */
 } macko_dtans_reader;
 
-/* Sets up *r for a matrix whose sections have the right sizes, with its slots filled. */
+/* Sets up *r for a matrix whose sections have the right sizes, with its slots filled; both must stay as long as *r is used. */
 void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slots, macko_dtans_reader *r);
 
 /* ---- a stream ---- */
 
-/* Where a slice's stream stands. */
+/* Where the stream of a slice stands: its next word, what every lane has unpacked, and the slots and symbols of the segment at
+ * hand, whose digits are returned after it. */
 typedef struct {
   const uint32_t *next, *end;
   int overrun;   /* 1: words were asked for beyond the end */
@@ -56,12 +59,14 @@ typedef struct {
   uint16_t number[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES], slot[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
 } macko_dtans_cursor;
 
-/* What a segment holds: by nonzero of the segment, then lane. */
+/* What a segment holds: gaps and values by nonzero of the segment, then lane. */
 typedef struct {
   uint32_t gap[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
   uint64_t value[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
 } macko_dtans_batch;
 
+/* Returns the next word of the slice. Beyond its end that is 0, and `overrun` says so: the walk goes on to the end of the segment
+ * before it looks. */
 MACKO_DTANS_LOOP uint32_t macko_dtans_load(macko_dtans_cursor *c)
 {
   if (c->next < c->end) return *c->next++;
@@ -69,6 +74,8 @@ MACKO_DTANS_LOOP uint32_t macko_dtans_load(macko_dtans_cursor *c)
   return 0;
 }
 
+/* Opens the stream of a slice, whose lanes have count[l] nonzeros, and loads the words of their first segments: all first words,
+ * then all second ones, then all third ones. */
 MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t slice,
                                         const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
 {
@@ -81,7 +88,8 @@ MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko
       if (q < macko_dtans_words(coding, count[l], 0)) c->lane[l].words[q] = macko_dtans_load(c);
 }
 
-/* Slot k of all lanes: its symbols, then the raw words of escapes. */
+/* Looks up slot k of segment j in all lanes: its symbols, then the raw words of escapes, which lanes take in turn. A slot of
+ * nobody is taken for the first symbol's and remembered as bad, so that what follows reads inside the tables. */
 MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
                                           int64_t j, int k, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
                                           macko_dtans_batch *out)
@@ -113,7 +121,7 @@ MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const mac
     for (int e = 0; e < escapes; e++) out->value[i][escaped[e]] |= (uint64_t)macko_dtans_load(c) << 32;
 }
 
-/* The words of segment j + 1, from returned digits or from the stream. */
+/* Finds the words of segment j + 1 for all lanes, from returned digits or from the stream. */
 MACKO_DTANS_LOOP void macko_dtans_advance(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t j,
                                           const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
 {
@@ -133,7 +141,7 @@ MACKO_DTANS_LOOP void macko_dtans_advance(const macko_dtans_stream *s, const mac
     }
 }
 
-/* Segment j: its symbols go to *out, and the words of the next one are made ready. */
+/* Decodes segment j: its symbols go to *out, and the words of the next one are made ready. */
 MACKO_DTANS_LOOP void macko_dtans_segment(const macko_dtans_stream *s, const macko_dtans_coding *coding, macko_type type,
                                           int64_t j, const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c,
                                           macko_dtans_batch *out)
@@ -144,13 +152,15 @@ MACKO_DTANS_LOOP void macko_dtans_segment(const macko_dtans_stream *s, const mac
 
 /* ---- a slice ---- */
 
-/* What the walk does with entries and rows; context is the caller's. */
+/* What the walk does with entries and rows; context is the caller's. end_row is called for rows without entries, too. */
 typedef struct {
   /* Entry number i of a row, of lane l. bits: of the value, or its slot in section values where values are not coded. */
   void (*entry)(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits);
   void (*end_row)(void *context, int l, int64_t row);
 } macko_dtans_sink;
 
+/* Where the walk over a slice stands: for every lane its row, the entries of it that have been handed over and that it has, and
+ * the column of the last one. */
 typedef struct {
   int64_t row[MACKO_DTANS_LANES], done[MACKO_DTANS_LANES], length[MACKO_DTANS_LANES], col[MACKO_DTANS_LANES];
   int64_t count[MACKO_DTANS_LANES], longest, past; /* nonzeros of the lanes; the row after the slice */
@@ -159,7 +169,7 @@ typedef struct {
   macko_dtans_batch batch;
 } macko_dtans_walk;
 
-/* From row[l] on to the lane's next row that has entries. */
+/* Goes from row[l] on to the lane's next row that has entries. */
 MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dtans_walk *w, int l, macko_dtans_sink sink,
                                            void *context)
 {
@@ -172,6 +182,7 @@ MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dt
   }
 }
 
+/* Begins a slice: counts the nonzeros of its lanes, which say how many segments these have, and finds their first rows. */
 MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w,
                                               macko_dtans_sink sink, void *context)
 {
@@ -188,7 +199,8 @@ MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64
   if (r->value_slices) w->next_value = macko_index_at(r->value_slices, slice);
 }
 
-/* Values that have no stream: the one value, or slots of section values. */
+/* Sets the values that have no stream, `per` of each lane from `begin` on: the one value, or slots of section values, in their
+ * order. */
 MACKO_DTANS_LOOP void macko_dtans_place_values(const macko_dtans_reader *r, int64_t begin, int per, macko_dtans_walk *w)
 {
   for (int i = 0; i < per; i++)
@@ -196,7 +208,7 @@ MACKO_DTANS_LOOP void macko_dtans_place_values(const macko_dtans_reader *r, int6
       if (begin + i < w->count[l]) w->batch.value[i][l] = r->values_coded ? r->value : (uint64_t)w->next_value++;
 }
 
-/* Hands the batch, nonzeros begin, begin + 1, ... of each lane, to the sink. */
+/* Hands the batch, nonzeros begin, begin + 1, ... of each lane, to the sink, and ends rows that are complete. */
 MACKO_DTANS_LOOP void macko_dtans_hand_over(const macko_dtans_reader *r, int64_t begin, int per, macko_dtans_walk *w,
                                             macko_dtans_sink sink, void *context)
 {
@@ -212,7 +224,8 @@ MACKO_DTANS_LOOP void macko_dtans_hand_over(const macko_dtans_reader *r, int64_t
     }
 }
 
-/* Walks one slice; 0 if its streams ended too early or held slots of no symbol, and the walk stopped there. streams is 1 or 2. */
+/* Walks one slice. Returns 0 if its streams ended too early or held slots of no symbol, and the walk stopped there. domains,
+ * groups, streams (1 or 2) and pairs are constants where it has to be fast. */
 MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type type, int domains, int groups, int streams,
                                          int pairs, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink, void *context)
 {
@@ -234,7 +247,8 @@ MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type
   return 1;
 }
 
-/* The same with the coding taken from the matrix; compiled once, for walks that need not be as fast as a multiply. */
+/* Does the same with the coding taken from the matrix; it is compiled once a caller, for walks that need not be as fast as a
+ * multiply. */
 MACKO_DTANS_LOOP int macko_dtans_walk_any(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink,
                                           void *context)
 {
@@ -244,7 +258,7 @@ MACKO_DTANS_LOOP int macko_dtans_walk_any(const macko_dtans_reader *r, int64_t s
                              q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT, slice, w, sink, context);
 }
 
-/* The same with the coding as constants, chosen once a slice. */
+/* Does the same with the coding as constants, chosen once a slice. */
 MACKO_DTANS_LOOP int macko_dtans_walk_slice(const macko_dtans_reader *r, macko_type type, int64_t slice, macko_dtans_walk *w,
                                             macko_dtans_sink sink, void *context)
 {

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+/* A matrix in memory comes as one piece. */
 macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, int64_t past, macko_csr *piece, macko_error *err)
 {
   int64_t step = macko_rows_step(in->rows);
@@ -11,6 +12,7 @@ macko_status macko_dtans_next_piece(const macko_dtans_input *in, int64_t first, 
 
 /* ---- row lengths ---- */
 
+/* Writes the length of a row, which fits the section's type. */
 static void put_length(macko_section *lengths, int64_t row, int64_t length)
 {
   if (lengths->type == MACKO_U8) ((uint8_t *)lengths->data)[row] = (uint8_t)length;
@@ -18,7 +20,8 @@ static void put_length(macko_section *lengths, int64_t row, int64_t length)
   else ((uint32_t *)lengths->data)[row] = (uint32_t)length;
 }
 
-/* The same lengths in a type that holds longer ones. */
+/* Copies the lengths into a type that holds longer ones: whether one is needed is known only when a long row comes. Errors:
+ * OUT_OF_MEMORY. */
 static macko_status widen(macko_section *lengths, int64_t rows, int64_t longest, macko_error *err)
 {
   macko_section wide;
@@ -31,6 +34,7 @@ static macko_status widen(macko_section *lengths, int64_t rows, int64_t longest,
   return MACKO_OK;
 }
 
+/* Lengths are written as bytes until a row does not fit, so that rows are read once. */
 macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, macko_error *err)
 {
   macko_csr piece = {0};
@@ -54,6 +58,7 @@ macko_status macko_dtans_open_input(macko_rows *rows, macko_dtans_input *in, mac
   return s;
 }
 
+/* Arrays that have been handed over are NULL by then. */
 void macko_dtans_close_input(macko_dtans_input *in)
 {
   for (int part = MACKO_DTANS_GAPS; part <= MACKO_DTANS_PAIRS; part++) {
@@ -66,7 +71,8 @@ void macko_dtans_close_input(macko_dtans_input *in)
 
 /* ---- slices ---- */
 
-/* With 32-bit columns and f64 values, as most have them, in a loop of its own: the types are not looked at for each entry. */
+/* Writes the symbols of row i of a piece, which is row `row` of the matrix, to `out`. 32-bit columns and f64 values, which most
+ * matrices have, go through a loop of their own, in which types are not looked at for each entry. */
 static void gather_row(const macko_csr *a, int64_t i, int64_t row, int relative, macko_dtans_symbol *out)
 {
   int64_t begin = macko_csr_row(a, i), length = macko_csr_row(a, i + 1) - begin;
@@ -85,7 +91,8 @@ static void gather_row(const macko_csr *a, int64_t i, int64_t row, int relative,
   out[0].gap = relative ? macko_dtans_zigzag(col - row) : (uint32_t)col;
 }
 
-/* Where each lane's nonzeros go, and room for them, also where there are none. */
+/* Finds where the nonzeros of each lane go in a slice of rows first .. past - 1, and makes room for them, also where there are
+ * none. Errors: OUT_OF_MEMORY. */
 static macko_status lay_out(const macko_dtans_input *in, int64_t first, int64_t past, macko_dtans_slice *s, macko_error *err)
 {
   s->longest = s->nonzeros = 0;
@@ -105,6 +112,8 @@ static macko_status lay_out(const macko_dtans_input *in, int64_t first, int64_t 
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a slice of %lld nonzeros", (long long)s->nonzeros);
 }
 
+/* Rows come in their order and go to the lanes in turn. A row of another length would be written over its neighbour's place,
+ * hence the check. */
 macko_status macko_dtans_gather(const macko_dtans_input *in, int64_t rows, int64_t slice, macko_dtans_slice *s, macko_error *err)
 {
   int64_t first = slice * rows * MACKO_DTANS_LANES, past = first + rows * MACKO_DTANS_LANES, at[MACKO_DTANS_LANES];

@@ -24,7 +24,7 @@ enum {
 /* The most entries that are counted on a device: of a matrix while it is encoded, of a lane when it is multiplied. */
 enum { MACKO_DTANS_DEVICE_ENTRIES = INT32_MAX - MACKO_DTANS_SEGMENT };
 
-/* How one stream is coded. */
+/* How one stream is coded. It is a constant where a decoder has to be fast. */
 typedef struct {
   int domains;       /* symbols a nonzero: 2 (gap, then value) in the paper's variant, else 1 */
   int groups;        /* f: words of a segment that may come from digits: 2 (M = 256) or 3 (M = 1024) */
@@ -44,23 +44,27 @@ typedef struct {
 /* What the symbols of a domain are made of. */
 typedef enum { MACKO_DTANS_GAPS = 1, MACKO_DTANS_VALUES = 2, MACKO_DTANS_PAIRS = 3 } macko_dtans_part;
 
+/* A symbol and how often it occurs. */
 typedef struct {
   macko_dtans_symbol symbol;
   int64_t count;
 } macko_dtans_count;
 
+/* Tells whether two symbols are the same one. */
 MACKO_DTANS_INLINE int macko_dtans_same(macko_dtans_symbol a, macko_dtans_symbol b)
 {
   return a.value == b.value && a.gap == b.gap;
 }
 
+/* Returns a hash of a symbol. The gap is multiplied before it is added, as sums of values and small gaps would often be the
+ * same. */
 MACKO_DTANS_INLINE uint64_t macko_dtans_hash(macko_hash_key key, macko_dtans_symbol s)
 {
   return macko_hash(key, s.value + s.gap * key.factor);
 }
 
-/* How many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of them,
- * within limits. Memory is in proportion. */
+/* Returns how many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of
+ * them, within limits. Memory is in proportion. */
 MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
 {
   int64_t distinct = 1 << 15;
@@ -68,14 +72,15 @@ MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
   return distinct;
 }
 
-/* Whether a symbol is counted even where the rarest are forgotten: each time that one is, more than half of all that are held
- * lose one occurrence, so that it has at most nonzeros / (distinct / 2) of them. */
+/* Tells whether a symbol is counted even where the rarest are forgotten: each time that one is, more than half of all that are
+ * held lose one occurrence, so that it has at most nonzeros / (distinct / 2) of them. */
 MACKO_DTANS_INLINE int macko_dtans_frequent(int64_t count, int64_t nonzeros)
 {
   return count > nonzeros / (macko_dtans_distinct(nonzeros) / 2);
 }
 
-/* The number of a symbol by an index of a table's symbols (number + 1; 0 is free), the escape's where it has none. */
+/* Returns the number of a symbol by an index of a table's symbols, a hash table whose elements are a number + 1, or 0 where free;
+ * the escape's number where the symbol is not there. */
 MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int mask, macko_hash_key key,
                                                     const macko_dtans_symbol *symbols, int escape, macko_dtans_symbol s)
 {
@@ -86,12 +91,12 @@ MACKO_DTANS_INLINE unsigned macko_dtans_find_number(const uint16_t *index, int m
 
 /* ---- coding ---- */
 
-/* Decoder state of a lane: three words of packed slots and the number d < r that returned digits have built up. */
+/* The decoder's state of a lane: three words of packed slots, and the number d < r that returned digits have built up. */
 typedef struct {
   uint32_t words[MACKO_DTANS_WORDS], d, r;
 } macko_dtans_lane;
 
-/* Slot k of a segment: slot 0 is in the lowest bits. */
+/* Returns slot k of a segment: slot 0 is in the lowest bits, and a slot may lie in two words. */
 MACKO_DTANS_INLINE unsigned macko_dtans_slot(const uint32_t words[MACKO_DTANS_WORDS], int k)
 {
   int word = 12 * k >> 5, shift = 12 * k & 31;
@@ -100,23 +105,25 @@ MACKO_DTANS_INLINE unsigned macko_dtans_slot(const uint32_t words[MACKO_DTANS_WO
   return bits & (MACKO_DTANS_SLOTS - 1);
 }
 
-/* One past the last slot whose digits are returned before check g. */
+/* Returns one past the last slot whose digits are returned before check g. */
 MACKO_DTANS_INLINE int macko_dtans_group_end(int groups, int g)
 {
   return g + 1 == groups ? MACKO_DTANS_SEGMENT : groups == 2 ? 4 * (g + 1) : 3 * (g + 1);
 }
 
+/* Returns the nonzeros of a segment. */
 MACKO_DTANS_INLINE int macko_dtans_per_segment(const macko_dtans_coding *c)
 {
   return MACKO_DTANS_SEGMENT / c->domains;
 }
 
+/* Returns the segments of a lane with that many nonzeros. */
 MACKO_DTANS_INLINE int64_t macko_dtans_segments(const macko_dtans_coding *c, int64_t nonzeros)
 {
   return (nonzeros + macko_dtans_per_segment(c) - 1) / macko_dtans_per_segment(c);
 }
 
-/* Words of segment j of a lane with that many nonzeros; 0 past its end. */
+/* Returns the words of segment j of a lane with that many nonzeros; 0 past its end. */
 MACKO_DTANS_INLINE int macko_dtans_words(const macko_dtans_coding *c, int64_t nonzeros, int64_t j)
 {
   int64_t left = nonzeros - j * macko_dtans_per_segment(c);
@@ -125,7 +132,8 @@ MACKO_DTANS_INLINE int macko_dtans_words(const macko_dtans_coding *c, int64_t no
   return (12 * c->domains * (int)left + 31) / 32;
 }
 
-/* Returns a group's digits, D < B, to the lane. 1: *word has been extracted from them; 0: it must be loaded. */
+/* Returns a group's digits, D < B, to the lane. With 1, *word has been extracted from them; with 0 it must be loaded. B is at
+ * most 2^32, as 256^4 is and 1024^3 is less, so that r * B fits 64 bits. */
 MACKO_DTANS_INLINE int macko_dtans_return(macko_dtans_lane *lane, uint64_t D, uint64_t B, uint32_t *word)
 {
   uint64_t d = lane->d * B + D, r = lane->r * B;
@@ -135,12 +143,13 @@ MACKO_DTANS_INLINE int macko_dtans_return(macko_dtans_lane *lane, uint64_t D, ui
   return extracted;
 }
 
-/* The first gap of a row may be taken from the diagonal; its sign goes to the lowest bit. */
+/* Returns the code of a row's first gap where it is taken from the diagonal: its sign goes to the lowest bit. */
 MACKO_DTANS_INLINE uint32_t macko_dtans_zigzag(int64_t offset)
 {
   return (uint32_t)(offset >= 0 ? offset << 1 : -offset * 2 - 1);
 }
 
+/* Returns the gap of such a code. */
 MACKO_DTANS_INLINE int64_t macko_dtans_unzigzag(uint32_t gap)
 {
   return gap & 1 ? -(int64_t)(gap >> 1) - 1 : (int64_t)(gap >> 1);

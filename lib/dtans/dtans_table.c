@@ -7,21 +7,25 @@
 
 /* ---- a heap of gains: the smallest key, of equal keys the smallest place, is on top ---- */
 
+/* What moving one slot is worth, and for which symbol. */
 typedef struct {
   double key;
   int place;
 } gain;
 
+/* The heap; its array belongs to whoever made it and has room for all symbols. */
 typedef struct {
   gain *gains;
   int size;
 } heap;
 
+/* Tells which of two comes out first. Places decide between equal keys, so that tables are the same everywhere. */
 static int before(gain a, gain b)
 {
   return a.key < b.key || (a.key == b.key && a.place < b.place);
 }
 
+/* Adds a key with its place. */
 static void push(heap *h, double key, int place)
 {
   gain new = {key, place};
@@ -30,6 +34,7 @@ static void push(heap *h, double key, int place)
   h->gains[i] = new;
 }
 
+/* Takes the element on top out. */
 static gain pop(heap *h)
 {
   gain top = h->gains[0], last = h->gains[--h->size];
@@ -48,32 +53,33 @@ static gain pop(heap *h)
 
 enum { MOST = 1024 }; /* the largest multiplicity */
 
+/* What a search for the best table needs: the counts, the rules, and room for one allocation after the other. */
 typedef struct {
   const macko_dtans_count *sorted; /* by falling count */
-  const int64_t *sums;             /* sums[k]: occurrences of the first k */
+  const int64_t *sums;             /* sums[k]: occurrences of the first k symbols */
   int64_t total;
   macko_dtans_table_rules rules;
   int escape; /* 1: the last of the symbols to be allocated is the escape */
   double step[MOST + 1], log2[MOST + 1]; /* step[m] = log2((m + 1) / m) */
-  int64_t counts[MACKO_DTANS_SLOTS + 1];
-  int m[MACKO_DTANS_SLOTS + 1];
+  int64_t counts[MACKO_DTANS_SLOTS + 1]; /* of the symbols to be allocated */
+  int m[MACKO_DTANS_SLOTS + 1];          /* their slots */
   gain gains[MACKO_DTANS_SLOTS + 1], losses[MACKO_DTANS_SLOTS + 1];
 } search;
 
-/* Bits that one slot more saves, negative so that the largest is on top; bits that one slot less costs, of equal ones the last
- * place on top. */
+/* Adds what one slot more for a symbol saves in bits, negative so that the largest is on top. */
 static void push_gain(heap *h, const search *s, int place)
 {
   push(h, -(double)s->counts[place] * s->step[s->m[place]], place);
 }
 
+/* Adds what one slot less costs in bits, so that the smallest is on top, of equal ones the last place. */
 static void push_loss(heap *h, const search *s, int place)
 {
   push(h, (double)s->counts[place] * s->step[s->m[place] - 1], -place);
 }
 
-/* Slots of all symbols by these shares: count * scale, to the next number within limits, for which what one slot more saves is
- * nearly the same everywhere. */
+/* Gives all n symbols slots by these shares and returns their sum: count * scale, to the next number within limits, for which
+ * what one slot more saves is nearly the same everywhere. */
 static int share_slots(search *s, int n, double scale)
 {
   int sum = 0, most = s->rules.multiplicity;
@@ -85,7 +91,8 @@ static int share_slots(search *s, int n, double scale)
   return sum;
 }
 
-/* Shares that use up the slots but for a few; returns how many are left. */
+/* Finds shares that use up the slots but for a few, and returns how many are left. The scale of shares grows or shrinks until one
+ * that leaves slots and one that takes too many are known, and then goes to the middle between them. */
 static int give_shares(search *s, int n)
 {
   double sum = 0, low = 0, high, scale;
@@ -101,8 +108,8 @@ static int give_shares(search *s, int n)
   return MACKO_DTANS_SLOTS - share_slots(s, n, low);
 }
 
-/* Powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every symbol's slots
- * are then aligned to their number; the escape, which is last whatever its count, keeps the least. */
+/* Gives n symbols powers of two from the least on: the largest saving a slot doubles first. In the order of falling counts every
+ * symbol's slots are then aligned to their number; the escape, which is last whatever its count, keeps the least. */
 static void allocate_powers(search *s, int n)
 {
   heap gains = {s->gains, 0};
@@ -119,6 +126,7 @@ static void allocate_powers(search *s, int n)
   }
 }
 
+/* Makes the heap of gains of all symbols that may have a slot more. */
 static void fill_gains(search *s, heap *h, int n)
 {
   *h = (heap){s->gains, 0};
@@ -126,6 +134,7 @@ static void fill_gains(search *s, heap *h, int n)
     if (s->m[i] < s->rules.multiplicity) push_gain(h, s, i);
 }
 
+/* Makes the heap of losses of all symbols that may have a slot less. */
 static void fill_losses(search *s, heap *h, int n)
 {
   *h = (heap){s->losses, 0};
@@ -133,25 +142,27 @@ static void fill_losses(search *s, heap *h, int n)
     if (s->m[i] > 1) push_loss(h, s, i);
 }
 
+/* Gives a slot to the symbol that saves most by it. */
 static void give_slot(search *s, heap *gains)
 {
   int i = pop(gains).place;
   if (++s->m[i] < s->rules.multiplicity) push_gain(gains, s, i);
 }
 
+/* Takes a slot from the symbol that loses least by it. */
 static void take_slot(search *s, heap *losses)
 {
   int i = -pop(losses).place;
   if (--s->m[i] > 1) push_loss(losses, s, i);
 }
 
-/* Whether what one slot more saves is worth more than what one less costs; of equal ones the first place has it. */
+/* Tells whether what one slot more saves is worth more than what one less costs; of equal ones the first place has it. */
 static int pays(gain more, gain less)
 {
   return -more.key > less.key || (-more.key == less.key && more.place < -less.place);
 }
 
-/* s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
+/* Finds s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
  * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right get
  * what is left, or give back what is too much; then slots move while that pays. Who got one in that way would not give it back,
  * nor the other way round, so that it does no harm that their other key is outdated. */
@@ -171,7 +182,8 @@ static void allocate(search *s, int n)
 
 /* ---- how many symbols to keep ---- */
 
-/* Bits of all occurrences if the k most frequent symbols are kept; s->m holds their slots, the escape's last. */
+/* Returns the bits of all occurrences and of the table if the k most frequent symbols are kept, and INFINITY where that cannot
+ * be; *bits becomes what slots alone take. s->m holds the slots of the symbols, the escape's last. */
 static double cost_of(search *s, int k, double *bits)
 {
   int n = k;
@@ -187,7 +199,8 @@ static double cost_of(search *s, int k, double *bits)
   return *bits + (double)escaped * s->rules.raw_bits + (double)k * s->rules.symbol_bits;
 }
 
-/* The cost falls, is flat around its minimum and rises again: a geometric scan, then steps that halve. */
+/* Returns how many symbols, at most `most`, are best kept. The cost falls, is flat around its minimum and rises again: a
+ * geometric scan finds the place, then steps that halve. To try all numbers would take an allocation for each. */
 static int best_count(search *s, int most)
 {
   double bits, best_cost = cost_of(s, 0, &bits), cost;
@@ -211,6 +224,7 @@ static int best_count(search *s, int most)
 
 /* ---- tables ---- */
 
+/* Compares symbols for sorting: by falling count, and equal ones by what they are. */
 static int by_count(const void *a, const void *b)
 {
   const macko_dtans_count *p = a, *q = b;
@@ -219,7 +233,8 @@ static int by_count(const void *a, const void *b)
   return p->symbol.gap < q->symbol.gap ? -1 : p->symbol.gap > q->symbol.gap;
 }
 
-/* A count up to which symbols can be left out, as more than a table can hold occur more often. */
+/* Returns a count up to which symbols can be left out, as more than a table can hold occur more often; 0 where there are no more
+ * than that. It spares sorting all the rare ones. */
 static int64_t too_rare(const macko_dtans_histogram *h)
 {
   int64_t tally[256] = {0}, more = 0;
@@ -230,6 +245,7 @@ static int64_t too_rare(const macko_dtans_histogram *h)
   return more > MACKO_DTANS_SLOTS ? c : 0;
 }
 
+/* Sorting in full follows only after the rare ones are out. */
 macko_status macko_dtans_sort_counts(macko_dtans_histogram *h, macko_error *err)
 {
   int64_t rare = too_rare(h), count = 0;
@@ -244,6 +260,8 @@ macko_status macko_dtans_sort_counts(macko_dtans_histogram *h, macko_error *err)
   return MACKO_OK;
 }
 
+/* Makes the table of the `kept` most frequent symbols, and the index by which a symbol's number is found. The index is eight
+ * times as large, so that looking one up takes one step as a rule. */
 static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_error *err)
 {
   int room = 16;
@@ -270,6 +288,8 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
   return MACKO_OK;
 }
 
+/* Searches for the best table of n sorted symbols and makes it. Where there are more than slots one of these is left to the
+ * escape. */
 static macko_status search_table(macko_dtans_table *t, search *s, const macko_dtans_count *sorted, int n, macko_error *err)
 {
   int64_t *sums = calloc((size_t)n + 1, sizeof *sums);
@@ -282,6 +302,7 @@ static macko_status search_table(macko_dtans_table *t, search *s, const macko_dt
   return status;
 }
 
+/* The search is too large for the stack. */
 macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_dtans_table_rules *rules,
                                     macko_dtans_table **table, macko_error *err)
 {
@@ -298,6 +319,7 @@ macko_status macko_dtans_open_table(const macko_dtans_histogram *h, const macko_
   return status;
 }
 
+/* The pointer becomes NULL, so that a coder can be closed twice. */
 void macko_dtans_close_table(macko_dtans_table **table)
 {
   if (*table) free((*table)->index);

@@ -4,23 +4,27 @@
 
 #include <math.h>
 
+/* Decoding a nonzero takes as long as an H200 reads these bytes: where all symbols have equal slots, with one stream, and with
+ * two; more where multiplicities are no powers of two. */
 enum {
-  /* Decoding a nonzero, in bytes that an H200 reads in that time. */
+  /* Bytes for each nonzero. */
   EQUAL_STREAM = 3, ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
   ESCAPES = 3 /* more where one of the warp's 32 symbols is the escape, for which all of them wait */
 };
 
+/* Tells whether all symbols of the only stream have as many slots, so that no table is looked up by slot. */
 static int all_equal(const macko_plan *plan)
 {
   return plan->params[MACKO_DTANS_LEAST] == MACKO_DTANS_EQUAL_SLOTS && !macko_dtans_has_value_stream(plan);
 }
 
-/* How likely it is that one of a warp's symbols is the escape. */
+/* Returns how likely it is that one of a warp's symbols is the escape, if escapes are spread evenly. */
 static double warp_escapes(int64_t nnz, int64_t escapes)
 {
   return nnz ? 1 - pow(1 - (double)escapes / (double)nnz, MACKO_DTANS_LANES) : 0;
 }
 
+/* Plans of one matrix are compared, so that what they have in common, as rows of uneven length, is left out. */
 double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes)
 {
   double decoding = all_equal(plan) ? EQUAL_STREAM : macko_dtans_has_value_stream(plan) ? TWO_STREAMS : ONE_STREAM;
@@ -29,7 +33,7 @@ double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes)
   return (double)plan->bytes + (double)nnz * decoding;
 }
 
-/* Steps of 32 lanes, each as long as its warp's longest, in lanes. */
+/* Returns the steps that lanes take, with those in which they wait: a warp takes as many as its longest lane has nonzeros. */
 static double lane_steps(const macko_dtans_input *in, int64_t rows)
 {
   int64_t steps = 0, block = rows * MACKO_DTANS_LANES, nrows = in->rows->nrows;
@@ -46,13 +50,14 @@ static double lane_steps(const macko_dtans_input *in, int64_t rows)
   return MACKO_DTANS_LANES * (double)steps;
 }
 
-/* What does not depend on symbols: rows, and the longest, of which no other warp takes a part. */
+/* Returns the time of what does not depend on symbols: rows, and the longest, of which no other warp takes a part. */
 static double row_time(const macko_cost *cost, const macko_dtans_input *in, int64_t rows, int equal)
 {
   double row = equal ? cost->dtans_equal_row : cost->dtans_row;
   return (double)in->rows->nrows * row + (double)(in->longest_row * rows) * cost->step;
 }
 
+/* Reading and decoding are added, as for the weight. */
 double macko_dtans_time(const macko_dtans_input *in, const macko_options *options, const macko_plan *plan, int64_t escapes)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -64,14 +69,16 @@ double macko_dtans_time(const macko_dtans_input *in, const macko_options *option
   return (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot + row_time(cost, in, rows, all_equal(plan));
 }
 
-/* Where no table is looked up by slot gaps repeat so much that format macko takes less. */
+/* The fastest kind of tables is not considered: where no table is looked up by slot gaps repeat so much that format macko takes
+ * less. */
 double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *options)
 {
   const macko_cost *cost = macko_cost_of(options);
   return lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
 }
 
-/* Bytes of a value that hardly ever repeats: a plan that has a layout has compared codecs, and found no dictionary. */
+/* Returns the bytes of a value that hardly ever repeats: a plan that has a layout has compared codecs, and found no dictionary. 0
+ * where none tells. */
 static int64_t raw_bytes(const macko_plan plans[])
 {
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
@@ -79,7 +86,8 @@ static int64_t raw_bytes(const macko_plan plans[])
   return 0;
 }
 
-/* By time only for a GPU, for as many entries as are counted there. */
+/* Spares the planning, which counts all symbols, of matrices for which this format cannot be chosen. By time it may win only for
+ * a GPU, and for as many entries as are counted there. */
 int macko_dtans_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_cost *cost = macko_cost_of(options);

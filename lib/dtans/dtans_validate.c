@@ -8,11 +8,13 @@
 
 /* ---- sizes ---- */
 
+/* Tells whether a section, or NULL, holds so many indices of 32 or 64 bits. */
 static int is_index(const macko_section *s, int64_t count)
 {
   return s && (s->type == MACKO_I32 || s->type == MACKO_I64) && s->bytes == count * macko_type_bytes(s->type);
 }
 
+/* Fails unless m has that section, with so many elements of that type. */
 static macko_status expect(const macko_matrix *m, const char *name, macko_type type, int64_t count, macko_error *err)
 {
   const macko_section *s = macko_find_section(m, name);
@@ -21,6 +23,7 @@ static macko_status expect(const macko_matrix *m, const char *name, macko_type t
                     macko_type_name(type), s ? (long long)s->bytes : 0LL);
 }
 
+/* Checks the parameters: each is one that an encoder may write, and they go together. */
 static macko_status check_params(const macko_matrix *m, macko_error *err)
 {
   const int64_t *q = m->plan.params;
@@ -53,6 +56,7 @@ static macko_status check_params(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Checks the row lengths: no row is longer than the matrix is wide, and together they are all entries. */
 static macko_status check_lengths(const macko_matrix *m, macko_error *err)
 {
   const macko_section *s = macko_find_section(m, "lengths");
@@ -71,6 +75,7 @@ static macko_status check_lengths(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Checks the section of slices' starts of that name: they rise from 0 to `last`, so that no slice reads beyond the stream. */
 static macko_status check_starts(const macko_matrix *m, const char *name, int64_t last, macko_error *err)
 {
   const macko_section *s = macko_find_section(m, name);
@@ -87,6 +92,8 @@ static macko_status check_starts(const macko_matrix *m, const char *name, int64_
   return MACKO_OK;
 }
 
+/* Checks a table: first[] rises from 0 to 4096 at most by multiplicities that may be, and there are symbols for all. A matrix
+ * with entries needs one symbol at least, as the walk takes it for slots of nobody. */
 static macko_status check_table(const macko_matrix *m, macko_dtans_part part, macko_error *err)
 {
   const char *name = part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots";
@@ -108,6 +115,7 @@ static macko_status check_table(const macko_matrix *m, macko_dtans_part part, ma
   return status;
 }
 
+/* Checks stream i, its tables and its starts; what its words say is checked by walking the slices. */
 static macko_status check_stream(const macko_matrix *m, int i, macko_error *err)
 {
   const char *name = i ? "value_stream" : "stream";
@@ -120,7 +128,7 @@ static macko_status check_stream(const macko_matrix *m, int i, macko_error *err)
   return status ? status : check_starts(m, i ? "value_slices" : "slices", s->bytes / 4, err);
 }
 
-/* Section values and what belongs to it. */
+/* Checks section values and what belongs to it: every code has an entry in the dictionary. */
 static macko_status check_values_beside(const macko_matrix *m, macko_error *err)
 {
   const int coded = m->plan.stored_type == MACKO_U8 || m->plan.stored_type == MACKO_U16;
@@ -133,6 +141,7 @@ static macko_status check_values_beside(const macko_matrix *m, macko_error *err)
 
 /* ---- which sections there are ---- */
 
+/* Lists the sections of stream i, as far as check_names looks at them, and returns how many. */
 static int list_stream(const macko_matrix *m, int i, macko_section *list)
 {
   macko_dtans_part part[MACKO_DTANS_DOMAINS];
@@ -149,7 +158,7 @@ static int list_stream(const macko_matrix *m, int i, macko_section *list)
   return n;
 }
 
-/* By names, and what each tells of: types and lengths are checked with what they hold. */
+/* Lists all sections by their names and what each tells of: types and lengths are checked with what they hold. */
 static int list_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   int n = 0;
@@ -166,7 +175,7 @@ static int list_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SEC
   return n;
 }
 
-/* Refresh puts sections in place of others by these. */
+/* Checks that m has these sections and no others. Refresh puts sections in place of others by what they tell of. */
 static macko_status check_names(const macko_matrix *m, macko_error *err)
 {
   macko_section list[MACKO_MAX_SECTIONS];
@@ -182,6 +191,7 @@ static macko_status check_names(const macko_matrix *m, macko_error *err)
   return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
 }
 
+/* Checks all that does not need decoding, each part before what reads by it. */
 static macko_status check_sizes(const macko_matrix *m, macko_error *err)
 {
   macko_status s = check_params(m, err);
@@ -195,11 +205,13 @@ static macko_status check_sizes(const macko_matrix *m, macko_error *err)
 
 /* ---- slices ---- */
 
+/* What the walk has seen: entries are checked as they come, and the first bad one is kept. */
 typedef struct {
   int64_t ncols, before[MACKO_DTANS_LANES]; /* column of the lane's last entry */
   int64_t bad_row, bad_col;
 } checker;
 
+/* Checks that columns rise within the matrix; as the entry of a sink. */
 static inline void check_entry(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits)
 {
   checker *c = context;
@@ -208,18 +220,20 @@ static inline void check_entry(void *context, int l, int64_t row, int64_t i, int
   c->before[l] = col;
 }
 
+/* Ends a row, as a sink has to. */
 static inline void skip_row(void *context, int l, int64_t row)
 {
   (void)context, (void)l, (void)row;
 }
 
-/* Every word must have been used. */
+/* Tells whether every word of the slice has been used: words left over would mean another matrix, or damage. */
 static int used_up(const macko_dtans_reader *r, const macko_dtans_walk *w)
 {
   return w->cursor[0].next == w->cursor[0].end &&
          (!macko_dtans_has_value_stream(&r->m->plan) || w->cursor[1].next == w->cursor[1].end);
 }
 
+/* Slices are walked as decode walks them, with a table of slots that is made here. */
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err)
 {
   static const macko_dtans_sink sink = {check_entry, skip_row};

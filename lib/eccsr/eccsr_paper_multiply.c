@@ -7,7 +7,7 @@ enum {
   LANES = MACKO_ECCSR_MOST_LANES,
   VECTOR = MACKO_ECCSR_VECTOR,
   SLOTS = MACKO_ECCSR_MOST_SLOTS,
-  SUMS = 8 /* that a dot product is made of side by side, as one would wait for each addition */
+  SUMS = 8 /* partial sums of a dot product, side by side, as a single one would wait for each addition */
 };
 
 #define INLINE static inline __attribute__((always_inline))

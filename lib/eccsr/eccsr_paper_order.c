@@ -115,7 +115,7 @@ static int64_t rows_of(const items *t, int64_t i)
 }
 
 /* Makes item i and its partner, if it has one, item number `to` of the next level, with the columns that both have. An item
- * without a partner has no such columns: nobody looks for what shares them, as it comes last. */
+ * without a partner gets no columns: it comes last, where nobody chooses it. */
 static void join(items *t, const int32_t *partner, int64_t i, int64_t to, macko_eccsr_sets *next)
 {
   const macko_eccsr_sets *s = &t->shared;
