@@ -77,6 +77,7 @@ static void forward(const macko_dtans_coder *c, int64_t nonzeros, const uint16_t
     unsigned flag = 0;
     for (int g = 0, k = 0; g < groups && g < next; g++) {
       for (int end = macko_dtans_group_end(groups, g); k < end; k++) r *= multiplicity(tables[k & 1], numbers[k]);
+      /* 1 says that a whole word of digits is there, which the decoder extracts instead of loading one. */
       unsigned out = r >> 32 != 0;
       r >>= 32 * out;
       flag |= out << g;
@@ -112,8 +113,8 @@ typedef struct {
   uint32_t words[MACKO_DTANS_WORDS];
   unsigned slots[MACKO_DTANS_SEGMENT];
   int next; /* words of the segment after this one; 0 at the end of the lane */
-  const uint8_t *flags;
-  const uint16_t *numbers;
+  const uint8_t *flags;    /* of the lane's segments, from its first on */
+  const uint16_t *numbers; /* of the lane's symbols */
 } lane;
 
 /* Packs the slots of a segment into its three words, slot 0 lowest. */
@@ -188,6 +189,7 @@ void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, u
     lanes[l].flags = flags, lanes[l].numbers = c->numbers + s->start[l] * coding->domains;
     flags += macko_dtans_segments(coding, s->count[l]);
   }
+  /* Segment j + 1 is packed by now; its words go out, and so segment j gets its digits. */
   for (int64_t j = macko_dtans_segments(coding, s->longest) - 1; j >= 0; j--) {
     for (int q = MACKO_DTANS_WORDS - 1; q >= coding->groups; q--)
       for (int l = MACKO_DTANS_LANES - 1; l >= 0; l--)
@@ -204,6 +206,7 @@ void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, u
     }
     out = backward_escapes(c, s, j, out);
   }
+  /* The words of the first segments are those that a decoder loads before anything else. */
   for (int q = MACKO_DTANS_WORDS - 1; q >= 0; q--)
     for (int l = MACKO_DTANS_LANES - 1; l >= 0; l--)
       if (q < lanes[l].next) *--out = lanes[l].words[q];

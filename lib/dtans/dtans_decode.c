@@ -118,6 +118,7 @@ macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
   for (int64_t slice = 0; (cols || values) && slice < macko_dtans_slices(m->nrows, r.rows); slice++) {
     int64_t rows = r.rows * MACKO_DTANS_LANES, next = d.start[rows];
     d.first_row = slice * rows;
+    /* Rows behind the last one of the matrix have no entries. */
     for (int64_t i = 0; i < rows; i++) {
       d.start[i] = next;
       if (d.first_row + i < m->nrows) next += macko_dtans_length(r.lengths, d.first_row + i);
@@ -146,6 +147,7 @@ void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64
   const int64_t rows = r.rows * MACKO_DTANS_LANES;
   for (int64_t slice = first / rows; slice * rows < past && (cols || values); slice++) {
     d.first_row = slice * rows;
+    /* -1 marks rows that are not wanted. */
     for (int64_t i = 0, row = d.first_row; i < rows; i++, row++) d.start[i] = row >= first && row < past ? starts[row] - starts[first] : -1;
     macko_dtans_walk_any(&r, slice, &w, sink, &d);
   }
@@ -194,7 +196,8 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
   }
 }
 
-/* f64 vectors with f64 values are compiled for themselves, one and several; everything else shares one body. */
+/* A multiply is a walk with a sink. f64 vectors with f64 values are compiled for themselves, one and several; everything else
+ * shares one body. */
 #define SINK(name, type, vector, op, group, walk) \
   static inline void name##_entry(void *context, int l, int64_t row, int64_t i, int64_t col, uint64_t bits) \
   { \

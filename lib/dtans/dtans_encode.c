@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Sections made before any of them goes into the matrix, so that refresh changes nothing when it fails. */
+/* Sections are made before any of them goes into the matrix, so that refresh changes nothing when it fails. */
 typedef struct {
   int count;
   macko_section sections[MACKO_MAX_SECTIONS];
@@ -113,6 +113,7 @@ static macko_status add_stream(macko_dtans_input *in, int64_t *params, int strea
   if (!s && !w.starts) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the starts of %lld slices", (long long)slices);
   part = macko_dtans_coded_part(&c);
   if (!s) s = write_slices(in, params, &c, &w, err);
+  /* Tables follow the stream, as they are those that have coded it. */
   for (int k = 0; k < c.coding.domains && !s; k++) {
     params[c.part[k] & MACKO_DTANS_GAPS ? MACKO_DTANS_GAP_ESCAPE : MACKO_DTANS_VALUE_ESCAPE] = c.table[k]->escape >= 0;
     s = add_table(list, c.table[k], c.part[k], in->rows->value_type, err);
@@ -197,6 +198,7 @@ static macko_status add_one_value(const macko_dtans_input *in, section_list *lis
   macko_csr piece = {0};
   macko_section *value = add(list, macko_value_section("value_symbols", in->rows->value_type, 1), &s, err);
   int64_t row = 0;
+  /* The last row is asked for where no other has an entry. */
   while (!s && row + 1 < in->rows->nrows && !macko_dtans_length(&in->lengths, row)) row++;
   if (!s) s = macko_dtans_next_piece(in, row, row + 1, &piece, err);
   if (!s && macko_csr_row(&piece, 1) == macko_csr_row(&piece, 0))

@@ -48,6 +48,7 @@ static macko_status grow(macko_dtans_histogram *h, macko_error *err)
 {
   int64_t left = h->used, most = macko_dtans_distinct(h->total);
   if (h->used < most) return rehash(h, 2 * h->room, err);
+  /* Symbols of one count are forgotten together. */
   while (left > most / 2) {
     h->forgotten++;
     left = 0;

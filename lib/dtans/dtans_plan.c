@@ -157,6 +157,7 @@ static macko_status plan_for_memory(macko_dtans_planner *p, const choice *c, mac
 {
   int paper = c->variant == MACKO_VARIANT_PAPER;
   macko_plan other;
+  /* Variants other than paper are first compared with M = 1024 and any multiplicities up to that. */
   wish w = {c->variant ? c->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, 0, 0};
   macko_status s = plan_variant(p, w, c, plan, err);
   if (!s && may_join(p, c, plan->bytes)) {

@@ -12,7 +12,7 @@ enum {
 /* What a planner keeps between predictions. */
 typedef struct {
   macko_dtans_input *in;
-  macko_dtans_slice slice;
+  macko_dtans_slice slice;    /* the one measured last, for its room */
   int64_t *blocks;            /* nonzeros before each 32 rows, the fewest of a slice, and of all */
   int64_t nrows, nnz, sample; /* sample: MACKO_DTANS_TRIED or _SAMPLE */
   macko_type value_type;

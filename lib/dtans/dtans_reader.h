@@ -19,11 +19,11 @@ void macko_dtans_fill_slots(const macko_matrix *m, macko_dtans_slots *slots);
 
 /* The table of one domain: the symbol of each slot, and the sections by symbol. */
 typedef struct {
-  int symbols, escape;
+  int symbols, escape;  /* how many there are; the escape's number, -1 without one */
   const uint32_t *gaps; /* NULL where the domain has no gaps */
   const void *values;   /* the same for values */
-  const uint16_t *first;
-  const uint16_t *symbol;
+  const uint16_t *first;  /* section gap_slots or value_slots */
+  const uint16_t *symbol; /* of each slot */
 } macko_dtans_lookup;
 
 /* A stream, and where its slices begin. */
@@ -31,7 +31,7 @@ typedef struct {
   macko_dtans_coding coding;
   macko_dtans_lookup lookup[MACKO_DTANS_DOMAINS];
   const uint32_t *words;
-  const macko_section *slices;
+  const macko_section *slices; /* where the words of each slice begin */
 } macko_dtans_stream;
 
 /* Everything that a walk reads. */
@@ -39,7 +39,7 @@ typedef struct {
   const macko_matrix *m;
   int64_t rows; /* a lane */
   int relative, values_coded; /* as MACKO_DTANS_RELATIVE; 0: values are beside the gaps, by another codec */
-  macko_dtans_stream stream[2];
+  macko_dtans_stream stream[2]; /* of gaps or pairs; of values, where they have one */
   const macko_section *lengths, *value_slices;
   uint64_t value; /* of all entries, where they have one */
 } macko_dtans_reader;
@@ -52,10 +52,11 @@ void macko_dtans_open_reader(const macko_matrix *m, const macko_dtans_slots *slo
 /* Where the stream of a slice stands: its next word, what every lane has unpacked, and the slots and symbols of the segment at
  * hand, whose digits are returned after it. */
 typedef struct {
-  const uint32_t *next, *end;
+  const uint32_t *next, *end; /* words of the slice that are left */
   int overrun;   /* 1: words were asked for beyond the end */
   int bad_slots; /* 1: a slot of no symbol was met */
   macko_dtans_lane lane[MACKO_DTANS_LANES];
+  /* These are the symbols and slots of the segment at hand, [slot of the segment][lane]. */
   uint16_t number[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES], slot[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
 } macko_dtans_cursor;
 
@@ -100,6 +101,7 @@ MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const mac
   const uint16_t *symbol = t->symbol;
   uint8_t escaped[MACKO_DTANS_LANES];
   for (int l = 0; l < MACKO_DTANS_LANES; l++) {
+    /* The lane has no segment j. */
     if (place - i >= count[l]) continue;
     unsigned slot = macko_dtans_slot(c->lane[l].words, k), number = symbol[slot];
     if ((int)number >= t->symbols) {
@@ -113,6 +115,8 @@ MACKO_DTANS_LOOP void macko_dtans_look_up(const macko_dtans_stream *s, const mac
     if (coding->value_words[domain]) out->value[i][l] = macko_bits_at(type, t->values, number);
     if ((int)number == t->escape) escaped[escapes++] = (uint8_t)l;
   }
+  /* Raw words come in the order in which the coder writes them: all gaps, then the first words of all values, then the second
+   * ones. */
   if (coding->gap_words[domain])
     for (int e = 0; e < escapes; e++) out->gap[i][escaped[e]] = macko_dtans_load(c);
   if (coding->value_words[domain])
@@ -135,6 +139,7 @@ MACKO_DTANS_LOOP void macko_dtans_advance(const macko_dtans_stream *s, const mac
           unsigned base = (unsigned)(first[1] - first[0]);
           D = D * base + (c->slot[k][l] - first[0]), B *= base;
         }
+        /* Where digits make a word, nothing is loaded for this lane. */
         if (macko_dtans_return(&c->lane[l], D, B, &c->lane[l].words[g])) continue;
       }
       c->lane[l].words[g] = macko_dtans_load(c);
@@ -162,14 +167,17 @@ typedef struct {
 /* Where the walk over a slice stands: for every lane its row, the entries of it that have been handed over and that it has, and
  * the column of the last one. */
 typedef struct {
+  /* These are, by lane, its row, the entries of the row that have been handed over, all that it has, and the column of the
+   * last. */
   int64_t row[MACKO_DTANS_LANES], done[MACKO_DTANS_LANES], length[MACKO_DTANS_LANES], col[MACKO_DTANS_LANES];
   int64_t count[MACKO_DTANS_LANES], longest, past; /* nonzeros of the lanes; the row after the slice */
-  int64_t next_value;                              /* slot in section values */
+  int64_t next_value;                              /* slot in section values that comes next */
   macko_dtans_cursor cursor[2];
   macko_dtans_batch batch;
 } macko_dtans_walk;
 
-/* Goes from row[l] on to the lane's next row that has entries. */
+/* Goes from row[l] on to the lane's next row that has entries. Its column begins where the first gap counts from: at the diagonal
+ * or at 0. */
 MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dtans_walk *w, int l, macko_dtans_sink sink,
                                            void *context)
 {
@@ -240,6 +248,7 @@ MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type
     macko_dtans_segment(&r->stream[0], &first, type, j, w->count, &w->cursor[0], &w->batch);
     if (streams == 2) macko_dtans_segment(&r->stream[1], &second, type, j, w->count, &w->cursor[1], &w->batch);
     else if (domains == 1 && !pairs) macko_dtans_place_values(r, j * per, per, w);
+    /* Damaged streams are found before what they hold is handed over. */
     if (w->cursor[0].overrun || w->cursor[0].bad_slots) return 0;
     if (streams == 2 && (w->cursor[1].overrun || w->cursor[1].bad_slots)) return 0;
     macko_dtans_hand_over(r, j * per, per, w, sink, context);

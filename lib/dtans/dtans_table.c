@@ -60,7 +60,7 @@ typedef struct {
   int64_t total;
   macko_dtans_table_rules rules;
   int escape; /* 1: the last of the symbols to be allocated is the escape */
-  double step[MOST + 1], log2[MOST + 1]; /* step[m] = log2((m + 1) / m) */
+  double step[MOST + 1], log2[MOST + 1]; /* of multiplicities; step[m] = log2((m + 1) / m), what one slot more saves */
   int64_t counts[MACKO_DTANS_SLOTS + 1]; /* of the symbols to be allocated */
   int m[MACKO_DTANS_SLOTS + 1];          /* their slots */
   gain gains[MACKO_DTANS_SLOTS + 1], losses[MACKO_DTANS_SLOTS + 1];
@@ -279,6 +279,7 @@ static macko_status fill_table(macko_dtans_table *t, search *s, int kept, macko_
     t->first[i + 1] = (uint16_t)(t->first[i] + s->m[i]);
     t->log2[i] = (float)s->log2[s->m[i]];
   }
+  /* The escape is not in the index: it is what is found where nothing is. */
   for (int k = 0; k < kept; k++) {
     unsigned i = (unsigned)macko_dtans_hash(t->key, s->sorted[k].symbol) & t->index_mask;
     while (t->index[i]) i = (i + 1) & t->index_mask;

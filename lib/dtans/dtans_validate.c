@@ -44,12 +44,14 @@ static macko_status check_params(const macko_matrix *m, macko_error *err)
   if (least < 0 || least > M || least & (least - 1))
     return macko_fail(err, MACKO_CORRUPT, "at least %lld slots a symbol: not a power of two up to %lld", (long long)least,
                       (long long)M);
+  /* These say yes or no. */
   for (int i = MACKO_DTANS_RELATIVE; i <= MACKO_DTANS_ONE_VALUE; i++)
     if (q[i] != 0 && q[i] != 1) return macko_fail(err, MACKO_CORRUPT, "parameter %d is %lld, not 0 or 1", i, (long long)q[i]);
   if (variant != MACKO_VARIANT_SPLIT && (m->plan.values != MACKO_VALUES_CODED || q[MACKO_DTANS_ONE_VALUE]))
     return macko_fail(err, MACKO_CORRUPT, "variant %s must code its values", macko_variant_name((macko_variant)variant));
   if (q[MACKO_DTANS_ONE_VALUE] && m->plan.values != MACKO_VALUES_CODED)
     return macko_fail(err, MACKO_CORRUPT, "one value for all entries is not coded but %s", macko_values_name(m->plan.values));
+  /* Gaps have 32 bits, of which a gap from the diagonal needs one for its sign. */
   if (m->ncols > UINT32_MAX || (q[MACKO_DTANS_RELATIVE] && (m->ncols > 1LL << 31 || m->nrows > 1LL << 31)))
     return macko_fail(err, MACKO_CORRUPT, "%lld x %lld is beyond what gaps of 32 bits can span", (long long)m->nrows,
                       (long long)m->ncols);
@@ -106,6 +108,7 @@ static macko_status check_table(const macko_matrix *m, macko_dtans_part part, ma
   if (m->nnz && !symbols) return macko_fail(err, MACKO_CORRUPT, "section %s holds no symbol", name);
   if (first[0] || first[symbols] > MACKO_DTANS_SLOTS)
     return macko_fail(err, MACKO_CORRUPT, "section %s runs from %d to %d", name, first[0], first[symbols]);
+  /* Every symbol has a slot, and no more than M. */
   for (int64_t i = 0; i < symbols; i++)
     if (first[i + 1] <= first[i] || first[i + 1] - first[i] > m->plan.params[MACKO_DTANS_MULTIPLICITY])
       return macko_fail(err, MACKO_CORRUPT, "section %s goes from %d to %d at symbol %lld", name, first[i], first[i + 1],
@@ -187,6 +190,7 @@ static macko_status check_names(const macko_matrix *m, macko_error *err)
       return macko_fail(err, MACKO_CORRUPT, "section %s tells of the pattern (%d) and of values (%d); it should be %d and %d",
                         s->name, s->pattern, s->values, list[i].pattern, list[i].values);
   }
+  /* All that are asked for are there, so that any more would be strangers. */
   if (m->nsections == n) return MACKO_OK;
   return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
 }

@@ -78,8 +78,8 @@ macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko
  * set. */
 int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w);
 
-/* Adds the block of so many rows from `row` on, which is at place `first` of the window. Its runs have `width` columns and begin
- * at multiples of it; it has masks unless all rows have the same whole runs. Errors: OUT_OF_MEMORY. */
+/* Adds the block of so many rows from `row` on, which is at place `first` of the window, with runs of `width` columns. Where the
+ * rows' columns differ these begin at multiples of it, and the block has masks. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
                                      macko_error *err);
 

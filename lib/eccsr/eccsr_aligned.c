@@ -33,8 +33,8 @@ static int merge_run(const macko_csr *a, int64_t *next, const int64_t *past, int
   return 1;
 }
 
-/* Adds the block without masks and returns 1 where all rows have the same whole runs, which begin at multiples of their width:
- * gaps count from those, and masks would only say that all lanes have entries. */
+/* Adds the block without masks and returns 1 where all rows have the same columns and these can be cut into runs of that width,
+ * the first of which begins at a multiple of it: masks would only say that all lanes have entries. */
 static int add_whole(const macko_csr *a, int64_t row, int width, macko_eccsr_block *b, macko_eccsr_window *w)
 {
   const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;

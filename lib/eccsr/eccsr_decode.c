@@ -39,6 +39,7 @@ static void decode_slice(const macko_matrix *m, const macko_eccsr_reader *r, int
   int64_t next[MACKO_ECCSR_LANES];
   int any = 0;
   for (int l = 0; l < t.s.blocks * t.s.g; l++) {
+    /* -1 marks lanes whose rows are not wanted. */
     int64_t row = macko_eccsr_row(&t.s, r->rows, l), inside = row >= w->first && row < w->past;
     next[l] = inside ? w->starts[row] - w->starts[w->first] : -1;
     any |= inside != 0;
@@ -111,6 +112,7 @@ static macko_status validate_header(const check *c, int64_t i, const macko_eccsr
   const macko_eccsr_counts *all = &macko_eccsr_params_of(&c->m->plan)->of.counts, *f = &c->found;
   uint32_t info = c->r.slices[i * MACKO_ECCSR_SLICE_WORDS + 7];
   int64_t rows = s->in_order ? s->blocks : s->blocks * s->g;
+  /* Bits that a header does not use must be 0. */
   if (info >> 17 || s->g * s->blocks > MACKO_ECCSR_LANES || s->values != c->slot || s->words != f->words ||
       s->block != f->blocks || s->row != f->rows || f->blocks + s->blocks > all->blocks || f->rows + rows > all->rows ||
       s->steps > all->longest || (s->masked && s->steps > (all->words - f->words) / s->w))
@@ -198,6 +200,7 @@ static macko_status validate_slice(check *c, int64_t i, macko_error *err)
   if (!status) status = validate_lengths(c, i, &s, &gaps, err);
   if (!status) status = validate_rows(c, i, &s, err);
   if (!status) status = validate_steps(c, i, err);
+  /* These are counted after a failure, too, as the caller stops then. */
   c->found.blocks += s.blocks, c->found.rows += s.in_order ? s.blocks : s.blocks * s.g;
   c->found.words += macko_eccsr_mask_words(&s) + macko_eccsr_gap_words(s.gap_bits, gaps);
   c->found.masked += s.masked;

@@ -36,7 +36,7 @@ static int block_sections(const macko_matrix *m, macko_section list[MACKO_MAX_SE
   return macko_list_values(m, macko_eccsr_slots(m->nnz), list, n);
 }
 
-/* The names of both kinds of sections: a file is asked for its names before its plan is looked at. */
+/* The names of both kinds of sections: those in files must be among them. */
 static const char *const section_names[] = {"slices", "bases", "lengths", "rows", "gaps", "bundles", "masks", "granules",
                                             "values", "dict", NULL};
 

@@ -63,6 +63,7 @@ static inline __attribute__((always_inline)) void walk(column_chunk *c, int bits
   int32_t most = 0;
   for (int b = 0; c->k == 0 && b < MACKO_ECCSR_LANES; b++) c->at[b] = b < c->s.blocks ? c->bases[b] : 0;
   for (int k = 0; k < c->steps; k++) {
+    /* The first step of a slice has no gaps: its runs begin at the bases. */
     for (int b = 0; b < c->active[k] && (c->k || k); b++, gap++) {
       uint32_t code = bits == 16 ? ((const uint16_t *)c->gaps)[gap] : bits == 8 ? ((const uint8_t *)c->gaps)[gap]
                                                                                 : macko_eccsr_gap(c->gaps, bits, gap);

@@ -71,6 +71,7 @@ void macko_eccsr_read_bundle(const macko_csr *a, const int32_t *rows, int count,
     for (int64_t k = 0; k < n; k++) b->left[starts[r] + k] = (uint16_t)(1 << r);
     starts[r + 1] = starts[r] + n;
   }
+  /* Each round halves the number of lists, until one is left. */
   for (int lists = count; lists > 1; lists = (lists + 1) / 2) {
     int64_t at = 0;
     for (int i = 0; i < lists; i += 2) {

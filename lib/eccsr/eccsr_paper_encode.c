@@ -89,6 +89,7 @@ static void put_bundles(void *context, int part, int64_t from, int64_t to)
     const int64_t first = from * all->every * ROWS, left = all->a->nrows - first;
     int64_t *own = all->bundles ? all->bundles + 3 * from : NULL;
     const macko_eccsr_paper_counts before = sink->at;
+    /* own says where the bundle begins when blocks are written, and is told what it takes when they are counted. */
     if (sink->gaps) sink->at = (macko_eccsr_paper_counts){own[0], own[1], own[2], all->shape->lanes};
     macko_eccsr_put_bundle(all->a, all->rows + first, left < ROWS ? (int)left : ROWS, all->shape, &b, sink);
     if (own && !sink->gaps)

@@ -29,12 +29,14 @@ INLINE void read_granule_of(const macko_eccsr_paper_reader *r, const macko_eccsr
   g->count = 0;
   for (int i = 0; i < g->size; i++) {
     const int lane = i / VECTOR;
+    /* Codes of other widths replace this one; bits is a constant, so that one of the loads is left. */
     uint32_t code = ((const uint8_t *)codes)[i / 2] >> i % 2 * 4 & 15;
     if (bits == 8) code = ((const uint8_t *)codes)[i];
     else if (bits == 16) code = ((const uint16_t *)codes)[i];
     else if (bits == 32) code = ((const uint32_t *)codes)[i];
     if (t == 0 && i % VECTOR == 0) at[lane] = r->bases[b->number * r->lanes + lane];
     else at[lane] += code == none ? macko_eccsr_longest_gap(bits) : (int64_t)code + 1;
+    /* A slot without an entry is written, too, and overwritten by the next one: that takes no branch. */
     g->slots[g->count] = i, g->cols[g->count] = (int32_t)at[lane];
     g->count += code != none;
   }

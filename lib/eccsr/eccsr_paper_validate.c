@@ -55,6 +55,7 @@ static macko_status validate_bundle(const macko_eccsr_paper_reader *r, int64_t i
                                           "should begin at %lld, %lld and %lld, and has at most %d of the %lld blocks",
                       (long long)i, (long long)own[0], (long long)own[1], (long long)own[2], (long long)own[3], (long long)at->blocks,
                       (long long)at->granules, (long long)at->rows, MACKO_ECCSR_BLOCKS, (long long)all->blocks);
+  /* A block has at least one row and one granule, and its rows are rows of the bundle, which may have fewer than sixteen. */
   for (int64_t b = own[0]; b < own[3]; b++) {
     const uint32_t mask = r->masks[b], granules = r->granules[b];
     if (!mask || mask & ~rows || !granules || granules > all->granules - at->granules)
@@ -91,6 +92,7 @@ macko_status macko_eccsr_paper_validate(const macko_matrix *m, macko_error *err)
   if (!s) s = macko_check_sections(m, err);
   if (!s) s = validate_order(m, err);
   if (s) return s;
+  /* Rows are read only once it is known that all blocks are inside the sections. */
   const macko_eccsr_paper_reader r = macko_eccsr_paper_open(m);
   for (int64_t i = 0; i < bundles && !s; i++) s = validate_bundle(&r, i, all, &at, err);
   const int64_t *ends = r.bundles + 3 * bundles;
