@@ -170,7 +170,7 @@ typedef struct {
   macko_dtans_part part[MACKO_DTANS_DOMAINS];
   macko_dtans_table *table[MACKO_DTANS_DOMAINS];
   int64_t room, flags_room;
-  uint16_t *numbers; /* symbol numbers of a slice, lane after lane, the domains of a nonzero beside each other */
+  uint16_t *numbers; /* symbol numbers of a slice, lane after lane, the domains of an entry beside each other */
   uint8_t *flags;    /* bit g: word g of the next segment is extracted; lane after lane, segment after segment */
 } macko_dtans_coder;
 

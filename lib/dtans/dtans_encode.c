@@ -131,7 +131,7 @@ static macko_status add_stream(macko_dtans_input *in, int64_t *params, int strea
   return s;
 }
 
-/* ---- values beside coded gaps: nonzero i of all lanes of a slice, then nonzero i + 1 ---- */
+/* ---- values beside coded gaps: entry i of all lanes of a slice, then entry i + 1 ---- */
 
 /* Puts the values of a slice, which it has lane after lane, into the order in which lanes decode them, so that a warp reads them
  * side by side. */

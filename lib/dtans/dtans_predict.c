@@ -1,5 +1,5 @@
 /* CSR-dtANS: how many bytes a stream will take, before it is written. Row lengths and histograms give all but one number exactly:
- * how many words come out of digits. That is counted on all slices of a small matrix and on slices spread over the nonzeros of a
+ * how many words come out of digits. That is counted on all slices of a small matrix and on slices spread over the entries of a
  * big one, and scaled by the bits that all digits carry. */
 #include "dtans/dtans_predict.h"
 
@@ -7,11 +7,11 @@
 #include <stdlib.h>
 
 enum {
-  LARGE = 64,      /* a slice that holds this part of the nonzeros is counted by itself in a prediction; */
+  LARGE = 64,      /* a slice that holds this part of the entries is counted by itself in a prediction; */
   TRIED_LARGE = 8  /* where choices are compared one that holds this part is passed over */
 };
 
-/* Sums of nonzeros are kept for every 32 rows, so that those of any slice, whose rows are a multiple of these, are a
+/* Sums of entries are kept for every 32 rows, so that those of any slice, whose rows are a multiple of these, are a
  * difference. */
 macko_status macko_dtans_open_planner(macko_dtans_input *in, macko_dtans_planner *p, macko_error *err)
 {
@@ -58,14 +58,14 @@ static void full_size(macko_dtans_planner *p, const macko_dtans_coding *c, int64
   size->full += p->full.full, size->returned += p->full.returned;
 }
 
-/* Returns the nonzeros of a slice. */
+/* Returns the entries of a slice. */
 static int64_t slice_nonzeros(const macko_dtans_planner *p, int64_t rows, int64_t slice)
 {
   int64_t blocks = macko_dtans_slices(p->nrows, 1), first = slice * rows, past = first + rows;
   return p->blocks[past < blocks ? past : blocks] - p->blocks[first];
 }
 
-/* What has been measured, and how many nonzeros that were. Of a sample: what it stands for. */
+/* What has been measured, and how many entries that were. Of a sample: what it stands for. */
 typedef struct {
   double words, returned, extracted, log2_sum, nonzeros; /* words: all but those that are extracted, which are counted on top */
 } measured;
@@ -107,8 +107,8 @@ static int64_t estimate(const measured *all, const measured *exact, const measur
   return (int64_t)(all->words - exact->words - rate * bits * (all->returned - exact->returned));
 }
 
-/* Returns the distance in nonzeros of the places where slices are taken for a sample, so that those taken have about p->sample: a
- * slice is taken as often as it has nonzeros, hence the squares. One that has `large` is none of them. */
+/* Returns the distance in entries of the places where slices are taken for a sample, so that those taken have about p->sample: a
+ * slice is taken as often as it has entries, hence the squares. One that has `large` is none of them. */
 static double distance(const macko_dtans_planner *p, int64_t rows, double large)
 {
   int64_t slices = macko_dtans_slices(p->nrows, rows);
@@ -129,7 +129,7 @@ static double place(int64_t k)
   return (double)k + (double)(hash >> 40) / (1 << 24);
 }
 
-/* Slices alike: those whose nonzeros have the same power of two. Short rows give back fewer words than long ones, so that a
+/* Slices alike: those whose entries have the same power of two. Short rows give back fewer words than long ones, so that a
  * sample has its part of each kind, and one slice at least. */
 enum { STRATA = 63 };
 
@@ -139,13 +139,13 @@ typedef struct {
   int64_t places, taken;
 } stratum;
 
-/* Returns the stratum of slices with so many nonzeros. */
+/* Returns the stratum of slices with so many entries. */
 static stratum *stratum_of(stratum *strata, double nonzeros)
 {
   return &strata[ilogb(nonzeros)];
 }
 
-/* Sets up the strata of slices with fewer than `most` nonzeros, with a place for about every `apart` of them. */
+/* Sets up the strata of slices with fewer than `most` entries, with a place for about every `apart` of them. */
 static void cut_strata(const macko_dtans_planner *p, int64_t rows, double apart, double most, stratum strata[STRATA])
 {
   for (int64_t i = 0; i < macko_dtans_slices(p->nrows, rows); i++) {
@@ -167,7 +167,7 @@ static double count_places(stratum *t, double nonzeros)
   return places;
 }
 
-/* Measures slices that have at least `apart` nonzeros, but not `large`, by themselves; of the others, one at every place. A slice
+/* Measures slices that have at least `apart` entries, but not `large`, by themselves; of the others, one at every place. A slice
  * stands for as many like it as its chance to be taken says. */
 static macko_status measure_slices(macko_dtans_planner *p, int64_t rows, macko_dtans_coder *c, double apart, double large,
                                    measured *exact, measured *sample, macko_error *err)

@@ -5,7 +5,7 @@
 #include "dtans/dtans.h"
 
 enum {
-  MACKO_DTANS_TRIED = 1 << 16, /* nonzeros that a forward pass reads to compare a choice with others */
+  MACKO_DTANS_TRIED = 1 << 16, /* entries that a forward pass reads to compare a choice with others */
   MACKO_DTANS_SAMPLE = 1 << 17 /* and to predict what is chosen */
 };
 
@@ -13,7 +13,7 @@ enum {
 typedef struct {
   macko_dtans_input *in;
   macko_dtans_slice slice;    /* the one measured last, for its room */
-  int64_t *blocks;            /* nonzeros before each 32 rows, the fewest of a slice, and of all */
+  int64_t *blocks;            /* entries before each 32 rows, the fewest of a slice, and of all */
   int64_t nrows, nnz, sample; /* sample: MACKO_DTANS_TRIED or _SAMPLE */
   macko_type value_type;
   struct {

@@ -60,7 +60,7 @@ typedef struct {
   uint16_t number[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES], slot[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
 } macko_dtans_cursor;
 
-/* What a segment holds: gaps and values by nonzero of the segment, then lane. */
+/* What a segment holds: gaps and values by entry of the segment, then lane. */
 typedef struct {
   uint32_t gap[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
   uint64_t value[MACKO_DTANS_SEGMENT][MACKO_DTANS_LANES];
@@ -75,7 +75,7 @@ MACKO_DTANS_LOOP uint32_t macko_dtans_load(macko_dtans_cursor *c)
   return 0;
 }
 
-/* Opens the stream of a slice, whose lanes have count[l] nonzeros, and loads the words of their first segments: all first words,
+/* Opens the stream of a slice, whose lanes have count[l] entries, and loads the words of their first segments: all first words,
  * then all second ones, then all third ones. */
 MACKO_DTANS_LOOP void macko_dtans_start(const macko_dtans_stream *s, const macko_dtans_coding *coding, int64_t slice,
                                         const int64_t count[MACKO_DTANS_LANES], macko_dtans_cursor *c)
@@ -170,7 +170,7 @@ typedef struct {
   /* These are, by lane, its row, the entries of the row that have been handed over, all that it has, and the column of the
    * last. */
   int64_t row[MACKO_DTANS_LANES], done[MACKO_DTANS_LANES], length[MACKO_DTANS_LANES], col[MACKO_DTANS_LANES];
-  int64_t count[MACKO_DTANS_LANES], longest, past; /* nonzeros of the lanes; the row after the slice */
+  int64_t count[MACKO_DTANS_LANES], longest, past; /* entries of the lanes; the row after the slice */
   int64_t next_value;                              /* slot in section values that comes next */
   macko_dtans_cursor cursor[2];
   macko_dtans_batch batch;
@@ -190,7 +190,7 @@ MACKO_DTANS_LOOP void macko_dtans_next_row(const macko_dtans_reader *r, macko_dt
   }
 }
 
-/* Begins a slice: counts the nonzeros of its lanes, which say how many segments these have, and finds their first rows. */
+/* Begins a slice: counts the entries of its lanes, which say how many segments these have, and finds their first rows. */
 MACKO_DTANS_LOOP void macko_dtans_start_slice(const macko_dtans_reader *r, int64_t slice, macko_dtans_walk *w,
                                               macko_dtans_sink sink, void *context)
 {
@@ -216,7 +216,7 @@ MACKO_DTANS_LOOP void macko_dtans_place_values(const macko_dtans_reader *r, int6
       if (begin + i < w->count[l]) w->batch.value[i][l] = r->values_coded ? r->value : (uint64_t)w->next_value++;
 }
 
-/* Hands the batch, nonzeros begin, begin + 1, ... of each lane, to the sink, and ends rows that are complete. */
+/* Hands the batch, entries begin, begin + 1, ... of each lane, to the sink, and ends rows that are complete. */
 MACKO_DTANS_LOOP void macko_dtans_hand_over(const macko_dtans_reader *r, int64_t begin, int per, macko_dtans_walk *w,
                                             macko_dtans_sink sink, void *context)
 {

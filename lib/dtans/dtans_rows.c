@@ -91,7 +91,7 @@ static void gather_row(const macko_csr *a, int64_t i, int64_t row, int relative,
   out[0].gap = relative ? macko_dtans_zigzag(col - row) : (uint32_t)col;
 }
 
-/* Finds where the nonzeros of each lane go in a slice of rows first .. past - 1, and makes room for them, also where there are
+/* Finds where the entries of each lane go in a slice of rows first .. past - 1, and makes room for them, also where there are
  * none. Errors: OUT_OF_MEMORY. */
 static macko_status lay_out(const macko_dtans_input *in, int64_t first, int64_t past, macko_dtans_slice *s, macko_error *err)
 {

@@ -26,9 +26,9 @@ enum { MACKO_DTANS_DEVICE_ENTRIES = INT32_MAX - MACKO_DTANS_SEGMENT };
 
 /* How one stream is coded. It is a constant where a decoder has to be fast. */
 typedef struct {
-  int domains;       /* symbols a nonzero: 2 (gap, then value) in the paper's variant, else 1 */
+  int domains;       /* symbols an entry: 2 (gap, then value) in the paper's variant, else 1 */
   int groups;        /* f: words of a segment that may come from digits: 2 (M = 256) or 3 (M = 1024) */
-  int short_tail;    /* the last segment of a lane takes only the words that its nonzeros need */
+  int short_tail;    /* the last segment of a lane takes only the words that its entries need */
   int gap_words[2];  /* raw words of an escape, by domain: those of the gap come first */
   int value_words[2];
 } macko_dtans_coding;
@@ -63,7 +63,7 @@ MACKO_DTANS_INLINE uint64_t macko_dtans_hash(macko_hash_key key, macko_dtans_sym
   return macko_hash(key, s.value + s.gap * key.factor);
 }
 
-/* Returns how many different symbols are counted in a matrix of that many nonzeros before the rarest are forgotten: a tenth of
+/* Returns how many different symbols are counted in a matrix of that many entries before the rarest are forgotten: a tenth of
  * them, within limits. Memory is in proportion. */
 MACKO_DTANS_INLINE int64_t macko_dtans_distinct(int64_t nonzeros)
 {
@@ -111,19 +111,19 @@ MACKO_DTANS_INLINE int macko_dtans_group_end(int groups, int g)
   return g + 1 == groups ? MACKO_DTANS_SEGMENT : groups == 2 ? 4 * (g + 1) : 3 * (g + 1);
 }
 
-/* Returns the nonzeros of a segment. */
+/* Returns the entries of a segment. */
 MACKO_DTANS_INLINE int macko_dtans_per_segment(const macko_dtans_coding *c)
 {
   return MACKO_DTANS_SEGMENT / c->domains;
 }
 
-/* Returns the segments of a lane with that many nonzeros. */
+/* Returns the segments of a lane with that many entries. */
 MACKO_DTANS_INLINE int64_t macko_dtans_segments(const macko_dtans_coding *c, int64_t nonzeros)
 {
   return (nonzeros + macko_dtans_per_segment(c) - 1) / macko_dtans_per_segment(c);
 }
 
-/* Returns the words of segment j of a lane with that many nonzeros; 0 past its end. */
+/* Returns the words of segment j of a lane with that many entries; 0 past its end. */
 MACKO_DTANS_INLINE int macko_dtans_words(const macko_dtans_coding *c, int64_t nonzeros, int64_t j)
 {
   int64_t left = nonzeros - j * macko_dtans_per_segment(c);

@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-/* Decoding a nonzero takes as long as an H200 reads these bytes: where all symbols have equal slots, with one stream, and with
+/* Decoding an entry takes as long as an H200 reads these bytes: where all symbols have equal slots, with one stream, and with
  * two; more where multiplicities are no powers of two. */
 enum {
-  /* Bytes for each nonzero. */
+  /* Bytes for each entry. */
   EQUAL_STREAM = 3, ONE_STREAM = 6, TWO_STREAMS = 11, ANY_DIGITS = 2,
   ESCAPES = 3 /* more where one of the warp's 32 symbols is the escape, for which all of them wait */
 };
@@ -33,7 +33,7 @@ double macko_dtans_weight(const macko_plan *plan, int64_t nnz, int64_t escapes)
   return (double)plan->bytes + (double)nnz * decoding;
 }
 
-/* Returns the steps that lanes take, with those in which they wait: a warp takes as many as its longest lane has nonzeros. */
+/* Returns the steps that lanes take, with those in which they wait: a warp takes as many as its longest lane has entries. */
 static double lane_steps(const macko_dtans_input *in, int64_t rows)
 {
   int64_t steps = 0, block = rows * MACKO_DTANS_LANES, nrows = in->rows->nrows;

@@ -101,7 +101,7 @@ static void add_counts(macko_eccsr_counts *c, const macko_eccsr_counts *more)
   if (more->longest > c->longest) c->longest = more->longest;
 }
 
-/* Adds their work. */
+/* Adds the work of slices that come behind. */
 static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 {
   w->entries += more->entries, w->lanes += more->lanes;

@@ -12,14 +12,14 @@ enum {
   DOUBLES = 100          /* beside the stored types: what is read as doubles, widened where it is something else */
 };
 
-/* What a product reads of values. The table of codes of 8 bits is widened to doubles once, instead of for each entry. */
+/* What a product reads of values. The dictionary of codes of 8 bits is widened to doubles once, instead of for each entry. */
 typedef struct {
   macko_type stored, table_type;
   macko_value_stream v;
-  double wide[256]; /* the table as doubles, for codes of 8 bits */
+  double wide[256]; /* the dictionary as doubles, for codes of 8 bits */
 } slice_values;
 
-/* Finds the stream of values and widens the table of codes of 8 bits. */
+/* Finds the stream of values, and widens the dictionary where codes have 8 bits. */
 static slice_values open_values(const macko_matrix *m)
 {
   slice_values v = {.stored = m->plan.stored_type, .table_type = m->value_type, .v = macko_stream_of(m)};
