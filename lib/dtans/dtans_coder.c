@@ -212,7 +212,8 @@ void macko_dtans_write(const macko_dtans_coder *c, const macko_dtans_slice *s, u
       if (q < lanes[l].next) *--out = lanes[l].words[q];
 }
 
-/* M says how many groups of digits fit into 2^32 and so how many words of a segment may come from digits. */
+/* Four digits of M = 256 or three of M = 1024 fit into a word, so that a segment has two or three groups of digits, each of which
+ * may give a word. */
 macko_dtans_coding macko_dtans_stream_coding(const int64_t *params, macko_type type, int stream,
                                              macko_dtans_part part[MACKO_DTANS_DOMAINS])
 {

@@ -190,7 +190,7 @@ static macko_status check_names(const macko_matrix *m, macko_error *err)
       return macko_fail(err, MACKO_CORRUPT, "section %s tells of the pattern (%d) and of values (%d); it should be %d and %d",
                         s->name, s->pattern, s->values, list[i].pattern, list[i].values);
   }
-  /* All that are asked for are there, so that any more would be strangers. */
+  /* The sections that are asked for are all there, so that any more would be others. */
   if (m->nsections == n) return MACKO_OK;
   return macko_fail(err, MACKO_CORRUPT, "%d sections, where the plan asks for %d", m->nsections, n);
 }

@@ -114,7 +114,7 @@ static uint64_t hash_of(const macko_csr *a, int64_t row)
 }
 
 /* Sorts keys by their high halves, in three rounds of counting; equal ones stay in their order. Returns which of the two arrays
- * holds the result. Counting takes time in proportion to n, and there may be as many keys as rows. */
+ * holds the result. Counting takes time in proportion to n, which is the number of all rows. */
 static uint64_t *sort_by_hash(uint64_t *keys, uint64_t *room, int64_t n)
 {
   for (int shift = 32; shift < 64; shift += DIGIT_BITS) {

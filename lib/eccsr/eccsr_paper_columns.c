@@ -18,7 +18,7 @@ static int64_t most_entries(const macko_csr *a, const int32_t *rows)
 /* Columns take 4 bytes and bits of rows 2. Merging goes back and forth between two pairs of arrays. */
 macko_status macko_eccsr_new_bundle(const macko_csr *a, const int32_t *rows, macko_eccsr_bundle *b, macko_error *err)
 {
-  const size_t room = (size_t)most_entries(a, rows) + 1; /* merging writes one beyond */
+  const size_t room = (size_t)most_entries(a, rows) + 1; /* at least one, so that NULL says that there is no memory */
   *b = (macko_eccsr_bundle){(int64_t)room, 0, malloc(4 * room), malloc(4 * room), malloc(2 * room), malloc(2 * room)};
   if (b->cols && b->more_cols && b->left && b->more_left) return MACKO_OK;
   macko_eccsr_free_bundle(b);
@@ -60,8 +60,8 @@ static void swap(macko_eccsr_bundle *b)
   b->left = b->more_left, b->more_left = left;
 }
 
-/* Rows are lists of one row each at first; lists are merged two by two, so that a column is moved four times and not once for
- * each row. An odd list is merged with an empty one. */
+/* Rows are lists of one row each at first; lists are merged two by two, so that a column is moved four times at most and not once
+ * for each row. An odd list is merged with an empty one. */
 void macko_eccsr_read_bundle(const macko_csr *a, const int32_t *rows, int count, macko_eccsr_bundle *b)
 {
   int64_t starts[MACKO_ECCSR_BUNDLE + 1] = {0};

@@ -147,7 +147,7 @@ static void join_all(items *t, const int32_t *partner, macko_eccsr_sets *next)
 }
 
 /* Pairs all items and goes to the next level. There is room for half as many columns as all items have, since two items share no
- * more than the shorter of them has, and for one more, which is written before it is known to be common. */
+ * more than the shorter of them has, and nothing is written behind that. */
 static macko_status next_level(items *t, int64_t least, macko_error *err)
 {
   const int64_t n = count_of(t);
