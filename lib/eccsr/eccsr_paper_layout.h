@@ -1,4 +1,4 @@
-/* What lies where in the sections of variants paper and shared of format eccsr (doc/formats/eccsr.md).
+/* What lies where in the sections of variants paper and shared of format eccsr (doc/formats/eccsr-paper.md).
  *
  * Sixteen rows, or as many as are left, are a bundle; section "rows" names them. A block is some rows of a bundle, one bit each in
  * section "masks", and the columns that it holds of all of them. Its slots are cut into as many parts as there are lanes:
