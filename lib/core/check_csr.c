@@ -22,12 +22,15 @@ macko_status macko_check_types(const macko_csr *c, macko_error *err)
   return MACKO_OK;
 }
 
-/* What was found in each part: the first row or entry that is wrong, -1 where none is, and how often columns fall. */
+/* What the parts of a check have found, one element a part: the first row or entry that is wrong (-1: none is), how often a
+ * column is not above the one stored before it, and how often that was to be expected, because a row begins there. */
 typedef struct {
   const macko_csr *c;
   int64_t bad[MACKO_MOST_PARTS], falls[MACKO_MOST_PARTS], expected[MACKO_MOST_PARTS];
 } checking;
 
+/* The parts follow each other, so the first one that found something wrong has the first wrong place of all. It is -1 where no
+ * part found any. */
 static int64_t first_bad(const checking *k, int parts)
 {
   int part = 0;
@@ -35,12 +38,14 @@ static int64_t first_bad(const checking *k, int parts)
   return k->bad[part];
 }
 
-/* As the caller has it: where the first is what rows count from and none falls, all can be counted from 0. */
+/* A row start as the caller has it, which counts from index_base: sentences and the check for falling starts need no other.
+ * macko_csr_row may be trusted only once the first start is index_base and none falls. */
 static int64_t given_row(const macko_csr *c, int64_t i)
 {
   return macko_index(c->row_ptr_type, c->row_ptr, i);
 }
 
+/* Finds the first row of a part whose start is above its end. A row start that falls would make the length of a row negative. */
 static void check_rows(void *context, int part, int64_t from, int64_t past)
 {
   checking *k = context;
@@ -50,6 +55,8 @@ static void check_rows(void *context, int part, int64_t from, int64_t past)
   k->bad[part] = i < past ? i : -1;
 }
 
+/* Checks that row starts begin at index_base and do not fall, and that columns and values are there if any entry is. With that
+ * every entry number from 0 to nnz - 1 belongs to one row. */
 static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
 {
   int64_t start = given_row(c, 0);
@@ -70,8 +77,9 @@ static macko_status check_row_ptr(const macko_csr *c, macko_error *err)
 
 typedef int32_t eight __attribute__((vector_size(32)));
 
-/* Of columns from .. past - 1, from > 0: whether one is outside low .. high; *falls counts those that are not above the one
- * before. */
+/* Looks at columns from .. past - 1, where from is above 0 so that each has one before it. The answer is nonzero if a column is
+ * outside low .. high; *falls grows by the number of columns that are not above the one before. It only counts, without a branch
+ * an entry, so that the compiler makes vectors of it; where the fault lies is looked for only if there is one. */
 static inline __attribute__((always_inline)) int scan_after(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high,
                                                             int64_t *falls)
 {
@@ -90,12 +98,14 @@ static inline __attribute__((always_inline)) int scan_after(const int32_t *c, in
 }
 
 #if MACKO_HAS_X86_64
+/* This is scan_after compiled for AVX2: its vectors of eight are then one register and not two. */
 static MACKO_AVX2 int scan_avx2(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
 {
   return scan_after(c, from, past, low, high, falls);
 }
 #endif
 
+/* Does what scan_after does for a block that may begin at entry 0, which has no column before it. */
 static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low, int32_t high, int64_t *falls)
 {
   int found = from == 0 && past > 0 && (c[0] < low || c[0] > high);
@@ -106,7 +116,7 @@ static int scan_block(const int32_t *c, int64_t from, int64_t past, int32_t low,
   return scan_after(c, from, past, low, high, falls) | found;
 }
 
-/* The same of 64-bit columns. */
+/* Does the same for 64-bit columns, one at a time, because matrices that need them are rare. */
 static int scan_wide_block(const int64_t *c, int64_t from, int64_t past, int64_t low, int64_t high, int64_t *falls)
 {
   int found = 0;
@@ -117,7 +127,9 @@ static int scan_wide_block(const int64_t *c, int64_t from, int64_t past, int64_t
   return found;
 }
 
-/* How often columns do not rise from one row to the next, of rows from *row on that begin before entry `past`. */
+/* Counts how often the first column of a row is not above the last one of the row before it. It looks at rows from *row on that
+ * begin before entry `past`, and leaves in *row the first one that begins later. Empty rows count nothing. Both types are
+ * constants in the fast call, which makes a plain loop of it. */
 static inline __attribute__((always_inline)) int64_t falls_between_rows(const macko_csr *c, macko_type row_ptr_type,
                                                                         macko_type col_type, int64_t past, int64_t *row)
 {
@@ -128,12 +140,14 @@ static inline __attribute__((always_inline)) int64_t falls_between_rows(const ma
   return falls;
 }
 
+/* The comparison is unsigned, so that a negative column is outside, too. */
 static int is_outside(const macko_csr *c, int64_t p)
 {
   return (uint64_t)macko_csr_col(c, p) >= (uint64_t)c->ncols;
 }
 
-/* The first row, but not row 0, that begins at entry p or later. */
+/* Gives the first row that begins at entry p or later, by bisection, so that a part finds its own first row. Row 0 is left out:
+ * nothing comes before it that its first column could fall from. */
 static int64_t row_after(const macko_csr *c, int64_t p)
 {
   int64_t low = 1, high = c->nrows;
@@ -145,8 +159,10 @@ static int64_t row_after(const macko_csr *c, int64_t p)
   return low;
 }
 
-/* The first entry of first .. last - 1 whose column is outside 0 .. ncols - 1, or -1; else *falls is how often columns fall, and
- * *expected how often they do where rows begin. */
+/* Gives the first entry of first .. last - 1 whose column is outside 0 .. ncols - 1, or -1. Without one *falls is how often a
+ * column is not above the one before it, and *expected how often that is so where rows begin: rows are sorted and free of
+ * duplicates where both are the same. Blocks are short, so that columns are still in the first-level cache when row starts are
+ * compared with them. */
 static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int64_t *falls, int64_t *expected)
 {
   enum { BLOCK = 4096 };
@@ -166,6 +182,7 @@ static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int
   return -1;
 }
 
+/* Checks the entries of one part. */
 static void check_entries(void *context, int part, int64_t from, int64_t past)
 {
   checking *k = context;
@@ -174,7 +191,8 @@ static void check_entries(void *context, int part, int64_t from, int64_t past)
   k->falls[part] = falls, k->expected[part] = expected;
 }
 
-/* *sorted says whether columns rise strictly within each row: then they fall only where rows begin. */
+/* Checks that every column is inside the matrix. *sorted becomes 1 if columns rise strictly within each row, because then they
+ * fall only where rows begin. */
 static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
 {
   const macko_cut entries = {.n = macko_csr_nnz(c)};
@@ -191,10 +209,12 @@ static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *
                     (long long)c->ncols - 1 + base);
 }
 
+/* An entry of a row that is sorted: its column, and where it is in the caller's arrays. */
 typedef struct {
   int64_t col, place;
 } entry;
 
+/* qsort is not stable. The place as second key keeps duplicates in the order of the caller, in which they are added up. */
 static int by_col_then_place(const void *a, const void *b)
 {
   const entry *p = a, *q = b;
@@ -202,7 +222,8 @@ static int by_col_then_place(const void *a, const void *b)
   return p->place < q->place ? -1 : p->place > q->place;
 }
 
-/* values[to] gets entry place of c, or has it added. A copy is a copy of bits. */
+/* Copies the value of entry `place` of c to values[to], or adds it to what is there. Copying goes by bytes, so that NaN payloads
+ * and the sign of zero stay. The sum of 16-bit floats is made in f32 and rounded once. */
 static void put(const macko_csr *c, int64_t place, int add, void *values, int64_t to)
 {
   int64_t size = macko_type_bytes(c->value_type);
@@ -223,6 +244,7 @@ static void put(const macko_csr *c, int64_t place, int add, void *values, int64_
   }
 }
 
+/* Gives the entries of the longest row, for which sort_rows needs room. */
 static int64_t longest_row(const macko_csr *c)
 {
   int64_t longest = 0;
@@ -233,7 +255,8 @@ static int64_t longest_row(const macko_csr *c)
   return longest;
 }
 
-/* Rows in order, duplicates added, into the arrays of *out; row is room for the longest row. */
+/* Writes the rows of c, sorted and with duplicates added, into the arrays of *out, which count from 0. `row` is room for the
+ * longest row. Rows that are sorted already are not sorted again. */
 static void sort_rows(const macko_csr *c, macko_csr *out, entry *row)
 {
   int64_t *row_ptr = (int64_t *)out->row_ptr, count = 0;
@@ -271,8 +294,10 @@ macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned,
   *owned = NULL;
   if (is_sorted) return MACKO_OK;
   size_t nnz = (size_t)macko_csr_nnz(c), rows = (size_t)(c->nrows + 1) * sizeof(int64_t);
+  /* All three arrays are one allocation, which the caller frees at once; values take room in multiples of 8 bytes, so that the
+   * columns behind them are aligned whatever their type. */
   size_t values = nnz * (size_t)macko_type_bytes(c->value_type), values_room = (values + 7) & ~(size_t)7;
-  char *block = malloc(rows + values_room + nnz * (size_t)macko_type_bytes(c->col_type));
+  char *block = malloc(rows + values_room + nnz * (size_t)macko_type_bytes(c->col_type)); /* row_ptr, values, cols */
   entry *row = malloc((size_t)(longest_row(c) + 1) * sizeof *row);
   if (!block || !row) {
     free(block), free(row);

@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-enum { MACKO_PACK = 4 }; /* what every x86-64 and aarch64 has */
+enum { MACKO_PACK = 4 }; /* lanes of a vector that every x86-64 and aarch64 processor has */
 typedef int32_t macko_pack __attribute__((vector_size(4 * MACKO_PACK)));
 
+/* Loads MACKO_PACK columns that need not be aligned. */
 static inline macko_pack macko_load_pack(const int32_t *from)
 {
   macko_pack p;
@@ -16,8 +17,9 @@ static inline macko_pack macko_load_pack(const int32_t *from)
   return p;
 }
 
-/* All of cols[q + k] - cols[p + k] - between or-ed together, k < n. Differences must fit the type of the columns, which those of
- * columns inside a matrix do. */
+/* Gives all of cols[q + k] - cols[p + k] - between or-ed together, for k from 0 to n - 1: it is 0 exactly if the n columns from
+ * entry q on are those from entry p on, each `between` further right. Differences must fit the type of the columns, which those
+ * of columns inside a matrix do. */
 static inline uint64_t macko_or_differences(const macko_csr *a, int64_t p, int64_t q, int64_t n, int64_t between)
 {
   if (a->col_type == MACKO_I64) {
@@ -35,7 +37,7 @@ static inline uint64_t macko_or_differences(const macko_csr *a, int64_t p, int64
   }
   for (int64_t k = 0; k < n - MACKO_PACK; k += MACKO_PACK)
     all |= macko_load_pack(other + k) - macko_load_pack(one + k) - (int32_t)between;
-  one += n - MACKO_PACK, other += n - MACKO_PACK; /* the last ones, some of them again */
+  one += n - MACKO_PACK, other += n - MACKO_PACK; /* the last pack may take some again */
   all |= macko_load_pack(other) - macko_load_pack(one) - (int32_t)between;
   uint64_t halves[2];
   memcpy(halves, &all, sizeof halves);
@@ -43,7 +45,9 @@ static inline uint64_t macko_or_differences(const macko_csr *a, int64_t p, int64
   return (uint32_t)(halves[0] | halves[0] >> 32);
 }
 
-/* 1 if values p .. p + n - 1 have the bits of values q .. q + n - 1. */
+/* Gives 1 if values p .. p + n - 1 have the bits of values q .. q + n - 1. Bits are compared and not numbers, so that -0.0 and
+ * NaN payloads come back as they were. Short runs of doubles are compared here, as the call of memcmp would take longer than the
+ * work. */
 static inline int macko_equal_values(const macko_csr *a, int64_t p, int64_t q, int64_t n)
 {
   int64_t size = macko_type_bytes(a->value_type);

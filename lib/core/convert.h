@@ -5,7 +5,8 @@
 #include "core/half.h"
 #include "macko.h"
 
-/* Between float and double a NaN keeps its upper payload bits and becomes quiet. Hosts do so; a GPU knows one NaN. */
+/* Between float and double a NaN keeps its sign and upper payload bits and becomes quiet. Hosts do so by themselves. A GPU gives
+ * one and the same NaN for all, so that kernels move the bits by hand to give what the host gives. */
 MACKO_INLINE float macko_f64_to_f32(double v)
 {
 #ifdef __CUDA_ARCH__
@@ -28,7 +29,8 @@ MACKO_INLINE double macko_f32_to_f64(float v)
   return v;
 }
 
-/* Element i of an array of floats, as bits. */
+/* Gives element i of an array of a float type, as bits in the low end of the answer. Values that must come back as they were are
+ * moved as bits, because a signalling NaN may change when it passes through a floating-point register. */
 MACKO_INLINE uint64_t macko_bits_at(macko_type type, const void *array, int64_t i)
 {
   uint64_t bits;
@@ -39,6 +41,7 @@ MACKO_INLINE uint64_t macko_bits_at(macko_type type, const void *array, int64_t 
   }
 }
 
+/* Stores such bits as element i. */
 MACKO_INLINE void macko_put_bits(macko_type type, void *array, int64_t i, uint64_t bits)
 {
   switch (type) {
@@ -48,7 +51,8 @@ MACKO_INLINE void macko_put_bits(macko_type type, void *array, int64_t i, uint64
   }
 }
 
-/* Element i as double. The type is a constant in every caller that is fast, so the switch is gone after inlining. */
+/* Gives element i as double; a type that is no float type is taken for i8. The type is a constant in every caller that is fast,
+ * so the switch is gone after inlining. */
 MACKO_INLINE double macko_float_at(macko_type type, const void *array, int64_t i)
 {
   switch (type) {
@@ -60,7 +64,8 @@ MACKO_INLINE double macko_float_at(macko_type type, const void *array, int64_t i
   }
 }
 
-/* Rounds to odd: a second rounding to 16 bits then gives what one rounding of the double would. */
+/* Rounds a double to float so that the last bit is odd wherever the result is not exact. A second rounding to 16 bits then gives
+ * what one rounding of the double would: an odd last bit keeps what lies just beside a tie from looking like the tie. */
 MACKO_INLINE float macko_round_to_odd(double v)
 {
   float f = macko_f64_to_f32(v);
@@ -73,7 +78,8 @@ MACKO_INLINE float macko_round_to_odd(double v)
   return macko_float_from_bits(bits);
 }
 
-/* Element i as float, which no array but one of doubles needs more than: its bits pass, those of a signalling NaN too. */
+/* Gives element i as float, for any type but f64; float holds every value of those. The bits pass unchanged, those of a
+ * signalling NaN too. */
 MACKO_INLINE float macko_single_at(macko_type type, const void *array, int64_t i)
 {
   switch (type) {
@@ -84,12 +90,14 @@ MACKO_INLINE float macko_single_at(macko_type type, const void *array, int64_t i
   }
 }
 
+/* Rounds a float to type `to` (f32, f16 or bf16), to nearest even, and gives the bits. */
 MACKO_INLINE uint32_t macko_narrow_single(macko_type to, float f)
 {
   return to == MACKO_F32 ? macko_bits_from_float(f) : to == MACKO_F16 ? macko_f32_to_f16(f) : macko_f32_to_bf16(f);
 }
 
-/* Value number i of array, stored as type `to`, as bits. */
+/* Gives the bits of value i of array once it is stored as type `to`: rounded to a float type, or cut to i8. A value outside -128
+ * .. 127 becomes 0, as converting it would be undefined; macko_fits tells whether a value survives. */
 MACKO_INLINE uint32_t macko_convert(macko_type from, macko_type to, const void *array, int64_t i)
 {
   if (from != MACKO_F64 && to != MACKO_I8) return macko_narrow_single(to, macko_single_at(from, array, i));
@@ -98,8 +106,8 @@ MACKO_INLINE uint32_t macko_convert(macko_type from, macko_type to, const void *
   return macko_narrow_single(to, to == MACKO_F32 ? macko_f64_to_f32(v) : macko_round_to_odd(v));
 }
 
-/* The bits, in type `to`, of a value stored as type `from`, which is not f64. A finite value stays finite: bf16 rounds the largest
- * of f16 up to 65536, which is given back as 65504, the nearest there is. */
+/* Gives the bits, in type `to`, of a value stored as type `from`, which is not f64. A finite value stays finite: bf16 rounds the
+ * largest values of f16 up to 65536, which f16 does not have and which is given back as 65504, the nearest that it has. */
 MACKO_INLINE uint64_t macko_widen(macko_type from, macko_type to, const void *array, int64_t i)
 {
   uint64_t bits;
@@ -114,7 +122,7 @@ MACKO_INLINE uint64_t macko_widen(macko_type from, macko_type to, const void *ar
   return bits;
 }
 
-/* 1 if value i is finite, and infinite as type `to`, a float of fewer bits. */
+/* Gives 1 if value i is finite but infinite once it is stored as type `to`, a float type of fewer bits. */
 MACKO_INLINE int macko_overflows(macko_type from, macko_type to, const void *array, int64_t i)
 {
   double v = macko_float_at(from, array, i);
@@ -122,7 +130,8 @@ MACKO_INLINE int macko_overflows(macko_type from, macko_type to, const void *arr
   return v - v == 0 && (macko_convert(from, to, array, i) & (to == MACKO_F32 ? 0x7fffffffu : 0x7fffu)) == infinity;
 }
 
-/* 1 if value i comes back with the same bits from type `to`. */
+/* Gives 1 if value i comes back with the same bits after it was stored as type `to`, NaN payloads and the sign of zero
+ * included. */
 MACKO_INLINE int macko_fits(macko_type from, macko_type to, const void *array, int64_t i)
 {
   uint32_t single = macko_convert(from, to, array, i);

@@ -6,7 +6,8 @@
 
 enum { USUAL_MIDDLE = 1 << 20, USUAL_LAST = 32 << 20 }; /* bytes, where the system does not tell */
 
-/* Of the first core's data caches of that level, as Linux lists them; 0 where it does not. */
+/* Gives the bytes of the first core's data or common cache of that level, as Linux lists them in /sys; 0 where it does not. An
+ * instruction cache exists on level 1 only, which nobody asks for. */
 static int64_t listed_cache(int wanted)
 {
   for (int i = 0; i < 8; i++) {
@@ -28,7 +29,7 @@ static int64_t listed_cache(int wanted)
   return 0;
 }
 
-/* What the C library tells may be the sum of several caches, so that it is asked last. */
+/* The C library may count several caches of a level together, so that it is asked only where /sys is silent. */
 static int64_t cache_bytes(int level, int64_t usual)
 {
   int64_t bytes = listed_cache(level);
@@ -38,9 +39,11 @@ static int64_t cache_bytes(int level, int64_t usual)
   return bytes > 0 ? bytes : usual;
 }
 
+/* The files are read once. Threads that come at the same time read them twice and store the same numbers, so that no lock is
+ * needed. */
 macko_caches macko_machine_caches(void)
 {
-  static int64_t middle, last; /* the same whoever finds them */
+  static int64_t middle, last; /* 0 until they are known */
   macko_caches c = {__atomic_load_n(&middle, __ATOMIC_RELAXED), __atomic_load_n(&last, __ATOMIC_RELAXED)};
   if (c.middle && c.last) return c;
   c.middle = cache_bytes(2, USUAL_MIDDLE), c.last = cache_bytes(3, USUAL_LAST);

@@ -6,46 +6,48 @@
 #include "core/cpu.h"
 #include "core/format.h"
 
-/* Nanoseconds. */
+/* What the parts of a product by one vector take, in nanoseconds (`drag` is a share). Each field is the time of one of what its
+ * comment names; 0 says that it costs nothing beside the rest, or is not told apart. A plan counts these parts, adds up their
+ * times as macko_plan.work, and macko_set_time adds what moving the bytes takes. */
 typedef struct {
-  double byte, cached_byte; /* from memory; from the last-level cache, in place of a part of them. 0: there is no such part */
-  double product;      /* of a format that is read slice by slice */
-  double csr_entry, csr_row;
-  double csr_miss;     /* short row that takes more or fewer steps than the one before, which the processor did not foresee */
-  double csr_long_miss; /* the same of a row of several entries a step */
-  double csr_single, csr_half; /* an entry of 4 and of 2 bytes */
+  double byte, cached_byte; /* a byte from memory; one from the last-level cache, which a GPU is not asked for */
+  double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
+  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32; row, of format csr */
+  double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
+  double csr_long_miss; /* the same where rows are long enough for several entries a step */
+  double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double stencil;      /* an entry of a slice that is a stencil */
-  double uniform;      /* slot of slices that load x as it lies */
+  double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
-  double paired;       /* where the gaps are those of codes of pairs, the look-up of values apart */
+  double paired;       /* slot of slices whose gaps are those of codes of pairs, without the look-up of values */
   double pair;         /* more for each of the pairs, where lanes look up different ones */
-  double run_paired;   /* of 8 lanes side by side, which look up the same */
-  double wide_paired;  /* where they have more than 16 bits or values are no f16 numbers */
+  double run_paired;   /* the same where 8 lanes side by side look up one code */
+  double wide_paired;  /* the same where gaps have more than 16 bits or values are no f16 numbers */
   double padded;       /* more for a slot without an entry */
-  double drag;         /* of slices (macko_plan) */
-  double slice;        /* of 32 rows that is no stencil */
+  double drag;         /* drag of layout slice (macko_plan in format.h) */
+  double slice;        /* slice that is no stencil, besides its slots */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
-  double step;         /* of the longest slice: no other warp takes a part of it */
+  double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */
   double row_wide;     /* entry of layout row stored in 8 bytes */
-  double row_narrow;   /* in fewer */
+  double row_narrow;   /* entry of layout row stored in fewer bytes */
   double row_row;      /* row of layout row */
   double row_escape;   /* more for a gap that is in the list of long ones */
   double row_thin;     /* more for a gap of less than 4 bits */
   double paper_entry;  /* entry of layout paper, padding or not */
   double ordered_row;  /* row of y that is not beside the one before */
   double few_codes;    /* more for an 8-bit code into at most 8 values */
-  double byte_codes;   /* into more */
-  double half_codes;   /* for a 16-bit code */
-  double halves;       /* for a 16-bit float */
-  double integers;     /* for an 8-bit integer */
+  double byte_codes;   /* more for an 8-bit code into a larger dictionary */
+  double half_codes;   /* more for a 16-bit code */
+  double halves;       /* more for a 16-bit float */
+  double integers;     /* more for an 8-bit integer */
   double dtans_equal;  /* entry of format dtans where no table is looked up by slot, in each lane of a warp's steps */
-  double dtans_one;    /* else, of one stream */
-  double dtans_two;    /* of two */
+  double dtans_one;    /* the same where a table is looked up, of one stream */
+  double dtans_two;    /* the same of two streams */
   double dtans_escape; /* more where one of a warp's symbols is the escape */
   double dtans_row;    /* row of format dtans */
-  double dtans_equal_row; /* where no table is looked up by slot */
+  double dtans_equal_row; /* the same where no table is looked up by slot */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_read;   /* more for each element of x that a block reads */
   double eccsr_run;    /* more for each of its runs */
@@ -53,7 +55,7 @@ typedef struct {
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */
-  double dtans_least;  /* the least for an entry with all that its gap takes, where format macko is not faster anyway */
+  double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
 /* One core of an AMD EPYC of the fifth generation (AVX-512): instructions by matrices in its second-level cache, bytes by larger
@@ -95,6 +97,8 @@ static const macko_cost macko_gpu_cost = {
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
   .eccsr_entry = 0.0001, .eccsr_read = 0.0011, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
 
+/* Gives the costs of the target that the options name. For a CPU they are those of the machine that asks, told by its maker: all
+ * others are taken for the AMD. */
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
   return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : macko_is_intel() ? &macko_intel_cost : &macko_amd_cost;
@@ -102,22 +106,26 @@ static inline const macko_cost *macko_cost_of(const macko_options *options)
 
 enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
 
-/* Bytes of the second and the last level that one core sees; usual ones where the system does not tell. */
+/* Bytes of the second-level and the last-level cache that one core sees; usual sizes where the system does not tell. Both are at
+ * least 1, and `last` is not smaller than `middle`. */
 typedef struct {
   int64_t middle, last;
 } macko_caches;
 
+/* Asks the system once and remembers the answer; any thread may call it. */
 macko_caches macko_machine_caches(void);
 
-/* How much of so many bytes, streamed over and over again, a cache has lost until they are read again. */
+/* Gives the share of so many bytes, 0 to 1, that a cache has lost before they are read again when they are streamed over and
+ * over: none up to half its size, all from its size on, and in proportion between. */
 static inline double macko_lost_share(double bytes, int64_t cache)
 {
   const double half = (double)cache / 2;
   return bytes <= half ? 0 : bytes >= 2 * half ? 1 : (bytes - half) / half;
 }
 
-/* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On a
- * GPU one after the other; a CPU does its work while it waits for bytes, which are those of vectors, too: x once, y twice. */
+/* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
+ * a GPU the two are added. A CPU does its work while it waits for bytes, so that the longer one counts and an eighth of the
+ * other. Its bytes are also those of the vectors: x is read once, y is read and written. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
   const macko_cost *c = macko_cost_of(options);
@@ -134,14 +142,15 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   plan->time = moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8;
 }
 
-/* Gives the time of an entry of layout row. */
+/* Gives the nanoseconds of an entry of layout row whose values are of that type. */
 static inline double macko_row_cost(const macko_options *options, macko_type value_type)
 {
   const macko_cost *c = macko_cost_of(options);
   return value_type == MACKO_F64 ? c->row_wide : c->row_narrow;
 }
 
-/* Gives the time that an element takes more because of the type its value is stored as. */
+/* Gives the nanoseconds that a slot takes more because its value is stored as type `stored`, with `table` values in the
+ * dictionary if it is a code. */
 static inline double macko_codec_cost(const macko_cost *c, macko_type stored, int64_t table)
 {
   if (stored == MACKO_U8) return table <= 8 ? c->few_codes : c->byte_codes; /* 8 doubles stay in a register */

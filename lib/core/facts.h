@@ -5,35 +5,38 @@
 
 #include "core/format.h"
 
-/* About the values. Asked only for what a choice depends on. */
+/* What is asked about the values, each by a pass over them; it is asked only where a choice depends on it. */
 typedef struct {
   macko_type value_type;
-  /* Whether a value does not come back with the same bits from that type. */
+  /* Sets *found to 1 if some value does not come back with the same bits once it is stored as type `to`. */
   macko_status (*misfit)(void *context, macko_type to, int *found, macko_error *err);
-  /* Values that differ in their bits, or -1 beyond `limit`, at most MACKO_DICT_LIMIT. */
+  /* Sets *count to the number of values that differ in their bits, or to -1 where they are more than `limit`, which is at most
+   * MACKO_DICT_LIMIT. */
   macko_status (*distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
   void *context;
 } macko_value_facts;
 
-/* What is known of the values of a csr in host memory. */
+/* What is known of the values of a csr in host memory, so that several formats may ask and the values are looked at once. */
 typedef struct {
-  unsigned asked, misfits;  /* bit t: whether one misfits type t is known; and one does */
-  int64_t limit, distinct;  /* as many differ, or -1 for more than the limit; limit 0: not known */
+  unsigned asked, misfits;  /* bit t: it is known whether a value misfits type t; and one does */
+  int64_t limit, distinct;  /* how many differ, or -1: more than limit; limit 0: that is not known */
 } macko_known_values;
 
-/* Of a csr in host memory, what planning found that encoding takes: one pointer a format, whose table says how it is freed. */
+/* What planning has found of a csr in host memory, for encoding to take over: one pointer a format, whose table says how it is
+ * freed. */
 struct macko_findings {
   const macko_csr *csr;
-  struct macko_rows *rows; /* where rows come from if *csr has sizes and types only; NULL: it is there as a whole */
-  int handed_on; /* encoding follows; else what takes memory is not kept */
-  int lent; /* the arrays of *csr outlive the matrix that is made, which may use them as its own */
-  macko_known_values values;
-  void *own[MACKO_FORMAT_AUTO];
+  struct macko_rows *rows; /* where rows come from if *csr has sizes and types only; NULL: *csr has its arrays */
+  int handed_on; /* 1: encoding follows; 0: only the plan is wanted, and what takes memory is not kept */
+  int lent; /* 1: the arrays of *csr outlive the matrix, which may use them as its own */
+  macko_known_values values; /* of all formats */
+  void *own[MACKO_FORMAT_AUTO]; /* what each format has found; NULL: nothing */
 };
 
-/* Frees what format number i has found. */
+/* Frees what format number i has found, if anything. */
 void macko_forget(macko_findings *found, int i);
 
+/* Everything that planning may ask of a matrix. The functions count where the matrix is, in host or GPU memory. */
 struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
   int64_t nnz;
@@ -42,15 +45,17 @@ struct macko_facts {
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };
 
-/* Those of a csr in host memory or of rows that come in pieces, checked and sorted, with *found as context; of their values alone,
- * each found once. */
+/* Give the facts of a csr in host memory, or of rows that come in pieces, checked and sorted, with *found as context, which must
+ * stay; and those of its values alone, each of which is found once. */
 macko_facts macko_host_facts(macko_findings *found);
 macko_value_facts macko_facts_of_values(macko_findings *found);
 
-/* Facts about the values of rows, each found by one pass over them; *r must stay. Errors: OUT_OF_MEMORY, those of macko_get_rows. */
+/* Gives facts about the values of rows, each found by one pass over them whenever it is asked for; *r must stay. Errors of the
+ * functions: OUT_OF_MEMORY, those of macko_get_rows. */
 macko_value_facts macko_facts_of_rows(struct macko_rows *r);
 
-/* A matrix with its plan, and no sections yet. libmacko_cuda asks for it, too. Errors: as macko_encode. */
+/* Makes a matrix with its plan and no sections, which the caller encodes or destroys. libmacko_cuda calls it for a csr in GPU
+ * memory. Errors: as macko_encode; UNSUPPORTED for prefer measured, which is for a CPU. */
 macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
 #endif

@@ -10,17 +10,19 @@ const macko_format_ops *const macko_formats[MACKO_FORMAT_AUTO] = {
 #undef MACKO_FORMAT
 };
 
-enum { NAMES = 32 }; /* more than any list has */
+enum { NAMES = 32 }; /* more names than any list has */
 
-/* A set of options has a bit for each. */
+/* Gives the set of one option: a set of options is a number with a bit for each. */
 static unsigned only(int option)
 {
   return 1u << option;
 }
 
+/* A form belongs to a format, so that the format is never asked of it. */
 static const unsigned all_but_format = ~(1u << MACKO_OPTION_format);
 
-/* The choices that a form has, a bit each. */
+/* Gives the choices of an option that a form has, a bit for each place in the list. The first, which is the automatic choice,
+ * always is among them; of an option that all formats go with (reader `choice` in options.def) all are. */
 static uint32_t choices_of(const macko_form *form, int option)
 {
   switch (option) {
@@ -34,7 +36,7 @@ static uint32_t choices_of(const macko_form *form, int option)
   }
 }
 
-/* 1 if the form has what those of the options in the set ask for. */
+/* Gives 1 if the form has what those of the options that are in the set ask for. */
 static int has(const macko_form *form, const macko_options *o, unsigned set)
 {
   for (int i = 0; i < MACKO_OPTIONS; i++)
@@ -42,7 +44,8 @@ static int has(const macko_form *form, const macko_options *o, unsigned set)
   return 1;
 }
 
-/* The formats that have what the set asks for, a bit each. */
+/* Gives the formats that have what the options in the set ask for, a bit for each. One form must have all of it: a format may
+ * have two choices and not both at once. */
 static unsigned formats_with(const macko_options *o, unsigned set)
 {
   unsigned found = 0;
@@ -64,7 +67,7 @@ int macko_format_has(macko_format format, const macko_options *options)
 
 /* ---- sentences ---- */
 
-/* "a", "a and b", "a, b and c" */
+/* Joins names for a sentence: "a", "a and b", "a, b and c", where `last` is the "and". */
 static void join(const char *const *names, int count, const char *last, char *text, size_t room)
 {
   size_t used = 0;
@@ -74,7 +77,7 @@ static void join(const char *const *names, int count, const char *last, char *te
                              i && i + 1 == count ? last : "", i && i + 1 == count ? " " : "", names[i]);
 }
 
-/* "format macko", "formats macko and dtans"; how many. */
+/* Writes "format macko" or "formats macko and dtans" for those in the set, and gives how many they are. */
 static int list_formats(unsigned formats, char *text, size_t room)
 {
   const char *names[NAMES];
@@ -87,7 +90,8 @@ static int list_formats(unsigned formats, char *text, size_t room)
   return count;
 }
 
-/* The choices of an option that go with what another asks for; how many. */
+/* Writes the choices of an option that go with what `other` asks for, in any format, and gives how many they are. The automatic
+ * choice, which goes with everything, is left out. */
 static int list_choices(const macko_options *o, int option, int other, char *text, size_t room)
 {
   const char *names[NAMES];
@@ -105,13 +109,14 @@ static int list_choices(const macko_options *o, int option, int other, char *tex
   return count;
 }
 
-/* "layout slice" */
+/* Writes what is asked for of one option: "layout slice". */
 static void say(const macko_options *o, int option, char text[64])
 {
   snprintf(text, 64, "%s %s", macko_option_name(option), macko_option_choice(option, macko_option_chosen(o, option)));
 }
 
-/* Two choices that no format has together, but for formats that were not asked for. */
+/* Makes the sentence where the choices of options i and j cannot be had together in the formats that are allowed. It says which
+ * other formats have both, or which formats each is for, or which choices would go. */
 static macko_status refuse_pair(const macko_options *o, int i, int j, macko_error *err)
 {
   char first[64], second[64], some[128], others[128];
@@ -135,7 +140,7 @@ static macko_status refuse_pair(const macko_options *o, int i, int j, macko_erro
                     macko_option_name(j), some);
 }
 
-/* Of three choices every two can be had together. */
+/* Makes the sentence where every two choices can be had together and some three cannot. */
 static macko_status refuse_three(const macko_options *o, unsigned formats, macko_error *err)
 {
   char text[3][64];
@@ -149,7 +154,8 @@ static macko_status refuse_three(const macko_options *o, unsigned formats, macko
   return macko_fail(err, MACKO_UNSUPPORTED, "no format has all that the options ask for; leave one of them out");
 }
 
-/* No form of the formats in the set has all that the options ask for; two or three of them are enough to tell. */
+/* Makes the sentence where no form of the formats in the set has all that the options ask for. It names as few choices as make
+ * the conflict, one before two before three, because the others can stay. */
 static macko_status refuse(const macko_options *o, unsigned formats, macko_error *err)
 {
   char choice[64], others[128];

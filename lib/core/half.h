@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
+/* memcpy is how C moves bits between types without undefined behaviour; compilers make a plain move of it. */
 MACKO_INLINE float macko_float_from_bits(uint32_t bits)
 {
   float f;
@@ -21,12 +22,13 @@ MACKO_INLINE uint32_t macko_bits_from_float(float f)
   return bits;
 }
 
+/* A bfloat16 is the upper half of a float, so that this is exact. */
 MACKO_INLINE float macko_bf16_to_f32(uint16_t h)
 {
   return macko_float_from_bits((uint32_t)h << 16);
 }
 
-/* Round to nearest even; a NaN stays a NaN. */
+/* Rounds to nearest even. A NaN stays a NaN: where all payload bits that are kept are 0, which would be infinity, one is set. */
 MACKO_INLINE uint16_t macko_f32_to_bf16(float f)
 {
   uint32_t bits = macko_bits_from_float(f);
@@ -37,6 +39,7 @@ MACKO_INLINE uint16_t macko_f32_to_bf16(float f)
   return (uint16_t)((bits + 0x7fffu + (bits >> 16 & 1)) >> 16);
 }
 
+/* This is exact for every number; infinities and NaNs keep their payload. */
 MACKO_INLINE float macko_f16_to_f32(uint16_t h)
 {
   uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
@@ -45,8 +48,9 @@ MACKO_INLINE float macko_f16_to_f32(uint16_t h)
   return macko_float_from_bits(sign | macko_bits_from_float(macko_float_from_bits(rest << 13) * 0x1p112f));
 }
 
-/* The same of a vector of words that hold 16 bits each, as a function of that name for vectors of so many 32-bit words, integers and
- * floats; infinities and NaNs, where `big` is all ones, by hand. */
+/* Defines the same for a vector of 32-bit words whose low halves hold 16-bit floats, as a function `name` with those qualifiers;
+ * words, integers and floats are vector types of as many lanes. Infinities and NaNs, where `big` is all ones, are put together
+ * apart, as the multiplication would make finite numbers of them. */
 #define MACKO_HALVES_TO_FLOATS(QUALIFIERS, name, words, integers, floats) \
   QUALIFIERS void name(words h, floats *to) \
   { \
@@ -55,7 +59,7 @@ MACKO_INLINE float macko_f16_to_f32(uint16_t h)
     *to = (floats)(sign | (big & special) | (~big & scaled)); \
   }
 
-/* Round to nearest even; a NaN keeps its upper payload bits and stays a NaN. */
+/* Rounds to nearest even; a NaN keeps its upper payload bits and stays a NaN. From 65520 on the answer is infinity. */
 MACKO_INLINE uint16_t macko_f32_to_f16(float f)
 {
   uint32_t bits = macko_bits_from_float(f), size = bits & 0x7fffffffu;

@@ -7,7 +7,8 @@
 #include <sys/random.h>
 #endif
 
-/* Where the system gives no random numbers, what it does not tell: the time to the nanosecond, and where memory is. */
+/* Fills random where the system gives no random numbers, from what it does not tell others: the time to the nanosecond, and where
+ * memory is. */
 static void read_surroundings(uint64_t random[2])
 {
   struct timespec now = {0};
@@ -17,6 +18,7 @@ static void read_surroundings(uint64_t random[2])
   random[1] = macko_hash(spread, random[0] ^ (uint64_t)(uintptr_t)&macko_new_hash_key);
 }
 
+/* The factor is made odd, because an even one would lose bits of the product. */
 macko_hash_key macko_new_hash_key(void)
 {
   uint64_t random[2];

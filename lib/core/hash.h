@@ -7,7 +7,8 @@
 
 #include <stdint.h>
 
-/* The mixing of splitmix64 (Steele, Lea, Flood 2014), where there is nothing to choose. */
+/* The mixing of splitmix64 (Steele, Lea, Flood 2014): a fixed bijection of 64 bits. It is for hashes that must be the same in
+ * every run, and for input that nobody gains by choosing. */
 MACKO_INLINE uint64_t macko_mix(uint64_t x)
 {
   x += 0x9e3779b97f4a7c15u;
@@ -16,11 +17,13 @@ MACKO_INLINE uint64_t macko_mix(uint64_t x)
   return x ^ x >> 31;
 }
 
+/* A key of macko_hash; factor is odd. */
 typedef struct {
   uint64_t mask, factor;
 } macko_hash_key;
 
-/* All 64 bits of the answer depend on all of bits: the two halves of a product of 128 bits, folded. */
+/* Gives a hash of 64 bits under a key. Every bit of the answer depends on all of `bits`, because the two halves of a product of
+ * 128 bits are folded; host and GPU give the same. */
 MACKO_INLINE uint64_t macko_hash(macko_hash_key key, uint64_t bits)
 {
   uint64_t a = bits ^ key.mask;
@@ -32,7 +35,7 @@ MACKO_INLINE uint64_t macko_hash(macko_hash_key key, uint64_t bits)
 #endif
 }
 
-/* A key that nobody can foresee. */
+/* Draws a key that nobody can foresee. */
 macko_hash_key macko_new_hash_key(void);
 
 #endif

@@ -2,6 +2,8 @@
 #ifndef MACKO_INLINE_H
 #define MACKO_INLINE_H
 
+/* Both sides must give the same bits, so that the code is there once; it is inlined everywhere, so that constant arguments take
+ * branches away. */
 #ifdef __CUDACC__
 #define MACKO_INLINE static __host__ __device__ __forceinline__
 #else

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Each format's own questions are answered in host memory here; libmacko_cuda fills the same table with its own answers. */
 macko_facts macko_host_facts(macko_findings *found)
 {
   const macko_csr *a = found->csr;
@@ -23,14 +24,15 @@ void macko_forget(macko_findings *found, int i)
   found->own[i] = NULL;
 }
 
-/* All but what that format has found. */
+/* Frees all findings but those of one format; of all formats where that is -1. */
 static void forget_others(macko_findings *found, int format)
 {
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
     if (i != format) macko_forget(found, i);
 }
 
-/* The losers, and what they would have cost, as far as there is room: planned[i] where plans[i] has been made. */
+/* Adds the losers and what they would have cost to the reason, as far as there is room; plans[i] has been made where planned[i]
+ * is set. */
 static void compare_formats(const macko_options *options, const macko_plan plans[], const int planned[], macko_format winner,
                             macko_plan *plan)
 {
@@ -54,6 +56,7 @@ static double time_to_beat(const macko_options *options, const macko_plan *best)
   return options->target == MACKO_TARGET_CPU ? 0.9 * best->time : best->time;
 }
 
+/* Whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. */
 static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
 {
   return options->prefer == MACKO_PREFER_TIME ? plan->time < time_to_beat(options, best) : plan->bytes < best->bytes;
@@ -91,6 +94,7 @@ static macko_status open_matrix(const macko_facts *f, const macko_options *optio
   return choose(f, options, m, err);
 }
 
+/* Makes a matrix with the best plan and no sections. */
 static macko_status new_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_matrix *m = malloc(sizeof *m);
@@ -110,6 +114,8 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
   return s ? s : new_matrix(f, &settled, matrix, err);
 }
 
+/* Settles the options and checks *csr: *a is sorted, and *owned, which the caller frees, what it had to be copied to. Nothing is
+ * left to free after a failure. */
 static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *settled, macko_csr *a,
                                 void **owned, macko_error *err)
 {
@@ -125,6 +131,8 @@ macko_status macko_prepare(macko_matrix *m, macko_error *err)
   return m->ops->prepare ? m->ops->prepare(m, err) : MACKO_OK;
 }
 
+/* Plans, encodes and prepares, and frees the findings on the way. Facts cannot fail, so that what went wrong with rows in pieces
+ * while they were counted is reported here. */
 static macko_status plan_and_encode(macko_findings *found, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_facts facts = macko_host_facts(found);
@@ -143,6 +151,7 @@ static macko_status plan_and_encode(macko_findings *found, const macko_options *
   return s;
 }
 
+/* Encodes *a, sorted and checked; lent says that its arrays outlive the matrix. */
 static macko_status encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
 {
   const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
@@ -166,6 +175,7 @@ macko_status macko_encode_views(macko_rows *r, const macko_options *options, mac
   return s ? s : plan_and_encode(&found, options, matrix, err);
 }
 
+/* A copy that had to be sorted is freed at the end, so that it is never lent. */
 static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
 {
   macko_options settled;
@@ -254,6 +264,7 @@ macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t 
   return matrix->ops->decode(matrix, row_ptr, cols, values, err);
 }
 
+/* Decodes all entries and copies some, for a format that has no decode_rows. */
 static macko_status decode_among_all(const macko_matrix *m, const int64_t *row_ptr, int64_t first, int64_t past, int64_t *cols,
                                      void *values, macko_error *err)
 {
@@ -327,7 +338,8 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
-/* Seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. */
+/* Gives the seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. The
+ * pattern may be out of reach, so that rows of uneven length are not counted. */
 static double csr_seconds(const macko_matrix *m)
 {
   const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};

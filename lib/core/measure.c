@@ -9,16 +9,20 @@
 #include <string.h>
 #include <time.h>
 
+/* Most forms that are listed and that are tried, and how many products all that are tried share. */
 enum { FORMS = 16, TRIED = 5, PRODUCTS = 20 };
 
-/* Predictions have been wrong by this, both ways together: what is predicted to take longer is not tried. */
+/* Predictions have been wrong by this factor, both ways together: a form predicted to take so many times as long as the best is
+ * not tried. */
 static const double hopeless = 4;
 
+/* A form to try: options that leave no choice of format and layout open, and what its products take. */
 typedef struct {
   macko_options options;
-  double predicted, measured; /* ns a multiply */
+  double predicted, measured; /* nanoseconds a multiply; measured is 0 until it has been */
 } form;
 
+/* Gives the form as it is remembered: "macko slice", "csr auto". */
 static void name_form(const macko_options *o, char name[MACKO_FORM_LENGTH])
 {
   snprintf(name, MACKO_FORM_LENGTH, "%s %s", macko_format_name(o->format), macko_layout_name(o->layout));
@@ -26,14 +30,16 @@ static void name_form(const macko_options *o, char name[MACKO_FORM_LENGTH])
 
 /* ---- the forms ---- */
 
+/* Compares two forms for qsort: the shorter prediction comes first. */
 static int by_prediction(const void *a, const void *b)
 {
   const double x = ((const form *)a)->predicted, y = ((const form *)b)->predicted;
   return (x > y) - (x < y);
 }
 
-/* Every format, with each of its layouts where it has any, that goes with what is asked for; the likeliest first. How many are
- * worth a try. */
+/* Lists every format, with each of its layouts where it has any, that goes with what is asked for; the likeliest comes first.
+ * Gives how many of them are worth a try. Layouts are gone through from the last, so that AUTO, the first of the list, is seen
+ * after them: it then stands only for formats without layouts. */
 static int list_forms(const macko_csr *a, const macko_options *asked, form forms[FORMS])
 {
   int n = 0, tried = 0;
@@ -57,6 +63,7 @@ static int list_forms(const macko_csr *a, const macko_options *asked, form forms
 
 /* ---- products ---- */
 
+/* Gives nanoseconds of a clock that nobody sets. */
 static double now(void)
 {
   struct timespec t;
@@ -64,7 +71,8 @@ static double now(void)
   return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* The shortest of so many products, after one that warms the caches. */
+/* Sets *best to the nanoseconds of the shortest of so many products, after one that warms the caches and does not count. The
+ * shortest is what the form can do; others were disturbed. */
 static macko_status time_products(const macko_matrix *m, int products, const double *x, double *y, double *best, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -77,7 +85,8 @@ static macko_status time_products(const macko_matrix *m, int products, const dou
   return s;
 }
 
-/* Vectors of ones and of anything. */
+/* Makes a vector of ones to multiply and one to write to, which the caller frees. An element more keeps empty matrices from
+ * asking for no memory. */
 static macko_status new_vectors(const macko_csr *a, double **x, double **y, macko_error *err)
 {
   *x = malloc((size_t)(a->ncols + 1) * sizeof **x), *y = malloc((size_t)(a->nrows + 1) * sizeof **y);
@@ -88,7 +97,8 @@ static macko_status new_vectors(const macko_csr *a, double **x, double **y, mack
   return MACKO_OK;
 }
 
-/* Leaves the fastest in *matrix and first in the list. */
+/* Encodes and times the first n forms. The fastest is left in *matrix, as a new matrix, and first in the list. Never more than
+ * two of them are in memory. */
 static macko_status try_forms(const macko_csr *a, form *forms, int n, macko_matrix **matrix, macko_error *err)
 {
   double *x = NULL, *y = NULL;
@@ -126,13 +136,15 @@ static void name_choice(const form *forms, int n, char choice[MACKO_CHOICE_LENGT
   }
 }
 
-/* Adds the times of a choice to the reason, and where they come from. */
+/* Adds the times of a choice to the reason of the plan, and `origin`, which says where they come from. */
 static void explain(const char *times, const char *origin, macko_plan *plan)
 {
   const size_t end = strlen(plan->reason);
   snprintf(plan->reason + end, sizeof plan->reason - end, "; measured %s%s", times, origin);
 }
 
+/* Makes the key under which a choice is kept: a version number of the key, and all that a measurement depends on. The pattern is
+ * its hash, so that new values for it find the same choice. */
 static void make_key(const macko_csr *a, const macko_options *asked, char key[MACKO_KEY_LENGTH])
 {
   char processor[128];
@@ -145,7 +157,9 @@ static void make_key(const macko_csr *a, const macko_options *asked, char key[MA
                      macko_option_choice(i, macko_option_chosen(asked, i)));
 }
 
-/* 1 if an earlier choice is known and still one that *options allow; its times, if they were noted. */
+/* Gives 1 if an earlier choice is known and is still one that *options allow: *options then ask for it, and times are those that
+ * were noted with it. The file may have been written by another version or by hand, so that the choice is checked as if a user
+ * had typed it. */
 static int recall(const char *key, const macko_options *asked, macko_options *options, char times[MACKO_CHOICE_LENGTH])
 {
   char choice[MACKO_CHOICE_LENGTH];
@@ -161,6 +175,8 @@ static int recall(const char *key, const macko_options *asked, macko_options *op
          !macko_options_set(options, "layout", layout, NULL) && !macko_options_check(options, NULL);
 }
 
+/* A remembered form that can no longer be encoded is measured again, and so replaced. With fewer than two forms there is nothing
+ * to compare. */
 macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, macko_matrix **matrix, macko_error *err)
 {
   char key[MACKO_KEY_LENGTH], choice[MACKO_CHOICE_LENGTH];

@@ -10,23 +10,26 @@
  * reason says what was measured. Errors: as macko_encode. */
 macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
-/* What macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. */
+/* Does what macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. Errors: as
+ * macko_encode. */
 macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
-/* *m becomes a matrix without sections, with the plan that *options make of *a. */
+/* Plans *a, sorted and checked: *m becomes a matrix without sections, with the plan that *options make of it. It owns no memory.
+ * Errors: as macko_encode. */
 macko_status macko_foresee(const macko_csr *a, const macko_options *options, macko_matrix *m, macko_error *err);
 
 /* ---- remember.c: lines of text in $XDG_CACHE_HOME/macko/measured, or in ~/.cache ---- */
 
+/* Bytes of texts with the 0 at their end. */
 enum { MACKO_KEY_LENGTH = 400, MACKO_FORM_LENGTH = 64, MACKO_CHOICE_LENGTH = 400 };
 
-/* What stands for this processor. */
+/* Writes what stands for this processor in a key: its model as Linux names it, "processor" elsewhere. */
 void macko_name_processor(char name[128]);
 
-/* 1 if a choice was kept under that key, the latest in *choice; keys hold no line breaks. */
+/* Gives 1 if a choice was kept under that key, the latest in *choice; keys hold no line breaks. */
 int macko_recall(const char *key, char choice[MACKO_CHOICE_LENGTH]);
 
-/* 1 if the choice was kept: nothing is lost but time where no file can be written. */
+/* Gives 1 if the choice could be kept; where no file can be written nothing is lost but the time to measure again. */
 int macko_remember(const char *key, const char *choice);
 
 #endif

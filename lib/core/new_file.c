@@ -11,12 +11,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* errno is read here, so that callers must not do anything in between that may change it. */
 macko_status macko_file_fail(const char *name, const char *what, macko_error *err)
 {
   return macko_fail(err, MACKO_IO, "%s: %s: %s", name, what, errno ? strerror(errno) : "unknown reason");
 }
 
-/* What rename will replace: the file behind a link, but of a link to nothing the link; and no device. */
+/* Finds the path that rename will replace, and its permissions: the file behind a link, but of a link to nothing the link itself.
+ * What is there and no regular file, such as a device, is refused, because rename would put a file in its place. */
 static macko_status resolve(macko_new_file *f, macko_error *err)
 {
   struct stat facts;
@@ -31,8 +33,9 @@ static macko_status resolve(macko_new_file *f, macko_error *err)
   return f->temporary ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a file name");
 }
 
-/* A new file beside the old one, so that rename stays inside one file system, with the old one's permissions before it holds
- * anything. */
+/* Creates a new file beside the old one, so that rename stays inside one file system, with the old one's permissions before it
+ * holds anything. Its name has the process in it; where a file of that name was left behind another number is tried. Gives a
+ * descriptor, or -1 with errno set. */
 static int create_temporary(macko_new_file *f)
 {
   enum { TRIES = 1000 };
@@ -60,13 +63,15 @@ macko_status macko_create_file(const char *path, macko_new_file *f, macko_error 
   return macko_file_fail(path, "cannot be created", err);
 }
 
-/* So that a crash of the system leaves the old file or the new one; some file systems cannot be asked. */
+/* Waits until the bytes are stored, so that a crash of the system leaves the old file or the new one. Some file systems cannot be
+ * asked, which is no failure. */
 static int sync_file(int file)
 {
   return !fsync(file) || errno == EINVAL || errno == ENOTSUP;
 }
 
-/* The name is in the folder, which is written like a file; where it cannot be opened the name is there all the same. */
+/* Stores the folder as well, because the new name is in it. Where it cannot be opened that is left to the system: the name is
+ * there all the same. It cuts f->path at the folder, which nobody needs any more. */
 static void sync_folder(macko_new_file *f)
 {
   char *slash = strrchr(f->path, '/');

@@ -4,11 +4,11 @@
 
 #include "macko.h"
 
-/* path: of what is replaced; mode: its permissions, -1 where there is nothing yet. */
+/* A file that is being written under a temporary name. */
 typedef struct {
   const char *name; /* as the caller knows it, for sentences */
-  char *path, *temporary;
-  int mode, file;
+  char *path, *temporary; /* what it will replace, and its name until then ("" once there is none); freed by drop */
+  int mode, file; /* permissions of what is replaced, -1: there is nothing yet; descriptor to write to, -1: closed */
 } macko_new_file;
 
 /* Opens f->file, a new file beside the one that it will replace, with that one's permissions. Of a link the file behind it is
@@ -19,10 +19,10 @@ macko_status macko_create_file(const char *path, macko_new_file *f, macko_error 
 /* Puts what was written to f->file in place of the old file once the system has it in its store. Errors: IO. */
 macko_status macko_keep_file(macko_new_file *f, macko_error *err);
 
-/* Removes the new file unless it has been kept. */
+/* Closes and removes the new file unless it has been kept, and frees its names. */
 void macko_drop_file(macko_new_file *f);
 
-/* IO: "NAME: what: the reason that errno has". */
+/* Fills *err with "NAME: what: the reason that errno has" and returns IO. */
 macko_status macko_file_fail(const char *name, const char *what, macko_error *err);
 
 #endif

@@ -17,6 +17,7 @@
 #define MACKO_OPTION_END(field, LIST) };
 #include "options.def"
 
+/* All options by their number: name, and names and values of their choices. */
 static const struct {
   const char *name, *const *names;
   const int *choices;
@@ -27,6 +28,7 @@ static const struct {
 #include "options.def"
 };
 
+/* Element types, in the order of macko_type. */
 static const struct {
   const char *name;
   int bytes;
@@ -74,6 +76,7 @@ int macko_option_value(const macko_options *options, int option)
   }
 }
 
+/* Sets the field of an option by its number; what is no option is left alone. */
 static void put_value(macko_options *options, int option, int value)
 {
   switch (option) {
@@ -101,6 +104,8 @@ int macko_option_chosen(const macko_options *options, int option)
   return choice < known[option].count ? choice : -1;
 }
 
+/* Sets *found to the place of text among count names; the sentence of a failure names the nearest, as most failures are misspelt.
+ * `option` is what the sentence calls the thing. */
 static macko_status look_up(const char *option, const char *text, const char *const *names, int count, int *found,
                             macko_error *err)
 {
@@ -122,7 +127,8 @@ macko_status macko_options_set(macko_options *options, const char *name, const c
   return s;
 }
 
-/* "0 (auto), 1, 2, 4, 8 and 16" */
+/* Lists the choices of an option for a sentence: "0 (auto), 1, 2, 4, 8 and 16". A name that is its own number is not said
+ * twice. */
 static void list_choices(int option, char *text, size_t room)
 {
   size_t used = 0;

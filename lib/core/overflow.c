@@ -2,7 +2,7 @@
 #include "core/convert.h"
 #include "core/row_source.h"
 
-/* Names the first one of rows that begin with row `first`; base is what the sentence counts from. */
+/* Names entry p of *a, whose row 0 is row `first` of the matrix; base is what the sentence counts from. */
 static macko_status refuse(const macko_csr *a, macko_type to, int64_t p, int64_t first, int base, macko_error *err)
 {
   int64_t row = 0;
@@ -13,6 +13,7 @@ static macko_status refuse(const macko_csr *a, macko_type to, int64_t p, int64_t
                     macko_float_at(a->value_type, a->values, p), macko_type_name(to));
 }
 
+/* Looks at all values of the rows of *a. A piece need not begin at entry 0. */
 static macko_status check_rows(const macko_csr *a, macko_type to, int64_t first, int base, macko_error *err)
 {
   for (int64_t p = macko_csr_row(a, 0), past = macko_csr_row(a, a->nrows); p < past; p++)

@@ -6,16 +6,18 @@
 
 #include <stdlib.h>
 
+/* The keys of all pairs of a block, which every block uses again. */
 typedef struct {
   macko_pattern_pair sets[2][MACKO_PATTERN_PAIRS];
 } key_table;
 
-/* Products of pairs with both sets of keys, added up; and single indices, which should fit 32 bits, or-ed together. */
+/* Sums over the pairs of a block: their products with both sets of keys, and all indices or-ed together. The latter tell by one
+ * look at the end whether an index needs more than 32 bits, as none should. */
 typedef struct {
   uint64_t products[2], indices;
 } pair_sums;
 
-/* Pairs from .. to - 1 of the block that begins with pair `block`. */
+/* Adds pairs from .. to - 1 of the block that begins with pair `block`. */
 static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t from, int64_t to, pair_sums *sums)
 {
   for (int64_t k = from; k < to; k++) {
@@ -30,13 +32,15 @@ static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64
 
 enum { WIDTH = 4 }; /* pairs a vector */
 
+/* Gives the products of WIDTH pairs with their keys, each of 64 bits. */
 static inline __attribute__((always_inline)) MACKO_AVX2 __m256i products(__m256i pairs, const macko_pattern_pair *keys)
 {
   pairs = _mm256_add_epi32(pairs, _mm256_loadu_si256((const __m256i *)keys));
   return _mm256_mul_epu32(pairs, _mm256_srli_epi64(pairs, 32));
 }
 
-/* Pair k and those after it, of the lower halves of 64-bit indices. */
+/* Gives WIDTH pairs from pair k on, made of the lower halves of 64-bit indices, and ors whole indices into *indices. The shuffle
+ * takes halves of both vectors in turn, so that the permutation afterwards puts pairs back in order. */
 static inline __attribute__((always_inline)) MACKO_AVX2 __m256i halves_of(const macko_pattern_words *w, int64_t k, __m256i *indices)
 {
   const __m256i base = _mm256_set1_epi64x(w->base), *from = (const __m256i *)((const int64_t *)w->indices + 2 * k);
@@ -46,13 +50,15 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m256i halves_of(const 
   return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
 }
 
+/* Gives WIDTH pairs from pair k on, made of 32-bit indices. Those always fit, so that nothing is or-ed. */
 static inline __attribute__((always_inline)) MACKO_AVX2 __m256i words_of(const macko_pattern_words *w, int64_t k)
 {
   const __m256i *from = (const __m256i *)((const int32_t *)w->indices + 2 * k);
   return _mm256_sub_epi32(_mm256_loadu_si256(from), _mm256_set1_epi32(w->base));
 }
 
-/* The first pairs of a block, up to pair `to`, a multiple of WIDTH of them, each of two indices of that type. */
+/* Adds the first pairs of a block, up to pair `to`, which are a multiple of WIDTH and of two indices each. The type of the
+ * indices is a constant in both callers. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void add_vectors(const macko_pattern_words *w, int type,
                                                                          const key_table *keys, int64_t block, int64_t to,
                                                                          pair_sums *sums)
@@ -70,6 +76,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void add_vectors(const m
   }
 }
 
+/* These two are functions of their own because what is inlined must have the same instruction set as its caller. */
 static MACKO_AVX2 void add_vectors_i32(const macko_pattern_words *w, const key_table *keys, int64_t block, int64_t to,
                                        pair_sums *sums)
 {
@@ -83,7 +90,8 @@ static MACKO_AVX2 void add_vectors_i64(const macko_pattern_words *w, const key_t
 }
 #endif
 
-/* The same as add_pairs, by vectors as far as those go. */
+/* Does what add_pairs does, by vectors as far as whole vectors of pairs with two indices go. Sums of integers are the same in any
+ * order, so that the number does not depend on the processor. */
 static void add_block(const macko_pattern_words *w, const key_table *keys, int64_t from, int64_t to, pair_sums *sums)
 {
   int64_t begin = from;
@@ -97,12 +105,14 @@ static void add_block(const macko_pattern_words *w, const key_table *keys, int64
   add_pairs(w, keys, from, begin, to, sums);
 }
 
+/* Adding up the blocks of one array, in parts. */
 typedef struct {
   const macko_pattern_words *words;
   uint64_t sums[MACKO_MOST_PARTS];
   int unfit; /* an index needs more than the 32 bits that it was given */
 } adding;
 
+/* Adds up the blocks from .. to - 1. A short array needs few keys only. */
 static void add_blocks(void *context, int part, int64_t from, int64_t to)
 {
   adding *a = context;
@@ -122,7 +132,8 @@ static void add_blocks(void *context, int part, int64_t from, int64_t to)
   if (indices >> 32) macko_set(&a->unfit);
 }
 
-/* 0 where an index does not fit. */
+/* Adds the blocks of an array to *sum; gives 0 where an index does not fit 32 bits though the sizes say that all do, so that the
+ * number would mean nothing. */
 static int add_words(const macko_pattern_words *words, uint64_t *sum)
 {
   const macko_cut cut = {.n = macko_pattern_blocks(words)};
@@ -146,7 +157,7 @@ int macko_has_pattern(const macko_matrix *m, const macko_csr *csr)
   return m->pattern && macko_csr_nnz(csr) == m->nnz && macko_pattern_of_csr(csr) == m->pattern;
 }
 
-/* The pattern of *m as a csr without values; its arrays are new. */
+/* Decodes the pattern of *m as a csr without values. Its arrays are new, and the caller frees them, after a failure too. */
 static macko_status decode_pattern(const macko_matrix *m, int64_t **row_ptr, int64_t **cols, macko_csr *csr, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -171,7 +182,9 @@ macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_err
   return s;
 }
 
-/* Row lengths first: where one differs, columns after it are those of other rows. */
+/* Makes the sentence of the first difference between two patterns of the same sizes. Row lengths are compared first: where one
+ * differs, columns after it are those of other rows. Where nothing differs it is the sections that do not have the number which
+ * the matrix keeps. */
 static macko_status name_difference(const macko_csr *encoded, const macko_csr *a, int index_base, macko_error *err)
 {
   int64_t i = 0, p = 0, nnz = macko_csr_nnz(a);
@@ -188,6 +201,7 @@ static macko_status name_difference(const macko_csr *encoded, const macko_csr *a
                     (long long)macko_csr_col(encoded, p) + index_base);
 }
 
+/* Numbers are compared first. Only where they differ is the matrix decoded, to name the place. */
 macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, int index_base, macko_error *err)
 {
   int64_t *row_ptr, *cols;

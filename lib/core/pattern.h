@@ -10,7 +10,7 @@
 
 enum { MACKO_PATTERN_PAIRS = 256 }; /* in a block */
 
-/* An array of indices as pairs of 32-bit words: of two indices, or of one where they may need 64 bits. */
+/* An array of indices, seen as pairs of 32-bit words: of two indices, or of one where they may need 64 bits. */
 typedef struct {
   const void *indices;
   int type, base, wide;
@@ -22,7 +22,8 @@ typedef struct {
   uint32_t words[2];
 } macko_pattern_pair;
 
-/* Row starts and columns of a sorted matrix of nnz entries. */
+/* Give row starts and columns of a sorted csr of nnz entries as such arrays. Whether two words an index are needed depends on the
+ * sizes of the matrix alone, so that the types of the caller's arrays make no difference. */
 static inline macko_pattern_words macko_pattern_starts(const macko_csr *a, int64_t nnz)
 {
   const macko_pattern_words w = {a->row_ptr, (int)a->row_ptr_type, a->index_base, nnz > INT32_MAX, a->nrows + 1, UINT64_MAX};
@@ -35,6 +36,7 @@ static inline macko_pattern_words macko_pattern_columns(const macko_csr *a, int6
   return w;
 }
 
+/* How many pairs the array has, and how many blocks of them. */
 MACKO_INLINE int64_t macko_pattern_pairs(const macko_pattern_words *w)
 {
   return w->wide ? w->count : w->count / 2 + w->count % 2;
@@ -45,13 +47,14 @@ MACKO_INLINE int64_t macko_pattern_blocks(const macko_pattern_words *w)
   return (macko_pattern_pairs(w) + MACKO_PATTERN_PAIRS - 1) / MACKO_PATTERN_PAIRS;
 }
 
+/* Gives index i, counted from 0. */
 MACKO_INLINE uint64_t macko_pattern_index(const macko_pattern_words *w, int64_t i)
 {
   const int64_t index = w->type == MACKO_I64 ? ((const int64_t *)w->indices)[i] : ((const int32_t *)w->indices)[i];
   return (uint64_t)index - (uint64_t)w->base;
 }
 
-/* An index that is left over has a zero beside it. */
+/* Gives pair number `pair`; an index that is left over at the end has a zero beside it. */
 MACKO_INLINE macko_pattern_pair macko_pattern_pair_at(const macko_pattern_words *w, int64_t pair)
 {
   macko_pattern_pair p;
@@ -62,7 +65,8 @@ MACKO_INLINE macko_pattern_pair macko_pattern_pair_at(const macko_pattern_words 
   return p;
 }
 
-/* Of set 0 or 1, for pair number `place` of a block. */
+/* Gives the keys of set 0 or 1 for pair number `place` of a block. They are computed and not drawn, because numbers are compared
+ * between runs and between host and GPU. */
 MACKO_INLINE macko_pattern_pair macko_pattern_keys(int set, int place)
 {
   uint64_t bits = macko_mix((uint64_t)(set * MACKO_PATTERN_PAIRS + place));
@@ -71,27 +75,30 @@ MACKO_INLINE macko_pattern_pair macko_pattern_keys(int set, int place)
   return keys;
 }
 
+/* Gives the term of NH for a pair: a product of two sums, each of which wraps at 32 bits. */
 MACKO_INLINE uint64_t macko_pattern_product(macko_pattern_pair p, macko_pattern_pair keys)
 {
   return (uint64_t)(p.words[0] + keys.words[0]) * (p.words[1] + keys.words[1]);
 }
 
-/* What a block adds to the number: sums of its products with both sets of keys, and its place. */
+/* Gives what a block adds to the number, from the sums of its products with both sets of keys. Its place is mixed in, so that
+ * blocks can be added in any order and yet not be exchanged. */
 MACKO_INLINE uint64_t macko_pattern_block(const macko_pattern_words *w, int64_t block, const uint64_t *sums)
 {
   return macko_mix(sums[0] ^ macko_mix(sums[1] ^ macko_mix((uint64_t)block ^ w->places)));
 }
 
-/* What a matrix keeps: never 0, which says that the number is not known. */
+/* Gives what a matrix keeps: never 0, which says that the number is not known. */
 static inline uint64_t macko_pattern_number(uint64_t sum_of_blocks)
 {
   return sum_of_blocks ? sum_of_blocks : 1;
 }
 
-/* The number of a csr whose rows macko_check_rows lets pass; 0 where a column is not even near the matrix. */
+/* Gives the number of a csr whose rows macko_check_rows lets pass; 0 where a column is not even near the matrix, as it needs more
+ * bits than any column inside does. */
 uint64_t macko_pattern_of_csr(const macko_csr *a);
 
-/* The number of *m, which is decoded where it is not known. Errors: OUT_OF_MEMORY. */
+/* Gives the number of *m, which is decoded for it where it is not known. Errors: OUT_OF_MEMORY. */
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
 
 /* Whether the number of *m is known and that of *csr, which has the sizes of *m and rows that macko_check_rows lets pass; nothing

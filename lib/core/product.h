@@ -4,10 +4,10 @@
 
 #include "core/format.h"
 
-/* Vectors multiplied in one pass over the matrix. */
+/* How many vectors are multiplied in one pass over the matrix, at most. */
 enum { MACKO_GROUP = 4 };
 
-/* The vectors of p from number j on. */
+/* Gives *p with x and y moved on to vector j; k stays what it was, so that a caller counts the vectors itself. */
 static inline macko_product macko_product_from(const macko_product *p, int64_t j)
 {
   int64_t size = macko_type_bytes(p->vector_type);
@@ -17,12 +17,15 @@ static inline macko_product macko_product_from(const macko_product *p, int64_t j
   return q;
 }
 
+/* Gives element i of vector j of X. Types are constants in every caller from here on, so that each instance is a plain load or
+ * store. */
 static inline __attribute__((always_inline)) double macko_x(macko_type type, const macko_product *p, int64_t j, int64_t i)
 {
   return type == MACKO_F64 ? ((const double *)p->x)[j * p->ldx + i] : (double)((const float *)p->x)[j * p->ldx + i];
 }
 
-/* y_i = alpha sum + beta y_i; y_i is not read where beta is 0. */
+/* Sets element i of vector j of Y to alpha sum + beta y. It is not read where beta is 0, so that a NaN which was there does not
+ * stay. */
 static inline __attribute__((always_inline)) void macko_put_y(macko_type type, const macko_product *p, int64_t j, int64_t i,
                                                               double sum)
 {
@@ -35,7 +38,7 @@ static inline __attribute__((always_inline)) void macko_put_y(macko_type type, c
   }
 }
 
-/* y_i += term, for op T after macko_scale. */
+/* Adds a term to element i of vector j of Y: for op T, after macko_scale has multiplied Y by beta. The term has alpha in it. */
 static inline __attribute__((always_inline)) void macko_add_y(macko_type type, const macko_product *p, int64_t j, int64_t i,
                                                               double term)
 {
@@ -43,7 +46,7 @@ static inline __attribute__((always_inline)) void macko_add_y(macko_type type, c
   else ((float *)p->y)[j * p->ldy + i] += (float)term;
 }
 
-/* The vectors j of X and Y. */
+/* Give the first element of vector j of X and of Y. */
 static inline __attribute__((always_inline)) const void *macko_x_of(macko_type type, const macko_product *p, int64_t j)
 {
   return type == MACKO_F64 ? (const void *)((const double *)p->x + j * p->ldx) : (const float *)p->x + j * p->ldx;
@@ -54,10 +57,11 @@ static inline __attribute__((always_inline)) void *macko_y_of(macko_type type, c
   return type == MACKO_F64 ? (void *)((double *)p->y + j * p->ldy) : (float *)p->y + j * p->ldy;
 }
 
-/* Y = beta Y over vectors of n elements; beta = 0 does not read Y. */
+/* Sets Y = beta Y over vectors of n elements; beta = 0 does not read Y. */
 void macko_scale(const macko_product *p, int64_t n);
 
-/* body(vector_type, op, group) with all three as constants. */
+/* Expands to body(vector_type, op, group) with all three as constants, so that a body compiles to a loop for each combination and
+ * no loop asks for types. */
 #define MACKO_ONE_GROUP(p, body, group) \
   do { \
     if ((p)->vector_type == MACKO_F64 && (p)->op == MACKO_OP_N) { body(MACKO_F64, MACKO_OP_N, group); } \
@@ -66,7 +70,8 @@ void macko_scale(const macko_product *p, int64_t n);
     else { body(MACKO_F32, MACKO_OP_T, group); } \
   } while (0)
 
-/* Runs body over all k vectors, MACKO_GROUP, two or one at a time; for body the group's vectors are called q. */
+/* Runs body over all k vectors, MACKO_GROUP, two or one at a time; three that are left go as two and one, because there is no
+ * loop for them. For body the product of the group at hand is called q. */
 #define MACKO_FOR_GROUPS(p, q, body) \
   for (int64_t group_ = 0, now_; group_ < (p)->k; group_ += now_) { \
     const macko_product q = macko_product_from(p, group_); \

@@ -10,10 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Bytes of a line with its tab, newline and 0, and of the longest path. */
 enum { LINE = MACKO_KEY_LENGTH + MACKO_CHOICE_LENGTH + 2, PATH = 4096 };
 
+/* The tab ends the key. Keys have tabs themselves, but a key is compared in full length. */
 static const char separator = '\t';
 
+/* The first processor stands for all. */
 void macko_name_processor(char name[128])
 {
   char line[256];
@@ -29,7 +32,8 @@ void macko_name_processor(char name[128])
   if (file) fclose(file);
 }
 
-/* 1 if there is a place for the file; where asked for, with its folders. */
+/* Writes the path of the file and gives 1, or 0 where the environment names no place for it or its folders, which are made where
+ * that is asked for, cannot be. Relative paths are passed over, as the XDG rules ask. */
 static int find_file(char path[PATH], int with_folders)
 {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -44,6 +48,7 @@ static int find_file(char path[PATH], int with_folders)
   return 1;
 }
 
+/* All of the file is read, because a later line replaces an earlier one of the same key. */
 int macko_recall(const char *key, char choice[MACKO_CHOICE_LENGTH])
 {
   char path[PATH], line[LINE + 2];
@@ -62,7 +67,8 @@ int macko_recall(const char *key, char choice[MACKO_CHOICE_LENGTH])
   return found;
 }
 
-/* One write to the end of the file, so that lines of several processes do not mix. */
+/* The line goes to the end of the file in one write, so that lines of several processes do not mix; the file is never read and
+ * written anew. */
 int macko_remember(const char *key, const char *choice)
 {
   char path[PATH], line[LINE];

@@ -13,12 +13,14 @@ macko_rows macko_rows_of(const macko_csr *whole)
   return (macko_rows){.nrows = whole->nrows, .ncols = whole->ncols, .value_type = whole->value_type, .whole = whole};
 }
 
+/* Frees the copy of the piece at hand. */
 static void drop_piece(macko_rows *r)
 {
   free(r->owned);
   r->owned = NULL;
 }
 
+/* Makes room for a hash of every row: 4 bytes a row are what the check for changed rows takes. */
 static macko_status remember_rows(macko_rows *r, macko_error *err)
 {
   r->seen = calloc((size_t)r->nrows + 1, sizeof *r->seen);
@@ -31,7 +33,7 @@ int64_t macko_rows_step(const macko_rows *r)
   return r->whole ? r->nrows : r->source->piece_rows;
 }
 
-/* The sentence of a piece counts rows from its own first one. */
+/* Puts the rows of the piece before the sentence of a failure, which counts rows from the first of the piece. Gives s again. */
 static macko_status place_error(int64_t first, int64_t count, macko_status s, macko_error *err)
 {
   char text[sizeof err->text];
@@ -40,7 +42,9 @@ static macko_status place_error(int64_t first, int64_t count, macko_status s, ma
   return macko_fail(err, s, "in the piece of rows %lld to %lld: %.400s", (long long)first, (long long)(first + count - 1), text);
 }
 
-/* Of row i of a piece, its columns and the bits of its values; never 0. */
+/* Gives a hash of the columns of row i of a piece and of the bits of its values; never 0, which says that the row has not been
+ * asked for. The key may be fixed: a change that a hash misses does no harm, because columns are checked in every pass and
+ * encoders compare lengths as well. */
 static uint32_t hash_row(const macko_csr *piece, int64_t i)
 {
   const uint64_t factor = 0x9e3779b97f4a7c15u;
@@ -54,7 +58,8 @@ static uint32_t hash_row(const macko_csr *piece, int64_t i)
   return (uint32_t)(hash >> 32) | 1;
 }
 
-/* An encoding puts together what several passes have read: it is of one matrix only where all of them have read the same. */
+/* Compares the rows of a piece with what they were when they were asked for before. An encoding puts together what several passes
+ * have read: it is of one matrix only where all of them have read the same. */
 static macko_status check_unchanged(macko_rows *r, int64_t first, const macko_csr *piece, macko_error *err)
 {
   for (int64_t i = 0; i < piece->nrows; i++) {
@@ -106,6 +111,8 @@ macko_status macko_count_entries(macko_rows *r, int64_t *nnz, macko_error *err)
 
 /* ---- rows put together: of pieces, or all of a matrix whose format needs it as a whole ---- */
 
+/* Makes room for nnz entries in all, by half as many more than needed, so that piece after piece does not copy all each time.
+ * After a failure what was there is still there to be freed. */
 static macko_status make_room(macko_assembly *a, int64_t nnz, int64_t size, macko_error *err)
 {
   if (nnz <= a->room) return MACKO_OK;
@@ -119,7 +126,7 @@ static macko_status make_room(macko_assembly *a, int64_t nnz, int64_t size, mack
   return MACKO_OK;
 }
 
-/* A piece that becomes rows `row` and so on of those that are put together. */
+/* Appends a piece, which becomes rows `row` and so on of those that are put together. */
 static macko_status append(macko_assembly *a, const macko_rows *r, int64_t row, const macko_csr *piece, macko_error *err)
 {
   int64_t size = macko_type_bytes(r->value_type), begin = macko_csr_row(piece, 0), to = a->row_ptr[row];
@@ -157,7 +164,8 @@ void macko_free_assembly(macko_assembly *a)
 
 /* ---- views ---- */
 
-/* The arrays begin at the first row: a pointer so many rows before them is never followed there. */
+/* The row starts of a piece begin at its first row. The view gets a pointer so many rows before them, computed as a number
+ * because C allows no such pointer; nothing in front of the first row is read through it. */
 macko_status macko_view_rows(macko_rows *r, int64_t first, int64_t count, macko_assembly *a, macko_csr *view, macko_error *err)
 {
   if (r->whole) {
@@ -193,6 +201,7 @@ void macko_close_view(macko_view *v)
   macko_free_assembly(&v->room);
 }
 
+/* Puts all rows together and encodes them as a whole: for formats that look at rows far apart. */
 static macko_status encode_assembled(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
 {
   macko_assembly a = {0};
@@ -205,6 +214,7 @@ static macko_status encode_assembled(macko_rows *r, const macko_options *options
 
 /* ---- encoding ---- */
 
+/* Checks what the program says of its matrix. The rows themselves are checked as they come. */
 static macko_status check_source(const macko_row_source *source, macko_error *err)
 {
   if (!source->rows) return macko_fail(err, MACKO_INVALID_ARGUMENT, "a row source without a function");
@@ -232,6 +242,8 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
   return s;
 }
 
+/* Overflow is looked for in a pass of its own, before anything is planned, as macko_encode does. Rows are put together as a whole
+ * only where a format has asked for that. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
                                macko_error *err)
 {

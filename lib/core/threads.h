@@ -16,10 +16,11 @@
 #define MACKO_THREADS_NNZ (1 << 16)
 #endif
 
-enum { MACKO_MOST_PARTS = 256 }; /* so that what is a number for each fits on the stack */
+enum { MACKO_MOST_PARTS = 256 }; /* so that an array of a number for each part fits on the stack */
 
-/* Where n items are cut: starts[0], starts[stride], ... do not fall and stay below `total`, bytes or what is proportional to
- * them. Without starts items are alike. */
+/* Items 0 .. n - 1 that are to be cut into parts. With starts they are cut so that each part has about as much of `total`: item i
+ * begins at starts[i * stride], of element type `type`, counted in bytes, entries or what else is proportional to the work;
+ * starts do not fall and do not pass `total`. Without starts items are alike, and each part has as many. */
 typedef struct macko_cut {
   int64_t n;
   macko_type type;
@@ -27,13 +28,13 @@ typedef struct macko_cut {
   int64_t stride, total;
 } macko_cut;
 
-/* Rows of a csr, `rows` of them an item. */
+/* Gives a cut of the rows of a csr by their entries, `rows` of them an item. */
 static inline macko_cut macko_cut_rows(const macko_csr *a, int64_t rows)
 {
   return (macko_cut){(a->nrows + rows - 1) / rows, a->row_ptr_type, a->row_ptr, rows, macko_csr_nnz(a)};
 }
 
-/* First item of part number `part` of `parts`; n for part number `parts`. */
+/* Gives the first item of part number `part` of `parts`, found by bisection; n for part number `parts`. */
 static inline int64_t macko_first_of_part(const macko_cut *cut, int part, int parts)
 {
   int64_t low = 0, high = cut->n, wanted = (int64_t)((double)cut->total * part / parts);
@@ -49,16 +50,19 @@ static inline int64_t macko_first_of_part(const macko_cut *cut, int part, int pa
   return low;
 }
 
-/* Does items from .. to - 1, which may be none, as part number `part`. */
+/* A function that does items from .. to - 1, which may be none, as part number `part`. It runs in a thread of its own and must
+ * not write what another part writes. */
 typedef void (*macko_part)(void *context, int part, int64_t from, int64_t to);
 
 #ifdef MACKO_TEST_PARTS
+/* A test without OpenMP sets the number of parts and runs them in threads of its own. */
 extern int macko_test_parts;
 void macko_test_do_parts(const macko_cut *cut, int parts, macko_part run, void *context);
 #endif
 
 #ifdef _OPENMP
-/* One where OMP_NUM_THREADS says nothing: OpenMP would take all cores, which the ranks of a program have among them. */
+/* Gives the number of threads: one where OMP_NUM_THREADS says nothing. OpenMP would take all cores then, which the ranks of a
+ * program have among them. The environment is read once. */
 static inline int macko_threads(void)
 {
   static int asked = -1;
@@ -72,7 +76,7 @@ static inline int macko_threads(void)
 }
 #endif
 
-/* Gives the number of parts into which work on so many entries is cut. */
+/* Gives the number of parts into which work on so many entries is cut, 1 .. MACKO_MOST_PARTS. */
 static inline int macko_parts(int64_t entries)
 {
 #ifdef MACKO_TEST_PARTS
@@ -85,7 +89,8 @@ static inline int macko_parts(int64_t entries)
   return entries < MACKO_THREADS_NNZ ? 1 : threads < MACKO_MOST_PARTS ? threads : MACKO_MOST_PARTS;
 }
 
-/* Gives a smaller number for work of which every part needs memory of its own. */
+/* Gives a smaller number for work of which every part needs memory of its own, so that small matrices do not pay for many
+ * tables. */
 static inline int macko_large_parts(int64_t entries)
 {
   int64_t most = entries / MACKO_THREADS_NNZ / 16;
@@ -93,12 +98,14 @@ static inline int macko_large_parts(int64_t entries)
   return most < 1 ? 1 : most < parts ? (int)most : parts;
 }
 
+/* Runs one part. */
 static inline void macko_do_part(const macko_cut *cut, int part, int parts, macko_part run, void *context)
 {
   run(context, part, macko_first_of_part(cut, part, parts), macko_first_of_part(cut, part + 1, parts));
 }
 
-/* Runs all parts, in as many threads as OpenMP gives. */
+/* Runs all parts and returns when all are done. Part number i is always items of the same numbers, however many threads OpenMP
+ * gives. */
 static inline void macko_do_parts(const macko_cut *cut, int parts, macko_part run, void *context)
 {
   if (parts == 1) {
@@ -115,7 +122,8 @@ static inline void macko_do_parts(const macko_cut *cut, int parts, macko_part ru
 #endif
 }
 
-/* What a part tells the others, which may hear it late. */
+/* A flag by which a part tells the others something, such as that they may stop. They may hear it late, so nothing that is stored
+ * may depend on when they do. */
 static inline int macko_is_set(const int *flag)
 {
   return __atomic_load_n(flag, __ATOMIC_RELAXED);
@@ -128,14 +136,18 @@ static inline void macko_set(int *flag)
 
 /* ---- multiplying ---- */
 
+/* Multiplies items from .. to - 1 of a matrix, rows or slices: of op N it writes the elements of y that belong to them and no
+ * others. */
 typedef void (*macko_pieces)(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to);
 
+/* The context of a product that is shared among threads. */
 typedef struct {
   const macko_matrix *m;
   const macko_product *p;
   macko_pieces multiply;
 } macko_shared_product;
 
+/* Is the macko_part of such a product. */
 static inline void macko_multiply_part(void *context, int part, int64_t from, int64_t to)
 {
   const macko_shared_product *s = context;
@@ -143,7 +155,8 @@ static inline void macko_multiply_part(void *context, int part, int64_t from, in
   s->multiply(s->m, s->p, from, to);
 }
 
-/* Runs multiply over the items of the cut; in one part for op T, whose threads would write to the same places of y. */
+/* Runs multiply over the items of the cut. Op T is done in one part, because its threads would write to the same elements of
+ * y. */
 static inline void macko_share_product(const macko_matrix *m, const macko_product *p, macko_pieces multiply, const macko_cut *cut)
 {
   macko_shared_product s = {m, p, multiply};

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* At most a quarter of the slots is taken, so that a search ends after few steps even where `limit` values are in the set. */
 macko_status macko_open_value_set(macko_type type, void *table, int64_t limit, macko_value_set *set, macko_error *err)
 {
   uint64_t slots = 64;

@@ -6,21 +6,24 @@
 #include "core/convert.h"
 #include "core/hash.h"
 
+/* A set of values: a hash table with linear probing over the table of values, which it does not own. */
 typedef struct {
-  macko_type type;     /* a float type */
+  macko_type type;     /* the float type of the values */
   void *table;         /* the values by their codes: the caller's, with room for `limit` */
   int64_t limit, used;
-  uint64_t last;       /* slots - 1 */
+  uint64_t last;       /* number of slots, a power of two, less 1 */
   uint32_t *slots;     /* code + 1, 0 where free */
   macko_hash_key key;
-  int64_t steps;       /* slots that were looked at in vain: a test's business */
+  int64_t steps;       /* slots that were looked at in vain, which only a test asks for */
 } macko_value_set;
 
-/* An empty set. Errors: OUT_OF_MEMORY. */
+/* Makes an empty set that numbers at most `limit` values and writes them to `table`, which stays the caller's. Errors:
+ * OUT_OF_MEMORY. */
 macko_status macko_open_value_set(macko_type type, void *table, int64_t limit, macko_value_set *set, macko_error *err);
+/* Frees the slots and leaves the table; a set that was never opened, all zero, is allowed. */
 void macko_close_value_set(macko_value_set *set);
 
-/* The code of the value of those bits, which is added where it is new; -1 where there is no room for it. */
+/* Gives the code of the value of those bits, which is added where it is new; -1 where there is no room for it. */
 static inline int64_t macko_value_code(macko_value_set *set, uint64_t bits)
 {
   uint64_t at = macko_hash(set->key, bits) & set->last;
