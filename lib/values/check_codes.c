@@ -1,6 +1,8 @@
 /* The checks of a stored value stream that all formats share which have a dictionary. */
 #include "values/codecs.h"
 
+/* A plan that comes from a file can hold any numbers. These are checked before the sections are, whose types and lengths are made
+ * of them. */
 macko_status macko_check_codec(const macko_matrix *m, macko_error *err)
 {
   const macko_plan *plan = &m->plan;
@@ -14,6 +16,7 @@ macko_status macko_check_codec(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* A code beyond the table would let a product read outside of it. All slots are looked at, padding included. */
 macko_status macko_check_codes(const macko_matrix *m, macko_error *err)
 {
   const macko_section *values = macko_find_section(m, "values");

@@ -9,6 +9,8 @@ macko_codec macko_codec_of(const macko_plan *plan)
   return (macko_codec){plan->values, plan->stored_type, plan->lossy, plan->table};
 }
 
+/* Only the format knows how many slots there are and what else depends on the type, so that its function adds bytes, work and
+ * time. */
 macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, const macko_codec *codec, macko_add_stream add,
                             const macko_plan *plan)
 {
@@ -18,6 +20,7 @@ macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, 
   return p;
 }
 
+/* A codec replaces an earlier one only where it is better: of equal ones raw, the first, stays. */
 void macko_take_best_codec(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                            macko_add_stream add, macko_plan *plan)
 {
@@ -41,6 +44,7 @@ macko_status macko_choose_codec(const macko_facts *f, const macko_options *optio
   return MACKO_OK;
 }
 
+/* What the old stream takes is taken away, and what is left is the plan without one, to which the best of all codecs is added. */
 macko_status macko_rechoose_codec(const macko_facts *f, const macko_matrix *m, macko_add_stream add, macko_plan *plan,
                                   macko_error *err)
 {
@@ -52,6 +56,7 @@ macko_status macko_rechoose_codec(const macko_facts *f, const macko_matrix *m, m
   return s;
 }
 
+/* The reason is looked through for where it speaks of values, as that is the last that formats put into it. */
 void macko_describe_values(macko_plan *plan)
 {
   static const char start[] = "; values ";

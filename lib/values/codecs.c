@@ -7,7 +7,8 @@
 
 /* ---- choice ---- */
 
-/* The narrowest type that holds every value exactly; the matrix's own if none does. */
+/* Sets *type to the narrowest type that holds every value exactly, or to the matrix's own if none does. Of the 16-bit floats f16
+ * comes first. */
 static macko_status narrowest(const macko_value_facts *f, macko_type *type, macko_error *err)
 {
   static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
@@ -22,11 +23,14 @@ static macko_status narrowest(const macko_value_facts *f, macko_type *type, mack
   return MACKO_OK;
 }
 
+/* Gives the codec of a dictionary of so many values, with codes as narrow as can be. */
 static macko_codec dict_codec(int64_t distinct)
 {
   return (macko_codec){MACKO_VALUES_DICT, distinct <= 256 ? MACKO_U8 : MACKO_U16, 0, distinct};
 }
 
+/* Sets *codec to what was asked for as f32, f16 or bf16. Where the values have that type already, or a narrower one, it is
+ * raw. */
 static macko_status float_codec(const macko_value_facts *f, macko_values wanted, macko_codec *codec, macko_error *err)
 {
   macko_type to = wanted == MACKO_VALUES_F32 ? MACKO_F32 : wanted == MACKO_VALUES_F16 ? MACKO_F16 : MACKO_BF16;
@@ -42,6 +46,7 @@ macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_code
   return macko_codecs_by(&facts, wanted, MACKO_DICT_LIMIT, codecs, count, err);
 }
 
+/* Each codec is looked into only where it may be listed, because telling whether it holds the values takes a pass over them. */
 macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err)
 {
@@ -71,6 +76,7 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, in
 
 /* ---- writing ---- */
 
+/* Only a dictionary needs memory: its numbering of values. */
 macko_status macko_open_writer(const macko_csr *a, const macko_codec *codec, void *stream, void *table, macko_value_writer *w,
                                macko_error *err)
 {
@@ -83,6 +89,7 @@ void macko_close_writer(macko_value_writer *w)
   macko_close_value_set(&w->codes);
 }
 
+/* Writers never fail on the way, because they run in parts of threads; they leave a mark, which is asked for here. */
 macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
 {
   if (!w->changed) return MACKO_OK;
@@ -91,7 +98,8 @@ macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
                     (long long)w->codec.table);
 }
 
-/* The code of value p; any where there is no room for it, as there was when values were counted. */
+/* Gives the code of value p; any code where there is no room for it, as there was when values were counted. The value before is
+ * remembered, because equal values often follow each other and looking one up costs more than comparing. */
 static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
 {
   uint64_t bits = macko_bits_at(from, w->values, p);
@@ -102,6 +110,8 @@ static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
   return code;
 }
 
+/* Writes entries p and so on into slots, as macko_write_values does. Types are constants in the fast calls, so that each is a
+ * plain loop. */
 static inline __attribute__((always_inline)) void write_as(macko_value_writer *w, macko_type from, macko_type to, int64_t p,
                                                            int64_t count, int64_t slot, int64_t stride)
 {
@@ -115,6 +125,7 @@ static inline __attribute__((always_inline)) void write_as(macko_value_writer *w
     }
 }
 
+/* Replaces the codes in `count` slots by what w->recode has for them. */
 static void recode(macko_value_writer *w, int64_t count, int64_t slot, int64_t stride)
 {
   for (int64_t i = 0; i < count; i++, slot += stride)
@@ -122,6 +133,7 @@ static void recode(macko_value_writer *w, int64_t count, int64_t slot, int64_t s
     else ((uint16_t *)w->stream)[slot] = (uint16_t)w->recode[((uint16_t *)w->stream)[slot]];
 }
 
+/* Does what macko_write_groups does, for types and a width of groups that may be constants. */
 static inline __attribute__((always_inline)) void groups_as(macko_value_writer *w, macko_type from, macko_type to, int per, int64_t p,
                                                             int64_t count, int64_t slot, int64_t stride)
 {
@@ -129,6 +141,8 @@ static inline __attribute__((always_inline)) void groups_as(macko_value_writer *
   write_as(w, from, to, p, count, slot, 1);
 }
 
+/* Codes are moved without a look at what they stand for. The types and widths that have calls of their own are compiled to loops
+ * in which nothing asks for types. */
 void macko_write_groups(macko_value_writer *w, int per, int64_t p, int64_t count, int64_t slot, int64_t stride)
 {
   macko_type to = w->codec.stored_type;
@@ -152,12 +166,14 @@ void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t
 
 /* ---- in parts ---- */
 
+/* Writing values in parts. */
 typedef struct {
-  macko_value_writer *writers; /* one for each part, or for all where nothing is looked up */
+  macko_value_writer *writers; /* one for each part where codes are looked up; else one for all */
   macko_value_walk walk;
   const void *context;
 } writing;
 
+/* A writer without a dictionary is only read, so that all parts may share one. */
 static void write_part(void *context, int part, int64_t from, int64_t to)
 {
   const writing *w = context;
@@ -165,19 +181,22 @@ static void write_part(void *context, int part, int64_t from, int64_t to)
   w->walk(w->context, own, from, to);
 }
 
+/* Goes through the slots of a part again and replaces its own codes by those of the common table. */
 static void recode_part(void *context, int part, int64_t from, int64_t to)
 {
   const writing *w = context;
   if (w->writers[part].recode) w->walk(w->context, &w->writers[part], from, to);
 }
 
+/* Frees the writers but what belongs to the first, which is that of the caller. */
 static void close_writers(macko_value_writer *writers, int parts)
 {
   for (int part = 1; writers && part < parts; part++) free(writers[part].codes.table), macko_close_writer(&writers[part]);
   free(writers);
 }
 
-/* Each with a dictionary of its own, the first with that of *w; NULL where memory is short. */
+/* Gives a writer for each part, each with a dictionary of its own; the first has that of *w. NULL where memory is short, and then
+ * one part must do. */
 static macko_value_writer *open_writers(const macko_value_writer *w, int parts)
 {
   macko_value_writer *writers = calloc((size_t)parts, sizeof *writers);
@@ -194,7 +213,9 @@ static macko_value_writer *open_writers(const macko_value_writer *w, int parts)
   return NULL;
 }
 
-/* The values of a part that the parts before have not had are added to the table; its slots become what its codes are there. */
+/* Adds the values of a part that the parts before have not had to the common table. own->codes.slots, whose look-up is over,
+ * becomes what each of its codes is there. Parts are taken in their order, so that codes are the same as those of one part: in
+ * the order in which values first appear. */
 static void number_codes(macko_value_writer *first, macko_value_writer *own)
 {
   int moved = 0;
@@ -208,6 +229,8 @@ static void number_codes(macko_value_writer *first, macko_value_writer *own)
   if (moved) own->recode = own->codes.slots;
 }
 
+/* With a dictionary every part numbers its values by itself, so that threads need no lock; then the tables are joined, and codes
+ * that have changed are written once more. */
 void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t entries, macko_value_walk walk,
                           const void *context)
 {
@@ -225,6 +248,7 @@ void macko_write_in_parts(macko_value_writer *w, const macko_cut *cut, int64_t e
 
 /* ---- reading back ---- */
 
+/* The stored type says it all: only codes of a dictionary are stored as u8 and u16. */
 void macko_read_values(const macko_plan *plan, macko_type value_type, const macko_value_stream *v, int64_t slot, int64_t stride,
                        int64_t count, void *values, int64_t p)
 {

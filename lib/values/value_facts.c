@@ -10,7 +10,7 @@ enum { BLOCK = 4096 };
 
 /* ---- what can hold the values ---- */
 
-/* 1 if one of values p .. past - 1 does not come back with the same bits. */
+/* Gives 1 if one of values p .. past - 1 does not come back with the same bits. Both types are constants in every caller. */
 static inline __attribute__((always_inline)) int range_misfits(macko_type from, macko_type to, const void *values, int64_t p, int64_t past)
 {
   for (; p < past; p++)
@@ -21,8 +21,9 @@ static inline __attribute__((always_inline)) int range_misfits(macko_type from, 
 typedef double two_doubles __attribute__((vector_size(16)));
 typedef uint64_t two_words __attribute__((vector_size(16)));
 
-/* The same of doubles as i8, which most often all are or the first is not. Far from 0 doubles are whole numbers, the next one has the
- * next bits: adding what is far rounds a value to its distance in bits, and taking it away again shows whether that was the value. */
+/* Does the same for doubles as i8, which most often all are or the first is not. Adding 1.5 * 2^52 rounds a value to a whole
+ * number: between 2^52 and 2^53 doubles lie 1 apart, and the bits of each are those of the one before plus 1. The distance in
+ * bits thus is the whole number, and taking 1.5 * 2^52 away again shows whether that was the value. */
 static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
 {
   const two_doubles far = {0x1.8p52, 0x1.8p52};
@@ -37,6 +38,7 @@ static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
   return (any[0] | any[1]) != 0 || range_misfits(MACKO_F64, MACKO_I8, values, p, past);
 }
 
+/* Makes a constant of the type that values are tried as. */
 static inline __attribute__((always_inline)) int range_misfits_from(macko_type from, macko_type to, const void *values, int64_t p,
                                                                     int64_t past)
 {
@@ -48,6 +50,7 @@ static inline __attribute__((always_inline)) int range_misfits_from(macko_type f
   }
 }
 
+/* Makes a constant of the type of the values, too. */
 static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t past)
 {
   if (a->value_type == MACKO_F64 && to == MACKO_I8) return doubles_misfit_i8(a->values, p, past);
@@ -59,12 +62,14 @@ static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t p
   }
 }
 
+/* A search for a value that misfits, in parts. */
 typedef struct {
   const macko_csr *a;
   macko_type to;
   int found;
 } misfit_search;
 
+/* Looks at entries from .. past - 1 of a piece, whose first value need not be the first of its array. */
 static void search_part(void *context, int part, int64_t from, int64_t past)
 {
   misfit_search *s = context;
@@ -74,6 +79,7 @@ static void search_part(void *context, int part, int64_t from, int64_t past)
     if (block_misfits(s->a, s->to, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->found);
 }
 
+/* Tells of one piece. Any misfit will do, so that the answer does not depend on which part finds it first. */
 static int piece_misfits(const macko_csr *a, macko_type to)
 {
   const macko_cut entries = {.n = macko_csr_row(a, a->nrows) - macko_csr_row(a, 0)};
@@ -82,6 +88,7 @@ static int piece_misfits(const macko_csr *a, macko_type to)
   return s.found;
 }
 
+/* Is the fact `misfit` of rows: it stops at the first piece that has one. */
 static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
 {
   macko_rows *r = rows;
@@ -101,9 +108,10 @@ static macko_status find_misfit(void *rows, macko_type to, int *found, macko_err
 typedef struct {
   const macko_csr *piece;
   macko_value_set *sets;
-  int full; /* one of them: there are too many */
+  int full; /* 1: one of them is full, so that there are too many */
 } distinct_search;
 
+/* Makes a set for each part, with room for `limit` values each. After a failure close_sets frees what there is. */
 static macko_status open_sets(int parts, macko_type type, int64_t limit, macko_value_set **sets, macko_error *err)
 {
   int made = 0;
@@ -116,13 +124,15 @@ static macko_status open_sets(int parts, macko_type type, int64_t limit, macko_v
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %lld values", (long long)limit);
 }
 
+/* Frees the sets and their tables. Those that were never opened are all zero. */
 static void close_sets(int parts, macko_value_set *sets)
 {
   for (int part = 0; sets && part < parts; part++) free(sets[part].table), macko_close_value_set(&sets[part]);
   free(sets);
 }
 
-/* 1 if there is room for values p .. past - 1. */
+/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. One that is equal to the value before is passed over
+ * without looking it up. */
 static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
 {
   uint64_t before = 0;
@@ -135,6 +145,7 @@ static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64
   return 1;
 }
 
+/* Adds entries from .. past - 1 of a piece to the set of the part. */
 static void add_part(void *context, int part, int64_t from, int64_t past)
 {
   distinct_search *s = context;
@@ -143,7 +154,8 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
     if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
 }
 
-/* Number of values that differ in their bits, or -1 beyond the limit. */
+/* Is the fact `distinct` of rows: the number of values that differ in their bits, or -1 beyond the limit. Each part fills a set
+ * of its own, and at the end the others are added to the first; pieces that come one after another are done in one part. */
 static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_rows *r = rows;
@@ -165,6 +177,7 @@ static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct,
   return s;
 }
 
+/* Nothing is remembered: every question is a pass. */
 macko_value_facts macko_facts_of_rows(macko_rows *r)
 {
   return (macko_value_facts){r->value_type, find_misfit, count_distinct, r};
@@ -172,19 +185,22 @@ macko_value_facts macko_facts_of_rows(macko_rows *r)
 
 /* ---- of findings: every format that is planned asks, and the first is told for all ---- */
 
+/* Gives the rows that the findings are about, in pieces or *whole, which is made of the csr. */
 static macko_rows *rows_of(const macko_findings *found, macko_rows *whole)
 {
   *whole = macko_rows_of(found->csr);
   return found->rows ? found->rows : whole;
 }
 
-/* Whether one misfits that type, -1 where it is not known: the whole numbers of i8 are in every type. */
+/* Tells whether a value misfits that type, -1 where it is not known. Where all fit i8 all fit every type, because that has whole
+ * numbers from -128 to 127 only. */
 static int known_misfit(const macko_known_values *known, macko_type to)
 {
   if (known->asked >> to & 1) return known->misfits >> to & 1;
   return (known->asked & ~known->misfits) >> MACKO_I8 & 1 ? 0 : -1;
 }
 
+/* Is the fact `misfit` of findings: it looks at values only where the answer is not known. */
 static macko_status found_misfit(void *context, macko_type to, int *misfit, macko_error *err)
 {
   macko_findings *found = context;
@@ -197,6 +213,8 @@ static macko_status found_misfit(void *context, macko_type to, int *misfit, mack
   return s;
 }
 
+/* Is the fact `distinct` of findings. A count that was made for a larger limit, or that was not stopped by its limit, answers for
+ * others, too. */
 static macko_status found_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_findings *found = context;

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A section of that name as m->plan asks for it, with zeroed data; without data where it asks for none. */
+/* Makes a section of that name as m->plan asks for it, with zeroed data; *section stays without data where the plan asks for
+ * none. */
 static macko_status new_section(const macko_matrix *m, const char *name, macko_section *section, macko_error *err)
 {
   macko_section list[MACKO_MAX_SECTIONS];
@@ -15,6 +16,7 @@ static macko_status new_section(const macko_matrix *m, const char *name, macko_s
   return MACKO_OK;
 }
 
+/* Sections and writer are cleared first, so that end may free them whatever failed. */
 macko_status macko_begin_values(const macko_csr *a, const macko_matrix *m, macko_section *values, macko_section *dict,
                                 macko_value_writer *w, macko_error *err)
 {
@@ -55,6 +57,7 @@ void macko_put_values(macko_matrix *m, const macko_section *values, const macko_
 #define MACKO_CACHED_STREAM (16 << 20)
 #endif
 
+/* Without a dictionary opening the writer needs no memory, which is why nothing can fail. */
 void macko_overwrite_values(const macko_csr *a, macko_matrix *m, const macko_cut *cut, macko_value_walk walk)
 {
   const macko_codec codec = macko_codec_of(&m->plan);
