@@ -2,14 +2,16 @@
  * four entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those products
  * out: no branch depends on how long a row is beyond the number of its vectors. Vectors of eight, with AVX-512, were no faster
  * (Zen 4): x is loaded element by element either way, and a longer vector wastes more of a row's end. */
-enum { CSR_AHEAD = 8192 }; /* bytes prefetched ahead: two pages */
+enum { CSR_AHEAD = 8192 }; /* how far ahead is prefetched: two pages */
+/* A register of CSR_WIDTH doubles. */
 typedef double csr_vector __attribute__((vector_size(8 * CSR_WIDTH)));
 
-/* Columns p, p + 1, ..., read two at a time: loads are what there are too few of. */
+/* Four columns of a row. They are read two at a time, because loads are what there are too few of. */
 typedef struct {
   uint32_t at[CSR_WIDTH];
 } csr_columns;
 
+/* Reads CSR_WIDTH columns from there on. x86 is little-endian, so that the first of two is in the lower half. */
 static inline __attribute__((always_inline)) csr_columns csr_columns_at(const int32_t *cols)
 {
   uint64_t pairs[CSR_WIDTH / 2];
@@ -17,6 +19,7 @@ static inline __attribute__((always_inline)) csr_columns csr_columns_at(const in
   return (csr_columns){{(uint32_t)pairs[0], (uint32_t)(pairs[0] >> 32), (uint32_t)pairs[1], (uint32_t)(pairs[1] >> 32)}};
 }
 
+/* Reads four values as doubles, whatever they are stored as; they need not be aligned. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_values_at(macko_type stored, const char *values, csr_vector *to)
 {
   typedef double doubles __attribute__((vector_size(8 * CSR_WIDTH), aligned(8), may_alias));
@@ -24,15 +27,16 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_values_at(macko
   else *to = (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
 }
 
-/* Two pages ahead, where the hardware does not look, and into the second-level cache only: the misses that the first level can
- * wait for are needed for x. */
+/* Asks for values and columns two pages ahead, where the hardware does not look, and into the second-level cache only: the misses
+ * that the first level can wait for are needed for x. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_prefetch(const char *values, const int32_t *cols)
 {
   __builtin_prefetch(values + CSR_AHEAD, 0, 2);
   __builtin_prefetch((const char *)cols + CSR_AHEAD, 0, 2);
 }
 
-/* Adds four entries' products with each vector of a group, of the last of a row those that are in it. */
+/* Adds the products of four entries with each vector of a group. In the last step of a row (last = 1) only the first `left` of
+ * them belong to the row; the others are masked and not multiplied by 0, because x may hold a NaN there. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_add(macko_type stored, const char *values, const int32_t *cols,
                                                                      const double *const *x, int group, int last, int64_t left,
                                                                      csr_vector *sum)
@@ -49,7 +53,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_add(macko_type 
   }
 }
 
-/* The sums over entries p to end - 1, which may be none. */
+/* Adds up entries p to end - 1 of a row, which may be none, in four partial sums a vector. `ahead` is 1 where memory is waited
+ * for. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(macko_type stored, const char *values, const int32_t *cols,
                                                                      const double *const *x, int64_t p, int64_t end, int ahead,
                                                                      int group, csr_vector *sum)
@@ -64,6 +69,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(macko_type 
   csr_add(stored, values + p * size, cols + p, x, group, 1, end - p, sum);
 }
 
+/* Multiplies rows from .. to - 1. Only rows at the end of the arrays, where the last step would read beyond them, go one entry at
+ * a time. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(const csr_view *a, const macko_product *q, int64_t from,
                                                                       int64_t to, macko_type stored, int ahead, int group)
 {
@@ -109,6 +116,7 @@ DEFINE_GROUPS(csr_singles_ahead_, MACKO_F32, 1)
 #undef DEFINE
 #undef DEFINE_GROUPS
 
+/* Multiplies rows from .. to - 1 with the vectors of *q, as many as the kernel is for. */
 typedef void csr_kernel(const csr_view *a, const macko_product *q, int64_t from, int64_t to);
 
 /* By stored type (f64, f32), whether memory is waited for, and size of the group (1, 2, 4). */

@@ -10,28 +10,32 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Sections by their place in a matrix. */
 enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
-/* LONG_ROWS: entries a row from which on CSR_WIDTH entries at a time are faster, in a cache; else from half as many. */
+/* LONG_ROWS is how many entries a row must have on average for CSR_WIDTH entries at a time to be faster where the matrix is in a
+ * cache; elsewhere half as many are enough. CSR_GROUP is the most vectors of a pass. */
 enum { LONG_ROWS = 6, CSR_WIDTH = 4, CSR_GROUP = 4 };
 
-/* What planning asks of a matrix besides its values; where the arrays are out of the host's reach it does without. */
+/* What planning asks of a matrix besides its values: how many rows take another number of steps than the row before. Where the
+ * arrays are out of the host's reach planning does without. */
 typedef struct {
   double (*uneven_rows)(void *context);
 } csr_facts;
 
-/* Kernels read values as they are. */
+/* The forms of format csr. On a GPU values are raw only, because kernels read them as they are. */
 static const macko_form forms[] = {
   {.values = MACKO_HAS(VALUES_RAW) | MACKO_HAS(VALUES_F32) | MACKO_HAS(VALUES_F16) | MACKO_HAS(VALUES_BF16)},
   {.values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS(TARGET_GPU)}};
 
-/* Entries that loops take in one step. */
+/* Gives the entries that the loops take in one step. */
 static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
 {
   return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
 }
 
-/* Rows that take another number of steps than the one before: in a stretch of 256 of every 4096 rows. */
+/* Counts rows that take another number of steps than the one before in a stretch of 256 of every 4096 rows, and gives the number
+ * that all rows have in proportion. Such a row ends its loop where the processor did not expect it. */
 static double host_uneven_rows(void *context)
 {
   enum { STRETCH = 256, EVERY = 4096 };
@@ -56,7 +60,8 @@ static double host_uneven_rows(void *context)
 
 static const csr_facts host_facts = {host_uneven_rows};
 
-/* Of those the rows that a processor does not foresee. */
+/* Gives how many of those rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the
+ * next. */
 static double missed_rows(const macko_facts *f)
 {
   const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
@@ -64,6 +69,8 @@ static double missed_rows(const macko_facts *f)
   return ask && rows > MACKO_LEARNT_ROWS ? ask->uneven_rows(f->context) * (1 - (double)MACKO_LEARNT_ROWS / (double)rows) : 0;
 }
 
+/* Plans format csr. The codec is what was asked for or raw: nothing is chosen here, because this format is what others are
+ * compared with. */
 static macko_status plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -77,7 +84,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
-  int wide = a->value_type == MACKO_F64 && size >= 4; /* the vectors of f64 matrices are f64: those have a loop of their own */
+  int wide = a->value_type == MACKO_F64 && size >= 4; /* vectors of f64 matrices are f64, for which there are loops with AVX2 */
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss;
@@ -88,7 +95,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   return MACKO_OK;
 }
 
-/* Columns and the type of the values stay. */
+/* Plans new values: columns and the type of the values stay, and only whether rounding changes a value is asked again. */
 static macko_status plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   *plan = m->plan;
@@ -96,6 +103,7 @@ static macko_status plan_values(const macko_facts *f, const macko_matrix *m, mac
   return f->values.misfit(f->values.context, plan->stored_type, &plan->lossy, err);
 }
 
+/* Lists the sections, of which the first two tell of the pattern. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   list[ROW_PTR] = macko_pattern_section("row_ptr", macko_index_type(m->nnz), m->nrows + 1);
@@ -104,19 +112,22 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return SECTIONS;
 }
 
+/* Gives the codec of the values; format csr never has a dictionary. */
 static macko_codec codec_of(const macko_matrix *m)
 {
   return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
 }
 
-/* Rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is entry `entry`. */
+/* Copying rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is entry `entry` of
+ * the matrix. */
 typedef struct {
   const macko_csr *a;
   macko_matrix *m;
   int64_t row, entry, begin; /* begin: where the first entry is in the arrays of *a */
 } copying;
 
-/* Entries from .. past - 1 of the piece; without a table a codec's writer is the same for all and needs nothing that could fail. */
+/* Writes the values of entries from .. past - 1 of the piece. Without a dictionary a writer is the same for all parts and needs
+ * nothing that could fail, so that each part opens its own. */
 static void write_values(const copying *c, int64_t from, int64_t past)
 {
   const macko_codec codec = codec_of(c->m);
@@ -132,7 +143,8 @@ static void write_values(const copying *c, int64_t from, int64_t past)
   macko_close_writer(&w);
 }
 
-/* Number from and those after it become `count` elements of the section from element `to` on, each less base. */
+/* Writes number `from` of an array of indices and those after it, each less base, to `count` elements of the section from element
+ * `to` on. Types most often agree, and then bytes are copied. */
 static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type type, const void *array, int64_t from, int64_t base)
 {
   int64_t size = macko_type_bytes(s->type);
@@ -144,7 +156,8 @@ static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type
     for (int64_t i = 0; i < count; i++) ((int64_t *)s->data)[to + i] = macko_index(type, array, from + i) - base;
 }
 
-/* Row starts from .. past - 1 of the piece. */
+/* Copies row starts from .. past - 1 of the piece, moved so that they count the entries of the matrix. The one behind the last
+ * row is there again as the first of the next piece. */
 static void copy_rows(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
@@ -153,6 +166,7 @@ static void copy_rows(void *context, int part, int64_t from, int64_t past)
                c->a->index_base + c->begin - c->entry);
 }
 
+/* Is the macko_part of new values. */
 static void copy_values(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
@@ -160,6 +174,7 @@ static void copy_values(void *context, int part, int64_t from, int64_t past)
   write_values(c, from, past);
 }
 
+/* Copies columns and values of entries from .. past - 1 of the piece. */
 static void copy_entries(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
@@ -169,6 +184,7 @@ static void copy_entries(void *context, int part, int64_t from, int64_t past)
 
 /* ---- encode: rows are counted, looked at where rounding asks for it, and copied, a piece at a time ---- */
 
+/* Gets the piece that begins with row `first`, and the number of its entries. */
 static macko_status next_piece(macko_rows *rows, int64_t first, macko_csr *piece, int64_t *entries, macko_error *err)
 {
   int64_t step = macko_rows_step(rows), left = rows->nrows - first;
@@ -177,7 +193,8 @@ static macko_status next_piece(macko_rows *rows, int64_t first, macko_csr *piece
   return s;
 }
 
-/* A piece that has changed since it was counted, which its hashes may have missed, must not leave the sections. */
+/* Copies all rows. A piece that has changed since it was counted, which its hashes may have missed, must not be written beyond
+ * the sections, so that entries are counted against those that are left. */
 static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -199,13 +216,15 @@ static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *
 
 /* ---- borrowed: the caller's arrays where they are what would be stored ---- */
 
+/* Whether the caller's arrays are, byte for byte, what the sections would be. An empty matrix has nothing to borrow. */
 static int same_arrays(const macko_csr *a, const macko_matrix *m)
 {
   return m->nnz > 0 && a->index_base == 0 && a->row_ptr_type == macko_index_type(m->nnz) &&
          a->col_type == macko_index_type(m->ncols) && m->plan.stored_type == m->value_type;
 }
 
-/* Nothing writes into sections while they are borrowed. */
+/* Makes sections of the caller's arrays. The const is cast away because sections of other formats are written; nothing writes
+ * into these while they are borrowed. */
 static void borrow_arrays(const macko_csr *a, macko_matrix *m)
 {
   m->nsections = sections(m, m->sections);
@@ -214,6 +233,7 @@ static void borrow_arrays(const macko_csr *a, macko_matrix *m)
   m->borrowed = 1;
 }
 
+/* Fills the sections, or borrows them where that is allowed. */
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   if (found->lent && same_arrays(found->csr, m)) return borrow_arrays(found->csr, m), MACKO_OK;
@@ -222,6 +242,7 @@ static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *
   return s ? s : copy_pieces(rows, m, err);
 }
 
+/* Counts entries and plans by them, as no csr has told how many there are, and copies. */
 static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
@@ -232,6 +253,7 @@ static macko_status encode_rows(macko_rows *rows, macko_matrix *m, macko_error *
   return s ? s : copy_pieces(rows, m, err);
 }
 
+/* Takes new values. Whatever can fail comes first: the plan, then copies of borrowed arrays that the new ones do not replace. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_findings found = {.csr = a};
@@ -248,6 +270,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return MACKO_OK;
 }
 
+/* Writes the sections back, in 64-bit indices, and values in the matrix's own type. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   (void)err;
@@ -260,6 +283,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return MACKO_OK;
 }
 
+/* Entries are in the order of the rows, so that any of them can be copied alone. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const macko_value_stream stream = {m->sections[VALUES].data, NULL};
@@ -270,6 +294,8 @@ static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t fi
   else if (values && count) memcpy(values, (const char *)stream.stream + begin * size, (size_t)(count * size));
 }
 
+/* Checks the types, then that row starts run from 0 to nnz without falling, then that columns rise strictly and are inside, which
+ * also proves that no row has duplicates. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   macko_type stored = m->plan.stored_type;
@@ -297,7 +323,9 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
-/* One body for every combination of types; constants make each instance a plain loop. */
+/* Multiplies rows from .. to - 1 with `group` vectors, for every combination of types; all of them are constants in the calls,
+ * which makes each instance a plain loop. Sums are double. Op T adds the multiples of row i to y, which has been scaled
+ * before. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, macko_type rows,
                                                               macko_type col_type, macko_type values, macko_type vector, macko_op op,
                                                               int group, int64_t from, int64_t to)
@@ -321,7 +349,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
-/* What solvers do most. */
+/* A matrix for the loops with AVX2: f64 or f32 values and 32-bit columns, which is what solvers multiply most. */
 typedef struct {
   macko_type row_ptr_type;
   int64_t nnz;
@@ -330,6 +358,7 @@ typedef struct {
   const void *values;
 } csr_view;
 
+/* Bytes up to which a matrix is taken to stay in a cache between products. */
 enum { CACHED_BYTES = 16 << 20 };
 
 #if MACKO_HAS_X86_64
@@ -337,20 +366,21 @@ enum { CACHED_BYTES = 16 << 20 };
 #include "csr/csr_avx2.h"
 #include "csr/csr_packed.h"
 
+/* Gives that view of a matrix that has such types. */
 static csr_view view_of(const macko_matrix *m)
 {
   return (csr_view){m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
 }
 
-/* Likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4). */
+/* Whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4). */
 static int is_cached(const macko_matrix *m)
 {
   return m->plan.bytes < CACHED_BYTES;
 }
 #endif
 
-/* Whether the loops for vectors take this matrix and these. A plain loop wastes less of short rows, which counts where nothing waits for
- * memory. */
+/* Whether the loops with AVX2 take this matrix and this product. A plain loop wastes less of short rows, which counts where
+ * nothing waits for memory. */
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
@@ -362,7 +392,8 @@ static int has_wide(const macko_matrix *m, const macko_product *p)
 #endif
 }
 
-/* 1 if there was a loop for it. */
+/* Multiplies with the loops of csr_avx2.h, as many vectors at a time as they take; gives 0, and does nothing, where they do not
+ * take this product. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
@@ -381,6 +412,8 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 #endif
 }
 
+/* Is the macko_pieces of format csr: rows from .. to - 1. Types that most matrices have are constants; all others share one
+ * instance that asks for them in the loop. */
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   const int narrow = m->sections[COLS].type == MACKO_I32 && m->sections[ROW_PTR].type == MACKO_I32;
@@ -394,8 +427,9 @@ static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t
   else MACKO_FOR_GROUPS(p, q, ANY_MATRIX)
 }
 
-/* How many of the vectors of *p have been done, three or four at a time: none where putting them side by side would take longer than
- * that saves, or there is no memory for it. */
+/* Multiplies vectors three or four at a time with the loops of csr_packed.h, and gives how many have been done. None are where
+ * putting them side by side would take longer than it saves, which takes more entries a column where the packed vectors do not
+ * fit the second-level cache, or where there is no memory for it. */
 static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product *p, const macko_cut *rows)
 {
   int64_t done = 0;
@@ -419,6 +453,8 @@ static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product 
   return done;
 }
 
+/* Does vectors side by side as far as that pays and the others after them. The cut is by entries, so that parts of uneven rows
+ * take as long. */
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   (void)err;

@@ -1,7 +1,8 @@
 /* Y = alpha A X + beta Y of a matrix of f64 or f32 values with 32-bit columns and f64 vectors, with AVX2: the elements that four vectors
  * have in one place are put side by side first, so that an entry takes one load of all of them. */
 
-/* Four vectors of a product, of which `columns` are there, and their elements side by side. */
+/* A product of three or four vectors: the matrix, the vectors, of which `columns` are there, and the elements of X side by side,
+ * one csr_vector for each column of the matrix. */
 typedef struct {
   csr_view a;
   macko_product p;
@@ -10,18 +11,19 @@ typedef struct {
   csr_vector *side_by_side;
 } csr_packing;
 
+/* Puts elements from .. to - 1 of the vectors side by side. */
 static MACKO_AVX2 void csr_pack(void *context, int part, int64_t from, int64_t to)
 {
   const csr_packing *c = context;
   const double *x[CSR_WIDTH];
   (void)part;
-  /* in place of one that is not there any other */
+  /* Any other vector stands in for one that is not there, whose sums nobody reads. */
   for (int j = 0; j < CSR_WIDTH; j++) x[j] = (const double *)c->p.x + (j < c->columns ? j : 0) * c->p.ldx;
   for (int64_t i = from; i < to; i++) c->side_by_side[i] = (csr_vector){x[0][i], x[1][i], x[2][i], x[3][i]};
 }
 
-/* The sums over entries p to end - 1 of four vectors, in the order and with the roundings of csr_row, whose lanes are here one after
- * another: a product of several vectors has the bits of one of each. */
+/* Gives the sums over entries p to end - 1 of four vectors, in the order and with the roundings of csr_row, whose lanes are here
+ * one after another: a product of several vectors has the bits of one of each. */
 static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_packed_row(macko_type stored, const void *values,
                                                                                   const int32_t *cols, const csr_vector *x,
                                                                                   int64_t p, int64_t end)
@@ -41,6 +43,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 csr_vector csr_packed_ro
   return (lane[0] + lane[2]) + (lane[1] + lane[3]);
 }
 
+/* Multiplies rows from .. to - 1, as csr_rows does. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(const csr_packing *c, macko_type stored, int64_t from,
                                                                              int64_t to)
 {
@@ -58,6 +61,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(con
   }
 }
 
+/* Is the macko_part of it, and makes a constant of the stored type. */
 static MACKO_AVX2 void csr_multiply_packed(void *context, int part, int64_t from, int64_t to)
 {
   const csr_packing *c = context;
