@@ -6,13 +6,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In place: no type is wider than f64. */
+/* Makes doubles of values of the matrix's own type, in place. It goes from the last to the first, because no type is wider than
+ * f64: what is still to be read lies before what is written. */
 static void widen_values(const macko_matrix *m, void *values)
 {
   for (int64_t p = m->nnz - 1; m->value_type != MACKO_F64 && p >= 0; p--)
     ((double *)values)[p] = macko_float_at(m->value_type, values, p);
 }
 
+/* Makes indices of that type of 64-bit ones, in place, from the first to the last. The array keeps its size. */
 static void narrow_indices(macko_type type, int64_t *indices, int64_t count)
 {
   for (int64_t i = 0; type == MACKO_I32 && i < count; i++) {
@@ -21,6 +23,7 @@ static void narrow_indices(macko_type type, int64_t *indices, int64_t count)
   }
 }
 
+/* Decodes *m to new arrays in the types that all readers give. On failure nothing is left to free. */
 static macko_status decode(const macko_matrix *m, macko_csr *csr, macko_error *err)
 {
   int64_t *row_ptr = malloc((size_t)(m->nrows + 1) * sizeof *row_ptr), *cols = malloc((size_t)(m->nnz + 1) * sizeof *cols);
@@ -43,6 +46,7 @@ static macko_status decode(const macko_matrix *m, macko_csr *csr, macko_error *e
   return MACKO_OK;
 }
 
+/* A container holds both triangles, whatever the file was like that the matrix came from, so that info->symmetric stays 0. */
 macko_status macko_read_container(const char *path, macko_csr *csr, macko_file_info *info, macko_error *err)
 {
   macko_matrix *m = NULL;

@@ -11,7 +11,7 @@
 
 /* ---- names ---- */
 
-/* An element type as Binsparse names it: letters, then bits. */
+/* Writes the name that Binsparse has for an element type: letters, then bits, such as "bfloat16". */
 static const char *type_name(macko_type type, char name[16])
 {
   static const struct {
@@ -27,7 +27,8 @@ static const char *type_name(macko_type type, char name[16])
 
 /* ---- writing ---- */
 
-/* JSON is UTF-8; names of files can hold any byte. */
+/* Makes a JSON string of a text. JSON is UTF-8, but names of files can hold any byte; those that are no UTF-8 lose every byte
+ * beyond ASCII. */
 static json_t *text_of(const char *text)
 {
   char plain[sizeof ((macko_origin *)0)->name];
@@ -39,12 +40,15 @@ static json_t *text_of(const char *text)
   return json_string(plain);
 }
 
+/* Makes a JSON string of an element type. This and the functions below give new references; NULL, for lack of memory, passes
+ * through json_pack, which then fails as a whole. */
 static json_t *type_of(macko_type type)
 {
   char name[16] = "";
   return json_string(type_name(type, name));
 }
 
+/* Options are written by name and choice, which outlast changes of the lists better than numbers. */
 static json_t *options_of(const macko_options *options)
 {
   json_t *json = json_object();
@@ -53,12 +57,13 @@ static json_t *options_of(const macko_options *options)
   return json;
 }
 
-/* JSON has no other numbers. */
+/* Gives 0 for infinities and NaN, which JSON does not have. */
 static double finite_or_zero(double number)
 {
   return isfinite(number) ? number : 0;
 }
 
+/* Writes what the plan has and the sections do not tell. */
 static json_t *encoding_of(const macko_plan *plan)
 {
   json_t *parameters = json_array();
@@ -70,6 +75,7 @@ static json_t *encoding_of(const macko_plan *plan)
                    "of_work", finite_or_zero(plan->work));
 }
 
+/* Writes the list of sections in the order in which they follow each other. */
 static json_t *sections_of(const macko_matrix *m, const macko_container_place *places)
 {
   json_t *list = json_array();
@@ -82,7 +88,8 @@ static json_t *sections_of(const macko_matrix *m, const macko_container_place *p
   return list;
 }
 
-/* In memory of our own: a program may have given jansson functions to allocate with. */
+/* Prints the head into memory of malloc. That of jansson may not be given to free, as a program may have given jansson functions
+ * of its own to allocate with. Seventeen digits read back as the same doubles. */
 static char *print(const json_t *head)
 {
   const size_t flags = JSON_INDENT(1) | JSON_REAL_PRECISION(17), length = json_dumpb(head, NULL, 0, flags);
@@ -107,13 +114,16 @@ macko_status macko_container_write_head(const macko_matrix *m, const macko_origi
 
 /* ---- reading ---- */
 
-/* After the first failure nothing more is looked at. */
+/* A head being read: name of the file for sentences, and the first failure. After it every function below does nothing and gives
+ * 0 or "", so that readers need not ask after each step. */
 typedef struct {
   const char *name;
   macko_status status;
   macko_error *err;
 } reader;
 
+/* Gives the member of that key, which the object keeps, or NULL where it is missing or of the wrong type. right = 1 says that the
+ * caller has found the type to be right, as true and false are two types; kind is what a sentence says it should be. */
 static json_t *member(reader *r, const json_t *object, const char *key, int right, json_type type, const char *kind)
 {
   json_t *found = json_object_get(object, key);
@@ -123,12 +133,14 @@ static json_t *member(reader *r, const json_t *object, const char *key, int righ
   return NULL;
 }
 
+/* Gives the text of that key, which the object keeps. */
 static const char *get_text(reader *r, const json_t *object, const char *key)
 {
   const char *text = json_string_value(member(r, object, key, 0, JSON_STRING, "a text"));
   return text && !r->status ? text : "";
 }
 
+/* Gives the number, if it is an integer in least .. most. */
 static int64_t check_integer(reader *r, const json_t *found, const char *key, int64_t least, int64_t most)
 {
   int64_t value = r->status ? 0 : json_integer_value(found);
@@ -139,11 +151,13 @@ static int64_t check_integer(reader *r, const json_t *found, const char *key, in
   return 0;
 }
 
+/* Gives the integer of that key, if it is in least .. most. */
 static int64_t get_integer(reader *r, const json_t *object, const char *key, int64_t least, int64_t most)
 {
   return check_integer(r, member(r, object, key, 0, JSON_INTEGER, "an integer"), key, least, most);
 }
 
+/* Gives the truth value of that key. */
 static int get_flag(reader *r, const json_t *object, const char *key)
 {
   const json_t *found = json_object_get(object, key);
@@ -151,7 +165,7 @@ static int get_flag(reader *r, const json_t *object, const char *key)
   return found && json_is_true(found);
 }
 
-/* Element i of an array of `count`. */
+/* Gives element i of the array of that key, which must have `count` elements, each at least `least`. */
 static int64_t get_element(reader *r, const json_t *object, const char *key, size_t count, size_t i, int64_t least)
 {
   const json_t *array = member(r, object, key, 0, JSON_ARRAY, "a list");
@@ -161,6 +175,7 @@ static int64_t get_element(reader *r, const json_t *object, const char *key, siz
   return r->status ? 0 : check_integer(r, json_array_get(array, i), key, least, INT64_MAX);
 }
 
+/* Gives the element type of that key. */
 static macko_type get_type(reader *r, const json_t *object, const char *key)
 {
   char name[16] = "";
@@ -172,7 +187,8 @@ static macko_type get_type(reader *r, const json_t *object, const char *key)
   return MACKO_F64;
 }
 
-/* One that is not there came with a later version than the file, and has its default. */
+/* Sets one option from the member of its name. One that is not there came with a later version than the file, and keeps its
+ * default. */
 static void get_option(reader *r, const json_t *object, const char *key, macko_options *options)
 {
   macko_error why;
@@ -182,7 +198,7 @@ static void get_option(reader *r, const json_t *object, const char *key, macko_o
     r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: in its head %.400s", r->name, why.text);
 }
 
-/* A format that this version does not have is no damage. */
+/* Sets the format of m. One that this version does not have is no damage, but UNSUPPORTED. */
 static void get_format(reader *r, const json_t *head, macko_matrix *m)
 {
   const char *text = get_text(r, head, "format");
@@ -193,7 +209,7 @@ static void get_format(reader *r, const json_t *head, macko_matrix *m)
                            r->name, text);
 }
 
-/* What was asked for must be what the format has, as refresh goes by it again. */
+/* Reads the options as they were asked for. They must be such as the format has, because refresh goes by them again. */
 static void get_options(reader *r, const json_t *head, macko_matrix *m)
 {
   const json_t *object = member(r, head, "options", 0, JSON_OBJECT, "an object");
@@ -210,6 +226,7 @@ static void get_options(reader *r, const json_t *head, macko_matrix *m)
     r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: its options cannot be: %.400s", r->name, why.text);
 }
 
+/* Reads the plan. It takes any numbers that fit: validate of the format says which of them can be. */
 static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
 {
   const json_t *object = member(r, head, "encoding", 0, JSON_OBJECT, "an object");
@@ -228,7 +245,8 @@ static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
   snprintf(plan->reason, sizeof plan->reason, "%s", get_text(r, head, "reason"));
 }
 
-/* The format's own name, which lasts as long as the library. */
+/* Gives the format's own text for the name of a section. It lasts as long as the library, while that of the head is freed. A name
+ * that comes twice is refused, because sections are found by name. */
 static const char *known_name(reader *r, const macko_matrix *m, const char *text)
 {
   for (int i = 0; i < m->nsections; i++)
@@ -242,7 +260,8 @@ static const char *known_name(reader *r, const macko_matrix *m, const char *text
   return "";
 }
 
-/* Sections follow each other, each at the first boundary after the one before. */
+/* Reads one section and appends it to m. Sections follow each other, each at the first boundary after the one before, which is
+ * `offset`: so no file can make two of them overlap. */
 static void get_section(reader *r, const json_t *object, macko_matrix *m, macko_container_place *place, int64_t offset)
 {
   macko_section s = {.name = known_name(r, m, get_text(r, object, "name")), .type = get_type(r, object, "data_type")};
@@ -256,6 +275,7 @@ static void get_section(reader *r, const json_t *object, macko_matrix *m, macko_
   if (!r->status) m->plan.bytes += s.bytes, m->sections[m->nsections++] = s;
 }
 
+/* Reads the list of sections. */
 static void get_sections(reader *r, const json_t *head, macko_matrix *m, macko_container_place *places)
 {
   const json_t *list = member(r, head, "sections", 0, JSON_ARRAY, "a list");
@@ -270,6 +290,7 @@ static void get_sections(reader *r, const json_t *head, macko_matrix *m, macko_c
   }
 }
 
+/* Reads where the matrix came from; what is too long is cut. */
 static void get_origin(reader *r, const json_t *head, macko_origin *origin)
 {
   const json_t *source = member(r, head, "source", 0, JSON_OBJECT, "an object");

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Every build has this, so that one without containers refuses such a file in a sentence of its own. */
 int macko_is_container(const char *path)
 {
   unsigned char start[MACKO_CONTAINER_MAGIC];
@@ -29,18 +30,21 @@ int macko_is_container(const char *path)
 
 /* ---- bytes ---- */
 
+/* A file being read from its beginning to its end. */
 typedef struct {
   const char *name;
   int file;
-  int64_t at, size; /* size: -1 for what is no regular file */
+  int64_t at, size; /* bytes read so far; bytes of the file, -1 for what is no regular file */
   macko_error *err;
 } input;
 
+/* Makes the sentence that the file is CORRUPT. */
 static macko_status damaged(const input *in, const char *what)
 {
   return macko_fail(in->err, MACKO_CORRUPT, "%s: %s", in->name, what);
 }
 
+/* Opens the file; in->file is -1 where that fails. */
 static macko_status open_file(const char *path, input *in, macko_error *err)
 {
   struct stat facts;
@@ -51,7 +55,8 @@ static macko_status open_file(const char *path, input *in, macko_error *err)
   return MACKO_OK;
 }
 
-/* How many of the bytes are there; -1 after an error. */
+/* Reads so many bytes, in pieces of at most 1 GiB, as Linux reads no more than 2 GiB at once. Gives how many there were; -1 after
+ * an error of the system. */
 static int64_t take(input *in, void *to, int64_t bytes)
 {
   int64_t got = 0;
@@ -66,6 +71,7 @@ static int64_t take(input *in, void *to, int64_t bytes)
   return got;
 }
 
+/* Reads so many bytes, all of which must be there. */
 static macko_status get(input *in, void *to, int64_t bytes)
 {
   int64_t got = take(in, to, bytes);
@@ -74,7 +80,8 @@ static macko_status get(input *in, void *to, int64_t bytes)
   return macko_fail(in->err, MACKO_CORRUPT, "%s: ends at byte %lld, before all of it is there", in->name, (long long)in->at);
 }
 
-/* What is between sections is zeros. */
+/* Reads on to byte `to`, where a section begins. What is between sections must be zeros, so that no byte of a file is
+ * unchecked. */
 static macko_status skip(input *in, int64_t to)
 {
   static const char zeros[MACKO_CONTAINER_PAGE];
@@ -87,6 +94,9 @@ static macko_status skip(input *in, int64_t to)
 
 /* ---- header and head ---- */
 
+/* Checks the header, in the order in which its fields can be trusted: whether it is one, whose byte order and version are known,
+ * whose checksum is right. Only then do its sizes mean anything; those in the file are compared with each other and with the
+ * file. */
 static macko_status check_header(const input *in, const macko_container_header *h)
 {
   if (memcmp(h->magic, macko_container_magic, sizeof h->magic))
@@ -110,6 +120,7 @@ static macko_status check_header(const input *in, const macko_container_header *
   return MACKO_OK;
 }
 
+/* Reads header and head, up to the first section, into m, places and origin. */
 static macko_status read_head(input *in, macko_container_header *h, macko_matrix *m, macko_container_place *places,
                               macko_origin *origin)
 {
@@ -131,7 +142,7 @@ static macko_status read_head(input *in, macko_container_header *h, macko_matrix
   return s;
 }
 
-/* The last section ends where the file does. */
+/* Checks that the last section ends where the header says that the file does. */
 static macko_status check_end(const input *in, const macko_container_header *h, const macko_matrix *m,
                               const macko_container_place *places)
 {
@@ -144,6 +155,8 @@ static macko_status check_end(const input *in, const macko_container_header *h, 
 
 /* ---- sections ---- */
 
+/* Reads the data of one section. The section owns the array from before it is filled, so that destroying the matrix frees it
+ * after a failure. */
 static macko_status read_section(input *in, macko_section *section, int64_t begin, const macko_container_place *place)
 {
   macko_section fresh;
@@ -158,6 +171,8 @@ static macko_status read_section(input *in, macko_section *section, int64_t begi
   return s;
 }
 
+/* Reads all of a file and checks it as macko_validate does: checksums prove that it is what was written, not that who wrote it
+ * meant well. */
 static macko_status read_matrix(input *in, macko_matrix *m, macko_origin *origin)
 {
   macko_container_header h;
@@ -171,6 +186,7 @@ static macko_status read_matrix(input *in, macko_matrix *m, macko_origin *origin
   return macko_prepare(m, in->err);
 }
 
+/* Loads a file, or its head alone where sections is 0. Outputs are set at the end, so that a failure leaves them unchanged. */
 static macko_status load(const char *path, int sections, macko_matrix **matrix, macko_origin *origin, macko_error *err)
 {
   macko_container_header h;
@@ -194,6 +210,8 @@ macko_status macko_load(const char *path, macko_matrix **matrix, macko_origin *o
   return load(path, 1, matrix, origin, err);
 }
 
+/* The matrix that is made for this has no data. What info reports is in its plan, apart from the reason, which goes with the
+ * matrix. */
 macko_status macko_load_info(const char *path, macko_info *info, macko_origin *origin, macko_error *err)
 {
   macko_matrix *m = NULL;
@@ -208,6 +226,7 @@ macko_status macko_load_info(const char *path, macko_info *info, macko_origin *o
 
 #else
 
+/* Builds without containers have both functions, so that programs link and users learn what is missing. */
 static macko_status refuse(const char *path, macko_error *err)
 {
   return macko_fail(err, MACKO_UNSUPPORTED,

@@ -19,6 +19,7 @@ uint32_t macko_container_crc32(const void *bytes, int64_t count)
   return (uint32_t)crc32_z(crc32_z(0, NULL, 0), bytes, (size_t)count);
 }
 
+/* Writes so many bytes, in pieces of at most 1 GiB; gives 0 with errno set if it cannot. */
 static int put(int file, const void *bytes, int64_t count)
 {
   const char *from = bytes;
@@ -30,14 +31,16 @@ static int put(int file, const void *bytes, int64_t count)
   return 1;
 }
 
-/* Zeros up to the next section. */
+/* Writes zeros up to the next section, behind one of so many bytes. */
 static int pad(int file, int64_t bytes)
 {
   static const char zeros[MACKO_CONTAINER_PAGE];
   return put(file, zeros, macko_container_align(bytes) - bytes);
 }
 
-/* Header and head in one block, up to the first section. */
+/* Makes header and head in one block, with zeros up to the first section; *bytes is its size, and the caller frees it. file_bytes
+ * is what the sections take. The checksums go in last, as that of the header covers the one of the head. NULL: there is no
+ * memory. */
 static char *first_block(const char *head, int64_t file_bytes, int64_t *bytes)
 {
   macko_container_header h = {.byte_order = 0x01020304, .version = MACKO_CONTAINER_VERSION, .head_bytes = strlen(head)};
@@ -53,7 +56,7 @@ static char *first_block(const char *head, int64_t file_bytes, int64_t *bytes)
   return block;
 }
 
-/* Where sections go; the bytes of all of them. */
+/* Says where sections go and what their checksums are, and gives the bytes of all of them. The last one is not padded. */
 static int64_t place_sections(const macko_matrix *m, macko_container_place *places)
 {
   int64_t past = 0;
@@ -65,6 +68,7 @@ static int64_t place_sections(const macko_matrix *m, macko_container_place *plac
   return past;
 }
 
+/* Writes everything in its order; gives 0 with errno set if it cannot. */
 static int put_matrix(int file, const macko_matrix *m, const char *block, int64_t bytes)
 {
   int written = put(file, block, bytes);
@@ -75,6 +79,7 @@ static int put_matrix(int file, const macko_matrix *m, const char *block, int64_
   return written;
 }
 
+/* Writes the file under another name and puts it in place once it is whole. */
 static macko_status write_file(const char *path, const macko_matrix *m, const char *block, int64_t bytes, macko_error *err)
 {
   macko_new_file f;
@@ -85,6 +90,7 @@ static macko_status write_file(const char *path, const macko_matrix *m, const ch
   return s;
 }
 
+/* The head is made first, in memory, because it has the places and checksums of sections that follow it. */
 macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err)
 {
   macko_container_place places[MACKO_MAX_SECTIONS];

@@ -9,15 +9,17 @@
 
 #if MACKO_HAS_CONTAINER
 
-enum { WINDOW = 1 << 16 }; /* entries that are looked at together, or a row */
+enum { WINDOW = 1 << 16 }; /* most entries that are decoded together, unless one row has more */
 
+/* A look at all rows, with room for the entries of a window. */
 typedef struct {
   const macko_matrix *m;
   int64_t *row_ptr, *cols;
   char *values;
-  uint64_t pattern, both; /* what hashes differ by */
+  uint64_t pattern, both; /* by what the sums of hashes differ: of places alone, and of places with values */
 } look;
 
+/* Gives the row behind the window that begins with row `first`: as many rows as have WINDOW entries, at least one. */
 static int64_t past_of(const look *k, int64_t first)
 {
   int64_t past = first + 1;
@@ -25,6 +27,7 @@ static int64_t past_of(const look *k, int64_t first)
   return past;
 }
 
+/* Gives the most entries that a window can have. */
 static int64_t most_entries(const look *k)
 {
   int64_t most = WINDOW;
@@ -33,6 +36,8 @@ static int64_t most_entries(const look *k)
   return most;
 }
 
+/* Adds entries from .. to - 1 of the window, which are row i. The hash of a place is that of its row, mixed with the column, so
+ * that a place and its mirror image have different ones; on the diagonal they are the same and cancel out. */
 static void add_row(look *k, int64_t i, int64_t from, int64_t to)
 {
   for (int64_t p = from; p < to; p++) {
@@ -43,6 +48,8 @@ static void add_row(look *k, int64_t i, int64_t from, int64_t to)
   }
 }
 
+/* Goes through all windows. The matrix is never decoded as a whole, as the reason to compress it may be that there is no room for
+ * it. */
 static macko_status look_at_rows(look *k, macko_error *err)
 {
   macko_status s = macko_decode(k->m, k->row_ptr, NULL, NULL, err);
@@ -60,6 +67,8 @@ static macko_status look_at_rows(look *k, macko_error *err)
   return s;
 }
 
+/* Sums wrap, which does no harm, because they are only compared with 0. Whoever chooses the entries can forge them: the answer is
+ * for people, and nothing in the library goes by it. */
 macko_status macko_container_symmetry(const macko_matrix *m, const char **symmetry, macko_error *err)
 {
   look k = {.m = m};
