@@ -22,6 +22,8 @@
 #include <zlib.h>
 #endif
 
+/* Sources are in one array, each on top of the one before, so that `below` is the one before it. At most MACKO_SOURCES are made:
+ * the file, gzip and tar. */
 macko_source *macko_new_source(macko_input *in)
 {
   macko_source *source = &in->sources[in->nsources];
@@ -35,6 +37,7 @@ macko_source *macko_new_source(macko_input *in)
   return source;
 }
 
+/* What is left is moved to the front of the buffer first, so that there is room for MACKO_AHEAD bytes from there on. */
 size_t macko_peek(macko_input *in, macko_source *source, size_t want)
 {
   size_t left = source->end - source->begin;
@@ -49,6 +52,7 @@ size_t macko_peek(macko_input *in, macko_source *source, size_t want)
   return source->end;
 }
 
+/* What was only looked at comes first. After it bytes go straight to the caller, not through the buffer. */
 int64_t macko_take(macko_input *in, macko_source *source, void *to, size_t room)
 {
   size_t left = source->end - source->begin;
@@ -59,6 +63,7 @@ int64_t macko_take(macko_input *in, macko_source *source, void *to, size_t room)
   return (int64_t)left;
 }
 
+/* Is `pull` of the file itself; it counts the bytes for progress. */
 static int64_t pull_file(macko_input *in, macko_source *source, void *to, size_t room)
 {
   ssize_t got;
@@ -70,6 +75,7 @@ static int64_t pull_file(macko_input *in, macko_source *source, void *to, size_t
   return got;
 }
 
+/* The size stays 0, which says that it is not known, for what is no regular file. */
 macko_status macko_push_file(macko_input *in)
 {
   struct stat facts;
@@ -82,6 +88,7 @@ macko_status macko_push_file(macko_input *in)
   return MACKO_OK;
 }
 
+/* Whether the bytes ahead begin a member of a gzip file. */
 static int starts_gzip(macko_input *in, macko_source *source)
 {
   return macko_peek(in, source, 2) >= 2 && source->ahead[source->begin] == 0x1f && source->ahead[source->begin + 1] == 0x8b;
@@ -89,17 +96,21 @@ static int starts_gzip(macko_input *in, macko_source *source)
 
 #if HAVE_ZLIB
 
+/* The state of a gzip source. */
 typedef struct {
   z_stream z;
-  int in_member; /* a gzip file is a row of members */
+  int in_member; /* 1: a member has begun and not ended; a gzip file is a row of members */
 } gzip_state;
 
+/* Records that the data are damaged, and about where in the file; gives -1. */
 static int64_t gzip_fails(macko_input *in, const char *why)
 {
   macko_input_fail(in, MACKO_PARSE, "damaged gzip data near byte %lld of the file: %s", (long long)in->file_done, why);
   return -1;
 }
 
+/* Is `pull` of gzip: it unpacks until there is at least one byte or the end. zlib reads from the buffer of the source below, and
+ * what it leaves there is the start of the next member. */
 static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t room)
 {
   gzip_state *state = source->state;
@@ -122,12 +133,14 @@ static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t
   return (int64_t)(room - state->z.avail_out);
 }
 
+/* Is `close` of gzip. */
 static void close_gzip(macko_source *source)
 {
   inflateEnd(&((gzip_state *)source->state)->z);
   free(source->state);
 }
 
+/* Puts a gzip source on top. */
 static macko_status push_gzip(macko_input *in)
 {
   macko_source *source = macko_new_source(in);
@@ -152,13 +165,15 @@ static macko_status push_gzip(macko_input *in)
 
 #if HAVE_LIBARCHIVE
 
+/* The state of a tar source. */
 typedef struct {
   struct archive *archive;
   macko_input *in;
   macko_source *below;
 } tar_state;
 
-/* Hands libarchive what the source below has ahead; it is done with one piece before it asks for the next. */
+/* Hands libarchive the bytes that the source below has ahead, without a copy: it is done with one piece before it asks for the
+ * next. 0 bytes are the end. */
 static la_ssize_t feed_archive(struct archive *archive, void *context, const void **bytes)
 {
   tar_state *state = context;
@@ -173,6 +188,7 @@ static la_ssize_t feed_archive(struct archive *archive, void *context, const voi
   return (la_ssize_t)count;
 }
 
+/* Records what libarchive says of the archive; gives -1. A failure of the sources below was recorded before and stays. */
 static int64_t archive_fails(macko_input *in, struct archive *archive)
 {
   const char *why = archive_error_string(archive);
@@ -180,6 +196,7 @@ static int64_t archive_fails(macko_input *in, struct archive *archive)
   return -1;
 }
 
+/* Is `pull` of tar: bytes of the member that was found. */
 static int64_t pull_tar(macko_input *in, macko_source *source, void *to, size_t room)
 {
   tar_state *state = source->state;
@@ -187,6 +204,7 @@ static int64_t pull_tar(macko_input *in, macko_source *source, void *to, size_t 
   return got < 0 ? archive_fails(in, state->archive) : got;
 }
 
+/* Is `close` of tar. */
 static void close_tar(macko_source *source)
 {
   tar_state *state = source->state;
@@ -194,7 +212,8 @@ static void close_tar(macko_source *source)
   free(state);
 }
 
-/* NAME/NAME.mtx or NAME/NAME.rb; other members are right-hand sides, coordinates and the like. */
+/* Whether a member is the matrix: NAME/NAME.mtx or NAME/NAME.rb, in any folder. Other members are right-hand sides, coordinates
+ * and the like. */
 static int is_the_matrix(const char *member)
 {
   const char *slash = strrchr(member, '/'), *dot = strrchr(member, '.');
@@ -204,6 +223,8 @@ static int is_the_matrix(const char *member)
   return slash - length == member || slash[-length - 1] == '/';
 }
 
+/* Goes through the archive up to the matrix, and adds its name to that of the input. A link is refused, as its bytes are
+ * elsewhere. */
 static macko_status find_member(macko_input *in, struct archive *archive)
 {
   struct archive_entry *entry;
@@ -224,6 +245,7 @@ static macko_status find_member(macko_input *in, struct archive *archive)
                           quote);
 }
 
+/* Puts a tar source on top. The state belongs to the source from where `close` is set, which frees the archive, too. */
 static macko_status push_tar(macko_input *in)
 {
   macko_source *source = macko_new_source(in);
@@ -252,13 +274,15 @@ static macko_status push_tar(macko_input *in)
 
 #endif
 
+/* Whether text ends so, in small or capital letters. */
 static int ends_with(const char *text, const char *end)
 {
   size_t n = strlen(text), m = strlen(end);
   return n >= m && !strcasecmp(text + n - m, end);
 }
 
-/* By content; the suffix tells only of archives whose content does not, empty and damaged ones among them. */
+/* Whether the bytes ahead are a tar archive. The content tells; the suffix does so only of archives whose content does not, empty
+ * and damaged ones among them. */
 static int starts_tar(macko_input *in, macko_source *source)
 {
   enum { MAGIC = 257, HEADER = 512 };
@@ -266,7 +290,7 @@ static int starts_tar(macko_input *in, macko_source *source)
   return macko_peek(in, source, HEADER) >= HEADER && !memcmp(source->ahead + source->begin + MAGIC, "ustar", 5);
 }
 
-/* What is packed in another way, or is no text of bytes: to say so helps more than to find no banner. */
+/* Refuses what is packed in another way or is no text of bytes: to say what it is helps more than to find no banner. */
 static void refuse_other_kinds(macko_input *in, macko_source *source)
 {
   static const struct {
@@ -283,12 +307,13 @@ static void refuse_other_kinds(macko_input *in, macko_source *source)
   }
 }
 
-/* Some editors put one before UTF-8. */
+/* Skips the mark that some editors put before UTF-8. */
 static void skip_byte_order_mark(macko_input *in, macko_source *source)
 {
   if (macko_peek(in, source, 3) >= 3 && !memcmp(source->ahead + source->begin, "\xef\xbb\xbf", 3)) source->begin += 3;
 }
 
+/* gzip is looked for first, as archives are packed by it; a file packed twice is refused. */
 macko_status macko_push_unpackers(macko_input *in)
 {
   if (starts_gzip(in, &in->sources[0])) push_gzip(in);

@@ -4,29 +4,36 @@
 #include <stddef.h>
 #include <string.h>
 
+/* Where parsing has got to: column of the line, and the scale factor that a P has set for the fields behind it. */
 typedef struct {
   macko_fortran_format *format;
   int column, scale;
 } place;
 
+/* Most columns of a line and depth of groups: a format comes from a file and must end. */
 enum { LONGEST_LINE = 4096, DEEPEST = 4 };
 
+/* Makes a capital letter; toupper would go by the locale. */
 static int upper(char c)
 {
   return c >= 'a' && c <= 'z' ? c - 'a' + 'A' : c;
 }
 
+/* Unlike isdigit this takes any char. */
 static int is_digit(char c)
 {
   return c >= '0' && c <= '9';
 }
 
+/* Skips blanks and commas: between items it does not matter which of them there are. */
 static const char *skip(const char *p)
 {
   while (*p == ' ' || *p == ',') p++;
   return p;
 }
 
+/* Reads a number, which may be missing and is 0 then. It stops growing once it is larger than anything that is allowed, so that
+ * it cannot overflow. */
 static const char *parse_count(const char *p, int *count)
 {
   *count = 0;
@@ -35,7 +42,8 @@ static const char *parse_count(const char *p, int *count)
   return p;
 }
 
-/* w, w.d or w.dEe behind the letter of a field that is repeated. */
+/* Reads what stands behind the letter of a field, w, w.d or w.dEe, and appends the field `repeat` times. NULL: it is no field, or
+ * there is no room for it on the line or in the list. */
 static const char *parse_fields(const char *p, int letter, int repeat, place *at)
 {
   macko_field f = {.scale = at->scale};
@@ -57,7 +65,8 @@ static const char *parse_fields(const char *p, int letter, int repeat, place *at
 
 static const char *parse_group(const char *p, int depth, place *at);
 
-/* A group that is repeated; one that takes no columns would never end. */
+/* Reads a group `repeat` times, each of which moves on by its columns. One that takes no columns is refused: its repetition would
+ * take time and give nothing. */
 static const char *repeat_group(const char *p, int repeat, int depth, place *at)
 {
   const char *end = NULL;
@@ -69,6 +78,8 @@ static const char *repeat_group(const char *p, int repeat, int depth, place *at)
   return end;
 }
 
+/* Reads one item: a field, blanks, a scale factor or a group, with a number before it that repeats it. A P is no field: its
+ * number, which may be negative, is the scale. */
 static const char *parse_item(const char *p, int depth, place *at)
 {
   int negative = *p == '-', number;
@@ -92,7 +103,7 @@ static const char *parse_item(const char *p, int depth, place *at)
   return parse_fields(p, letter, repeat, at);
 }
 
-/* Items up to the closing parenthesis. */
+/* Reads items up to the closing parenthesis of a group; NULL where one is not understood. */
 static const char *parse_group(const char *p, int depth, place *at)
 {
   if (depth > DEEPEST) return NULL;

@@ -2,20 +2,24 @@
 #ifndef MACKO_FORTRAN_FORMAT_H
 #define MACKO_FORTRAN_FORMAT_H
 
+/* Most fields of a line. */
 enum { MACKO_FIELDS = 512 };
 
+/* One field of a line of text. */
 typedef struct {
-  int begin, width; /* columns of the line, from 0 */
-  int decimals;     /* where the text has no point */
-  int scale;        /* of a P before it: applies where the text has no exponent */
+  int begin, width; /* where it begins, counted from 0, and how many characters it has */
+  int decimals;     /* digits after the point, where the text has no point */
+  int scale;        /* that of a P before it, which applies where the text has no exponent */
 } macko_field;
 
+/* The fields of one line in their order. */
 typedef struct {
-  int count, integer; /* integer: every field is one */
+  int count, integer; /* how many; 1: all are integers */
   macko_field fields[MACKO_FIELDS];
 } macko_fortran_format;
 
-/* Reads the first format at text; a pointer behind its last parenthesis, NULL if there is none that is understood. */
+/* Reads the first format at text. Gives a pointer behind its last parenthesis, or NULL if there is none that is understood;
+ * *format is then of no use. */
 const char *macko_parse_format(const char *text, macko_fortran_format *format);
 
 #endif

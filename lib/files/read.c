@@ -6,7 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* "%%MatrixMarket" in any case; some writers leave out one "%". */
+/* Whether a line begins with "%%MatrixMarket", in any case; some writers leave out one "%". The bit 32 makes small letters of
+ * capital ones whatever the locale. */
 static int is_matrix_market(const char *line)
 {
   static const char banner[] = "%matrixmarket";
@@ -16,6 +17,7 @@ static int is_matrix_market(const char *line)
   return !banner[n];
 }
 
+/* Whether the name ends like those of the collections, .gz apart. Such files have no mark of their own at the beginning. */
 static int has_harwell_boeing_suffix(const char *name)
 {
   static const char *const suffixes[] = {".hb", ".rb", ".rua", ".rsa", ".rza", ".rra", ".pua", ".psa", ".pra", ".iua", ".isa"};
@@ -28,7 +30,8 @@ static int has_harwell_boeing_suffix(const char *name)
   return 0;
 }
 
-/* The third line starts with a matrix type such as RUA. Only what is in memory anyway is looked at. */
+/* Whether the third line starts with a matrix type such as RUA, for files of other names. Only what is in memory anyway is looked
+ * at; the first line has been handed out. */
 static int has_matrix_type(const macko_input *in)
 {
   const char *second = in->text + in->begin, *third = memchr(second, '\n', in->end - in->begin);
@@ -36,6 +39,7 @@ static int has_matrix_type(const macko_input *in)
   return strchr("RIPCQripcq", third[1]) && strchr("USZHRuszhr", third[2]) && strchr("AEae", third[3]) && macko_is_blank(third[4]);
 }
 
+/* Finds the reader by the first line and calls it. */
 static macko_status read_input(macko_input *in, macko_csr *csr, macko_file_info *info)
 {
   char quote[MACKO_QUOTE];
@@ -46,6 +50,7 @@ static macko_status read_input(macko_input *in, macko_csr *csr, macko_file_info 
                           macko_quote_line(quote, in->line));
 }
 
+/* Containers come first, as they are no text: the readers of text would refuse their zero bytes. */
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info, macko_error *err)
 {
   macko_input in;

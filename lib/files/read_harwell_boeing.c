@@ -10,32 +10,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The header of a file. */
 typedef struct {
-  char value_kind, shape; /* letters of the type, RUA: 'R' and 'U' */
-  int rutherford;         /* the newer header counts no right-hand sides */
-  int right_hand_sides;
+  char value_kind, shape; /* letters of the type in capitals: of RUA 'R' and 'U' */
+  int rutherford;         /* 1: the newer header, which counts no right-hand sides */
+  int right_hand_sides; /* 1: some follow the matrix */
   int64_t nrows, ncols, entries;
   macko_fortran_format pointer_format, index_format, value_format;
 } header;
 
-/* Fields of one format, taken one after the other. */
+/* A reader of the fields of one format, which are taken one after the other, line by line. A number is parsed where it stands: a
+ * 0 is put behind its field, as fields need no blanks between them, and taken away before the next one. */
 typedef struct {
   macko_input *in;
   const macko_fortran_format *format;
-  int next;    /* field of the current line */
-  char *cut;   /* where a 0 ends the current field; behind it, what it replaced */
+  int next;    /* which field comes next; 0: of a new line */
+  char *cut;   /* where a 0 ends the current field, NULL: nowhere; below: what it replaced */
   char saved;
 } field_reader;
 
 /* ---- header ---- */
 
+/* Reads the next line of the header, which a sentence calls `what`. */
 static macko_status header_line(macko_input *in, const char *what)
 {
   if (macko_next_line(in)) return MACKO_OK;
   return macko_input_fail(in, MACKO_PARSE, "the file ends before the line of %s", what);
 }
 
-/* An integer of the header behind *p, which moves on; 0 where there is none. */
+/* Reads an integer of the header behind blanks at *p, which moves on; gives 0 where there is none. The header is read word by
+ * word and not by its columns, to which files do not always keep. */
 static int header_integer(const char **p, int64_t *value)
 {
   const char *start = macko_skip_blanks(*p), *end = macko_parse_integer(start, value);
@@ -44,8 +48,8 @@ static int header_integer(const char **p, int64_t *value)
   return 1;
 }
 
-/* TOTCRD PTRCRD INDCRD VALCRD and, before Rutherford-Boeing, RHSCRD: lines of each part. Only whether there are right-hand sides
- * matters, which bring a line of their own into the header. */
+/* Reads the line counts: TOTCRD PTRCRD INDCRD VALCRD and, before Rutherford-Boeing, RHSCRD. Only whether there are right-hand
+ * sides matters, which bring a line of their own into the header; how many lines a part has shows when it is read. */
 static macko_status parse_line_counts(macko_input *in, header *h)
 {
   char quote[MACKO_QUOTE];
@@ -64,6 +68,8 @@ static macko_status parse_line_counts(macko_input *in, header *h)
   return MACKO_OK;
 }
 
+/* Checks that the type, of three capitals, is one that exists and is read. Letters are values (real, integer, pattern, complex,
+ * in another file), symmetry (none, symmetric, skew, Hermitian, rectangular), and whether it is assembled. */
 static macko_status check_type(macko_input *in, const char type[3])
 {
   if (!strchr("RIPCQ", type[0]) || !strchr("USZHR", type[1]) || !strchr("AE", type[2]))
@@ -77,6 +83,7 @@ static macko_status check_type(macko_input *in, const char type[3])
   return MACKO_OK;
 }
 
+/* Reads the line of type and sizes. The number of element matrices behind them is not looked at. */
 static macko_status parse_type_and_sizes(macko_input *in, header *h)
 {
   static const char *const names[] = {"rows", "columns", "entries"};
@@ -100,6 +107,8 @@ static macko_status parse_type_and_sizes(macko_input *in, header *h)
   return MACKO_OK;
 }
 
+/* Reads one format at p, which must be of integers if `integer` says so, and gives its end. NULL after a failure, of this one or,
+ * where p is NULL, of the one before. */
 static const char *parse_format(macko_input *in, const char *p, const char *what, int integer, macko_fortran_format *format)
 {
   char quote[MACKO_QUOTE];
@@ -111,6 +120,7 @@ static const char *parse_format(macko_input *in, const char *p, const char *what
   return NULL;
 }
 
+/* Reads the lines of the header behind the title. A pattern has no format of values. */
 static macko_status parse_header(macko_input *in, header *h)
 {
   if (parse_line_counts(in, h) || parse_type_and_sizes(in, h) || header_line(in, "formats")) return in->status;
@@ -123,13 +133,15 @@ static macko_status parse_header(macko_input *in, header *h)
 
 /* ---- fields ---- */
 
+/* Puts back what the 0 behind a field replaced. */
 static void restore_cut(field_reader *f)
 {
   if (f->cut) *f->cut = f->saved;
   f->cut = NULL;
 }
 
-/* The text of the next field without blanks before it, ended by a 0; NULL after a failure. */
+/* Gives the text of the next field without blanks before it, ended by a 0; NULL after a failure. The line may end before its
+ * fields do, and is only then too short if one is asked for. */
 static const char *next_field(field_reader *f, const char *what)
 {
   restore_cut(f);
@@ -157,6 +169,7 @@ static const char *next_field(field_reader *f, const char *what)
   return text;
 }
 
+/* Reads the next field as an integer in least .. largest. */
 static macko_status next_index(field_reader *f, const char *what, int64_t least, int64_t largest, int64_t *index)
 {
   char quote[MACKO_QUOTE];
@@ -171,6 +184,7 @@ static macko_status next_index(field_reader *f, const char *what, int64_t least,
   return MACKO_OK;
 }
 
+/* Reads the next field as a value, by the rule of its format. */
 static macko_status next_value(field_reader *f, int integer, double *value)
 {
   const macko_field *field = &f->format->fields[f->next];
@@ -186,7 +200,9 @@ static macko_status next_value(field_reader *f, int integer, double *value)
 
 /* ---- matrix ---- */
 
-/* The pointers, grown with what the file holds. */
+/* Reads the column pointers, which count from 1, as they are: each is at least the one before and at most one more than the
+ * number of entries. The array, which the caller frees, grows with what the file holds. A declared number of columns must not
+ * claim memory. */
 static macko_status read_pointers(macko_input *in, const header *h, int64_t **pointers)
 {
   field_reader f = {.in = in, .format = &h->pointer_format};
@@ -209,6 +225,7 @@ static macko_status read_pointers(macko_input *in, const header *h, int64_t **po
   return in->status;
 }
 
+/* Reads the row indices and makes entries of them, with values of 0 that read_values replaces. */
 static macko_status read_indices(macko_input *in, const header *h, const int64_t *pointers, macko_entries *entries)
 {
   field_reader f = {.in = in, .format = &h->index_format};
@@ -220,6 +237,7 @@ static macko_status read_indices(macko_input *in, const header *h, const int64_t
   return MACKO_OK;
 }
 
+/* Reads the values in the order of the entries. That the diagonal of a skew-symmetric matrix is 0 can be checked only here. */
 static macko_status read_values(macko_input *in, const header *h, macko_entries *entries)
 {
   field_reader f = {.in = in, .format = &h->value_format};
@@ -233,6 +251,7 @@ static macko_status read_values(macko_input *in, const header *h, macko_entries 
   return MACKO_OK;
 }
 
+/* Checks that nothing but blank lines follows the matrix, unless right-hand sides do. */
 static macko_status check_end(macko_input *in, const header *h)
 {
   char quote[MACKO_QUOTE];
@@ -243,6 +262,7 @@ static macko_status check_end(macko_input *in, const header *h)
   return in->status;
 }
 
+/* Reads the parts of the matrix in the order of the file. */
 static macko_status read_matrix(macko_input *in, const header *h, macko_entries *entries)
 {
   int64_t *pointers = NULL;
@@ -253,6 +273,7 @@ static macko_status read_matrix(macko_input *in, const header *h, macko_entries 
   return s ? s : check_end(in, h);
 }
 
+/* Fills *info; stored_entries are those of the file. */
 static void describe(const header *h, macko_file_info *info)
 {
   snprintf(info->kind, sizeof info->kind, "%s-Boeing %s %s", h->rutherford ? "Rutherford" : "Harwell",
@@ -262,6 +283,7 @@ static void describe(const header *h, macko_file_info *info)
   info->stored_entries = h->entries;
 }
 
+/* The header has three formats of many fields, too much for a small stack. */
 macko_status macko_read_harwell_boeing(macko_input *in, macko_csr *csr, macko_file_info *info)
 {
   header *h = calloc(1, sizeof *h);

@@ -8,8 +8,10 @@
 
 typedef enum { COORDINATE, ARRAY } layout_kind;
 typedef enum { REAL, INTEGER, PATTERN, COMPLEX } field_kind;
+/* A symmetry that files may have and matrices may not. */
 enum { HERMITIAN = MACKO_SKEW + 1 };
 
+/* A word of the banner and what it stands for; lists end with NULL. */
 typedef struct {
   const char *word;
   int kind;
@@ -22,11 +24,13 @@ static const word_kind fields[] = {{"real", REAL}, {"double", REAL}, {"integer",
 static const word_kind symmetries[] = {{"general", MACKO_GENERAL}, {"symmetric", MACKO_SYMMETRIC},
                                        {"skew-symmetric", MACKO_SKEW}, {"hermitian", HERMITIAN}, {NULL, 0}};
 
+/* What banner and size line say. */
 typedef struct {
   int layout, field, symmetry;
-  int64_t nrows, ncols, entries; /* entries: the number of lines that must follow */
+  int64_t nrows, ncols, entries; /* entries: how many lines must follow */
 } header;
 
+/* Numbers are as C writes them. */
 static const macko_number_rule c_numbers;
 
 /* A file being read. */
@@ -36,7 +40,8 @@ typedef struct {
   macko_entries entries;
 } reader;
 
-/* The next word of the banner; *p moves behind it. */
+/* Reads the next word of the banner, in any case, and sets *kind to what it stands for; *p moves behind it. A word that is not in
+ * the list is named together with all of them. */
 static macko_status banner_word(macko_input *in, const char **p, const word_kind *words, const char *what, int *kind)
 {
   char quote[MACKO_QUOTE], list[120] = "";
@@ -55,6 +60,7 @@ static macko_status banner_word(macko_input *in, const char **p, const word_kind
   return macko_input_fail(in, MACKO_PARSE, "the banner's %s is '%s', none of %s", what, macko_quote(quote, *p), list);
 }
 
+/* Reads the first line. Kinds that exist but are not read are told apart from those that do not exist. */
 static macko_status parse_banner(macko_input *in, header *h)
 {
   char quote[MACKO_QUOTE];
@@ -72,7 +78,7 @@ static macko_status parse_banner(macko_input *in, header *h)
   return MACKO_OK;
 }
 
-/* The next line that is neither blank nor a comment; 0 at the end. */
+/* Goes on to the next line that is neither blank nor a comment, as comments may stand anywhere; gives 0 at the end. */
 static int next_data_line(macko_input *in)
 {
   while (macko_next_line(in)) {
@@ -82,6 +88,7 @@ static int next_data_line(macko_input *in)
   return 0;
 }
 
+/* Reads a number of the size line and gives its end; NULL after a failure. */
 static const char *parse_size(macko_input *in, const char *p, const char *what, int64_t *size)
 {
   char quote[MACKO_QUOTE];
@@ -95,7 +102,9 @@ static const char *parse_size(macko_input *in, const char *p, const char *what, 
   return in->status ? NULL : end;
 }
 
-/* The number of values in an array file: a whole matrix or one triangle of it, with or without the diagonal. */
+/* Sets h->entries to the number of values in an array file: of a whole matrix, or of one triangle with or without the diagonal.
+ * Of two factors of a triangle the even one is halved first, so that the product goes beyond 64 bits only where the number
+ * does. */
 static macko_status count_array(macko_input *in, header *h)
 {
   int64_t n = h->ncols, columns = n;
@@ -112,6 +121,7 @@ static macko_status count_array(macko_input *in, header *h)
                           (long long)h->ncols);
 }
 
+/* Reads the size line. */
 static macko_status parse_sizes(macko_input *in, header *h)
 {
   char quote[MACKO_QUOTE];
@@ -129,7 +139,8 @@ static macko_status parse_sizes(macko_input *in, header *h)
   return h->layout == ARRAY ? count_array(in, h) : MACKO_OK;
 }
 
-/* A row or column index, made to count from 0; NULL after a failure. */
+/* Reads a row or column index in 1 .. size, made to count from 0; gives its end, NULL after a failure. What is right is found
+ * right by one test, as this runs for every entry; what is wrong is told apart afterwards. */
 static inline const char *parse_index(macko_input *in, const char *p, const char *what, int64_t size, int64_t *index)
 {
   char quote[MACKO_QUOTE];
@@ -146,6 +157,7 @@ static inline const char *parse_index(macko_input *in, const char *p, const char
   return NULL;
 }
 
+/* Checks that nothing follows on the line. */
 static macko_status end_line(macko_input *in, const char *p)
 {
   char quote[MACKO_QUOTE];
@@ -154,6 +166,7 @@ static macko_status end_line(macko_input *in, const char *p)
   return macko_input_fail(in, MACKO_PARSE, "'%s' follows the entry", macko_quote_line(quote, p));
 }
 
+/* Reads as many entries as the size line says, neither more nor fewer: a file that was cut short must not pass. */
 static macko_status read_coordinates(reader *r)
 {
   macko_input *in = r->in;
@@ -175,7 +188,8 @@ static macko_status read_coordinates(reader *r)
                           (long long)r->h.entries);
 }
 
-/* Values by columns, one a line; of a symmetric matrix the lower triangle. Zeros are no entries. */
+/* Reads the values of an array, by columns and one a line; of a symmetric matrix there is the lower triangle, of a skew one
+ * without its diagonal. Zeros are no entries. */
 static macko_status read_array(reader *r)
 {
   macko_input *in = r->in;
@@ -197,6 +211,7 @@ static macko_status read_array(reader *r)
   return macko_input_fail(in, MACKO_PARSE, "the file ends after %lld of %lld values", (long long)count, (long long)r->h.entries);
 }
 
+/* Fills *info. */
 static void describe(const header *h, int64_t stored, macko_file_info *info)
 {
   static const char *const field_names[] = {"real", "integer", "pattern"};
@@ -206,6 +221,7 @@ static void describe(const header *h, int64_t stored, macko_file_info *info)
   info->stored_entries = stored;
 }
 
+/* The entries of an array are its values: zeros count as stored. */
 macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_file_info *info)
 {
   reader r = {.in = in};

@@ -9,11 +9,12 @@
 /* What a Fortran format adds to the text of a number; all 0 for a number as C writes it. */
 typedef struct {
   int fortran;     /* 1: an exponent may go without its letter, "1.5-100" */
-  int decimals;    /* places after the point where the text has no point */
+  int decimals;    /* digits that are after the point, where the text has no point */
   int scale;       /* the text is 10^scale times the value where it has no exponent */
 } macko_number_rule;
 
-/* A decimal integer: its end, NULL if there is none. One beyond 64 bits gives INT64_MAX or INT64_MIN. */
+/* Reads a decimal integer. Gives its end, NULL if there is none. One beyond 64 bits gives INT64_MAX or INT64_MIN, which callers
+ * refuse as out of range. */
 static inline const char *macko_parse_integer(const char *p, int64_t *value)
 {
   int negative = *p == '-', beyond = 0;
@@ -29,8 +30,8 @@ static inline const char *macko_parse_integer(const char *p, int64_t *value)
   return p;
 }
 
-/* A decimal number with e, E, d or D before an exponent, or nan, inf, infinity in any case: its end, NULL if there is none.
- * A finite number beyond the range of double gives an infinity. */
+/* Reads a decimal number with e, E, d or D before an exponent, or nan, inf, infinity in any case. Gives its end, NULL if there is
+ * none. c_locale is the locale "C" for strtod_l. A finite number beyond the range of double gives an infinity. */
 const char *macko_parse_real(const char *p, const macko_number_rule *rule, locale_t c_locale, double *value);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Only the first failure is kept: it is the cause of those that come after it. */
 macko_status macko_input_fail(macko_input *in, macko_status status, const char *sentence, ...)
 {
   char text[400];
@@ -21,6 +22,8 @@ macko_status macko_input_fail(macko_input *in, macko_status status, const char *
   return macko_fail(in->err, status, "%s: %s", in->name, text);
 }
 
+/* Copies text to quote, at most MACKO_QUOTE - 1 characters of it, with "?" for what is not printable ASCII and "..." where it is
+ * cut. */
 static const char *quote_until(char quote[MACKO_QUOTE], const char *text, int stop_at_blank)
 {
   int n = 0;
@@ -41,7 +44,7 @@ const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text)
   return quote_until(quote, text, 0);
 }
 
-/* A sentence of 511 bytes must keep its end, so a long path loses its beginning. */
+/* Sets the name of the input in sentences. A sentence of 511 bytes must keep its end, so that a long path loses its beginning. */
 static void name_input(macko_input *in, const char *path)
 {
   enum { LONGEST = 160 };
@@ -64,6 +67,7 @@ macko_status macko_open_input(macko_input *in, const char *path, const macko_pro
   return in->status;
 }
 
+/* Sources are closed from the top, as each may still use the one below. */
 void macko_close_input(macko_input *in)
 {
   while (in->nsources) {
@@ -76,6 +80,7 @@ void macko_close_input(macko_input *in)
   free(in->text);
 }
 
+/* Bytes that only wait in the buffer of the file are not counted as done. */
 void macko_report(macko_input *in)
 {
   const macko_source *file = &in->sources[0];
@@ -83,7 +88,7 @@ void macko_report(macko_input *in)
     in->progress->report(in->progress->context, in->file_done - (int64_t)(file->end - file->begin), in->file_size);
 }
 
-/* No text holds one, and what follows may take a 0 for the end of a line. */
+/* Refuses a zero byte among `count` bytes of text. No text holds one, and what follows may take a 0 for the end of a line. */
 static int has_zero_byte(macko_input *in, size_t begin, size_t count)
 {
   const char *zero = memchr(in->text + begin, 0, count);
@@ -94,7 +99,8 @@ static int has_zero_byte(macko_input *in, size_t begin, size_t count)
   return 1;
 }
 
-/* More text behind what is left of the current line; 0 at the end and after a failure. */
+/* Reads more text behind what is left of the current line, which is moved to the front; gives 0 at the end and after a
+ * failure. */
 static int refill(macko_input *in)
 {
   size_t left = in->end - in->begin;
@@ -113,6 +119,8 @@ static int refill(macko_input *in)
   return got > 0;
 }
 
+/* A newline is looked for only in what has come since the last look, so that a long line is not gone through again with each
+ * refill. */
 int macko_next_line(macko_input *in)
 {
   size_t seen = 0;
@@ -133,7 +141,8 @@ int macko_next_line(macko_input *in)
   return 1;
 }
 
-/* An integer of up to 53 significant bits is itself as a double; any other would be rounded, so it is refused. */
+/* Reads an integer as a value. One of up to 53 significant bits is itself as a double; any other would be rounded, so it is
+ * refused. */
 static const char *parse_integer_value(macko_input *in, const char *p, double *value)
 {
   char quote[MACKO_QUOTE];
@@ -149,6 +158,7 @@ static const char *parse_integer_value(macko_input *in, const char *p, double *v
   return end;
 }
 
+/* A name such as inf begins with a letter, which is above '9': an infinity without one is a number that was too large. */
 const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value)
 {
   char quote[MACKO_QUOTE];

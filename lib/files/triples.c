@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Gives the type of indices up to that one. */
 static macko_type index_type(int64_t largest)
 {
   return largest > INT32_MAX ? MACKO_I64 : MACKO_I32;
@@ -15,6 +16,7 @@ void macko_open_entries(macko_entries *e, int64_t nrows, int64_t ncols, int has_
                        .has_values = has_values, .symmetry = symmetry};
 }
 
+/* Frees the first block. */
 static void drop_first(macko_entries *e)
 {
   macko_block *block = e->first;
@@ -28,6 +30,8 @@ void macko_free_entries(macko_entries *e)
   while (e->first) drop_first(e);
 }
 
+/* A block and its arrays are one allocation: values first, which need the widest alignment. Blocks are never moved, so that
+ * growing copies nothing. */
 macko_status macko_grow_entries(macko_input *in, macko_entries *e)
 {
   size_t values = e->has_values ? MACKO_BLOCK_ENTRIES * sizeof(double) : 0;
@@ -43,6 +47,7 @@ macko_status macko_grow_entries(macko_input *in, macko_entries *e)
   return MACKO_OK;
 }
 
+/* Which triangle it is the first entry off the diagonal tells. */
 macko_status macko_check_triangle(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
 {
   int triangle = row > col ? -1 : row < col;
@@ -55,7 +60,8 @@ macko_status macko_check_triangle(macko_input *in, macko_entries *e, int64_t row
   return MACKO_OK;
 }
 
-/* Row pointers may not be out of all proportion to the entries: a few bytes of text must not claim gigabytes. */
+/* Checks that row pointers are not out of all proportion to the entries: a few bytes of text must not claim gigabytes. The
+ * failure is of the whole file, so that it names no line. */
 static macko_status check_proportion(macko_input *in, const macko_entries *e)
 {
   enum { FREE_ROWS = 1 << 22, ROWS_AN_ENTRY = 1024 };
@@ -65,6 +71,7 @@ static macko_status check_proportion(macko_input *in, const macko_entries *e)
                           "are read)", (long long)e->nrows, (long long)e->count, FREE_ROWS, ROWS_AN_ENTRY);
 }
 
+/* Row and column of entry k of a block, from 0. */
 static inline int64_t row_of(const macko_entries *e, const macko_block *b, int64_t k)
 {
   return macko_index(e->row_type, b->rows, k);
@@ -75,6 +82,7 @@ static inline int64_t col_of(const macko_entries *e, const macko_block *b, int64
   return macko_index(e->col_type, b->cols, k);
 }
 
+/* Gives the number of entries that a stored triangle does without: one for each that is not on the diagonal. */
 static int64_t count_mirrored(const macko_entries *e)
 {
   int64_t mirrored = 0;
@@ -84,12 +92,13 @@ static int64_t count_mirrored(const macko_entries *e)
   return mirrored;
 }
 
+/* Adds to number i of an array of indices. */
 static inline void add_to_index(macko_type type, void *array, int64_t i, int64_t more)
 {
   macko_set_index(type, array, i, macko_index(type, array, i) + more);
 }
 
-/* row_ptr[i] becomes the first place of row i. */
+/* Sets row_ptr[i], zero before, to the first place of row i, duplicates and mirrored entries counted. */
 static void count_rows(const macko_entries *e, macko_type type, void *row_ptr)
 {
   for (const macko_block *b = e->first; b; b = b->next)
@@ -101,12 +110,14 @@ static void count_rows(const macko_entries *e, macko_type type, void *row_ptr)
   for (int64_t i = 0; i < e->nrows; i++) add_to_index(type, row_ptr, i + 1, macko_index(type, row_ptr, i));
 }
 
+/* The arrays of the csr being made; values are f64. */
 typedef struct {
   macko_type row_ptr_type, col_type;
   void *row_ptr, *cols;
   double *values;
 } arrays;
 
+/* Puts an entry at the next free place of its row, which its row pointer is moved behind. */
 static inline void place(const arrays *a, int64_t row, int64_t col, double value)
 {
   int64_t at = macko_index(a->row_ptr_type, a->row_ptr, row);
@@ -115,7 +126,8 @@ static inline void place(const arrays *a, int64_t row, int64_t col, double value
   macko_set_index(a->row_ptr_type, a->row_ptr, row, at + 1);
 }
 
-/* Each block is freed when its entries are in place, so that entries and matrix are never in memory together in full. */
+/* Puts all entries in their rows. Each block is freed when its entries are in place, so that entries and matrix are never in
+ * memory together in full. */
 static void place_entries(macko_entries *e, const arrays *a)
 {
   double sign = e->symmetry == MACKO_SKEW ? -1 : 1;
@@ -132,19 +144,21 @@ static void place_entries(macko_entries *e, const arrays *a)
   memset(a->row_ptr, 0, size);
 }
 
-/* One row's columns and values, from place begin on. */
+/* Columns and values from some place of the arrays on: those of a row, or room for as many. */
 typedef struct {
   macko_type col_type;
   void *cols;
   double *values;
 } run;
 
+/* Copies entry f of one run to entry t of another. */
 static inline void copy_entry(const run *to, int64_t t, const run *from, int64_t f)
 {
   macko_set_index(to->col_type, to->cols, t, macko_index(from->col_type, from->cols, f));
   to->values[t] = from->values[f];
 }
 
+/* Sorts entries begin .. end - 1 by column; equal columns stay in their order. */
 static void insertion_sort(const run *r, int64_t begin, int64_t end)
 {
   for (int64_t p = begin + 1; p < end; p++) {
@@ -156,6 +170,7 @@ static void insertion_sort(const run *r, int64_t begin, int64_t end)
   }
 }
 
+/* Merges two sorted ranges that follow each other into the same places of *to; of equal columns those on the left come first. */
 static void merge(const run *from, int64_t begin, int64_t middle, int64_t end, const run *to)
 {
   int64_t left = begin, right = middle;
@@ -166,7 +181,8 @@ static void merge(const run *from, int64_t begin, int64_t middle, int64_t end, c
   }
 }
 
-/* Stable, so that duplicates are added in the order of the file. spare is as long as the row. */
+/* Sorts a row by column: short ranges by insertion, then merged two by two between the row and spare, which is as long. It is
+ * stable, so that duplicates are added in the order of the file. */
 static void sort_row(const run *row, int64_t length, const run *spare)
 {
   enum { SHORT = 24 };
@@ -185,12 +201,13 @@ static void sort_row(const run *row, int64_t length, const run *spare)
   memcpy(row->values, from->values, (size_t)length * sizeof(double));
 }
 
+/* Gives the columns and values from that place on. */
 static run run_at(const arrays *a, int64_t place)
 {
   return (run){a->col_type, (char *)a->cols + place * macko_type_bytes(a->col_type), a->values + place};
 }
 
-/* Whether columns rise strictly; *unsorted is set where they fall. */
+/* Tells whether columns rise strictly; *unsorted is set where they fall, and not where there are only duplicates. */
 static int rises(const arrays *a, int64_t begin, int64_t end, int *unsorted)
 {
   int strictly = 1;
@@ -201,7 +218,8 @@ static int rises(const arrays *a, int64_t begin, int64_t end, int *unsorted)
   return strictly;
 }
 
-/* *duplicates tells whether any are left in the sorted rows. */
+/* Sorts the rows that need it; *duplicates tells whether any are left in the sorted rows. Room is that of the longest row which
+ * had to be sorted. */
 static macko_status sort_rows(macko_input *in, const macko_entries *e, const arrays *a, int *duplicates)
 {
   run spare = {.col_type = a->col_type};
@@ -225,7 +243,7 @@ static macko_status sort_rows(macko_input *in, const macko_entries *e, const arr
   return in->status;
 }
 
-/* Adds equal columns of sorted rows; what follows moves forward. */
+/* Adds up equal columns of sorted rows, in place: what follows moves forward. */
 static void add_duplicates(const macko_entries *e, const arrays *a)
 {
   run all = run_at(a, 0);
@@ -248,6 +266,7 @@ static void *shrink(void *array, int64_t count, macko_type type)
   return smaller ? smaller : array;
 }
 
+/* Fills the arrays with the entries. */
 static macko_status fill(macko_input *in, macko_entries *e, arrays *a)
 {
   int duplicates = 0;
@@ -262,6 +281,7 @@ static macko_status fill(macko_input *in, macko_entries *e, arrays *a)
   return MACKO_OK;
 }
 
+/* Entries are freed in any case: where they are in place there are none left. */
 macko_status macko_build_csr(macko_input *in, macko_entries *e, macko_csr *csr)
 {
   if (check_proportion(in, e)) goto failed;

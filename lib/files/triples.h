@@ -5,39 +5,48 @@
 
 #include "files/text.h"
 
+/* What a file says of its symmetry: skew is skew-symmetric. */
 typedef enum { MACKO_GENERAL, MACKO_SYMMETRIC, MACKO_SKEW } macko_symmetry;
 
+/* Entries of a block. */
 enum { MACKO_BLOCK_ENTRIES = 65536 };
 
+/* Entries as they were read, in one allocation. */
 typedef struct macko_block {
   struct macko_block *next;
   int64_t count;
-  void *rows, *cols; /* of the index types below, counted from 0 */
+  void *rows, *cols; /* of the types that macko_entries has, counted from 0 */
   double *values;    /* NULL for a pattern */
 } macko_block;
 
+/* All entries that have been read, in a list of blocks in the order of the file. */
 typedef struct {
-  int64_t nrows, ncols, count;
-  macko_type row_type, col_type; /* I32 where the size allows */
-  int has_values;
+  int64_t nrows, ncols, count; /* as declared, and how many entries there are */
+  macko_type row_type, col_type; /* i32 where the size allows */
+  int has_values; /* 0: a pattern, whose entries read as ones */
   macko_symmetry symmetry; /* other than general: the entries are one triangle */
   int triangle;            /* -1 lower, 1 upper, 0 not known yet */
   macko_block *first, *last;
 } macko_entries;
 
+/* Make a list without entries, and free the blocks of one. */
 void macko_open_entries(macko_entries *entries, int64_t nrows, int64_t ncols, int has_values, macko_symmetry symmetry);
 void macko_free_entries(macko_entries *entries);
 
-/* A fresh last block. Errors: OUT_OF_MEMORY, recorded in the input. */
+/* Appends a fresh block. Errors: OUT_OF_MEMORY, recorded in the input. */
 macko_status macko_grow_entries(macko_input *in, macko_entries *entries);
 
-/* Sorted CSR with duplicates added and the other triangle filled in; frees the entries as it goes, in failure as well.
- * Errors: LIMIT where the declared rows are out of proportion to the entries, OUT_OF_MEMORY; recorded in the input. */
+/* Makes *csr of the entries, with rows sorted, duplicates added and the other triangle filled in. Its arrays are new and go with
+ * macko_free_csr; entries are freed on the way, in failure as well. Errors: LIMIT where the declared rows are out of proportion
+ * to the entries, OUT_OF_MEMORY; recorded in the input. */
 macko_status macko_build_csr(macko_input *in, macko_entries *entries, macko_csr *csr);
 
-/* A file of a symmetric matrix holds one triangle: both would count every entry twice. The diagonal of a skew one is 0. */
+/* Checks an entry, counted from 0, of a file of a symmetric or skew-symmetric matrix. It holds one triangle, as both would count
+ * every entry twice; the diagonal of a skew one is 0. Errors: PARSE, recorded in the input. */
 macko_status macko_check_triangle(macko_input *in, macko_entries *entries, int64_t row, int64_t col, double value);
 
+/* Appends an entry, counted from 0; whether it is inside the matrix the caller has checked. Errors: PARSE, OUT_OF_MEMORY;
+ * recorded in the input. */
 static inline macko_status macko_add_entry(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
 {
   if (e->symmetry != MACKO_GENERAL && macko_check_triangle(in, e, row, col, value)) return in->status;

@@ -19,7 +19,8 @@
 #include <zlib.h>
 #endif
 
-/* Where text goes: file, or through zlib; both have a descriptor of their own. */
+/* Where text goes: file, or through zlib. Both have a descriptor of their own, so that closing them leaves that of the target
+ * open, which must still be synced. */
 typedef struct {
   macko_new_file target;
   FILE *file;
@@ -27,12 +28,14 @@ typedef struct {
   locale_t c_locale;
 } output;
 
+/* Whether the name asks for gzip. */
 static int is_gzip(const char *path)
 {
   size_t length = strlen(path);
   return length > 3 && !strcmp(path + length - 3, ".gz");
 }
 
+/* Opens file or gzip on the new file. */
 static macko_status open_stream(const char *path, output *o, macko_error *err)
 {
   int file = dup(o->target.file);
@@ -47,6 +50,7 @@ static macko_status open_stream(const char *path, output *o, macko_error *err)
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory for a buffer", path);
 }
 
+/* Opens everything; after a failure close_output closes what there is. */
 static macko_status open_output(const char *path, output *o, macko_error *err)
 {
 #if !HAVE_ZLIB
@@ -59,6 +63,7 @@ static macko_status open_output(const char *path, output *o, macko_error *err)
   return open_stream(path, o, err);
 }
 
+/* Writes so many bytes of text; gives 0 where it cannot. */
 static int put(output *o, const char *text, int length)
 {
 #if HAVE_ZLIB
@@ -67,7 +72,7 @@ static int put(output *o, const char *text, int length)
   return fwrite(text, 1, (size_t)length, o->file) == (size_t)length;
 }
 
-/* 1 if all text is in the file. */
+/* Closes file and gzip, and gives 1 if all text is in the file, which only closing tells. */
 static int close_stream(output *o)
 {
   int closed = 1;
@@ -79,6 +84,7 @@ static int close_stream(output *o)
   return closed;
 }
 
+/* Closes everything; the new file goes unless it has been kept. */
 static void close_output(output *o)
 {
   close_stream(o);
@@ -86,7 +92,8 @@ static void close_output(output *o)
   if (o->c_locale) freelocale(o->c_locale);
 }
 
-/* The fewest digits, 15 to 17, that read back as the same value; a NaN loses its sign and payload. */
+/* Prints the fewest digits, 15 to 17, that read back as the same value, and gives the length of the text; a NaN loses its sign
+ * and payload. They are read back by the function that readers use. */
 static int print_value(const output *o, double value, char *text, size_t size)
 {
   static const macko_number_rule c_numbers;
@@ -100,6 +107,7 @@ static int print_value(const output *o, double value, char *text, size_t size)
   return length;
 }
 
+/* Writes banner, sizes and one line an entry, counted from 1; gives 0 where it cannot. */
 static int write_matrix(output *o, const macko_csr *a)
 {
   char line[128];
@@ -116,9 +124,10 @@ static int write_matrix(output *o, const macko_csr *a)
   return 1;
 }
 
+/* Writes all text and puts the file in place. errno is kept over what may change it, as the sentence names it. */
 static macko_status write_output(const char *path, output *o, const macko_csr *a, macko_error *err)
 {
-  locale_t callers = uselocale(o->c_locale); /* of this thread: snprintf writes points, not commas */
+  locale_t callers = uselocale(o->c_locale); /* of this thread alone: snprintf writes points, not commas */
   errno = 0;
   int written = write_matrix(o, a);
   uselocale(callers);
