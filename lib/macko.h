@@ -44,24 +44,25 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
 #define MACKO_NUMBER_OPTION_END(field, LIST)
 #include "options.def"
 
+/* What a product takes for op(A): A itself (N) or its transpose (T). Values are real, so that there is no other. */
 typedef enum { MACKO_OP_N, MACKO_OP_T } macko_op;
 
 /* ---- errors ---- */
 
-/* A status and its sentence. */
+/* Where a function writes why it has failed: the status that it also returns, and one sentence, which a 0 ends. */
 typedef struct {
   macko_status status;
   char text[512];
 } macko_error;
 
-/* Meaning of a status code as a constant string; "unknown status" for anything else. */
+/* Gives the meaning of a status code as a constant string; "unknown status" for anything else. */
 const char *macko_status_text(macko_status status);
 
 /* ---- input ---- */
 
-/* A view of a CSR matrix: nothing is owned or copied by the view itself.
- * row_ptr has nrows + 1 entries, starts at index_base and does not decrease; cols and values have row_ptr[nrows] - index_base
- * entries each. Sentences about such a matrix count rows, columns and entries from index_base too. */
+/* A view of a CSR matrix: nothing is owned or copied by the view itself. row_ptr has nrows + 1 elements, starts at index_base and
+ * does not decrease; cols and values have row_ptr[nrows] - index_base elements each, and may be NULL where that is 0. Sentences
+ * about such a matrix count rows, columns and entries from index_base too. */
 typedef struct {
   int64_t nrows, ncols;
   macko_type row_ptr_type; /* MACKO_I32 or MACKO_I64 */
@@ -95,7 +96,8 @@ typedef struct {
  *                          and refresh then are UNSUPPORTED, naming the first such value
  *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
  * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
- * has together. narrow stays raw where nothing narrower is exact, and so do f32, f16 and bf16 where they are no narrower. */
+ * has together. narrow stays raw where nothing narrower is exact, and f32, f16 and
+ * bf16 stay raw where the values have that type already, or a narrower one. */
 typedef struct {
 #define MACKO_OPTION(field, LIST, usual, reader, help) macko_##field field;
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) int field;
@@ -105,26 +107,31 @@ typedef struct {
 /* Sets every field to its default. */
 void macko_options_init(macko_options *options);
 
-/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "overflow", "target") from text ("macko",
- * "slice", "4", "f32"). Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
+/* Sets one option by its name ("format", "layout", "gap_bits", "values", "variant", "prefer", "overflow", "target") from text
+ * ("macko", "slice", "4", "f32").
+ * Errors: INVALID_ARGUMENT, naming the nearest valid name; *options is unchanged then. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err);
 
-/* Whether some format has all that the options ask for, apart from what a matrix may add. Errors: INVALID_ARGUMENT for a field
- * outside its list; UNSUPPORTED, with the choices that cannot go together and the formats that have them. */
+/* Tells whether some format has all that the options ask for, apart from what a matrix may add.
+ * Errors: INVALID_ARGUMENT for a field outside its list; UNSUPPORTED, with the choices that cannot go together and the formats
+ * that have them. */
 macko_status macko_options_check(const macko_options *options, macko_error *err);
 
-/* macko_format_name, macko_layout_name, ...: names from the lists, NULL for a number outside them; the name of MACKO_FORMAT_AUTO
- * is "auto". */
+/* macko_format_name, macko_layout_name and so on give names from the lists, as constant strings, and NULL for a number outside
+ * them; the name of MACKO_FORMAT_AUTO is "auto". */
 #define MACKO_OPTION(field, LIST, usual, reader, help) const char *macko_##field##_name(macko_##field field);
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help)
 #include "options.def"
+/* Gives the name of an element type, such as "f64"; NULL for a number outside the list. */
 const char *macko_type_name(macko_type type);
 
-/* Bytes of an element; 0 for a number outside the list. */
+/* Gives the bytes of an element of that type; 0 for a number outside the list. */
 int64_t macko_type_bytes(macko_type type);
 
 /* ---- matrices ---- */
 
+/* A compressed matrix in host memory. It is made by macko_encode and by other functions that say so, and freed with
+ * macko_destroy. */
 typedef struct macko_matrix macko_matrix;
 
 /* Encodes *csr, whose arrays are read and not kept. Rows may be unsorted; duplicate entries of a row are added in their order.
@@ -134,17 +141,19 @@ typedef struct macko_matrix macko_matrix;
  * OUT_OF_MEMORY. */
 macko_status macko_encode(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
-/* The same, of arrays that outlive the matrix: where it is stored as format csr, and the arrays are sorted, count from 0 and have the
- * types that csr_bytes speaks of, the matrix uses them as they are, without a copy, and a product reads whatever values they then
- * hold; anything else is copied. The arrays that such a matrix is refreshed with take their place and must outlive it as well.
+/* Does what macko_encode does, of arrays that outlive the matrix. Where it is stored as format csr, and the arrays are sorted,
+ * count from 0 and have the types that csr_bytes speaks of, the matrix uses them as they are, without a copy, and a product reads
+ * whatever values they then hold; anything else is copied. The arrays that such a matrix is refreshed with take their place and
+ * must outlive it as well.
  * Errors: those of macko_encode. */
 macko_status macko_encode_borrowed(const macko_csr *csr, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
-/* Rows of a matrix on demand, for one that is not in memory as a whole. */
+/* Rows of a matrix on demand, for one that is not in memory as a whole. The library calls `rows` and keeps nothing of what it
+ * gives. */
 typedef struct {
   int64_t nrows, ncols;
   macko_type value_type;
-  int64_t piece_rows; /* most rows asked for at a time, at least 1 */
+  int64_t piece_rows; /* most rows that are asked for at a time, at least 1 */
   /* Sets *piece to rows first .. first + count - 1 of the matrix: a csr of count rows, whose row_ptr starts at its index_base. It
    * is read until the next call and stays the caller's. Every row is asked for several times, not always in order, and must
    * always be the same. Anything but MACKO_OK ends the encoding with that status; the sentence may be written to *err. */
@@ -197,10 +206,12 @@ macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type 
 
 /* Checks every index and length of the compressed form, so that no multiply, here or on a GPU, can read or write outside its
  * arrays.
- * Errors: CORRUPT, naming the section and place. */
+ * Errors: INVALID_ARGUMENT (matrix is NULL); CORRUPT, naming the section and place. */
 macko_status macko_validate(const macko_matrix *matrix, macko_error *err);
 
-/* *copy becomes a matrix of the same contents that shares nothing with the first. Errors: OUT_OF_MEMORY. */
+/* Sets *copy to a new matrix of the same contents that shares nothing with the first, nor with arrays that the first has
+ * borrowed. It is freed with macko_destroy.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY; *copy is unchanged then. */
 macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_error *err);
 
 /* Frees the matrix and sets *matrix to NULL; NULL is allowed. */
@@ -208,12 +219,12 @@ void macko_destroy(macko_matrix **matrix);
 
 /* ---- what was done and why ---- */
 
-/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with
- * 32-bit columns and row pointers (64-bit where ncols or nnz needs it) and the same value type. */
+/* Facts about an encoded matrix. bytes counts every array of the compressed form; csr_bytes is the same matrix as CSR with 32-bit
+ * columns and row pointers (64-bit where ncols or nnz needs it) and the same value type. */
 typedef struct {
   macko_format format;
-  macko_type value_type;  /* of the matrix that was encoded */
-  macko_type stored_type; /* of the value stream: narrower under narrow, U8 or U16 under dict, U8 under pairs */
+  macko_type value_type;  /* type of the values that were encoded */
+  macko_type stored_type; /* element type of the value stream: narrower under narrow, U8 or U16 under dict, U8 under pairs */
   macko_values values;    /* the codec in use: RAW, NARROW, DICT, PAIRS, CODED, or the lossy type that was asked for */
   macko_layout layout;    /* AUTO for a format without layouts */
   macko_variant variant;  /* AUTO for a format without variants */
@@ -221,49 +232,53 @@ typedef struct {
   int lossy;              /* 1 if decode does not return every value bit for bit */
   int64_t nrows, ncols, nnz;
   int64_t bytes, csr_bytes;
-  int64_t nsections;
+  int64_t nsections; /* arrays of the compressed form, for macko_get_section */
   double seconds, csr_seconds; /* predicted of a product by one vector where options.target says, in this form and as raw csr */
   const char *reason; /* in words: the parameters and why; owned by the matrix, valid until refresh or destroy */
 } macko_info;
 
-/* Fills *info; cannot fail. */
+/* Fills *info, of which neither pointer may be NULL; cannot fail. */
 void macko_get_info(const macko_matrix *matrix, macko_info *info);
 
-/* What macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no matrix
- * owns it); bytes is exact, for dtans within 1 %. options may be NULL. Errors: those of macko_encode; *info is unchanged then. */
+/* Tells what macko_encode would make of *csr, without making it: *info as above but for nsections (0) and reason (NULL, as no
+ * matrix owns it); bytes is exact, for dtans within 1 %. options may be NULL.
+ * Errors: those of macko_encode; *info is unchanged then. */
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err);
 
-/* One array of the compressed form, owned by the matrix. */
+/* One array of the compressed form, in host memory. The matrix owns it, unless it was borrowed by macko_encode_borrowed. name is
+ * a constant string, and data has `bytes` bytes of elements of that type. */
 typedef struct {
   const char *name;
   macko_type type;
   int64_t bytes;
   void *data;
-  int pattern, values; /* 1 if it tells of row lengths and columns; of values, so that refresh may write it anew; or of both */
+  int pattern, values; /* 1 if it tells of row lengths and columns; 1 if it tells of values, which refresh may write anew */
 } macko_section;
 
-/* Section i of 0 .. nsections - 1, valid until refresh or destroy; NULL beyond. Those of format csr are row_ptr, cols and values;
- * doc/formats/ describes the others. */
+/* Gives section i of 0 .. nsections - 1, valid until refresh or destroy; NULL beyond. Those of format csr are row_ptr, cols and
+ * values; doc/formats/ describes the others. */
 const macko_section *macko_get_section(const macko_matrix *matrix, int64_t i);
 
 /* ---- pruning to patterns of format slide ---- */
 
-/* Of every l columns of a row, from multiples of l on, the z entries of the largest magnitude: of equal ones those further left, and
- * what is no number goes for the largest. Rows come out sorted, duplicates added. *pruned is a csr of the types and index base of *csr;
- * its arrays are new and freed with macko_free_csr. Errors: INVALID_ARGUMENT (z:l), INVALID_MATRIX, OUT_OF_MEMORY. */
+/* Prunes a matrix: of every l columns of a row, from multiples of l on, the z entries of the largest magnitude stay. Of equal
+ * ones those further left stay, and what is no number goes for the largest. Rows come out sorted, duplicates added. *pruned is a
+ * csr of the types and index base of *csr; its arrays are new and freed with macko_free_csr.
+ * Errors: INVALID_ARGUMENT (z:l), INVALID_MATRIX, OUT_OF_MEMORY. */
 macko_status macko_prune(const macko_csr *csr, int64_t z, int64_t l, macko_csr *pruned, macko_error *err);
 
 /* Windows of n columns with m entries each, which cover blocks of l columns with z: each begins n - m behind the one before. */
 typedef struct {
-  int64_t windows, stride; /* of a block; columns from one to the next */
+  int64_t windows, stride; /* how many a block has; columns from one to the next */
   double expansion;        /* columns of all windows, as a multiple of the block's */
-  double bound;            /* the least that it can be: the windows are full then */
+  double bound;            /* the least that expansion can be: windows are full then */
 } macko_windows;
 
-/* Whether entries find room wherever in the block they are, each window from the left taking the first ones that it can: then nothing
- * else places more. Fills *windows. Format slide has m:n = 2:4. Errors: INVALID_ARGUMENT (numbers that are no pattern or no window,
- * more than 4096 columns), UNSUPPORTED (the windows do not end with the block, or some of its columns can have more entries than
- * the windows that they are in, which are named: 2:5 on 1:3). */
+/* Tells whether entries find room wherever in the block they are, each window from the left taking the first ones that it can:
+ * then nothing else places more. Fills *windows. Format slide has m:n = 2:4.
+ * Errors: INVALID_ARGUMENT (numbers that are no pattern or no window, more than 4096 columns), UNSUPPORTED (the windows do not
+ * end with the block, or some of its columns can have more entries than the windows that they are in, which are named: 2:5 on
+ * 1:3). */
 macko_status macko_check_windows(int64_t z, int64_t l, int64_t m, int64_t n, macko_windows *windows, macko_error *err);
 
 /* ---- files ---- */
@@ -275,16 +290,18 @@ typedef struct {
   int64_t stored_entries; /* entries in the file, before a stored triangle was mirrored */
 } macko_file_info;
 
-/* Called now and then while a file is read: bytes of the file consumed and its size (0 if unknown). */
+/* What is called now and then while a file is read, in the thread that reads, with the bytes of the file that are consumed and
+ * its size (0 if unknown). */
 typedef struct {
   void (*report)(void *context, int64_t done, int64_t total);
   void *context;
 } macko_progress;
 
 /* Reads a matrix by what the file holds: Matrix Market (.mtx, .mtx.gz), Rutherford-Boeing or Harwell-Boeing (.rb .rua .rsa .pua
- * .psa .hb), NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out, or what macko_save wrote. Patterns read as ones,
- * a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32 where ncols allows,
- * row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info may be NULL.
+ * .psa .hb), NAME.tar.gz with NAME/NAME.mtx or NAME/NAME.rb as the SuiteSparse collection hands out, or what macko_save wrote.
+ * Patterns read as ones, a stored triangle is mirrored, rows come out sorted and duplicates added; values are f64, columns i32
+ * where ncols allows, row_ptr i32 where nnz allows. The arrays of *csr are new and freed with macko_free_csr. progress and info
+ * may be NULL.
  * gzip and tar are known by content, other files by their first lines. Numbers are correctly rounded in any locale; nan and inf
  * are read. Memory grows with what is in the file, not with what it declares: rows beyond 2^22 need an entry for every 1024.
  * Errors: IO (with the system's reason), PARSE (file, line and what is wrong; also a value beyond the range of double, and a
@@ -294,38 +311,41 @@ typedef struct {
 macko_status macko_read(const char *path, const macko_progress *progress, macko_csr *csr, macko_file_info *info,
                         macko_error *err);
 
-/* Frees what macko_read or macko_prune made and clears the view. */
+/* Frees what macko_read or macko_prune made and clears the view; NULL is allowed. */
 void macko_free_csr(macko_csr *csr);
 
 /* Writes *csr as Matrix Market coordinate real general with enough digits to read the same values back; through zlib if path ends
- * in ".gz". Written under a temporary name and renamed, so that a failure leaves an old file as it was. A link
- * stays, and the file behind it is replaced; a link to nothing is replaced itself; an old file's permissions stay. Rows are written sorted,
+ * in ".gz". It is written under a temporary name and renamed, so that a failure leaves an old file as it was. A link stays, and
+ * the file behind it is replaced; a link to nothing is replaced itself; an old file's permissions stay. Rows are written sorted,
  * with duplicates added; a NaN is written as nan, without sign and payload; inf and -0 come back as they are.
  * Errors: IO (also for a path that is no regular file), UNSUPPORTED (".gz" without zlib), OUT_OF_MEMORY, those of macko_encode
  * for a csr that is not valid. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err);
 
-/* Where a matrix came from, which a file of it keeps for who looks; "" where it is not known. */
+/* Where a matrix came from: a file of the matrix keeps it for whoever looks, and nothing depends on it. Texts end with a 0; ""
+ * says that it is not known. */
 typedef struct {
-  char name[256]; /* of a file */
-  char hash[128]; /* of its bytes, as "sha256:9f86d0..." */
+  char name[256]; /* name of the file */
+  char hash[128]; /* hash of its bytes, such as "sha256:9f86d0..." */
 } macko_origin;
 
 /* Writes the compressed form as it is, with origin (NULL: not known) and all that macko_load needs to give the same matrix back:
- * a file with checksums that doc/formats/container.md describes, by custom named .macko. Written under a temporary name beside
- * path, synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was.
- * The head says whether the matrix is symmetric, for which its rows are decoded, a few at a time.
+ * a file with checksums that doc/formats/container.md describes, by custom named .macko. It is written under a temporary name
+ * beside path, synced and renamed as macko_write_matrix_market does, so that a failure leaves an old file as it was. The head
+ * says whether the matrix is symmetric, for which its rows are decoded, a few at a time.
  * Errors: INVALID_ARGUMENT; IO (also for a path that is no regular file), OUT_OF_MEMORY, UNSUPPORTED (no zlib or jansson). */
 macko_status macko_save(const char *path, const macko_matrix *matrix, const macko_origin *origin, macko_error *err);
 
-/* *matrix becomes what was saved, freed with macko_destroy: products, decode and info have the same bits, refresh and copy work as
- * before. All of the file is checked before use: checksums, and every number and index that products trust, as by macko_validate.
- * path may be a pipe. origin may be NULL.
+/* Sets *matrix to what was saved, freed with macko_destroy: products, decode and info have the same bits, refresh and copy work
+ * as before. All of the file is checked before use: checksums, and every number and index that products trust, as by
+ * macko_validate. path may be a pipe. origin may be NULL.
  * Errors: IO, PARSE (not such a file), CORRUPT (damaged or cut short, naming the place), UNSUPPORTED (big-endian, of a newer
  * version or a format that this one lacks; no zlib or jansson), OUT_OF_MEMORY; *matrix and *origin are unchanged then. */
 macko_status macko_load(const char *path, macko_matrix **matrix, macko_origin *origin, macko_error *err);
 
-/* The same of the head alone, however long the file: *info but for reason, which is NULL as no matrix owns it. */
+/* Fills *info, and *origin (NULL: not wanted), from the head alone, however long the file is. reason is NULL, as no matrix owns
+ * it.
+ * Errors: those of macko_load; *info and *origin are unchanged then. */
 macko_status macko_load_info(const char *path, macko_info *info, macko_origin *origin, macko_error *err);
 
 #ifdef __cplusplus

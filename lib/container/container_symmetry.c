@@ -1,5 +1,5 @@
-/* Whether a compressed matrix is symmetric, by its rows a few at a time: the hashes of all entries add up to the same as those of all
- * entries mirrored, which is so by chance once in 2^64 times. */
+/* Whether a compressed matrix is symmetric, by its rows a few at a time: the hashes of all entries add up to the same as those of
+ * all entries mirrored, which is so by chance once in 2^64 times. */
 #include "container/container.h"
 
 #include "core/convert.h"

@@ -186,7 +186,7 @@ static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int
 static void check_entries(void *context, int part, int64_t from, int64_t past)
 {
   checking *k = context;
-  int64_t falls, expected; /* close together in k->falls and k->expected, which threads would take from each other */
+  int64_t falls, expected; /* not counted in k itself, whose elements lie in one cache line for several threads */
   k->bad[part] = scan_columns(k->c, from, past, &falls, &expected);
   k->falls[part] = falls, k->expected[part] = expected;
 }

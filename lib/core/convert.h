@@ -71,7 +71,7 @@ MACKO_INLINE float macko_round_to_odd(double v)
   float f = macko_f64_to_f32(v);
   if ((double)f == v || v != v || f - f != 0) return f;
   uint32_t bits = macko_bits_from_float(f);
-  int above = f > 0 ? (double)f > v : (double)f < v; /* |f| > |v| */
+  int above = f > 0 ? (double)f > v : (double)f < v; /* 1: rounding went away from 0 */
   if (v != 0 && f == 0) return macko_float_from_bits(1u | (v < 0 ? 0x80000000u : 0));
   if (above && !(bits & 1)) bits--;
   else bits |= 1;

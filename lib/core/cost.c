@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-enum { USUAL_MIDDLE = 1 << 20, USUAL_LAST = 32 << 20 }; /* bytes, where the system does not tell */
+enum { USUAL_MIDDLE = 1 << 20, USUAL_LAST = 32 << 20 }; /* bytes that are assumed where the system does not tell */
 
 /* Gives the bytes of the first core's data or common cache of that level, as Linux lists them in /sys; 0 where it does not. An
  * instruction cache exists on level 1 only, which nobody asks for. */

@@ -16,19 +16,19 @@ typedef struct {
   double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
-  double stencil;      /* an entry of a slice that is a stencil */
+  double stencil;      /* slot of a slice that is a stencil */
   double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
   double listed;       /* slot of slices that gather x by one list of distances */
   double walked;       /* slot of slices whose lanes have gaps of their own */
   double paired;       /* slot of slices whose gaps are those of codes of pairs, without the look-up of values */
-  double pair;         /* more for each of the pairs, where lanes look up different ones */
+  double pair;         /* more for such a slot, for each pair in the table: lanes look up different ones */
   double run_paired;   /* the same where 8 lanes side by side look up one code */
   double wide_paired;  /* the same where gaps have more than 16 bits or values are no f16 numbers */
   double padded;       /* more for a slot without an entry */
   double drag;         /* drag of layout slice (macko_plan in format.h) */
   double slice;        /* slice that is no stencil, besides its slots */
-  double passed;       /* any slice, where stencils and others have a kernel each, which passes over the other's */
+  double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
   double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */
   double row_wide;     /* entry of layout row stored in 8 bytes */
   double row_narrow;   /* entry of layout row stored in fewer bytes */
@@ -42,12 +42,12 @@ typedef struct {
   double half_codes;   /* more for a 16-bit code */
   double halves;       /* more for a 16-bit float */
   double integers;     /* more for an 8-bit integer */
-  double dtans_equal;  /* entry of format dtans where no table is looked up by slot, in each lane of a warp's steps */
-  double dtans_one;    /* the same where a table is looked up, of one stream */
+  double dtans_equal;  /* slot of format dtans, in each lane of a warp's steps, where no table is looked up */
+  double dtans_one;    /* the same where a table is looked up by slot, of one stream */
   double dtans_two;    /* the same of two streams */
   double dtans_escape; /* more where one of a warp's symbols is the escape */
-  double dtans_row;    /* row of format dtans */
-  double dtans_equal_row; /* the same where no table is looked up by slot */
+  double dtans_row;    /* row of format dtans where a table is looked up */
+  double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_read;   /* more for each element of x that a block reads */
   double eccsr_run;    /* more for each of its runs */
@@ -58,8 +58,9 @@ typedef struct {
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
-/* One core of an AMD EPYC of the fifth generation (AVX-512): instructions by matrices in its second-level cache, bytes by larger
- * ones. `listed` lies between blocks of unknowns and lanes anywhere. */
+/* The costs of one core of an AMD EPYC of the fifth generation (AVX-512). Times of instructions were fitted to matrices that stay
+ * in its second-level cache, those of bytes to larger ones. `listed` lies between what it is for blocks of unknowns and for lanes
+ * anywhere. */
 static const macko_cost macko_amd_cost = {
   .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
   .csr_single = 0.55, .csr_half = 1.2,
@@ -70,9 +71,9 @@ static const macko_cost macko_amd_cost = {
   .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_block = 2.5, .eccsr_masked = 0.12, .eccsr_slot = 1,
   .slide_slot = 1};
 
-/* One core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache): every second matrix of those that solvers/bench/choice.py
- * was given was fitted to, but for csr_long_miss, for which wave (held out) counted too. Its last level was never exceeded, and is no
- * faster than that for one core. What no such matrix has is the AMD's, times 1.3. */
+/* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
+ * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too. Its last-level
+ * cache was never exceeded, and is no faster than `byte` for one core. What no such matrix has is the AMD's, times 1.3. */
 static const macko_cost macko_intel_cost = {
   .byte = 0.03, .cached_byte = 0.03, .product = 230, .csr_entry = 0.28, .csr_row = 1.75, .csr_miss = 9.6, .csr_long_miss = 8,
   .csr_single = 0.7, .csr_half = 1.6,
@@ -83,8 +84,8 @@ static const macko_cost macko_intel_cost = {
   .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
   .eccsr_entry = 0.084, .eccsr_run = 0.9, .eccsr_block = 2.2, .eccsr_masked = 0.22, .eccsr_slot = 1.3, .slide_slot = 1.3};
 
-/* An H200, L2 flushed: 4 TB/s; fitted to real matrices, tiled to three times the L2, and to generated ones. A slice costs what
- * its loads wait for each other, as far as other warps do not hide it. */
+/* The costs of an H200 whose L2 was flushed, with 4 TB/s. They were fitted to real matrices, tiled to three times the L2, and to
+ * generated ones. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
 static const macko_cost macko_gpu_cost = {
   .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
   .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,

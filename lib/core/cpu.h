@@ -8,20 +8,20 @@
 #define MACKO_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
 #define MACKO_AVX2 __attribute__((target("avx2,fma")))
 
-/* Whether functions marked MACKO_AVX512 may run on this processor. */
+/* Tells whether functions marked MACKO_AVX512 may run on this processor. */
 static inline int macko_has_avx512(void)
 {
   return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512bw") &&
          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("fma");
 }
 
-/* Whether functions marked MACKO_AVX2 may run on this processor. */
+/* Tells whether functions marked MACKO_AVX2 may run on this processor. */
 static inline int macko_has_avx2(void)
 {
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* Whether predictions go by the costs that were measured on a processor of Intel (cost.h). */
+/* Tells whether predictions go by the costs that were measured on a processor of Intel (cost.h). */
 static inline int macko_is_intel(void)
 {
   return __builtin_cpu_is("intel") != 0;

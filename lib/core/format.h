@@ -54,7 +54,7 @@ typedef struct {
   macko_type stored_type;          /* element type of the value stream: of codes under a dictionary */
   int lossy; /* 1: values were rounded, and decode does not give all of them back bit for bit */
   int64_t table;                   /* values in the dictionary, 0 without one */
-  int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, kept in the matrix (and in files) */
+  int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, which the matrix and files of it keep */
   double work, time;               /* predicted nanoseconds of a product by one vector: without moving bytes, and in all */
   double drag;                     /* on a CPU its bytes take longer than those of a plain stream, by this share */
   char reason[MACKO_REASON_LENGTH]; /* in words: what was chosen and why */
@@ -73,7 +73,7 @@ struct macko_matrix {
   int borrowed; /* 1: the sections are arrays of the caller's (macko_encode_borrowed) */
   int nsections;
   macko_section sections[MACKO_MAX_SECTIONS];
-  void *prepared; /* what the format's products need besides, one allocation; NULL: nothing */
+  void *prepared; /* what products need besides the sections, one allocation; NULL: nothing */
 };
 
 /* A product Y = alpha op(A) X + beta Y whose arguments have been checked: k >= 1, alpha != 0, and A has entries. X and Y are
@@ -89,8 +89,8 @@ typedef struct {
   int64_t ldy;
 } macko_product;
 
-/* Whether X and Y overlap, each vector of nx and ny elements. Columns of several vectors may alternate in one array, so that for
- * more than one only the same start tells; the rest is up to the caller. */
+/* Tells whether X and Y overlap, each vector of nx and ny elements. Columns of several vectors may alternate in one array, so
+ * that for more than one only the same start tells; the rest is up to the caller. */
 static inline int macko_vectors_overlap(const macko_product *p, int64_t nx, int64_t ny)
 {
   const int64_t size = macko_type_bytes(p->vector_type);
@@ -138,8 +138,8 @@ typedef struct macko_format_ops {
   macko_status (*multiply)(const macko_matrix *m, const macko_product *p, macko_error *err);
   /* Plans and encodes at once, for rows that come in pieces; NULL where the format reads the matrix as a whole or in views. */
   macko_status (*encode_rows)(struct macko_rows *rows, macko_matrix *m, macko_error *err);
-  /* Whether automatic choice has to plan the format, given the plans of the formats before it (all zero where there is none) and
-   * the best of them (NULL: there is none). NULL: it always has to. This is for a format that takes long to plan. */
+  /* Tells whether automatic choice has to plan the format, given the plans of the formats before it (all zero where there is
+   * none) and the best of them (NULL: there is none). NULL: it always has to. This is for a format that takes long to plan. */
   int (*may_win)(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
   /* All forms, and how many: what the format can be asked for. */
   const macko_form *forms;

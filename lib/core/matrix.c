@@ -49,21 +49,21 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
-/* The time that a later format has to beat. Predictions for a CPU are not so good that it, which takes longer to encode, were worth
- * it for less than a tenth. */
+/* Gives the time that a later format has to beat. Predictions for a CPU are not so good that a format which takes longer to
+ * encode were worth it for less than a tenth. */
 static double time_to_beat(const macko_options *options, const macko_plan *best)
 {
   return options->target == MACKO_TARGET_CPU ? 0.9 * best->time : best->time;
 }
 
-/* Whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. */
+/* Tells whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. */
 static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
 {
   return options->prefer == MACKO_PREFER_TIME ? plan->time < time_to_beat(options, best) : plan->bytes < best->bytes;
 }
 
-/* Automatic choice is of the formats that have what the options ask for, and passes over one that cannot hold this matrix; the
- * last refusal is reported when none can. */
+/* Sets format and plan of m. Automatic choice is of the formats that have what the options ask for, and passes over one that
+ * cannot hold this matrix; the last refusal is reported when none can. */
 static macko_status choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   macko_status refused = MACKO_OK;
@@ -86,7 +86,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
   return m->ops ? MACKO_OK : refused;
 }
 
-/* Whatever encode and predict do before they part: *m is a matrix without sections. */
+/* Does what encode and predict do before they part: *m is a matrix without sections. */
 static macko_status open_matrix(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -227,7 +227,7 @@ macko_status macko_predict(const macko_csr *csr, const macko_options *options, m
   return MACKO_OK;
 }
 
-/* *sorted becomes what macko_sort_csr makes of *csr, if that has the pattern of *m. The number of a pattern also proves that
+/* Sets *sorted to what macko_sort_csr makes of *csr, if that has the pattern of *m. The number of a pattern also proves that
  * columns are sorted and in range, so that they are read once. */
 static macko_status match_pattern(macko_matrix *m, const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err)
 {

@@ -51,7 +51,7 @@ static int list_forms(const macko_csr *a, const macko_options *asked, form forms
       one->options.prefer = MACKO_PREFER_TIME, one->options.format = (macko_format)f, one->options.layout = (macko_layout)layout;
       if (asked->format != MACKO_FORMAT_AUTO && asked->format != one->options.format) continue;
       if (asked->layout != MACKO_LAYOUT_AUTO && asked->layout != one->options.layout) continue;
-      if (layout == MACKO_LAYOUT_AUTO && n && forms[n - 1].options.format == one->options.format) continue; /* has layouts */
+      if (layout == MACKO_LAYOUT_AUTO && n && forms[n - 1].options.format == one->options.format) continue; /* it has layouts */
       if (macko_options_check(&one->options, NULL) || macko_foresee(a, &one->options, &m, NULL)) continue;
       one->predicted = m.plan.time;
       n += m.plan.time > 0; /* a form whose time is not even predicted is for memory */
@@ -123,7 +123,8 @@ static macko_status try_forms(const macko_csr *a, form *forms, int n, macko_matr
 
 /* ---- what is said and remembered ---- */
 
-/* "macko slice<tab>10 us a multiply (predicted 9), csr auto 12 us ...": what is kept, its time, and those of the others. */
+/* Writes a choice as it is kept, "macko slice<tab>10 us a multiply (predicted 9), csr auto 12 us ...": the form, its time, and
+ * those of the others as far as there is room. */
 static void name_choice(const form *forms, int n, char choice[MACKO_CHOICE_LENGTH])
 {
   char name[MACKO_FORM_LENGTH], one[160];

@@ -11,12 +11,13 @@ typedef struct {
   int mode, file; /* permissions of what is replaced, -1: there is nothing yet; descriptor to write to, -1: closed */
 } macko_new_file;
 
-/* Opens f->file, a new file beside the one that it will replace, with that one's permissions. Of a link the file behind it is
- * replaced, and a link to nothing itself. Errors: IO, also for what is there and is no regular file; OUT_OF_MEMORY. *f is to be
- * dropped whatever the outcome. */
+/* Opens f->file, a new file beside the one that it will replace, with the permissions of that one. Where path is a link the file
+ * behind it is replaced, but a link to nothing itself. *f is to be dropped whatever the outcome. Errors: IO, also for what is
+ * there and is no regular file; OUT_OF_MEMORY. */
 macko_status macko_create_file(const char *path, macko_new_file *f, macko_error *err);
 
-/* Puts what was written to f->file in place of the old file once the system has it in its store. Errors: IO. */
+/* Puts what was written to f->file in place of the old file, once the system has stored it. Errors: IO, and then the old file is
+ * as it was. */
 macko_status macko_keep_file(macko_new_file *f, macko_error *err);
 
 /* Closes and removes the new file unless it has been kept, and frees its names. */

@@ -30,7 +30,7 @@ static void add_pairs(const macko_pattern_words *w, const key_table *keys, int64
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-enum { WIDTH = 4 }; /* pairs a vector */
+enum { WIDTH = 4 }; /* pairs in a vector */
 
 /* Gives the products of WIDTH pairs with their keys, each of 64 bits. */
 static inline __attribute__((always_inline)) MACKO_AVX2 __m256i products(__m256i pairs, const macko_pattern_pair *keys)
@@ -45,7 +45,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m256i halves_of(const 
 {
   const __m256i base = _mm256_set1_epi64x(w->base), *from = (const __m256i *)((const int64_t *)w->indices + 2 * k);
   const __m256i a = _mm256_sub_epi64(_mm256_loadu_si256(from), base), b = _mm256_sub_epi64(_mm256_loadu_si256(from + 1), base);
-  const __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88); /* of a, b, a, b */
+  const __m256 halves = _mm256_shuffle_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), 0x88); /* two of a, two of b, again */
   *indices = _mm256_or_si256(*indices, _mm256_or_si256(a, b));
   return _mm256_permute4x64_epi64(_mm256_castps_si256(halves), 0xd8);
 }
@@ -109,7 +109,7 @@ static void add_block(const macko_pattern_words *w, const key_table *keys, int64
 typedef struct {
   const macko_pattern_words *words;
   uint64_t sums[MACKO_MOST_PARTS];
-  int unfit; /* an index needs more than the 32 bits that it was given */
+  int unfit; /* 1: an index needs more than the 32 bits that it was given */
 } adding;
 
 /* Adds up the blocks from .. to - 1. A short array needs few keys only. */

@@ -8,16 +8,17 @@
 #include "core/format.h"
 #include "core/hash.h"
 
-enum { MACKO_PATTERN_PAIRS = 256 }; /* in a block */
+enum { MACKO_PATTERN_PAIRS = 256 }; /* pairs of a block */
 
 /* An array of indices, seen as pairs of 32-bit words: of two indices, or of one where they may need 64 bits. */
 typedef struct {
   const void *indices;
   int type, base, wide;
   int64_t count;
-  uint64_t places; /* tells blocks of row starts from those of columns */
+  uint64_t places; /* a number by which blocks of row starts differ from those of columns */
 } macko_pattern_words;
 
+/* A pair of words, or the keys of a pair. */
 typedef struct {
   uint32_t words[2];
 } macko_pattern_pair;
@@ -101,13 +102,13 @@ uint64_t macko_pattern_of_csr(const macko_csr *a);
 /* Gives the number of *m, which is decoded for it where it is not known. Errors: OUT_OF_MEMORY. */
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
 
-/* Whether the number of *m is known and that of *csr, which has the sizes of *m and rows that macko_check_rows lets pass; nothing
- * need be known of its columns. */
+/* Tells whether *csr has the pattern of *m, which it does not where the number of *m is not known. *csr has the sizes of *m and
+ * rows that macko_check_rows lets pass; nothing need be known of its columns. */
 int macko_has_pattern(const macko_matrix *m, const macko_csr *csr);
 
-/* Whether *a, sorted, right and of the sizes of *m, has its pattern; *m keeps the number. Errors: INVALID_MATRIX, naming the first
- * row of another length or else the first column that differs, counted from index_base as the caller counts, as far as there is
- * memory to look for it; OUT_OF_MEMORY. */
+/* Checks that *a, sorted, right and of the sizes of *m, has the pattern of *m, which keeps its number from then on. Errors:
+ * INVALID_MATRIX, naming the first row of another length or else the first column that differs, counted from index_base as the
+ * caller counts, as far as there is memory to look for it; OUT_OF_MEMORY. */
 macko_status macko_check_pattern(macko_matrix *m, const macko_csr *a, int index_base, macko_error *err);
 
 #endif

@@ -12,9 +12,9 @@ typedef struct macko_rows {
   const macko_row_source *source; /* where rows come from */
   void *owned;                    /* the sorted copy of the piece at hand, where one had to be made */
   uint32_t *seen;                 /* a hash of every row that has been asked for, 0 before; NULL: each is asked for once */
-  int64_t nnz;                    /* of those that come in pieces, once they have been counted */
+  int64_t nnz;                    /* entries of rows that come in pieces, once they have been counted */
   int needs_whole;                /* set by a format that cannot tell what it would do before all rows are put together */
-  macko_error failed;             /* of views, where the caller had no room for an error: status 0 until then */
+  macko_error failed;             /* why a view failed whose caller had no room for an error; status 0: none has */
 } macko_rows;
 
 /* Gives the rows of a csr in memory, sorted and checked, which must outlive them. There is nothing to free. */
@@ -30,15 +30,15 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
 /* Sets *nnz to the entries of all rows, in one pass. Errors: as macko_get_rows. */
 macko_status macko_count_entries(macko_rows *r, int64_t *nnz, macko_error *err);
 
-/* Rows put together, with room that is used again. */
+/* Rows that are put together, in arrays that are used again and grow; all zero at first. */
 typedef struct {
   int64_t *row_ptr, *cols;
   char *values;
   int64_t rows, room; /* how many rows and entries there is room for */
 } macko_assembly;
 
-/* Sets *rows to rows first .. first + count - 1, more than come in one piece if need be, until the next call with *a, which is zero
- * at first. Errors: as macko_get_rows. */
+/* Sets *rows to rows first .. first + count - 1, which may be more than come in one piece, until the next call with *a, which is
+ * all zero at first. Errors: as macko_get_rows. */
 macko_status macko_assemble(macko_rows *r, int64_t first, int64_t count, macko_assembly *a, macko_csr *rows, macko_error *err);
 /* Frees the room; *a may be used again. */
 void macko_free_assembly(macko_assembly *a);

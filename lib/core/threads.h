@@ -11,7 +11,8 @@
 #include <stdlib.h>
 #endif
 
-/* Entries below which starting threads takes longer than the work; test/lib/parts.h has threads for fewer. */
+/* How many entries work must have for threads to be started: with fewer that takes longer than the work. test/lib/parts.h has
+ * threads for fewer. */
 #ifndef MACKO_THREADS_NNZ
 #define MACKO_THREADS_NNZ (1 << 16)
 #endif

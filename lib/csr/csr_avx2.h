@@ -75,7 +75,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(const csr_
                                                                       int64_t to, macko_type stored, int ahead, int group)
 {
   const macko_type type = a->row_ptr_type;
-  const int64_t last = a->nnz - CSR_WIDTH + 1; /* where rows end whose last vector stays inside the arrays */
+  const int64_t last = a->nnz - CSR_WIDTH + 1; /* rows that end up to here have a last vector that stays inside the arrays */
   const void *row_ptr = a->row_ptr;
   const int32_t *cols = a->cols;
   const char *values = a->values;
@@ -119,7 +119,7 @@ DEFINE_GROUPS(csr_singles_ahead_, MACKO_F32, 1)
 /* Multiplies rows from .. to - 1 with the vectors of *q, as many as the kernel is for. */
 typedef void csr_kernel(const csr_view *a, const macko_product *q, int64_t from, int64_t to);
 
-/* By stored type (f64, f32), whether memory is waited for, and size of the group (1, 2, 4). */
+/* The kernels, by stored type (f64, f32), by whether memory is waited for, and by the size of the group (1, 2, 4). */
 static csr_kernel *const csr_kernels[2][2][3] = {
   {{csr_doubles_1, csr_doubles_2, csr_doubles_4}, {csr_doubles_ahead_1, csr_doubles_ahead_2, csr_doubles_ahead_4}},
   {{csr_singles_1, csr_singles_2, csr_singles_4}, {csr_singles_ahead_1, csr_singles_ahead_2, csr_singles_ahead_4}}};

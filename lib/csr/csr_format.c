@@ -216,7 +216,7 @@ static macko_status copy_pieces(macko_rows *rows, macko_matrix *m, macko_error *
 
 /* ---- borrowed: the caller's arrays where they are what would be stored ---- */
 
-/* Whether the caller's arrays are, byte for byte, what the sections would be. An empty matrix has nothing to borrow. */
+/* Tells whether the caller's arrays are, byte for byte, what the sections would be. An empty matrix has nothing to borrow. */
 static int same_arrays(const macko_csr *a, const macko_matrix *m)
 {
   return m->nnz > 0 && a->index_base == 0 && a->row_ptr_type == macko_index_type(m->nnz) &&
@@ -330,14 +330,14 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
                                                               macko_type col_type, macko_type values, macko_type vector, macko_op op,
                                                               int group, int64_t from, int64_t to)
 {
-  const macko_product own = *to_do, *q = &own; /* which no write to y can change */
+  const macko_product own = *to_do, *q = &own; /* a copy that no write to y can change, as a compiler sees */
   const void *row_ptr = m->sections[ROW_PTR].data, *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
   for (int64_t i = from; i < to; i++) {
     int64_t end = macko_index(rows, row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
-    for (int64_t p = macko_index(rows, row_ptr, i); p < end; p++) { /* which does not wait for the row before */
+    for (int64_t p = macko_index(rows, row_ptr, i); p < end; p++) { /* this start does not wait for the row before */
       int64_t col = macko_index(col_type, cols, p);
       double value = macko_float_at(values, v, p);
       for (int j = 0; j < group; j++)
@@ -372,14 +372,15 @@ static csr_view view_of(const macko_matrix *m)
   return (csr_view){m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
 }
 
-/* Whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen 4). */
+/* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
+ * 4). */
 static int is_cached(const macko_matrix *m)
 {
   return m->plan.bytes < CACHED_BYTES;
 }
 #endif
 
-/* Whether the loops with AVX2 take this matrix and this product. A plain loop wastes less of short rows, which counts where
+/* Tells whether the loops with AVX2 take this matrix and this product. A plain loop wastes less of short rows, which counts where
  * nothing waits for memory. */
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {

@@ -88,7 +88,7 @@ macko_status macko_push_file(macko_input *in)
   return MACKO_OK;
 }
 
-/* Whether the bytes ahead begin a member of a gzip file. */
+/* Tells whether the bytes ahead begin a member of a gzip file. */
 static int starts_gzip(macko_input *in, macko_source *source)
 {
   return macko_peek(in, source, 2) >= 2 && source->ahead[source->begin] == 0x1f && source->ahead[source->begin + 1] == 0x8b;
@@ -118,7 +118,7 @@ static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t
   state->z.next_out = to, state->z.avail_out = (uInt)room;
   while (state->z.avail_out == room) {
     if (!state->in_member) {
-      /* What follows the last member and is none itself is padding, as for gzip. */
+      /* What follows the last member and is none itself is padding, as it is for gzip. */
       if (!starts_gzip(in, below)) return in->status ? -1 : 0;
       inflateReset(&state->z);
       state->in_member = 1;
@@ -212,8 +212,8 @@ static void close_tar(macko_source *source)
   free(state);
 }
 
-/* Whether a member is the matrix: NAME/NAME.mtx or NAME/NAME.rb, in any folder. Other members are right-hand sides, coordinates
- * and the like. */
+/* Tells whether a member is the matrix: NAME/NAME.mtx or NAME/NAME.rb, in any folder. Other members are right-hand sides,
+ * coordinates and the like. */
 static int is_the_matrix(const char *member)
 {
   const char *slash = strrchr(member, '/'), *dot = strrchr(member, '.');
@@ -274,15 +274,15 @@ static macko_status push_tar(macko_input *in)
 
 #endif
 
-/* Whether text ends so, in small or capital letters. */
+/* Tells whether text ends so, in small or capital letters. */
 static int ends_with(const char *text, const char *end)
 {
   size_t n = strlen(text), m = strlen(end);
   return n >= m && !strcasecmp(text + n - m, end);
 }
 
-/* Whether the bytes ahead are a tar archive. The content tells; the suffix does so only of archives whose content does not, empty
- * and damaged ones among them. */
+/* Tells whether the bytes ahead are a tar archive. The content tells; the suffix does so only of archives whose content does not,
+ * empty and damaged ones among them. */
 static int starts_tar(macko_input *in, macko_source *source)
 {
   enum { MAGIC = 257, HEADER = 512 };

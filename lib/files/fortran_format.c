@@ -51,7 +51,7 @@ static const char *parse_fields(const char *p, int letter, int repeat, place *at
   p = parse_count(p, &f.width);
   if (*p == '.') p = parse_count(p + 1, &f.decimals);
   if (letter != 'I' && upper(*p) == 'E') p = parse_count(p + 1, &ignored);
-  if (letter == 'I') f.decimals = 0, f.scale = 0; /* after the point is only the least number of digits */
+  if (letter == 'I') f.decimals = 0, f.scale = 0; /* what is after the point is only the least number of digits */
   if (!f.width || f.decimals > LONGEST_LINE) return NULL;
   at->format->integer &= letter == 'I';
   for (int i = 0; i < repeat; i++) {

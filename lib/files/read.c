@@ -6,8 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* Whether a line begins with "%%MatrixMarket", in any case; some writers leave out one "%". The bit 32 makes small letters of
- * capital ones whatever the locale. */
+/* Tells whether a line begins with "%%MatrixMarket", in any case; some writers leave out one "%". The bit 32 makes small letters
+ * of capital ones whatever the locale. */
 static int is_matrix_market(const char *line)
 {
   static const char banner[] = "%matrixmarket";
@@ -17,7 +17,7 @@ static int is_matrix_market(const char *line)
   return !banner[n];
 }
 
-/* Whether the name ends like those of the collections, .gz apart. Such files have no mark of their own at the beginning. */
+/* Tells whether the name ends like those of the collections, .gz apart. Such files have no mark of their own at the beginning. */
 static int has_harwell_boeing_suffix(const char *name)
 {
   static const char *const suffixes[] = {".hb", ".rb", ".rua", ".rsa", ".rza", ".rra", ".pua", ".psa", ".pra", ".iua", ".isa"};
@@ -30,8 +30,8 @@ static int has_harwell_boeing_suffix(const char *name)
   return 0;
 }
 
-/* Whether the third line starts with a matrix type such as RUA, for files of other names. Only what is in memory anyway is looked
- * at; the first line has been handed out. */
+/* Tells whether the third line starts with a matrix type such as RUA, for files of other names. Only what is in memory anyway is
+ * looked at; the first line has been handed out. */
 static int has_matrix_type(const macko_input *in)
 {
   const char *second = in->text + in->begin, *third = memchr(second, '\n', in->end - in->begin);

@@ -33,7 +33,7 @@ typedef struct {
 /* Numbers are as C writes them. */
 static const macko_number_rule c_numbers;
 
-/* A file being read. */
+/* A file that is being read, with what was read of it. */
 typedef struct {
   macko_input *in;
   header h;

@@ -47,7 +47,7 @@ macko_status macko_open_input(macko_input *in, const char *path, const macko_pro
 /* Closes and frees everything but *in. */
 void macko_close_input(macko_input *in);
 
-/* Reads the next line into in->line; 0 at the end of the text and after a failure (in->status tells which). */
+/* Reads the next line into in->line. Gives 0 at the end of the text and after a failure (in->status tells which). */
 int macko_next_line(macko_input *in);
 
 /* Tells the program how far the file is read, if it wants to know. */
@@ -64,8 +64,8 @@ const char *macko_quote(char quote[MACKO_QUOTE], const char *text);
 /* Does the same for the rest of a line, blanks included. */
 const char *macko_quote_line(char quote[MACKO_QUOTE], const char *text);
 
-/* Reads a value at p, of an integer matrix only what doubles hold exactly: its end, which is a blank or the end of the text; NULL
- * after a failure, which is recorded. */
+/* Reads a value at p, of an integer matrix only what doubles hold exactly. Gives its end, which is a blank or the end of the
+ * text; NULL after a failure, which is recorded. */
 const char *macko_parse_value(macko_input *in, const char *p, int integer, const macko_number_rule *rule, double *value);
 
 /* Put a source on top of the others (bytes.c): the file itself, then what unpacks it, if anything. Errors: IO, PARSE,
@@ -88,7 +88,7 @@ macko_source *macko_new_source(macko_input *in);
 macko_status macko_read_harwell_boeing(macko_input *in, macko_csr *csr, macko_file_info *info);
 macko_status macko_read_matrix_market(macko_input *in, macko_csr *csr, macko_file_info *info);
 
-/* Whether c is a blank within a line, in any locale; the carriage return of a DOS file is one. */
+/* Tells whether c is a blank within a line, in any locale; the carriage return of a DOS file is one. */
 static inline int macko_is_blank(char c)
 {
   return c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v';

@@ -25,7 +25,7 @@ typedef struct {
   macko_type row_type, col_type; /* i32 where the size allows */
   int has_values; /* 0: a pattern, whose entries read as ones */
   macko_symmetry symmetry; /* other than general: the entries are one triangle */
-  int triangle;            /* -1 lower, 1 upper, 0 not known yet */
+  int triangle;            /* of the entries so far: -1 lower, 1 upper, 0 not known yet */
   macko_block *first, *last;
 } macko_entries;
 

@@ -28,7 +28,7 @@ typedef struct {
   locale_t c_locale;
 } output;
 
-/* Whether the name asks for gzip. */
+/* Tells whether the name asks for gzip. */
 static int is_gzip(const char *path)
 {
   size_t length = strlen(path);

@@ -7,7 +7,7 @@
 #include "core/value_set.h"
 #include "core/row_source.h"
 
-struct macko_cut; /* threads.h, which device code cannot include */
+struct macko_cut; /* of threads.h, which device code cannot include */
 
 /* Most values of a dictionary: as many as codes of 16 bits tell apart. */
 enum { MACKO_DICT_LIMIT = 65536 };
@@ -98,7 +98,7 @@ typedef void (*macko_value_walk)(const void *context, macko_value_writer *w, int
 void macko_write_in_parts(macko_value_writer *w, const struct macko_cut *cut, int64_t entries, macko_value_walk walk,
                           const void *context);
 
-/* The values of *a in the slots of m: the context of the walks below. */
+/* The context of the walks below: the values of *a go into the slots of m. */
 typedef struct {
   const macko_csr *a;
   const macko_matrix *m;

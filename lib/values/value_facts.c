@@ -32,7 +32,7 @@ static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
     two_doubles v;
     memcpy(&v, values + p, sizeof v);
     const two_doubles moved = v + far;
-    any |= ((two_words)moved - (two_words)far + 128) >> 8; /* -128 .. 127 */
+    any |= ((two_words)moved - (two_words)far + 128) >> 8; /* nonzero bits: it is outside -128 .. 127 */
     any |= (two_words)(moved - far) ^ (two_words)v;        /* -0.0 comes back as 0 */
   }
   return (any[0] | any[1]) != 0 || range_misfits(MACKO_F64, MACKO_I8, values, p, past);
@@ -104,7 +104,7 @@ static macko_status find_misfit(void *rows, macko_type to, int *found, macko_err
 
 /* ---- how many there are that differ in their bits ---- */
 
-/* Distinct values, for each part its own. */
+/* A count of distinct values, in parts, each of which has a set of its own. */
 typedef struct {
   const macko_csr *piece;
   macko_value_set *sets;

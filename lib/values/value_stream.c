@@ -52,7 +52,8 @@ void macko_put_values(macko_matrix *m, const macko_section *values, const macko_
   if (dict->data) macko_put_section(m, dict);
 }
 
-/* Bytes beyond which a stream is in no cache by the time that it is written over; test/lib/narrow_limits.h has fewer. */
+/* The bytes beyond which a stream is taken to be in no cache by the time that it is written over; test/lib/narrow_limits.h has
+ * fewer. */
 #ifndef MACKO_CACHED_STREAM
 #define MACKO_CACHED_STREAM (16 << 20)
 #endif
