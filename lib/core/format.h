@@ -43,8 +43,8 @@ struct macko_rows;
 typedef struct macko_facts macko_facts;
 typedef struct macko_findings macko_findings;
 
-/* What planning decided: everything that encode needs besides the matrix, and everything that info reports. Files keep it too
- * (doc/formats/container.md), so that a matrix that was loaded has the same. */
+/* What planning decided: everything that encode needs besides the matrix, and everything that info reports. Files keep what
+ * doc/formats/container.md lists, so that a matrix that was loaded has that again. */
 typedef struct {
   int64_t bytes;                   /* bytes of all sections: exact, but for dtans predicted within 1 % */
   macko_layout layout;             /* AUTO where the format has none */
@@ -53,7 +53,7 @@ typedef struct {
   macko_values values;             /* codec of the value stream */
   macko_type stored_type;          /* element type of the value stream: of codes under a dictionary */
   int lossy; /* 1: values were rounded, and decode does not give all of them back bit for bit */
-  int64_t table;                   /* values in the dictionary, 0 without one */
+  int64_t table;                   /* entries of the dictionary: values, or pairs under codec pairs; 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, which the matrix and files of it keep */
   double work, time;               /* predicted nanoseconds of a product by one vector: without moving bytes, and in all */
   double drag;                     /* on a CPU its bytes take longer than those of a plain stream, by this share */

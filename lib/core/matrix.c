@@ -239,6 +239,7 @@ static macko_status match_pattern(macko_matrix *m, const macko_csr *csr, macko_c
   return s ? s : macko_check_pattern(m, sorted, csr->index_base, err);
 }
 
+/* Everything that can fail comes before the format's own refresh, which leaves the matrix as it was if it fails itself. */
 macko_status macko_refresh(macko_matrix *m, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
@@ -318,6 +319,8 @@ void macko_scale(const macko_product *p, int64_t n)
       }
 }
 
+/* Numbers are checked first. Where there is nothing to do pointers are not looked at, because vectors without elements may be
+ * NULL. */
 macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vector_type, int64_t k, double alpha, const void *x,
                             int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
 {
@@ -362,6 +365,7 @@ void macko_get_info(const macko_matrix *m, macko_info *info)
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }
 
+/* Options, plan and pattern go along. What is prepared is made anew, as only the format knows what it points to. */
 macko_status macko_copy(const macko_matrix *matrix, macko_matrix **copy, macko_error *err)
 {
   if (!matrix || !copy) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and copy must not be NULL");

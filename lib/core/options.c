@@ -58,6 +58,7 @@ int64_t macko_type_bytes(macko_type type)
   return (unsigned)type < TYPES ? types[type].bytes : 0;
 }
 
+/* Defaults are in options.def, with the option. */
 void macko_options_init(macko_options *options)
 {
   *options = (macko_options){
@@ -67,6 +68,7 @@ void macko_options_init(macko_options *options)
   };
 }
 
+/* The fields have types of their own, so that a switch goes from number to field. */
 int macko_option_value(const macko_options *options, int option)
 {
   switch (option) {
@@ -115,6 +117,7 @@ static macko_status look_up(const char *option, const char *text, const char *co
                     names[macko_nearest_name(text, names, count)]);
 }
 
+/* The option is looked up first, then its choice, and the field is set only if both are found. */
 macko_status macko_options_set(macko_options *options, const char *name, const char *text, macko_error *err)
 {
   const char *names[MACKO_OPTIONS];

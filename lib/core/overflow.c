@@ -26,6 +26,7 @@ macko_status macko_check_overflow(const macko_csr *a, const macko_options *optio
   return macko_may_overflow(options, a->value_type) ? check_rows(a, macko_rounded_type(options), 0, base, err) : MACKO_OK;
 }
 
+/* Sentences count from 0 here, because rows of a source have no index base in common. */
 macko_status macko_check_overflow_of_rows(macko_rows *r, const macko_options *options, macko_error *err)
 {
   macko_status s = MACKO_OK;

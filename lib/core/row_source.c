@@ -72,6 +72,8 @@ static macko_status check_unchanged(macko_rows *r, int64_t first, const macko_cs
   return MACKO_OK;
 }
 
+/* Of a matrix in memory the piece is a view of its rows, which have been checked. What a source gives is checked every time,
+ * because it is the program that answers. */
 macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
 {
   macko_csr given = {0};
@@ -97,6 +99,7 @@ macko_status macko_get_rows(macko_rows *r, int64_t first, int64_t count, macko_c
   return r->seen ? check_unchanged(r, first, piece, err) : MACKO_OK;
 }
 
+/* The rows of a piece are counted by what the source gave once duplicates have been added. */
 macko_status macko_count_entries(macko_rows *r, int64_t *nnz, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -187,6 +190,7 @@ macko_view macko_open_view(macko_rows *r, int64_t multiple)
   return (macko_view){.rows = r, .step = step};
 }
 
+/* A view that fails leaves *s as it should be returned, so that the caller tests it once, after the loop. */
 int macko_next_view(macko_view *v, macko_status *s, macko_error *err)
 {
   const int64_t left = v->rows->nrows - v->past;

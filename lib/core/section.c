@@ -21,6 +21,8 @@ static void ask_for_large_pages(void *zeros, size_t bytes)
 #endif
 }
 
+/* The array is zeroed, so that padding has the same bytes in every run. An empty section has a byte of memory, because NULL would
+ * say that there is none. */
 macko_status macko_new_section(macko_section like, macko_section *section, macko_error *err)
 {
   like.data = calloc(like.bytes > 0 ? (size_t)like.bytes : 1, 1);
@@ -31,6 +33,8 @@ macko_status macko_new_section(macko_section like, macko_section *section, macko
   return MACKO_OK;
 }
 
+/* A format that asks for more sections than there is room for is refused, so that one that is added later cannot write beyond the
+ * table. */
 macko_status macko_add_section(macko_matrix *m, macko_section like, macko_error *err)
 {
   if (m->nsections == MACKO_MAX_SECTIONS)
@@ -93,6 +97,7 @@ const macko_section *macko_find_section(const macko_matrix *m, const char *name)
   return NULL;
 }
 
+/* Sections keep their place, as formats with a fixed order find them by it. */
 void macko_put_section(macko_matrix *m, const macko_section *fresh)
 {
   for (int i = 0; i < m->nsections; i++)

@@ -53,6 +53,7 @@ static void name_input(macko_input *in, const char *path)
   else snprintf(in->name, sizeof in->name, "...%s", path + length - LONGEST);
 }
 
+/* The locale is made for this one input, because the program's may have a decimal comma and must not be changed. */
 macko_status macko_open_input(macko_input *in, const char *path, const macko_progress *progress, macko_error *err)
 {
   memset(in, 0, sizeof *in);

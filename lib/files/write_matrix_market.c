@@ -137,6 +137,7 @@ static macko_status write_output(const char *path, output *o, const macko_csr *a
   return macko_keep_file(&o->target, err);
 }
 
+/* The csr is checked as for macko_encode, and sorted if need be, before the file is touched. */
 macko_status macko_write_matrix_market(const char *path, const macko_csr *csr, macko_error *err)
 {
   macko_csr a;
