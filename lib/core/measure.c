@@ -19,7 +19,7 @@ static const double hopeless = 4;
 /* A form to try: options that leave no choice of format and layout open, and what its products take. */
 typedef struct {
   macko_options options;
-  double predicted, measured; /* nanoseconds a multiply; measured is 0 until it has been */
+  double predicted, measured; /* nanoseconds a multiply; measured: of forms that have been tried */
 } form;
 
 /* Gives the form as it is remembered: "macko slice", "csr auto". */

@@ -105,7 +105,7 @@ static void add_block(const macko_pattern_words *w, const key_table *keys, int64
   add_pairs(w, keys, from, begin, to, sums);
 }
 
-/* Adding up the blocks of one array, in parts. */
+/* The context of adding up the blocks of one array, in parts. */
 typedef struct {
   const macko_pattern_words *words;
   uint64_t sums[MACKO_MOST_PARTS];

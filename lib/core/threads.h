@@ -148,7 +148,7 @@ typedef struct {
   macko_pieces multiply;
 } macko_shared_product;
 
-/* Is the macko_part of such a product. */
+/* This is the macko_part of such a product. */
 static inline void macko_multiply_part(void *context, int part, int64_t from, int64_t to)
 {
   const macko_shared_product *s = context;

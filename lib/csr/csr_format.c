@@ -118,8 +118,8 @@ static macko_codec codec_of(const macko_matrix *m)
   return (macko_codec){m->plan.values, m->plan.stored_type, m->plan.lossy, 0};
 }
 
-/* Copying rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is entry `entry` of
- * the matrix. */
+/* The context of copying rows of a csr into the matrix, all of it or a piece, whose row 0 is row `row` and whose first entry is
+ * entry `entry` of the matrix. */
 typedef struct {
   const macko_csr *a;
   macko_matrix *m;
@@ -166,7 +166,7 @@ static void copy_rows(void *context, int part, int64_t from, int64_t past)
                c->a->index_base + c->begin - c->entry);
 }
 
-/* Is the macko_part of new values. */
+/* This is the macko_part of new values. */
 static void copy_values(void *context, int part, int64_t from, int64_t past)
 {
   const copying *c = context;
@@ -413,7 +413,7 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 #endif
 }
 
-/* Is the macko_pieces of format csr: rows from .. to - 1. Types that most matrices have are constants; all others share one
+/* This is the macko_pieces of format csr: rows from .. to - 1. Types that most matrices have are constants; all others share one
  * instance that asks for them in the loop. */
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {

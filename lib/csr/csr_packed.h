@@ -61,7 +61,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_packed_rows(con
   }
 }
 
-/* Is the macko_part of it, and makes a constant of the stored type. */
+/* This is the macko_part of it, and makes a constant of the stored type. */
 static MACKO_AVX2 void csr_multiply_packed(void *context, int part, int64_t from, int64_t to)
 {
   const csr_packing *c = context;

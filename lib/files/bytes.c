@@ -63,7 +63,7 @@ int64_t macko_take(macko_input *in, macko_source *source, void *to, size_t room)
   return (int64_t)left;
 }
 
-/* Is `pull` of the file itself; it counts the bytes for progress. */
+/* This is `pull` of the file itself; it counts the bytes for progress. */
 static int64_t pull_file(macko_input *in, macko_source *source, void *to, size_t room)
 {
   ssize_t got;
@@ -109,8 +109,8 @@ static int64_t gzip_fails(macko_input *in, const char *why)
   return -1;
 }
 
-/* Is `pull` of gzip: it unpacks until there is at least one byte or the end. zlib reads from the buffer of the source below, and
- * what it leaves there is the start of the next member. */
+/* This is `pull` of gzip: it unpacks until there is at least one byte or the end. zlib reads from the buffer of the source below,
+ * and what it leaves there is the start of the next member. */
 static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t room)
 {
   gzip_state *state = source->state;
@@ -133,7 +133,7 @@ static int64_t pull_gzip(macko_input *in, macko_source *source, void *to, size_t
   return (int64_t)(room - state->z.avail_out);
 }
 
-/* Is `close` of gzip. */
+/* This is `close` of gzip. */
 static void close_gzip(macko_source *source)
 {
   inflateEnd(&((gzip_state *)source->state)->z);
@@ -196,7 +196,7 @@ static int64_t archive_fails(macko_input *in, struct archive *archive)
   return -1;
 }
 
-/* Is `pull` of tar: bytes of the member that was found. */
+/* This is `pull` of tar: bytes of the member that was found. */
 static int64_t pull_tar(macko_input *in, macko_source *source, void *to, size_t room)
 {
   tar_state *state = source->state;
@@ -204,7 +204,7 @@ static int64_t pull_tar(macko_input *in, macko_source *source, void *to, size_t 
   return got < 0 ? archive_fails(in, state->archive) : got;
 }
 
-/* Is `close` of tar. */
+/* This is `close` of tar. */
 static void close_tar(macko_source *source)
 {
   tar_state *state = source->state;

@@ -166,7 +166,7 @@ void macko_write_values(macko_value_writer *w, int64_t p, int64_t count, int64_t
 
 /* ---- in parts ---- */
 
-/* Writing values in parts. */
+/* The context of writing values in parts. */
 typedef struct {
   macko_value_writer *writers; /* one for each part where codes are looked up; else one for all */
   macko_value_walk walk;

@@ -88,7 +88,7 @@ static int piece_misfits(const macko_csr *a, macko_type to)
   return s.found;
 }
 
-/* Is the fact `misfit` of rows: it stops at the first piece that has one. */
+/* This is the fact `misfit` of rows: it stops at the first piece that has one. */
 static macko_status find_misfit(void *rows, macko_type to, int *found, macko_error *err)
 {
   macko_rows *r = rows;
@@ -154,8 +154,8 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
     if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
 }
 
-/* Is the fact `distinct` of rows: the number of values that differ in their bits, or -1 beyond the limit. Each part fills a set
- * of its own, and at the end the others are added to the first; pieces that come one after another are done in one part. */
+/* This is the fact `distinct` of rows: the number of values that differ in their bits, or -1 beyond the limit. Each part fills a
+ * set of its own, and at the end the others are added to the first; pieces that come one after another are done in one part. */
 static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_rows *r = rows;
@@ -200,7 +200,7 @@ static int known_misfit(const macko_known_values *known, macko_type to)
   return (known->asked & ~known->misfits) >> MACKO_I8 & 1 ? 0 : -1;
 }
 
-/* Is the fact `misfit` of findings: it looks at values only where the answer is not known. */
+/* This is the fact `misfit` of findings: it looks at values only where the answer is not known. */
 static macko_status found_misfit(void *context, macko_type to, int *misfit, macko_error *err)
 {
   macko_findings *found = context;
@@ -213,8 +213,8 @@ static macko_status found_misfit(void *context, macko_type to, int *misfit, mack
   return s;
 }
 
-/* Is the fact `distinct` of findings. A count that was made for a larger limit, or that was not stopped by its limit, answers for
- * others, too. */
+/* This is the fact `distinct` of findings. A count that was made for a larger limit, or that was not stopped by its limit,
+ * answers for others, too. */
 static macko_status found_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_findings *found = context;
