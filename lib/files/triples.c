@@ -47,7 +47,7 @@ macko_status macko_grow_entries(macko_input *in, macko_entries *e)
   return MACKO_OK;
 }
 
-/* Which triangle it is the first entry off the diagonal tells. */
+/* The first entry off the diagonal tells which triangle the file holds. */
 macko_status macko_check_triangle(macko_input *in, macko_entries *e, int64_t row, int64_t col, double value)
 {
   int triangle = row > col ? -1 : row < col;
