@@ -33,9 +33,9 @@ typedef enum { /* MACKO_F64, MACKO_F32, ... */
   MACKO_TYPE_COUNT /* how many there are */
 } macko_type;
 
-/* macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the number of formats),
- * macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer, macko_overflow, macko_target. Each ends with
- * how many there are, MACKO_LAYOUT_COUNT and so on. */
+/* The enums of the options are macko_format (MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO, ..., and at last MACKO_FORMAT_AUTO, also the
+ * number of formats), macko_layout (MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, ...), macko_values, macko_variant, macko_prefer,
+ * macko_overflow and macko_target. Each ends with how many there are, MACKO_LAYOUT_COUNT and so on. */
 #define MACKO_OPTION(field, LIST, usual, reader, help) typedef enum {
 #define MACKO_CHOICE(LIST, symbol, name, text) MACKO_##LIST##_##symbol,
 #define MACKO_OPTION_END(field, LIST) MACKO_##LIST##_COUNT } macko_##field;
@@ -75,29 +75,30 @@ typedef struct {
 /* ---- options ---- */
 
 /* What to encode to. Set defaults with macko_options_init, then change fields or use macko_options_set.
- *   macko_format format    default MACKO_FORMAT_AUTO: by prefer, of the formats that have what the other options ask for; by time
- *                          on a CPU format dtans is chosen only where nothing else has it
- *   macko_layout layout    of format macko; default MACKO_LAYOUT_AUTO
- *   int gap_bits         bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
- *                          or, in layout row, 16; of variants paper and shared of format eccsr 4, 8 or 16
- *   macko_values values    default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU raw;
- *                          layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but pairs,
- *                          in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
- *   macko_variant variant  of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target CPU, which
- *                          store once what rows share only in part, and put a matrix that comes in pieces together first; STRICT of
- *                          format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming row and block; default
- *                          MACKO_VARIANT_AUTO
- *   macko_prefer prefer    what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted time.
- *                          MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all, and keeps
- *                          the fastest, which it remembers for this processor, number of threads and pattern in the file
- *                          $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not measure;
- *                          target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be fastest
- *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE: encode
- *                          and refresh then are UNSUPPORTED, naming the first such value
- *   macko_target target    what the time is predicted for; default MACKO_TARGET_CPU
+ *   macko_format format     default MACKO_FORMAT_AUTO: by prefer, of the formats that have what the other options ask for; by
+ *                           time on a CPU format dtans is chosen only where nothing else has it
+ *   macko_layout layout     of format macko; default MACKO_LAYOUT_AUTO
+ *   int gap_bits            bits of a column gap, of layouts row and paper: 0 = chosen by exact counts (default), else 1, 2, 4, 8
+ *                           or, in layout row, 16; of variants paper and shared of format eccsr 4, 8 or 16
+ *   macko_values values     default MACKO_VALUES_AUTO; lossy only on request. Format csr has raw, f32, f16 and bf16, for a GPU
+ *                           raw; layouts row and slice all but coded, pairs only slice; layout paper raw; format dtans all but
+ *                           pairs, in its variants joint and paper coded only; formats eccsr and slide all but coded and pairs
+ *   macko_variant variant   of format dtans; PAPER (EC-SpMV, arXiv 2507.12205, section 4) or SHARED of format eccsr, for target
+ *                           CPU, which store once what rows share only in part, and put a matrix that comes in pieces together
+ *                           first; STRICT of format slide, which refuses (UNSUPPORTED) a matrix that no pattern covers, naming
+ *                           row and block; default MACKO_VARIANT_AUTO
+ *   macko_prefer prefer     what automatic choices of format, layout and values go by; default MACKO_PREFER_TIME, by predicted
+ *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all,
+ *                           and keeps the fastest, which it remembers for this processor, number of threads and pattern in the
+ *                           file $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not
+ *                           measure; target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be
+ *                           fastest
+ *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE:
+ *                           encode and refresh then are UNSUPPORTED, naming the first such value
+ *   macko_target target     what the time is predicted for; default MACKO_TARGET_CPU
  * A choice is kept or refused: what the format that was asked for cannot do is an error, and so are two choices that no format
- * has together. narrow stays raw where nothing narrower is exact, and f32, f16 and
- * bf16 stay raw where the values have that type already, or a narrower one. */
+ * has together. narrow stays raw where nothing narrower is exact, and f32, f16 and bf16 stay raw where the values have that type
+ * already, or a narrower one. */
 typedef struct {
 #define MACKO_OPTION(field, LIST, usual, reader, help) macko_##field field;
 #define MACKO_NUMBER_OPTION(field, LIST, usual, reader, help) int field;
@@ -161,12 +162,12 @@ typedef struct {
   void *context;
 } macko_row_source;
 
-/* Encodes what *source gives, to the very same bytes as macko_encode would, a choice of the format included. It needs memory for the
- * compressed form, a few bytes a row and one piece; pieces of fewer rows are put together to windows, of 4096 rows for format macko, of
- * 3360 for eccsr, of at most 1024 for dtans. Only where rows of equal columns lie apart (format eccsr, or a choice that looks at it) are
- * all rows put together.
- * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when it
- * was asked for before. */
+/* Encodes what *source gives, to the very same bytes as macko_encode would, a choice of the format included. It needs memory for
+ * the compressed form, a few bytes a row and one piece; pieces of fewer rows are put together to windows, of 4096 rows for format
+ * macko, of 3360 for eccsr, of at most 1024 for dtans. Only where rows of equal columns lie apart (format eccsr, or a choice that
+ * looks at it) are all rows put together. options may be NULL. *matrix is new and freed with macko_destroy.
+ * Errors: as macko_encode and *source; INVALID_MATRIX where a piece is not what was asked for, or a row is not what it was when
+ * it was asked for before. */
 macko_status macko_encode_rows(const macko_row_source *source, const macko_options *options, macko_matrix **matrix,
                                macko_error *err);
 
@@ -184,23 +185,24 @@ macko_status macko_refresh(macko_matrix *matrix, const macko_csr *csr, macko_err
  * Errors: INVALID_ARGUMENT (matrix is NULL), OUT_OF_MEMORY. */
 macko_status macko_decode(const macko_matrix *matrix, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 
-/* The entries of rows first .. first + count - 1 alone, as macko_decode writes them: those of row i from element row_ptr[i] -
- * row_ptr[first] of cols and of values on, where row_ptr is what macko_decode wrote. Either array may be NULL. Memory for all of the
- * entries is needed only of a format that a program has added and that cannot do it.
+/* Writes the entries of rows first .. first + count - 1 alone, as macko_decode writes them: those of row i from element
+ * row_ptr[i] - row_ptr[first] of cols and of values on, where row_ptr is what macko_decode wrote. Either array may be NULL.
+ * Memory for all of the entries is needed only of a format that a program has added and that cannot do it.
  * Errors: INVALID_ARGUMENT (matrix or row_ptr is NULL, rows that are not there), OUT_OF_MEMORY. */
 macko_status macko_decode_rows(const macko_matrix *matrix, const int64_t *row_ptr, int64_t first, int64_t count, int64_t *cols,
                                void *values, macko_error *err);
 
-/* Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or MACKO_F32;
- * sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y must not
- * overlap. Same matrix and vectors give the same bits on every run. Op N takes alpha (A x), op T, which adds to Y row by row of A,
- * A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not, as where it underflows and meets an
- * infinite entry, which gives NaN. macko_device_multiply takes alpha (A' x).
+/* Computes Y = alpha op(A) X + beta Y for k vectors stored by columns, ldx and ldy elements apart. vector_type is MACKO_F64 or
+ * MACKO_F32; sums are never narrower than the vector type. beta = 0 does not read Y, alpha = 0 does not read A and X. X and Y
+ * must not overlap. Same matrix and vectors give the same bits on every run. Op N takes alpha (A x), op T, which adds to Y row by
+ * row of A, A' (alpha x): they differ where alpha x leaves the range of f64 and the sum would not, as where it underflows and
+ * meets an infinite entry, which gives NaN. macko_device_multiply takes alpha (A' x).
  * Sections are trusted: a matrix whose sections something else than this library wrote must pass macko_validate first.
- * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||op(A)||x| + |beta||y|)_i, where nnz_i counts
- * entries in row i of op(A), gamma(n) is n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum leaves the range of
- * normal numbers.
- * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL); Y is unchanged then. */
+ * Row i of the result differs from the exact one by at most gamma(nnz_i + 3) (|alpha||op(A)||x| + |beta||y|)_i, where nnz_i
+ * counts entries in row i of op(A), gamma(n) is n u / (1 - n u) and u the unit roundoff of vector_type, unless a product or sum
+ * leaves the range of normal numbers.
+ * Errors: INVALID_ARGUMENT (matrix, op, vector_type, k; where k > 1, ldx and ldy; x or y NULL; x and y overlap, as far as that
+ * shows); Y is unchanged then. */
 macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type vector_type, int64_t k, double alpha,
                             const void *x, int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err);
 

@@ -1,5 +1,5 @@
-/* Hashes. Whatever input could choose is hashed under a key that is drawn for the purpose, so that nobody can choose what meets in
- * one place; nothing that is stored depends on keys. */
+/* Hashes. Whatever input could choose is hashed under a key that is drawn for the purpose, so that nobody can choose what meets
+ * in one place; nothing that is stored depends on keys. */
 #ifndef MACKO_HASH_H
 #define MACKO_HASH_H
 

@@ -1,5 +1,5 @@
-/* A number of 64 bits for a pattern, made of its row starts and columns in blocks: whatever the order, the types of the arrays and
- * the index base, it is the same, and kernels make the same one. Within a block it is the hash NH (Black, Halevi, Krawczyk,
+/* A number of 64 bits for a pattern, made of its row starts and columns in blocks: whatever the order, the types of the arrays
+ * and the index base, it is the same, and kernels make the same one. Within a block it is the hash NH (Black, Halevi, Krawczyk,
  * Krovetz, Rogaway: UMAC, 1999) with two sets of keys, so that two different blocks have one number in 2^64 cases: a product of
  * 32-bit words for two indices, which is as fast as memory. */
 #ifndef MACKO_PATTERN_H

@@ -1,5 +1,5 @@
-/* What was measured is remembered from one run to the next, as FFTW does with its wisdom: a line a choice, in a file of the user's
- * cache. A line that is not whole is passed over; of two with one key the later one counts. */
+/* What was measured is remembered from one run to the next, as FFTW does with its wisdom: a line a choice, in a file of the
+ * user's cache. A line that is not whole is passed over; of two with one key the later one counts. */
 #include "core/measure.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
-/* Work shared among threads, where the compiler has OpenMP (--without-openmp: not): items (rows, slices, entries) are cut into parts that
- * follow each other, each of which one thread does. What is stored or multiplied has the same bits with any number of parts: a
- * row's sum is made by one thread and in one order, and what depends on parts before is put together in their order. */
+/* Work shared among threads, where the compiler has OpenMP (--without-openmp: not): items (rows, slices, entries) are cut into
+ * parts that follow each other, each of which one thread does. What is stored or multiplied has the same bits with any number of
+ * parts: a row's sum is made by one thread and in one order, and what depends on parts before is put together in their order. */
 #ifndef MACKO_THREADS_H
 #define MACKO_THREADS_H
 

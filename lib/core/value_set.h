@@ -1,5 +1,5 @@
-/* Values, told apart by their bits, numbered in the order in which they first appear. A set draws a key of its own, so that nobody
- * can choose values that meet in one place; codes do not depend on it. */
+/* Values, told apart by their bits, numbered in the order in which they first appear. A set draws a key of its own, so that
+ * nobody can choose values that meet in one place; codes do not depend on it. */
 #ifndef MACKO_VALUE_SET_H
 #define MACKO_VALUE_SET_H
 

@@ -1,5 +1,5 @@
-/* Y = alpha A X + beta Y of a matrix of f64 or f32 values with 32-bit columns and f64 vectors, with AVX2: the elements that four vectors
- * have in one place are put side by side first, so that an entry takes one load of all of them. */
+/* Y = alpha A X + beta Y of a matrix of f64 or f32 values with 32-bit columns and f64 vectors, with AVX2: the elements that four
+ * vectors have in one place are put side by side first, so that an entry takes one load of all of them. */
 
 /* A product of three or four vectors: the matrix, the vectors, of which `columns` are there, and the elements of X side by side,
  * one csr_vector for each column of the matrix. */
