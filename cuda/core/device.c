@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The tables of all formats by macko_format. Their addresses are weak, so that some are NULL. */
 static const macko_device_ops *const device_ops[] = {
 #define MACKO_FORMAT(symbol, name, text) &macko_##name##_device_ops,
 #include "formats.def"
@@ -24,6 +25,7 @@ int macko_device_count(macko_error *err)
   return s ? 0 : count;
 }
 
+/* The device may be another one than the current, which is current again afterwards: a program may free matrices in any order. */
 void macko_device_destroy(macko_device_matrix **device)
 {
   if (!device || !*device) return;
@@ -53,6 +55,8 @@ macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **
   return s;
 }
 
+/* ops are set once the sections are there, so that a failure before does not call the format's destroy for a matrix that it
+ * never saw. */
 macko_status macko_device_upload(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **device, macko_error *err)
 {
   macko_device_matrix *d = NULL;
@@ -70,15 +74,18 @@ macko_status macko_device_upload(const macko_matrix *matrix, cudaStream_t stream
 
 /* ---- the host's form back ---- */
 
+/* What fetch can be asked for besides macko_reads: all sections. */
 enum { EVERYTHING = MACKO_READS_PATTERN + 1 };
 
+/* Whether a section is among what is wanted, of macko_reads or EVERYTHING. */
 static int belongs(const macko_section *s, int wanted)
 {
   if (wanted == MACKO_READS_ROW_STARTS) return !strcmp(s->name, "row_ptr");
   return wanted == EVERYTHING || (wanted == MACKO_READS_PATTERN && s->pattern);
 }
 
-/* What is wanted of it: of macko_reads, or everything. */
+/* Copies the wanted sections to a new matrix on the host and waits for the stream; *matrix is freed with macko_destroy. It
+ * waits also after a failure, because copies into the memory that is freed may still be under way. */
 static macko_status fetch(const macko_device_matrix *d, int wanted, cudaStream_t stream, macko_matrix **matrix,
                           macko_error *err)
 {
@@ -102,6 +109,7 @@ static macko_status fetch(const macko_device_matrix *d, int wanted, cudaStream_t
   return s ? s : done;
 }
 
+/* A matrix on the host is complete once macko_prepare has made what its products need besides sections. */
 macko_status macko_device_fetch(const macko_device_matrix *device, cudaStream_t stream, macko_matrix **matrix, macko_error *err)
 {
   if (!device || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and matrix must not be NULL");
@@ -118,6 +126,8 @@ void macko_device_get_info(const macko_device_matrix *device, macko_info *info)
   macko_get_info(&device->m, info);
 }
 
+/* Copying sections back takes long, so that prepare is given no more than it reads. A format may need row starts to know
+ * whether it needs the rest, and is therefore asked again with what there is. */
 macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
 {
   macko_matrix *host = NULL, no_data = d->m;
@@ -137,6 +147,7 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
 
 /* ---- sizes, transposes, new values ---- */
 
+/* Device memory of one matrix without its transpose. */
 static int64_t own_bytes(const macko_device_matrix *d)
 {
   return d->bytes + d->own_bytes;
@@ -181,6 +192,7 @@ macko_status macko_know_pattern(macko_device_matrix *d, cudaStream_t stream, mac
   return s;
 }
 
+/* Fails with status `differs`, which says what the caller did wrong, unless *matrix has the pattern of *d. */
 static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_status differs,
                                   macko_error *err)
 {
@@ -191,6 +203,8 @@ static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *ma
   return macko_fail(err, differs, "the matrix has other row lengths or columns than the one on the GPU");
 }
 
+/* The transpose of *matrix made on the host and copied to the current GPU. The host's matrix is freed at the end, which is why
+ * the copies are waited for. */
 static macko_status upload_transpose(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **transpose,
                                      macko_error *err)
 {
@@ -214,6 +228,7 @@ void macko_put_transpose(macko_device_matrix *d, macko_device_matrix **transpose
   d->transpose = *transpose, *transpose = NULL;
 }
 
+/* The pattern is compared even where a transpose is there already, so that a wrong matrix is refused whatever came before. */
 macko_status macko_device_add_transpose(macko_device_matrix *device, const macko_matrix *matrix, cudaStream_t stream,
                                         macko_error *err)
 {
@@ -224,6 +239,7 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
   return s || device->transpose ? s : upload_transpose(matrix, stream, &device->transpose, err);
 }
 
+/* Whether both have the same sections with the same lengths, so that new values can be copied over old ones. */
 static int same_sections(const macko_matrix *a, const macko_matrix *b)
 {
   if (a->nsections != b->nsections) return 0;
@@ -232,6 +248,7 @@ static int same_sections(const macko_matrix *a, const macko_matrix *b)
   return 1;
 }
 
+/* Copies the sections that tell of values, in place. Stream order puts the copies behind products that were queued before. */
 static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -246,7 +263,8 @@ static macko_status copy_values(macko_device_matrix *d, const macko_matrix *matr
   return s;
 }
 
-/* Everything anew, put in the old one's place once it is complete. */
+/* Uploads everything anew and exchanges it with the old matrix once it is complete, so that a failure leaves the old one as it
+ * was. The handle stays the same, and so does its transpose, which the caller replaces. */
 static macko_status replace(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   macko_device_matrix *fresh = NULL, swap;
@@ -292,6 +310,7 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   return s;
 }
 
+/* Checks everything about a product that the matrix and the arguments tell. Vectors may be NULL where they have no elements. */
 static macko_status check_product(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   int64_t nx = p->op == MACKO_OP_N ? m->ncols : m->nrows, ny = p->op == MACKO_OP_N ? m->nrows : m->ncols;
@@ -308,6 +327,8 @@ static macko_status check_product(const macko_matrix *m, const macko_product *p,
   return MACKO_OK;
 }
 
+/* Products in which the matrix takes no part are done here, so that no format's kernel has to think of them. The overlap of x
+ * and y is checked after these, as they read no x. */
 macko_status macko_device_multiply(const macko_device_matrix *device, macko_op op, macko_type vector_type, int64_t k,
                                    double alpha, const void *x, int64_t ldx, double beta, void *y, int64_t ldy,
                                    cudaStream_t stream, macko_error *err)

@@ -13,106 +13,128 @@ extern "C" {
 
 #include "core/format.h"
 
-/* Kernels load whole chunks: so many bytes beyond the end of every section may be read. */
+/* Kernels load whole chunks without asking where a section ends, so that so many bytes behind the end of every section may be
+ * read; they are zero. Every section begins at a multiple of MACKO_SECTION_ALIGN bytes, as the widest loads want it. */
 enum { MACKO_SECTION_PAD = 2048, MACKO_SECTION_ALIGN = 256 };
 
 struct macko_device_ops;
 struct macko_encoder; /* encoder.h */
 
+/* A matrix on a GPU. It is not changed by products, so that any number of streams may multiply with it at the same time. */
 struct macko_device_matrix {
-  const struct macko_device_ops *ops;
+  const struct macko_device_ops *ops; /* NULL until the sections are there */
   macko_matrix m; /* the host's description; data of its sections are device pointers */
-  int device;
+  int device;   /* the GPU that holds it, which must be the current one for products */
   char *memory; /* all sections, one allocation */
-  int64_t bytes;
-  void *own; /* the format's */
-  int64_t own_bytes;
-  struct macko_device_matrix *transpose;
+  int64_t bytes; /* of memory, the padding of sections included */
+  void *own; /* what the format keeps besides, made by prepare and freed by destroy; NULL before */
+  int64_t own_bytes; /* device memory that own holds */
+  struct macko_device_matrix *transpose; /* multiplies for op T; NULL until it is asked for */
 };
 
-/* What prepare looks at in a matrix that was encoded on the device: section "row_ptr", or all that tell of the pattern. */
+/* What prepare looks at in the host's memory of a matrix that was encoded on the device: no section at all, section "row_ptr",
+ * or all sections that tell of the pattern. A later one includes the earlier ones. */
 typedef enum { MACKO_READS_NOTHING, MACKO_READS_ROW_STARTS, MACKO_READS_PATTERN } macko_reads;
 
+/* What a format does on a GPU: one table of functions a format, with all slots named in the same order, NULL for what it
+ * lacks. */
 typedef struct macko_device_ops {
-  /* Once after upload, and again after every refresh; host is the matrix that was uploaded, or, of one that was encoded on the
-   * device, what reads asks for. */
+  /* Makes d->own. It is called once after the upload and again after every refresh. host is the matrix that was uploaded, or,
+   * of one that was encoded on the device, a matrix with the sections that reads asks for. */
   macko_status (*prepare)(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
-  /* p->op is N: a transpose is a matrix of its own. Arguments checked: k >= 1, alpha != 0, A not empty. */
+  /* Queues a product on the stream. p->op is always N, because a transpose is a matrix of its own. The arguments have been
+   * checked: k >= 1, alpha is not 0, A is not empty. */
   macko_status (*multiply)(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
+  /* Frees d->own, which may be NULL or half made where prepare failed. */
   void (*destroy)(macko_device_matrix *d);
-  /* The entries (i, i), as macko_device_diagonal. NULL: products are all that it has kernels for. */
+  /* Writes the entries (i, i), as macko_device_diagonal has it. NULL: products are all that the format has kernels for. */
   macko_status (*diagonal)(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
 
   /* ---- encoding on the device: NULL from here on where the host does it ---- */
 
-  /* Whether the host must encode a matrix of so many entries (-1: not yet known) by these options, which may name another format
-   * or none. NULL: never. */
+  /* Whether the host must encode a matrix of so many entries (-1: it is not yet known how many) by these options, which may
+   * name another format or none. NULL: it never must. */
   int (*on_host)(const macko_options *options, int64_t nnz);
-  /* macko_format_ops.facts, of an encoder as context. NULL: plan asks about values only. */
+  /* The table of functions that answer what plan asks (macko_format_ops.facts), with an encoder as their context. NULL: plan
+   * asks about values only. */
   const void *facts;
-  /* *device by m, a plan without sections. */
+  /* Makes *device by m, which holds a plan and no sections yet. */
   macko_status (*encode)(struct macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err);
-  /* The same where the format was asked for, planned in one go; but for DEVICE the host may do what fails. NULL: planned first. */
+  /* The same where the options ask for this format, planned and encoded in one go, so that what planning counts is counted
+   * once. What fails with it the host may do instead, unless the failure is DEVICE. NULL: the plan is made first, then encode
+   * is called. */
   macko_status (*plan_and_encode)(struct macko_encoder *e, const macko_options *options, macko_device_matrix **device,
                                   macko_error *err);
-  /* New values for the same pattern, of which the caller has the proof; *moved as macko_device_refresh. Sets *done unless the host
-   * must do it, also to say what is wrong. */
+  /* Stores new values for the same pattern, of which the caller has the proof; *moved is set as by macko_device_refresh. It
+   * sets *done unless the host must do it, also to say what is wrong; *done is 0 when it is called. */
   macko_status (*refresh)(struct macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err);
-  /* Frees what the format keeps in e->own. NULL: nothing. */
+  /* Frees what the format keeps in e->own. NULL: it keeps nothing there. */
   void (*close)(struct macko_encoder *e);
 
   /* ---- for macko_encode_sections and macko_refresh_sections (encoder.h), which make the sections that a plan asks for ---- */
 
+  /* Writes the sections that tell of the pattern, which are zeroed before. */
   macko_status (*write_pattern)(struct macko_encoder *e, macko_device_matrix *d, macko_error *err);
+  /* Writes sections "values" and "dict" for the plan of *d. The pattern of *d has been written, and it is that of the encoder's
+   * csr. */
   macko_status (*write_values)(struct macko_encoder *e, macko_device_matrix *d, macko_error *err);
-  /* Of the pattern what says where values start, for elements of another size. NULL: nothing does. */
+  /* Changes what the pattern's sections say of where values start, for elements of another size. NULL: they do not say that. */
   macko_status (*move_values)(struct macko_encoder *e, macko_device_matrix *d, macko_error *err);
-  /* What prepare reads; asked again with what has been read so far until that is enough. */
+  /* What prepare reads. It is asked again with what has been read so far, until that is enough. */
   macko_reads (*reads)(const macko_matrix *m);
 } macko_device_ops;
 
-/* Weak: a format without kernels has no table. */
+/* The tables are weak symbols, so that a format without kernels, which has no table, links as NULL. */
 #define MACKO_FORMAT(symbol, name, text) extern const macko_device_ops macko_##name##_device_ops __attribute__((weak));
 #include "formats.def"
 #undef MACKO_FORMAT
 
-/* NULL for a format without kernels. */
+/* The table of a format, which must be one of the list; NULL for a format without kernels. */
 const macko_device_ops *macko_device_ops_of(macko_format format);
 
-/* A handle described as *matrix is, without memory. Errors: UNSUPPORTED, OUT_OF_MEMORY, DEVICE. */
+/* Makes a handle for the current GPU, described as *matrix is, with no device memory yet. *device is new and freed with
+ * macko_device_destroy. Errors: UNSUPPORTED (a format without kernels), OUT_OF_MEMORY, DEVICE. */
 macko_status macko_device_new(const macko_matrix *matrix, macko_device_matrix **device, macko_error *err);
 
-/* Zeroed memory for the sections of d->m, whose data it sets. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Takes zeroed device memory for the sections that d->m lists, side by side in one allocation, and sets their data pointers.
+ * Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
 
-/* What comes after the sections are written on the device: prepare. Errors: those of prepare; OUT_OF_MEMORY, DEVICE. */
+/* Does what is left to do once kernels have written the sections: sets d->ops and calls prepare, with those sections copied to
+ * the host that it reads. Errors: those of prepare; OUT_OF_MEMORY, DEVICE. */
 macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
 
-/* Copies the sections of matrix to d. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Takes device memory for the sections of matrix and copies them there. The copies may be under way when this returns. Errors:
+ * OUT_OF_MEMORY, DEVICE. */
 macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err);
 
-/* *transpose, which may be NULL and then is, takes the place of the one that *d has. */
+/* Makes *transpose, which may be NULL, the transpose of *d in place of the one that it has, which is freed. *transpose is NULL
+ * then: d owns it. */
 void macko_put_transpose(macko_device_matrix *d, macko_device_matrix **transpose);
 
-/* Gives *d the number of its pattern, which it has only once somebody asked. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Sets d->m.pattern, the number of the pattern (lib/core/pattern.h). Decoding on the host is what that takes, so that it is
+ * done only once somebody asks. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_know_pattern(macko_device_matrix *d, cudaStream_t stream, macko_error *err);
 
-/* The current GPU must be that of the matrix. Errors: INVALID_ARGUMENT, DEVICE. */
+/* Checks that the current GPU is the one that holds the matrix. Errors: INVALID_ARGUMENT, DEVICE. */
 macko_status macko_check_device(const macko_device_matrix *d, macko_error *err);
 
-/* The transpose, compressed as matrix was asked to be. Errors: OUT_OF_MEMORY and what encode answers. */
+/* Makes the transpose on the host, compressed as matrix was asked to be, or as automatic choice likes it where that format
+ * cannot hold it. *transpose is new and freed with macko_destroy. Errors: OUT_OF_MEMORY and those of macko_encode. */
 macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err);
 
-/* Device memory for what; OUT_OF_MEMORY with the bytes wanted and free. */
+/* Takes device memory, freed with cudaFree; `what` names its use in the sentence of a failure. Errors: OUT_OF_MEMORY (with the
+ * bytes wanted and free), DEVICE. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err);
 
-/* MACKO_OK for cudaSuccess, else MACKO_DEVICE with CUDA's words for what. */
+/* MACKO_OK for cudaSuccess, else MACKO_DEVICE with CUDA's words; `what` says in the sentence what was being done. */
 macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error *err);
 
-/* Y = beta Y for k vectors of n elements; beta = 0 does not read Y. */
+/* Queues Y = beta Y for the k vectors of *p, of n elements each; beta = 0 does not read Y. Errors: DEVICE. */
 macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err);
 
-/* Whether kernels get other numbers with their arguments, which a captured graph keeps. */
+/* Whether kernels get other numbers with their arguments under plan b than under plan a. A captured graph keeps its arguments,
+ * so that it must be captured again where they differ. */
 static inline int macko_parameters_differ(const macko_plan *a, const macko_plan *b)
 {
   for (int i = 0; i < MACKO_MAX_PARAMS; i++)
@@ -120,7 +142,7 @@ static inline int macko_parameters_differ(const macko_plan *a, const macko_plan 
   return a->table != b->table;
 }
 
-/* Data of a section that may be absent. */
+/* The device pointer of a section; NULL where the matrix has no section of that name. */
 static inline void *macko_device_data(const macko_device_matrix *d, const char *name)
 {
   const macko_section *s = macko_find_section(&d->m, name);

@@ -7,12 +7,14 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* A kernel's type that is known only when it runs: for the combinations that are too rare for a kernel of their own. NARROW: it
- * is not f64. */
+/* Types that a kernel learns only when it runs, in place of one that it is compiled for: combinations of types that are too
+ * rare for a kernel of their own share one. MACKO_NARROW is any type but f64. */
 enum { MACKO_ANY = 100, MACKO_NARROW };
 
+/* Whether a kernel is compiled for that very type. */
 template <int TYPE> constexpr bool is_known = TYPE != MACKO_ANY && TYPE != MACKO_NARROW;
 
+/* How an element of a type lies in memory: 16-bit floats as their bits, and types known only at run time as bytes. */
 template <int TYPE> struct element;
 template <> struct element<MACKO_F64> { typedef double type; };
 template <> struct element<MACKO_F32> { typedef float type; };
@@ -24,9 +26,11 @@ template <> struct element<MACKO_U16> { typedef uint16_t type; };
 template <> struct element<MACKO_ANY> { typedef char type; };
 template <> struct element<MACKO_NARROW> { typedef char type; };
 
+/* A type as a value, so that a lambda with an auto argument gets it as a constant. */
 template <int TYPE> struct type_of { static constexpr int value = TYPE; };
 
-/* Calls f(type_of<T>()) for the type T of vectors, which a kernel knows or is told: asked once for all that f loads. */
+/* Calls f(type_of<T>()) for the type T of vectors, which the kernel knows as VECTOR or is told as `type`. The question is asked
+ * once for all that f loads, not once an element. */
 template <int VECTOR, typename F> __device__ __forceinline__ void with_vector(int type, const F &f)
 {
   if constexpr (is_known<VECTOR>) return f(type_of<VECTOR>());
@@ -38,7 +42,7 @@ template <int VECTOR, typename F> __device__ __forceinline__ void with_vector(in
   }
 }
 
-/* The same for what is stored. */
+/* The same for types that values are stored as, codes included. MACKO_NARROW leaves the case of f64 out. */
 template <int STORED, typename F> __device__ __forceinline__ void with_stored(int type, const F &f)
 {
   if constexpr (is_known<STORED>) return f(type_of<STORED>());
@@ -53,13 +57,14 @@ template <int STORED, typename F> __device__ __forceinline__ void with_stored(in
   }
 }
 
-/* Bytes of a stored element. */
+/* Bytes of a stored element of a type known at run time. */
 __device__ __forceinline__ int bytes_of_type(int type)
 {
   return type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
 }
 
-/* An element of 8, 16 or 32 bits as a number; not for codes. */
+/* The number that the lowest 8, 16 or 32 bits are as an i8, f16, bf16 or f32; not for codes. A float holds all of them
+ * exactly. */
 template <int TYPE> __device__ __forceinline__ float number_of(uint32_t bits)
 {
   if (TYPE == MACKO_F32) return __uint_as_float(bits);
@@ -68,6 +73,7 @@ template <int TYPE> __device__ __forceinline__ float number_of(uint32_t bits)
   return (float)(int8_t)bits;
 }
 
+/* Element i of an array whose type is known at run time, as a number; not for codes. */
 __device__ __forceinline__ double any_number(int type, const void *array, int64_t i)
 {
   switch (type) {
@@ -79,7 +85,7 @@ __device__ __forceinline__ double any_number(int type, const void *array, int64_
   }
 }
 
-/* macko_index of lib/core/format.h, which is the host's. */
+/* Element i of an array of i32 or i64: what macko_index of lib/core/format.h, which kernels cannot call, does on the host. */
 static __device__ __forceinline__ int64_t index_at(int type, const void *array, int64_t i)
 {
   return type == MACKO_I64 ? __ldg((const long long *)array + i) : (int64_t)__ldg((const int *)array + i);
@@ -87,6 +93,8 @@ static __device__ __forceinline__ int64_t index_at(int type, const void *array, 
 
 /* ---- vectors ---- */
 
+/* Element i of a vector through the read-only cache: as a double for f64, else as a float, which holds it exactly. `any` is the
+ * type where TYPE is MACKO_ANY. */
 template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, int64_t i, int any)
 {
   if constexpr (TYPE == MACKO_F64) return __ldg((const double *)x + i);
@@ -95,6 +103,7 @@ template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, i
   else return number_of<TYPE>(__ldg((const unsigned short *)x + i));
 }
 
+/* Element i of y, which the same product writes: loaded without the read-only cache. */
 __device__ __forceinline__ double load_y(int type, const void *y, int64_t i)
 {
   switch (type) {
@@ -105,6 +114,7 @@ __device__ __forceinline__ double load_y(int type, const void *y, int64_t i)
   }
 }
 
+/* Rounds value to the type of y and stores it as element i. */
 __device__ __forceinline__ void store_y(int type, void *y, int64_t i, double value)
 {
   switch (type) {
@@ -117,21 +127,24 @@ __device__ __forceinline__ void store_y(int type, void *y, int64_t i, double val
 
 /* ---- what a kernel knows of vectors and values ---- */
 
+/* The vectors of one pass over the matrix: x and y are the first of them, the others ldx and ldy elements apart. */
 struct device_vectors {
   const void *x;
   void *y;
   int64_t ldx, ldy;
   double alpha, beta;
-  int type;
+  int type; /* of elements of x and y */
 };
 
+/* The stream of values of a matrix as kernels read it, with the table that codes go through. */
 struct device_values {
-  const void *stream, *table; /* table of a dictionary: in the accumulator's type, as stored for load_value<MACKO_ANY> */
-  int stored_type, value_type; /* of the stream, of the matrix that was encoded */
+  const void *stream, *table;  /* the table of a dictionary is in the accumulator's type; for load_value<MACKO_ANY> as stored */
+  int stored_type, value_type; /* types of the stream's elements, and of the matrix that was encoded */
   int table_entries;
 };
 
-/* y_i = alpha sum + beta y_i; y_i is not read where beta is 0. */
+/* Ends row i of vector j: y_i = alpha sum + beta y_i, in f64 and rounded once. y_i is not read where beta is 0, so that NaN in
+ * it does not survive. */
 template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors &v, int j, int64_t i, double sum)
 {
   int type = VECTOR == MACKO_ANY ? v.type : VECTOR;
@@ -139,13 +152,15 @@ template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors
   store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : v.alpha * sum + v.beta * load_y(type, v.y, at));
 }
 
-/* A stored element as a number: through the table where it is a code. */
+/* A stored element of up to 32 bits as a number: through the table where it is a code. */
 template <int STORED, typename SUM> __device__ __forceinline__ SUM value_of(uint32_t bits, const SUM *table)
 {
   if constexpr (STORED == MACKO_U8 || STORED == MACKO_U16) return table[bits];
   else return (SUM)number_of<STORED>(bits);
 }
 
+/* The value at a slot of the stream. Kernels for known types load it with the hint that it is read once, so that x stays in the
+ * caches. */
 template <int STORED, typename SUM> __device__ __forceinline__ SUM load_value(const device_values &v, int64_t slot)
 {
   if constexpr (STORED == MACKO_ANY) {

@@ -7,14 +7,15 @@
 
 /* ---- what the host must do ---- */
 
+/* Whether the host must encode a matrix of so many entries (-1: not yet known) to that format. */
 static int is_hosts(macko_format format, const macko_options *o, int64_t nnz)
 {
   const macko_device_ops *ops = macko_device_ops_of(format);
   return !ops || !ops->encode || (ops->on_host && ops->on_host(o, nnz));
 }
 
-/* For a CPU the automatic choice may go by a sample, which only the host takes; a format that competes without an encoder is no
- * hindrance before it is chosen. nnz is -1 as long as it is not known. */
+/* Whether the host must do it all. For a CPU the automatic choice may go by a sample, which only the host takes; a format that
+ * competes without an encoder here is no hindrance before it is chosen. nnz is -1 as long as it is not known. */
 static int needs_host(const macko_options *o, int64_t nnz)
 {
   int hosts = 0;
@@ -27,11 +28,14 @@ static int needs_host(const macko_options *o, int64_t nnz)
   return hosts;
 }
 
+/* A csr copied to the host: csr points to the three arrays, which free_copy frees. */
 typedef struct {
   macko_csr csr;
   void *row_ptr, *cols, *values;
 } host_copy;
 
+/* Copies count elements from the device to a new array, which is the caller's to free also after a failure. One byte more is
+ * taken, as malloc may answer NULL for none. */
 static macko_status fetch_array(const void *from, int64_t count, macko_type type, cudaStream_t stream, void **to,
                                 macko_error *err)
 {
@@ -43,7 +47,8 @@ static macko_status fetch_array(const void *from, int64_t count, macko_type type
   return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), "copying a matrix from the GPU", err);
 }
 
-/* Entries where row_ptr says how many there are; where it is wrong, libmacko will say so before it reads any. */
+/* Copies as many entries as row_ptr says that there are. Where row_ptr is wrong nobody knows how many that is: columns and
+ * values are left out, and libmacko says what is wrong before it would read any. */
 static macko_status copy_to_host(const macko_csr *csr, cudaStream_t stream, host_copy *copy, macko_error *err)
 {
   *copy = (host_copy){.csr = *csr};
@@ -64,6 +69,8 @@ static void free_copy(host_copy *copy)
   free(copy->row_ptr), free(copy->cols), free(copy->values);
 }
 
+/* The host's way: the csr is copied there, encoded by libmacko and uploaded. It waits for the copies, as the matrix on the host
+ * is freed. */
 static macko_status encode_on_host(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
                                    macko_device_matrix **device, macko_error *err)
 {
@@ -81,6 +88,8 @@ static macko_status encode_on_host(const macko_csr *csr, const macko_options *op
   return s;
 }
 
+/* The host's way to new values: the matrix is copied back and refreshed there, which also proves the pattern or says what is
+ * wrong, and then refreshes the one on the device. */
 static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr, cudaStream_t stream, int *moved,
                                     macko_error *err)
 {
@@ -98,6 +107,7 @@ static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr
 
 /* ---- a new matrix ---- */
 
+/* A format without its own functions for counting on the device has NULL there and is not asked for facts about columns. */
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
   macko_facts f = {.csr = &e->csr, .nnz = e->a.nnz, .context = e};
@@ -109,6 +119,7 @@ macko_facts macko_encoder_facts(macko_encoder *e)
   return f;
 }
 
+/* The plan tells the exact size of every section, so that all memory is taken before anything is written. */
 macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err)
 {
   const macko_device_ops *ops = macko_device_ops_of(m->format);
@@ -127,6 +138,8 @@ macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, mack
   return s;
 }
 
+/* libmacko makes the plan by what the encoder's kernels count, as it does for a csr on the host. Where a format of the host's
+ * won, e->readable becomes 0, which sends the caller that way. */
 macko_status macko_encoder_encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err)
 {
   macko_facts facts = macko_encoder_facts(e);
@@ -140,6 +153,8 @@ macko_status macko_encoder_encode(macko_encoder *e, const macko_options *options
   return s;
 }
 
+/* Whether the host must do it is asked twice: once before anything is looked at, and again when the number of entries is
+ * known. */
 macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
                                     macko_device_matrix **device, macko_error *err)
 {
@@ -171,6 +186,7 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
 
 /* ---- new values ---- */
 
+/* Handles are what the program holds, so that the contents change places, not the handles. */
 void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b)
 {
   macko_device_matrix t = *a;
@@ -178,6 +194,7 @@ void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b)
   a->transpose = b->transpose, b->transpose = NULL;
 }
 
+/* Copies the sections that tell of the pattern from one device matrix to another, which has them in the same sizes. */
 static macko_status copy_pattern(const macko_device_matrix *from, const macko_device_matrix *to, cudaStream_t stream,
                                  macko_error *err)
 {
@@ -192,7 +209,8 @@ static macko_status copy_pattern(const macko_device_matrix *from, const macko_de
   return s;
 }
 
-/* Another codec: everything anew, put in the old one's place once it is complete. */
+/* Stores new values by another codec: sections of values have other sizes, so that a new matrix is made, to which the pattern
+ * is copied. It takes the old one's place once it is complete; a failure leaves the old one as it was. */
 static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, macko_error *err)
 {
   macko_matrix m = d->m;
@@ -211,6 +229,7 @@ static macko_status change_codec(macko_encoder *e, macko_device_matrix *d, const
   return s;
 }
 
+/* Where the codec stays values are written in place, so that their addresses, which graphs have captured, stay the same. */
 macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err)
 {
   int changes_codec = plan->stored_type != d->m.plan.stored_type || plan->table != d->m.plan.table;
@@ -229,6 +248,7 @@ macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, in
   return s ? s : macko_put_plan(e, d, &plan, moved, err);
 }
 
+/* Entries are compared later, by the number of the pattern. */
 macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr *csr, macko_error *err)
 {
   macko_status s = macko_check_types(csr, err);
@@ -238,6 +258,8 @@ macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr
                     (long long)d->m.ncols, macko_type_name(d->m.value_type));
 }
 
+/* What kernels cannot prove or do is left to the host, which finds the words for what is wrong; until then nothing of *device
+ * has changed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream, int *moved,
                                       macko_error *err)
 {

@@ -14,8 +14,8 @@ extern "C" {
 
 /* A csr in device memory, as kernels see it. */
 typedef struct {
-  const void *row_ptr, *cols, *values;
-  int row_ptr_type, col_type, value_type, base;
+  const void *row_ptr, *cols, *values; /* device pointers, the caller's */
+  int row_ptr_type, col_type, value_type, base; /* macko_types; what row starts and columns count from, 0 or 1 */
   int64_t nrows, ncols, nnz;
 } macko_device_csr;
 
@@ -25,58 +25,67 @@ typedef struct {
   int invalid;                /* columns out of range, unsorted or twice in a row, or row_ptr wrong */
 } macko_device_check;
 
-/* Longer rows are the host's. */
+/* Rows of so many entries and more are left to the host: kernels of layout slice number the entries of a row in 24 bits. */
 enum { MACKO_DEVICE_LONGEST = 1 << 24 };
 
+/* Sets *check, in device memory, by one pass over row starts and columns. Nothing about the csr need be right but its sizes and
+ * a->nnz. */
 cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream);
 
-/* *number, in device memory, becomes the sum for macko_pattern_number of a csr there that is fit to be read. */
+/* Sets *number, in device memory, to the sum of which macko_pattern_number makes the number of the pattern. The csr, in device
+ * memory too, must be fit to be read. */
 cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream);
 
 /* ---- the transpose ---- */
 
 /* Room for it and for making it, in device memory. */
 typedef struct {
-  uint32_t *columns[2], *entries[2]; /* one more than there are entries, as cols */
+  uint32_t *columns[2], *entries[2]; /* keys and numbers of entries, twice for sorting; one more than there are, as cols */
   int32_t *row_ptr, *cols;           /* of the transpose */
   void *values, *work;
-  size_t work_bytes;
+  size_t work_bytes; /* of work, which is what sorting needs */
 } macko_device_transposition;
 
+/* Sets *bytes to what sorting needs as work. Nothing is read of the arrays. */
 cudaError_t macko_transpose_work(const macko_device_csr *a, size_t *bytes);
 
-/* The csr must be fit to be read, of fewer than 2^31 - 8 rows, columns and entries. */
+/* Writes the transpose to t->row_ptr, t->cols and t->values. The csr must be fit to be read, of fewer than 2^31 - 8 rows,
+ * columns and entries. */
 cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_transposition *t, cudaStream_t stream);
 
 /* ---- row_ptr and cols as they are ---- */
 
-/* Section row_ptr, and cols as well, counted from 0 in the types of the sections. */
+/* Write section "row_ptr" of *d, and the second section "cols" as well: the arrays of the csr, counted from 0 in the types of
+ * the sections. */
 cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 
 /* ---- values ---- */
 
-/* Bit i of *misfits: a value does not come back with the same bits from type i; bit MACKO_OVERFLOWS + i: a finite one is infinite
- * as that type, a float. */
+/* Answers about all values in one word, in device memory and zeroed before. Bit i of *misfits: a value does not come back with
+ * the same bits from type i. Bit MACKO_OVERFLOWS + i: a finite value is infinite as type i, a float. */
 enum { MACKO_OVERFLOWS = 16 };
 cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream);
 
+/* Slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so that searches are short. */
 enum { MACKO_DEVICE_HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
 
 /* A set of values by their bits, with one slot more for the bits that mark free slots; device pointers. */
 typedef struct {
-  unsigned long long *keys;
+  unsigned long long *keys;  /* bits of the element in a slot; all ones where it is free */
   unsigned long long *ranks; /* of its first appearance */
-  uint32_t *codes;
-  unsigned *used;
+  uint32_t *codes; /* of the element in a slot, once they are numbered */
+  unsigned *used;  /* elements; in e->answer, and read back before that is cleared */
   macko_hash_key key;        /* of the set alone, so that nobody can choose values that meet in one slot */
 } macko_device_dictionary;
 
-/* Empties the set, then puts all values in; *used goes beyond MACKO_DICT_LIMIT where there is no room. */
+/* Empties the set, then puts in all values of the csr. Where there is no room for them *used goes beyond MACKO_DICT_LIMIT, and
+ * the set is of no use. */
 cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *dictionary, cudaStream_t stream);
 
-/* Of entries in their order: ranks of the elements of the set, in which the host would meet them; and the value stream of *d, by
- * its plan. */
+/* For values whose slots are the entries in their order. The first sets the rank of each element of the set: the place where
+ * the host, which goes through the entries in order, meets it first. The second writes section "values" of *d by its plan, as
+ * codes of *set under a dictionary, which is else not looked at. */
 cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_dictionary *set, cudaStream_t stream);
 cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                cudaStream_t stream);

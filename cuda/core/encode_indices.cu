@@ -4,6 +4,9 @@
 
 /* ---- the check ---- */
 
+/* Checks one row a warp. Lanes look at a column and the one before it, so that neighbours in a row are all compared. The
+ * longest row is asked for by a plain load first, as atomics on one address run one after the other and most rows are no longer
+ * than what was seen. */
 static __global__ void check_kernel(macko_device_csr a, macko_device_check *check)
 {
   int64_t row = warp_number();
@@ -28,6 +31,7 @@ extern "C" cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_d
 
 /* ---- row_ptr and cols ---- */
 
+/* Writes row starts counted from 0, a thread a row, in the type of the section. */
 static __global__ void row_ptr_kernel(macko_device_csr a, void *row_ptr, int type)
 {
   int64_t i = thread_number();
@@ -42,6 +46,7 @@ extern "C" cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko
   return launch(row_ptr_kernel, blocks_for(a->nrows + 1), ENCODE_THREADS, 0, stream, *a, row_ptr->data, row_ptr->type);
 }
 
+/* Writes columns counted from 0, a thread an entry, in the type of the section. */
 static __global__ void cols_kernel(macko_device_csr a, void *cols, int type)
 {
   int64_t p = thread_number();

@@ -1,15 +1,18 @@
 /* Transposes of matrices whose csr is in device memory: made and compressed there. */
 #include "core/encoder.h"
 
-/* Entries are numbered in 32 bits, and so are rows and columns. CUB, which sorts, takes an error that an earlier call of the program
- * left for its own. */
+/* Whether the host must transpose. Kernels number entries, rows and columns in 32 bits. CUB, which sorts, takes an error that
+ * an earlier call of the program left with CUDA for its own, so that nothing is sorted while there is one. */
 static int is_hosts(const macko_encoder *e)
 {
   return e->a.nnz > INT32_MAX - 8 || e->a.nrows > INT32_MAX - 8 || e->a.ncols > INT32_MAX - 8 || cudaPeekAtLastError();
 }
 
+/* Arrays that a transposition takes. */
 enum { ROOMS = 8 };
 
+/* Takes device memory for the transpose and for making it. What was taken before a failure is known to *t, so that give_back
+ * finds it. */
 static macko_status take_room(macko_encoder *e, macko_device_transposition *t, macko_error *err)
 {
   const int64_t entries = (e->a.nnz + 1) * 4;
@@ -23,6 +26,7 @@ static macko_status take_room(macko_encoder *e, macko_device_transposition *t, m
   return s;
 }
 
+/* Gives the memory back before the encoder is closed, because what the encoder does next needs room itself. */
 static void give_back(macko_encoder *e, const macko_device_transposition *t)
 {
   void *room[ROOMS] = {t->columns[0], t->columns[1], t->entries[0], t->entries[1], t->row_ptr, t->cols, t->values, t->work};
@@ -30,7 +34,8 @@ static void give_back(macko_encoder *e, const macko_device_transposition *t)
     if (room[i]) macko_encoder_give_back(e, room[i]);
 }
 
-/* As macko_transpose: what one way round fits a format's limits need not the other way round. */
+/* Encodes the transpose as the matrix was asked to be, or by automatic choice for a GPU where that fails as macko_transpose
+ * describes: what one way round fits a format's limits need not fit the other way round. */
 static macko_status encode(const macko_csr *t, const macko_device_matrix *d, cudaStream_t stream, macko_device_matrix **transpose,
                            macko_error *err)
 {
@@ -59,6 +64,7 @@ macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix 
   return s;
 }
 
+/* The number of the pattern proves that the csr is the one that was encoded; its values are taken on trust. */
 macko_status macko_device_add_transpose_csr(macko_device_matrix *device, const macko_csr *csr, cudaStream_t stream,
                                             macko_error *err)
 {

@@ -6,6 +6,8 @@ enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few a
 
 /* ---- what can hold the values ---- */
 
+/* What value p does not fit, as bits (macko_find_misfits). No type is asked whether it overflows itself, and f32 only for
+ * values of f64. */
 template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const void *values, int64_t p)
 {
   unsigned bits = 0;
@@ -19,6 +21,7 @@ template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const 
   return bits;
 }
 
+/* A warp puts together what its lanes found, and asks for an atomic only if that adds a bit, which is soon never. */
 template <int FROM> static __global__ void misfits_kernel(const void *values, int64_t nnz, unsigned *misfits)
 {
   unsigned bits = 0;
@@ -38,7 +41,7 @@ extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *m
 
 /* ---- the dictionary ---- */
 
-/* Ends early where there are too many; every thread that has not noticed adds one at most. */
+/* Puts all values into the set. It ends early where there are too many: each thread that has not yet noticed adds one at most. */
 static __global__ void collect_kernel(macko_device_csr a, macko_device_dictionary d)
 {
   for (int64_t p = thread_number(); p < a.nnz && *(volatile unsigned *)d.used <= MACKO_DICT_LIMIT;
@@ -57,12 +60,14 @@ extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const mac
 
 /* ---- writing ---- */
 
+/* Calls f(entry, slot, rank, chained), as value_set.cuh wants it, a thread an entry: slot and rank are the entry's number. */
 template <typename F> static __global__ void entries_kernel(int64_t nnz, F f)
 {
   int64_t p = thread_number();
   if (p < nnz) f(p, p, (uint64_t)p, false);
 }
 
+/* Starts that kernel, or nothing for a matrix without entries. */
 template <typename F> static cudaError_t walk(const macko_device_csr *a, const F &f, cudaStream_t stream)
 {
   if (!a->nnz) return cudaSuccess;

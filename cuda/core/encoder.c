@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Bytes of e->answer: enough for every struct that kernels of a format answer with. */
 enum { ANSWER_BYTES = 1024 };
 
 /* ---- memory ---- */
 
+/* One byte is taken where none is asked for, so that every room has an address of its own to be given back by. */
 macko_status macko_encoder_room(macko_encoder *e, int64_t bytes, void **room, macko_error *err)
 {
   if (e->nrooms == MACKO_ENCODER_ROOMS)
@@ -35,7 +37,7 @@ macko_status macko_encoder_read_back(const macko_encoder *e, void *to, const voi
   return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "encoding", err);
 }
 
-/* The copy has left the host's memory when this returns: it is not page-locked. */
+/* The copy has left the host's memory when this returns, as CUDA promises for memory that is not page-locked. */
 macko_status macko_encoder_send(const macko_encoder *e, void *to, const void *from, size_t bytes, macko_error *err)
 {
   return macko_cuda_status(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, e->stream), "encoding", err);
@@ -48,6 +50,7 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err)
 
 /* ---- opening ---- */
 
+/* The number of entries is the last element of row_ptr, which is on the device. */
 static macko_status count_entries(macko_encoder *e, macko_error *err)
 {
   int64_t end = 0;
@@ -59,6 +62,7 @@ static macko_status count_entries(macko_encoder *e, macko_error *err)
   return s;
 }
 
+/* Sets e->pattern, by which a refresh proves that the pattern is the same without comparing columns. */
 static macko_status number_pattern(macko_encoder *e, macko_error *err)
 {
   unsigned long long sum = 0;
@@ -68,6 +72,8 @@ static macko_status number_pattern(macko_encoder *e, macko_error *err)
   return s;
 }
 
+/* A csr that fails the check is no failure of this function: e->readable stays 0, and the host finds the words for what is
+ * wrong. */
 macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err)
 {
   macko_device_check check;
@@ -83,6 +89,7 @@ macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko
   return e->readable ? number_pattern(e, err) : s;
 }
 
+/* Every format may have asked for facts, so that each one's close is called. */
 void macko_close_encoder(macko_encoder *e)
 {
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {

@@ -5,6 +5,7 @@
 
 /* ---- facts ---- */
 
+/* Looks at all values once for all types together, as the pass over them is what takes the time. */
 static macko_status find_misfits(macko_encoder *e, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -35,6 +36,7 @@ macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options 
   return s;
 }
 
+/* One room holds the keys, ranks and codes of all slots, one slot more than the hash has. */
 macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary *d, macko_error *err)
 {
   const int64_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
@@ -49,6 +51,8 @@ macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary 
   return MACKO_OK;
 }
 
+/* Values are collected up to what any dictionary holds, whatever the limit of this question is: it is the set that codes come
+ * from later. */
 macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_encoder *e = context;
@@ -63,12 +67,14 @@ macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *disti
 
 /* ---- writing values ---- */
 
+/* Order for qsort: rising ranks, which all differ. */
 static int by_rank(const void *a, const void *b)
 {
   unsigned long long x = ((const macko_appearance *)a)->rank, y = ((const macko_appearance *)b)->rank;
   return x < y ? -1 : x > y;
 }
 
+/* The table is filled on the host, as it is small, and zero behind the elements that were found. */
 macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
                                        const macko_appearance *found, int64_t count, macko_error *err)
 {
@@ -81,8 +87,8 @@ macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d,
   return s;
 }
 
-/* Codes in the order of ranks, and the table. Patterns that only stencils hold have none; the table's end is then 0, as the
- * host's is. */
+/* Codes go in the order of ranks, so that they are the host's. Patterns of bits that only stencils hold have no rank and get no
+ * code; the end of the table is then 0, as the host's is. */
 macko_status macko_encoder_number(macko_encoder *e, macko_device_matrix *d, const macko_device_dictionary *set,
                                   macko_table_sender send, macko_error *err)
 {

@@ -4,12 +4,14 @@
 
 enum { THREADS = 256 };
 
+/* Copies entries as bits of their size, whatever their type is: to[i] = x[indices[i]], a thread an entry. */
 template <typename ENTRY> static __global__ void gather_kernel(const ENTRY *x, const int64_t *indices, int64_t n, ENTRY *to)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (i < n) to[i] = x[indices[i]];
 }
 
+/* Starts the kernel for entries of one size; n is above 0. */
 template <typename ENTRY>
 static cudaError_t gather(const void *x, const int64_t *indices, int64_t n, void *to, cudaStream_t stream)
 {
@@ -17,6 +19,7 @@ static cudaError_t gather(const void *x, const int64_t *indices, int64_t n, void
                 (ENTRY *)to);
 }
 
+/* The arguments are checked before the kernel is started; the indices are not, as that would need the host to wait. */
 extern "C" macko_status macko_device_gather(macko_type type, const void *x, const int64_t *indices, int64_t n, void *to,
                                             struct CUstream_st *stream, macko_error *err)
 {
@@ -32,6 +35,8 @@ extern "C" macko_status macko_device_gather(macko_type type, const void *x, cons
   return macko_cuda_status(error, "starting a gather", err);
 }
 
+/* Adds from[i] to y[indices[i]], a thread an entry. No index occurs twice, so that no atomics are needed and sums have one
+ * order. */
 template <typename ENTRY> static __global__ void add_kernel(const ENTRY *from, const int64_t *indices, int64_t n, ENTRY *y)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;

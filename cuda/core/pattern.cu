@@ -2,8 +2,12 @@
 #include "core/device_csr.cuh"
 #include "core/pattern.h"
 
+/* PATTERN_BLOCKS is the most blocks of threads: each warp goes on to further blocks of the pattern with the keys that it has
+ * computed once. PER_LANE are the pairs of such a block that a lane takes. */
 enum { PATTERN_BLOCKS = 2048, PER_LANE = MACKO_PATTERN_PAIRS / WARP };
 
+/* Adds to *number what the blocks of *w contribute. Integer sums do not depend on the order in which warps add, so that atomics
+ * are allowed here. */
 static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long *number)
 {
   macko_pattern_pair keys[2][PER_LANE];
@@ -26,6 +30,7 @@ static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long 
   if (lane_number() == 0 && sum) atomicAdd(number, (unsigned long long)sum);
 }
 
+/* Starts the kernel for the row starts or for the columns. */
 static cudaError_t add(const macko_pattern_words *w, unsigned long long *number, cudaStream_t stream)
 {
   const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;

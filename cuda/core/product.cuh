@@ -8,6 +8,7 @@
 /* Vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
 
+/* The vectors of p from number j on, as kernels take them. */
 static inline device_vectors vectors_from(const macko_product *p, int64_t j)
 {
   int64_t size = macko_type_bytes(p->vector_type);
@@ -15,18 +16,20 @@ static inline device_vectors vectors_from(const macko_product *p, int64_t j)
           p->vector_type};
 }
 
-/* Tables of a dictionary in the types of accumulators. What a format that has dictionaries owns of a matrix begins with them. */
+/* The table of a dictionary, in device memory, in the types of accumulators. What a format that has dictionaries owns of a
+ * matrix (d->own) begins with them, where value_tables_of finds them. */
 struct device_tables {
-  double *as_f64; /* NULL without a dictionary */
+  double *as_f64; /* NULL without a dictionary; one allocation with as_f32 */
   float *as_f32;  /* NULL where the values are f64 */
 };
 
-/* Those of the dictionary in the sections of *d, for the plan of *host; *t is zero before the first time. as_f64 is freed with
- * cudaFree. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Makes the tables of the dictionary in section "dict" of *d, for the plan of *host; *t is zero before the first time. The
+ * owner frees as_f64 with cudaFree, which frees both. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_prepare_tables(device_tables *t, macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                   macko_error *err);
 
-/* The table of an 8-bit code in shared memory, 256 elements; all threads of the block take part. */
+/* The table that values are looked up in: for 8-bit codes a copy in shared memory, which has room for 256 elements, else where
+ * it is. All threads of the block must take part. */
 template <int STORED, typename SUM>
 static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
 {
@@ -39,11 +42,13 @@ static __device__ __forceinline__ const SUM *share_table(const device_values &va
   return table;
 }
 
+/* The tables of a matrix whose plan has a dictionary, else NULL. */
 static inline const device_tables *value_tables_of(const macko_device_matrix *d)
 {
   return d->m.plan.table ? (const device_tables *)d->own : NULL;
 }
 
+/* The stream of values of *d for kernels that add up in f64. */
 static inline device_values values_of(const macko_device_matrix *d)
 {
   const device_tables *t = value_tables_of(d);
@@ -51,8 +56,8 @@ static inline device_values values_of(const macko_device_matrix *d)
   return {macko_device_data(d, "values"), t ? t->as_f64 : table, d->m.plan.stored_type, d->m.value_type, (int)d->m.plan.table};
 }
 
-/* Counts one more, after what the thread has written is seen by all. Unlike __threadfence this leaves the first-level cache alone,
- * which would lose the elements of x that it holds. */
+/* Counts one more and answers the count before, after what the thread has written is visible to the whole GPU. Unlike
+ * __threadfence this leaves the first-level cache alone, which would else lose the elements of x that it holds. */
 static __device__ __forceinline__ unsigned count_release(unsigned *count)
 {
   unsigned before;
@@ -60,8 +65,8 @@ static __device__ __forceinline__ unsigned count_release(unsigned *count)
   return before;
 }
 
-/* Combinations that have kernels of their own, for a group of vectors or for one: kernels are long to compile. Those without share
- * one that learns the types when it runs and gives the same bits. */
+/* Whether a combination of types has a kernel of its own for groups of so many vectors, or for one: kernels take long to
+ * compile. The others share a kernel that learns the types when it runs and gives the same bits. */
 template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
 {
   if (STORED == MACKO_BF16 || VECTOR == MACKO_BF16) return false;
@@ -70,6 +75,7 @@ template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
   return VECTOR == MACKO_F64 ? STORED == MACKO_F32 : STORED == MACKO_F16;
 }
 
+/* Runs the kernel for these types and one group of vectors, or the one for rare types, which LAUNCH names as RARE. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename LAUNCH>
 static cudaError_t run_group(const LAUNCH &to_run, const device_values &values, const device_vectors &v)
 {
@@ -78,7 +84,7 @@ static cudaError_t run_group(const LAUNCH &to_run, const device_values &values, 
   else return to_run.template run<LAUNCH::RARE, MACKO_ANY, SUM, GROUP>(values, v);
 }
 
-/* Runs to_run.template run<STORED, VECTOR, SUM, GROUP>(values, vectors) for the groups of p, or that of types LAUNCH::RARE. */
+/* Goes through the vectors of p, four at a time as long as there are as many, then one by one. */
 template <int STORED, int VECTOR, typename SUM, typename LAUNCH>
 static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values, const macko_product *p)
 {
@@ -93,6 +99,9 @@ static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values,
   return error;
 }
 
+/* From types known at run time to those that kernels are compiled for: calls to_run.template run<STORED, VECTOR, SUM,
+ * GROUP>(values, vectors). Sums are f64 where vectors or stored values are, or where codes stand for f64, else f32. What is not
+ * in the list goes to the kernel for any types, which adds up in f64. */
 template <typename LAUNCH>
 static macko_status run_product(const LAUNCH &to_run, const macko_device_matrix *d, const macko_product *p, macko_error *err)
 {

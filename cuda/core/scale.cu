@@ -1,6 +1,7 @@
 /* Y = beta Y, for products in which the matrix does not take part. */
 #include "core/product.cuh"
 
+/* A thread takes element i of all k vectors. beta = 0 must give 0 even where Y holds NaN, so that Y is not read then. */
 static __global__ void scale_kernel(device_vectors v, int64_t n, int64_t k)
 {
   int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;

@@ -7,9 +7,11 @@
 
 #include <stdint.h>
 
+/* Counts that one block of threads adds up, one a thread. */
 enum { SUM_THREADS = 1024 };
 
-/* Replaces counts by sums within each block; sums gets the block's whole. */
+/* Replaces counts by the sums up to and including each, within each block of threads; element b of sums, which may be NULL,
+ * gets the whole of block b. */
 template <typename COUNT>
 static __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(COUNT *counts, int64_t n, COUNT *sums)
 {
@@ -28,6 +30,7 @@ static __global__ void __launch_bounds__(SUM_THREADS) sum_kernel(COUNT *counts, 
   if (sums && threadIdx.x == SUM_THREADS - 1) sums[blockIdx.x] = sum;
 }
 
+/* Adds to the sums within each block what all blocks before it hold. sums has been summed up itself. */
 template <typename COUNT>
 static __global__ void __launch_bounds__(SUM_THREADS) add_kernel(COUNT *counts, int64_t n, const COUNT *sums)
 {
@@ -35,12 +38,14 @@ static __global__ void __launch_bounds__(SUM_THREADS) add_kernel(COUNT *counts, 
   if (i < n && blockIdx.x) counts[i] += sums[blockIdx.x - 1];
 }
 
-/* Counts of the room that n counts need beside them. */
+/* Elements of scratch memory that summing up n counts takes beside them: the sums of blocks, of blocks of blocks, and so on. */
 static inline int64_t sum_room(int64_t n)
 {
   return n / (SUM_THREADS / 2) + 64;
 }
 
+/* Replaces n counts in device memory by the sums up to and including each; room has sum_room(n) elements there. Sums of blocks
+ * are summed up in the same way, so that there is no limit to n. */
 template <typename COUNT> static cudaError_t sum_up(COUNT *counts, int64_t n, COUNT *room, cudaStream_t stream)
 {
   int64_t blocks = (n + SUM_THREADS - 1) / SUM_THREADS;

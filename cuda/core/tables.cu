@@ -1,7 +1,8 @@
 /* Tables of dictionaries in the types of accumulators. */
 #include "core/product.cuh"
 
-/* Every lane would convert at every look-up, so the table is converted once. */
+/* Converts each entry of a dictionary, of the matrix's type, to the types in which kernels add up. Without this every lane
+ * would convert at every look-up. */
 static __global__ void convert_kernel(const void *dict, int type, int entries, double *as_f64, float *as_f32)
 {
   int i = (int)(blockIdx.x * blockDim.x + threadIdx.x);
@@ -11,6 +12,8 @@ static __global__ void convert_kernel(const void *dict, int type, int entries, d
   if (as_f32) as_f32[i] = (float)value;
 }
 
+/* The memory is taken once and written anew after a refresh: graphs that were captured hold its address. A plan of another size
+ * of table makes a new matrix. */
 macko_status macko_prepare_tables(device_tables *t, macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                   macko_error *err)
 {

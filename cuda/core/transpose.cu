@@ -3,13 +3,14 @@
 #include "core/cub.cuh"
 #include "core/device_csr.cuh"
 
+/* Lists for each entry its column, which is what is sorted by, and its number, which goes with it. */
 static __global__ void keys_kernel(macko_device_csr a, uint32_t *columns, uint32_t *entries)
 {
   int64_t p = thread_number();
   if (p < a.nnz) columns[p] = (uint32_t)column(a, p), entries[p] = (uint32_t)p;
 }
 
-/* The first of n sorted columns that is not below col. */
+/* The place of the first of n sorted columns that is not below col, found by bisection; n where there is none. */
 static __device__ int64_t first_from(const uint32_t *columns, int64_t n, uint32_t col)
 {
   int64_t low = 0, high = n;
@@ -21,13 +22,14 @@ static __device__ int64_t first_from(const uint32_t *columns, int64_t n, uint32_
   return low;
 }
 
+/* Row j of the transpose begins where the first entry of column j is among the sorted ones. A thread takes a column. */
 static __global__ void starts_kernel(macko_device_csr a, const uint32_t *columns, int32_t *row_ptr)
 {
   int64_t j = thread_number();
   if (j <= a.ncols) row_ptr[j] = (int32_t)(j < a.ncols ? first_from(columns, a.nnz, (uint32_t)j) : a.nnz);
 }
 
-/* The row that holds entry p: the last one that starts at p or before; those that start there, too, are empty. */
+/* The row that holds entry p: the last one that starts at p or before. Those before it that start there, too, are empty. */
 static __device__ int64_t row_of(const macko_device_csr &a, int64_t p)
 {
   int64_t low = 0, high = a.nrows - 1;
@@ -39,6 +41,8 @@ static __device__ int64_t row_of(const macko_device_csr &a, int64_t p)
   return low;
 }
 
+/* Writes columns and values of the transpose in sorted order, a thread an entry. Rows are looked for by bisection, which saves
+ * the memory for a row number with every entry. */
 static __global__ void entries_kernel(macko_device_csr a, const uint32_t *entries, int32_t *cols, void *values)
 {
   int64_t q = thread_number();
@@ -47,6 +51,7 @@ static __global__ void entries_kernel(macko_device_csr a, const uint32_t *entrie
   macko_put_bits((macko_type)a.value_type, values, q, value_bits(a, entries[q]));
 }
 
+/* Bits that numbers below n take. The sort goes over these only, which saves passes. */
 static int bits_for(int64_t n)
 {
   int bits = 1;
@@ -54,6 +59,8 @@ static int bits_for(int64_t n)
   return bits;
 }
 
+/* Sorts the entries by their columns. CUB's radix sort is stable, so that entries of a column stay in the order of their rows.
+ * With work NULL it only sets *bytes to what it needs there. */
 static cudaError_t sort(void *work, size_t *bytes, cub::DoubleBuffer<uint32_t> &columns, cub::DoubleBuffer<uint32_t> &entries,
                         const macko_device_csr *a, cudaStream_t stream)
 {

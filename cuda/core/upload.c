@@ -10,6 +10,8 @@ macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error 
   return macko_fail(err, MACKO_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
+/* Running out of memory is a failure of its own, told apart from what else CUDA may report. CUDA's memory of the error is
+ * cleared, so that no later call of the program sees it. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err)
 {
   size_t available = 0, total = 0;
@@ -21,11 +23,13 @@ macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, 
                     (long long)available, (long long)total);
 }
 
+/* Bytes that a section takes with the padding that kernels may read, up to where the next section may begin. */
 static int64_t room(const macko_section *s)
 {
   return (s->bytes + MACKO_SECTION_PAD + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
 }
 
+/* Copies a section and clears the padding behind it: kernels read it, and what they find must be the same on every run. */
 static macko_status copy_section(const macko_section *from, void *to, cudaStream_t stream, macko_error *err)
 {
   macko_status s = macko_cuda_status(cudaMemcpyAsync(to, from->data, (size_t)from->bytes, cudaMemcpyHostToDevice, stream),
@@ -35,6 +39,8 @@ static macko_status copy_section(const macko_section *from, void *to, cudaStream
                            "clearing GPU memory", err);
 }
 
+/* One allocation holds all sections, because cudaMalloc is slow and gives memory in large pieces. Sets d->memory, d->bytes and
+ * the data pointers of the sections. */
 static macko_status take_memory(macko_device_matrix *d, macko_error *err)
 {
   int64_t total = 0;
@@ -51,6 +57,7 @@ static macko_status take_memory(macko_device_matrix *d, macko_error *err)
   return s;
 }
 
+/* Sections are zeroed because kernels or bits into them, and leave slots out that hold nothing. */
 macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
 {
   macko_status s = take_memory(d, err);
@@ -69,11 +76,14 @@ macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cu
 
 /* ---- the transpose ---- */
 
+/* A matrix as CSR on the host, and its transpose beside it, which is filled from it. The row starts of the transpose have one
+ * element more than usual, see fill. */
 typedef struct {
   int64_t *row_ptr, *cols, *t_row_ptr, *t_cols;
   char *values, *t_values;
 } transposition;
 
+/* Whether there was memory for all arrays, of values of `size` bytes. What was taken is freed by the caller in any case. */
 static int allocate(const macko_matrix *m, int64_t size, transposition *t)
 {
   size_t entries = (size_t)m->nnz + 1;
@@ -83,6 +93,7 @@ static int allocate(const macko_matrix *m, int64_t size, transposition *t)
   return t->row_ptr && t->t_row_ptr && t->cols && t->t_cols && t->values && t->t_values;
 }
 
+/* Copies a value as bits: a copy as a float could change NaN. */
 static inline void copy_value(char *to, const char *from, int64_t size)
 {
   if (size == 8) *(uint64_t *)(void *)to = *(const uint64_t *)(const void *)from;
@@ -90,7 +101,9 @@ static inline void copy_value(char *to, const char *from, int64_t size)
   else *(uint16_t *)(void *)to = *(const uint16_t *)(const void *)from;
 }
 
-/* Entries of a row of the transpose come in the order of their old rows, so they are sorted. */
+/* Counts the entries of each column, adds the counts up to row starts and deals the entries out. The count of column j stands
+ * in element j + 2: while entries are dealt, element j + 1 moves from the start of row j to its end, which is the start of row
+ * j + 1. Entries of a row of the transpose come in the order of their old rows, so that they are sorted. */
 static void fill(const macko_matrix *m, int64_t size, transposition *t)
 {
   for (int64_t p = 0; p < m->nnz; p++) t->t_row_ptr[t->cols[p] + 2]++;

@@ -4,16 +4,20 @@
 
 #include "core/device_csr.cuh"
 
-enum { COLLECT_BLOCKS = 256 }; /* fewer threads than there are slots beyond the limit: probing ends */
+/* So few blocks collect a set: each of their threads may add one element beyond the limit, and there must be free slots left,
+ * or probing would not end. */
+enum { COLLECT_BLOCKS = 256 };
 
+/* What the key of a free slot is. An element of these bits has the slot behind all others instead. */
 static const unsigned long long FREE_SLOT = ~0ull;
 
+/* Where the search for an element begins. */
 static __device__ __forceinline__ unsigned home_slot(macko_hash_key key, uint64_t bits)
 {
   return (unsigned)(macko_hash(key, bits) % MACKO_DEVICE_HASH_SLOTS);
 }
 
-/* Slot of bits that are in the set, or the free one where they would go. */
+/* The slot of an element, or the free one where it would go. Slots follow each other until one is free (linear probing). */
 static __device__ __forceinline__ unsigned find_slot(const macko_device_dictionary &d, uint64_t bits)
 {
   unsigned at = home_slot(d.key, bits);
@@ -22,7 +26,8 @@ static __device__ __forceinline__ unsigned find_slot(const macko_device_dictiona
   return at;
 }
 
-/* Slots only ever go from free to taken, so a value that a plain load finds is there; one that it does not find may be by now. */
+/* Adds an element unless it is there. Slots only ever go from free to taken, so that an element that a plain load finds is
+ * there; one that it does not find may be there by now, which the atomic tells. */
 static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
 {
   unsigned at = find_slot(d, bits);
@@ -38,13 +43,15 @@ static __device__ void insert(const macko_device_dictionary &d, uint64_t bits)
   }
 }
 
+/* Sets the ranks of all slots to the largest number, which says that the element does not appear. */
 static inline cudaError_t clear_ranks(const macko_device_dictionary *set, cudaStream_t stream)
 {
   size_t slots = MACKO_DEVICE_HASH_SLOTS + 1;
   return cudaMemsetAsync(set->ranks, 0xff, slots * sizeof *set->ranks, stream);
 }
 
-/* For entry p in a slot: element(p, slot, chained) is what the set holds of it. */
+/* Ranks the elements of a set. It is called for entry p in a slot, with its rank; element(p, slot, chained) is what the set
+ * holds of it. A minimum does not depend on the order of threads; a plain load before the atomic leaves most of them out. */
 template <typename ELEMENT> struct rank_values {
   ELEMENT element;
   macko_device_dictionary set;
@@ -55,18 +62,20 @@ template <typename ELEMENT> struct rank_values {
   }
 };
 
-/* An element that is the value itself. */
+/* For sets whose elements are the values themselves. */
 struct plain_value {
   macko_device_csr a;
   __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t, bool) const { return value_bits(a, p); }
 };
 
+/* Writes the element of a stream for entry p to its slot: the code of what the set holds of it, or the value converted to the
+ * stored type. */
 template <typename ELEMENT> struct put_value {
   ELEMENT element;
   macko_device_csr a;
   macko_device_dictionary set;
-  void *stream;
-  int stored;
+  void *stream; /* section "values" */
+  int stored;   /* its type */
   __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
   {
     const void *values = a.values;

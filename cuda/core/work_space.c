@@ -5,16 +5,17 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+/* So many streams keep memory each, as macko_device_multiply promises. */
 enum { KEEPERS = 4 };
 
 struct macko_work_space {
-  int64_t bytes, zeroed;
+  int64_t bytes, zeroed; /* as macko_work_space_new was given them */
   pthread_mutex_t lock; /* of what follows; held while kept memory is lent, as a product may be several kernels */
   struct {
     void *memory;
     unsigned long long stream; /* its number: handles are used again, numbers are not */
   } kept[KEEPERS];             /* the first one's memory is there from the beginning */
-  int keepers;
+  int keepers;        /* streams that keep memory so far: the first ones of kept */
   cudaMemPool_t pool; /* NULL until a second stream or a graph comes */
 };
 
@@ -27,6 +28,7 @@ void macko_work_space_free(macko_work_space *space)
   free(space);
 }
 
+/* The first stream's memory is taken here, so that products of a program with one stream never allocate. It needs no pool. */
 macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err)
 {
   *space = NULL;
@@ -43,7 +45,8 @@ macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t st
   return s;
 }
 
-/* What is given back stays in the pool until that goes: the next product costs no call of the driver's. */
+/* Makes the pool on first use, as most programs never need it. What is given back stays in the pool until that goes, so that
+ * the next product costs no call of the driver's. */
 static macko_status open_pool(macko_work_space *w, macko_error *err)
 {
   struct cudaMemPoolProps props = {.allocType = cudaMemAllocationTypePinned, .location = {.type = cudaMemLocationTypeDevice}};
@@ -65,6 +68,8 @@ static macko_status open_pool(macko_work_space *w, macko_error *err)
   return macko_cuda_status(e, "making a pool of work space", err);
 }
 
+/* Memory that is ready when the stream comes to it. It is cleared there, because nobody knows what the last user of the pool's
+ * memory was. */
 static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, void **memory, macko_error *err)
 {
   cudaError_t e = cudaMallocFromPoolAsync(memory, (size_t)w->bytes, w->pool, stream);
@@ -78,7 +83,8 @@ static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, voi
   return macko_cuda_status(e, "clearing work space", err);
 }
 
-/* The memory that the stream of that number keeps, or from now on keeps; NULL where others do. */
+/* The memory that the stream of that number keeps, or keeps from this call on; *memory is NULL where other streams have taken
+ * all places. The lock is held. */
 static macko_status kept_by(macko_work_space *w, unsigned long long number, cudaStream_t stream, void **memory, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -94,6 +100,9 @@ static macko_status kept_by(macko_work_space *w, unsigned long long number, cuda
   return MACKO_OK;
 }
 
+/* A stream's memory may be written by the next product only behind this one: the lock keeps another thread from queueing
+ * kernels of its product between those of this one on the same stream. Memory of the pool belongs to one product and needs no
+ * lock. */
 macko_status macko_work_space_take(macko_work_space *space, cudaStream_t stream, macko_work_loan *loan, macko_error *err)
 {
   enum cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;

@@ -8,29 +8,30 @@
 extern "C" {
 #endif
 
-/* The streams that multiply first keep a space each for good, whose use is in the order of that stream. A product on any other
- * stream, or one that a graph captures, whose replays may be on any stream, takes a space of its own from a pool, in the order of
- * its stream: of a graph it becomes a part. */
+/* Device memory that products with one matrix write besides y. The streams that multiply first keep a space each for good,
+ * which their products use one after the other, in the order of that stream. A product on any other stream, or one that a graph
+ * captures and whose replays may be on any stream, takes a space of its own from a pool, in the order of its stream; in a
+ * graph, taking and giving back become nodes. */
 typedef struct macko_work_space macko_work_space;
 
-/* What a product has of it. */
+/* What one product has of it, between taking and giving back. */
 typedef struct {
-  void *memory;
-  int kept; /* by its stream */
+  void *memory; /* device memory of as many bytes as the space has; NULL where there is no space */
+  int kept;     /* 1: its stream keeps it, and the space is locked; 0: it came from the pool */
 } macko_work_loan;
 
-/* bytes of device memory for a product, the first `zeroed` of which are 0 when it gets them; it leaves 0 there. NULL for 0 bytes.
- * Errors: OUT_OF_MEMORY, DEVICE. */
+/* Makes a space of so many bytes of device memory a product. The first `zeroed` of them are 0 when a product gets them, and it
+ * must leave 0 there, so that no product has to clear them. *space is NULL for 0 bytes. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_work_space_new(int64_t bytes, int64_t zeroed, cudaStream_t stream, macko_work_space **space, macko_error *err);
 
-/* A product that wants the memory is started between these two, on the stream and by the thread of the first; after MACKO_OK the
- * second must follow. space may be NULL: so is the memory then. Errors: OUT_OF_MEMORY, UNSUPPORTED (a device without pools),
- * DEVICE. */
+/* A product that wants the memory is started between these two calls, both on its stream and by one thread. After MACKO_OK from
+ * the first the second must follow, because a lock may be held in between. space may be NULL, and the memory is NULL then.
+ * Errors: OUT_OF_MEMORY, UNSUPPORTED (a device without memory pools), DEVICE. */
 macko_status macko_work_space_take(macko_work_space *space, cudaStream_t stream, macko_work_loan *loan, macko_error *err);
 macko_status macko_work_space_give_back(macko_work_space *space, cudaStream_t stream, const macko_work_loan *loan,
                                         macko_error *err);
 
-/* While nothing runs; NULL is allowed. */
+/* Frees the space and all that streams keep of it; no product may be running. NULL is allowed. */
 void macko_work_space_free(macko_work_space *space);
 
 #ifdef __cplusplus

@@ -10,9 +10,11 @@
 
 #include <stdlib.h>
 
-/* RESIDENT blocks run at once on a multiprocessor: one more, and registers are so few that loads wait for each other. */
+/* RESIDENT blocks run at once on a multiprocessor: with one more, registers are so few that loads wait for each other. Each
+ * thread multiplies ITEMS entries. LONG entries a lane are what a row may have to be added up by its own lanes. */
 enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, LONG = 16 };
 
+/* A matrix of format csr for the kernel; device pointers. */
 struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
@@ -22,12 +24,14 @@ struct csr {
   int row_ptr_type;
 };
 
-/* Where product e is: a row of 8 or 16 entries a lane would otherwise hit the same banks. */
+/* Where product e is in shared memory: one element is left out after every 128 bytes, because lanes that take a row of 8 or 16
+ * entries each would otherwise hit the same banks. */
 template <typename SUM> static __device__ __forceinline__ int slot(int e)
 {
   return e + e / (int)(128 / sizeof(SUM));
 }
 
+/* The block that this block of threads takes, by two loads of 16 bytes. */
 static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
 {
   const int4 *p = (const int4 *)(blocks + blockIdx.x);
@@ -35,7 +39,8 @@ static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_blo
   return u.block;
 }
 
-/* Thread 0 gets the sum of all threads'. */
+/* Thread 0 gets the sum of all threads'. scratch has an element a warp; the barrier before it is written lets it be used
+ * again. */
 template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM sum, SUM *scratch)
 {
   sum = sum_of_lanes(sum, WARP);
@@ -46,7 +51,8 @@ template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM s
   return sum;
 }
 
-/* A row that has many entries for its lanes would keep its warp waiting: the whole warp takes one after the other. */
+/* The sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. A row that has many
+ * entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. */
 template <typename SUM>
 static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
 {
@@ -64,6 +70,8 @@ static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin,
   return sum;
 }
 
+/* Adds up the rows of a block of whole rows and writes them to vector g. starts[r] is where the products of row r begin. All
+ * threads go round equally often, as sum_of_row wants. */
 template <int VECTOR, typename SUM>
 static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const SUM *products, const int16_t *starts,
                                                 const device_vectors &v, int g)
@@ -76,7 +84,8 @@ static __device__ __forceinline__ void add_rows(const macko_csr_block &b, const 
   }
 }
 
-/* The sum of this block's piece is in thread 0; whoever comes last adds up the row. */
+/* Leaves the sum of this block's piece, which thread 0 has, for the other pieces of the row. Whoever comes last adds up the
+ * row, always in the same order, and sets the counter back to 0 for the next product. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_block &b, const SUM sum[GROUP],
                                                  const device_vectors &v, double *scratch)
@@ -104,12 +113,15 @@ static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_b
   if (threadIdx.x == 0) a.done[b.long_row] = 0;
 }
 
-/* Where row r of the block starts, from entry start on; rows beyond the last are empty. */
+/* Where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
 static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
 {
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
+/* The product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products meet in
+ * shared memory; rows are added up from there. What a piece of a long row has beyond MACKO_CSR_ENTRIES entries has no room
+ * there, and threads add it up directly. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
 static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
                                                                                         device_vectors v)
@@ -169,6 +181,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
 }
 
+/* What run_product calls to start the kernel for its types. */
 struct csr_launch {
   csr a;
   int64_t nblocks;
@@ -189,20 +202,21 @@ struct csr_launch {
   }
 };
 
-/* What a matrix of format csr owns. */
+/* What a matrix of format csr owns on the device besides its sections (d->own). */
 typedef struct {
   macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
   csr a;
-  void *memory;
+  void *memory; /* blocks, then long rows */
   macko_work_space *space;
 } device_csr;
 
-/* Counters of long rows, then the sums of pieces. */
+/* Bytes of work space before the sums of pieces: a counter for each long row, up to a multiple of 16. */
 static size_t counter_bytes(const macko_csr_cut *cut)
 {
   return ((size_t)cut->nlong * sizeof(unsigned) + 15) / 16 * 16;
 }
 
+/* Copies blocks and long rows to the device and makes the work space. Counters are zeroed there once; products leave them so. */
 static macko_status upload_cut(macko_device_matrix *d, device_csr *own, cudaStream_t stream, macko_error *err)
 {
   const macko_csr_cut *cut = &own->cut;
@@ -232,6 +246,7 @@ extern "C" macko_status macko_csr_prepare(macko_device_matrix *d, const macko_ma
   return s ? s : upload_cut(d, own, stream, err);
 }
 
+/* Matrices with 64-bit columns are rare, so that they have one kernel for all types. */
 extern "C" macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p,
                                            cudaStream_t stream, macko_error *err)
 {

@@ -3,14 +3,16 @@
 
 #include <stdlib.h>
 
-/* Nonzeros from which on there are blocks enough for every multiprocessor. */
+/* Matrices of so many entries have enough whole blocks for every multiprocessor; smaller ones get blocks of half the size. */
 enum { LARGE = 3000000 };
 
-/* Blocks that run at once: nine on each of 120 multiprocessors. */
+/* Blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the GPU, so that a matrix is cut
+ * in the same way on all of them. */
 enum { RUNNING = 9 * 120 };
 
-/* Entries of a block. Where whole blocks would be too few to fill a GPU, smaller ones, so that about all of them run at once; but
- * no row should have to be cut because of that. Measured from 5 thousand to 100 million nonzeros. */
+/* Entries of a block. Where blocks of the usual size would be too few to fill a GPU they are smaller, so that about all of them
+ * run at once; but no row should have to be cut because of that, so that up to the usual size a block holds four of the longest
+ * rows. These rules were measured from 5 thousand to 100 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
   int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
@@ -23,7 +25,7 @@ static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
   return entries < most ? entries : most;
 }
 
-/* As many lanes a row, up to a warp, as let all rows be added up at the same time. */
+/* The logarithm of the lanes that a row gets: as many, up to a warp, as let all rows of a block be added up at the same time. */
 static int16_t log_lanes_for(int64_t rows)
 {
   int log = 5;
@@ -32,14 +34,16 @@ static int16_t log_lanes_for(int64_t rows)
 }
 
 /* Entries of a row that a block of threads takes as a whole, or as a piece: up to six times as many as of several rows, because
- * who adds up pieces empties its first-level cache; but no piece should take longer than the other blocks one after the other. */
+ * whoever adds up pieces empties its first-level cache; but no piece should take longer than the other blocks one after the
+ * other. */
 static int64_t piece_for(const macko_matrix *m, int64_t limit)
 {
   int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_ENTRIES);
   return limit * (rounds < 1 ? 1 : rounds > 6 ? 6 : rounds);
 }
 
-/* Entries begin .. end - 1 are row i, which is too long for one block. */
+/* Cuts row i, whose entries are begin .. end - 1 and too many for one block, into pieces that end at multiples of
+ * MACKO_CSR_ALIGN, so that all but the first start there. */
 static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t end, int64_t limit)
 {
   int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit, first = cut->npieces;
@@ -51,7 +55,8 @@ static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t e
   cut->nlong++;
 }
 
-/* Cuts, or only counts where cut->blocks is NULL. */
+/* Goes through the rows and cuts them into blocks, or only counts blocks, pieces and long rows where cut->blocks is NULL:
+ * counts come first, then memory, then the cut. */
 static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t limit, macko_csr_cut *cut)
 {
   cut->nblocks = cut->nlong = cut->npieces = 0;
@@ -74,6 +79,7 @@ static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t li
   }
 }
 
+/* Blocks of threads are numbered in 31 bits in a launch, which is the limit. */
 macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err)
 {
   const macko_section *row_ptr = macko_find_section(host, "row_ptr");

@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Loads start at multiples of ALIGN entries; from there on a block of THREADS threads spans at most ENTRIES, or a few times as many
- * of one row. */
+/* Loads start at multiples of MACKO_CSR_ALIGN entries. From there on a block of MACKO_CSR_THREADS threads spans at most
+ * MACKO_CSR_ENTRIES entries, or a few times as many of one row. */
 enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
 /* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
@@ -17,7 +17,7 @@ typedef struct {
   int64_t begin, row;      /* first entry and row */
   int16_t entries, rows;   /* rows 0: a piece */
   int16_t log_lanes;       /* 2^log_lanes lanes add up a row */
-  int16_t unused;
+  int16_t unused;          /* makes a block 32 bytes, two loads */
   int32_t long_row, piece; /* number of the row among the long ones, and of the piece among all pieces */
 } macko_csr_block;
 
@@ -27,15 +27,16 @@ typedef struct {
 } macko_csr_long_row;
 
 typedef struct {
-  int64_t nblocks, nlong, npieces;
+  int64_t nblocks, nlong, npieces; /* blocks, long rows, and pieces of all long rows together */
   macko_csr_block *blocks;
   macko_csr_long_row *long_rows;
 } macko_csr_cut;
 
-/* Cuts a matrix of format csr on the host; free blocks and long_rows. Errors: OUT_OF_MEMORY, LIMIT. */
+/* Cuts a matrix of format csr, whose section "row_ptr" is on the host. The caller frees blocks and long_rows, which are NULL
+ * after a failure. Errors: OUT_OF_MEMORY, LIMIT (more blocks than a launch has). */
 macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err);
 
-/* What a matrix of format csr does on the device (core/device.h). */
+/* Slots of the table of functions of format csr on the device (core/device.h). */
 macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_csr_destroy(macko_device_matrix *d);

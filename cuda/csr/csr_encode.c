@@ -2,17 +2,20 @@
 #include "core/encoder.h"
 #include "csr/csr_blocks.h"
 
+/* Row starts and columns are the csr's, but for their types and what they count from. */
 static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   return macko_cuda_status(macko_copy_indices(&e->a, d, e->stream), "copying columns", err);
 }
 
+/* Values are all that changes, and every codec of this format stores them entry by entry. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
   *done = 1;
   return macko_refresh_sections(e, d, moved, err);
 }
 
+/* Blocks are cut by row starts alone. */
 static macko_reads reads(const macko_matrix *m)
 {
   (void)m;

@@ -7,21 +7,24 @@
 #include "core/warp.cuh"
 #include "eccsr/eccsr_params.h"
 
+/* A block has WARPS warps, each of which takes a slice. TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
 
-/* So many blocks on a multiprocessor leave 64 registers a lane, or 102 for a group of vectors. */
+/* Blocks on a multiprocessor: so many leave 64 registers a lane, or 102 for a group of vectors. */
 template <int GROUP> constexpr int resident = GROUP == 1 ? 8 : 5;
 
+/* A matrix of format eccsr as kernels take it: its sections but the values, device pointers. */
 struct eccsr {
-  const uint4 *slices;
+  const uint4 *slices; /* two of them a slice */
   const uint32_t *gaps;
   const int32_t *bases, *rows;
   const void *lengths;
-  int length_bytes;
-  int width, masked; /* of all runs, 0: they differ; 1: some slices have masks */
-  int64_t count;
+  int length_bytes;  /* of an element of lengths */
+  int width, masked; /* columns of all runs, 0 where they differ; 1 where some slices have masks */
+  int64_t count;     /* slices */
 };
 
+/* Slice number i, by two loads of 16 bytes, which all lanes do alike. */
 static __device__ __forceinline__ macko_eccsr_slice load_slice(const eccsr &a, int64_t i)
 {
   uint4 h[2] = {__ldg(a.slices + 2 * i), __ldg(a.slices + 2 * i + 1)};
@@ -37,6 +40,8 @@ struct eccsr_lane {
   int base;         /* where the first begins; 0 there */
 };
 
+/* What the calling lane has of slice s. The division by g goes through floats, which is quicker than integers and exact here,
+ * because the quotient is far enough from whole numbers. */
 static __device__ __forceinline__ eccsr_lane open_lane(const eccsr &a, const macko_eccsr_slice &s)
 {
   int lane = threadIdx.x % WARP;
@@ -52,15 +57,17 @@ static __device__ __forceinline__ eccsr_lane open_lane(const eccsr &a, const mac
   return l;
 }
 
-/* The gaps of a slice, step by step. */
+/* The gaps of a slice, taken step by step. Only lanes whose block has a step have a gap there, so that all lanes keep count of
+ * where a step's gaps begin. */
 struct eccsr_gaps {
   const uint32_t *codes;
   unsigned number, leaders; /* of the first gap of the step; lanes that lead blocks */
   int log_bits, log_per;    /* of a code; codes of a word */
-  uint32_t mask;
-  int k;
+  uint32_t mask; /* of the bits of a code */
+  int k;         /* the next step */
 };
 
+/* The gaps of slice s before its first step; all lanes of the warp take part. */
 static __device__ __forceinline__ eccsr_gaps open_gaps(const eccsr &a, const macko_eccsr_slice &s, const eccsr_lane &l)
 {
   int log_bits = 31 - __clz(s.gap_bits);
@@ -68,7 +75,8 @@ static __device__ __forceinline__ eccsr_gaps open_gaps(const eccsr &a, const mac
           0xffffffffu >> (32 - s.gap_bits), 0};
 }
 
-/* The code of the next step of a lane, 0 for the first and where there is none; *lanes have the step. */
+/* The code of the next step for a lane: 0 for the first step, which has a base column instead (FIRST), and where its block has
+ * no such step. *lanes is the mask of those that have it. */
 template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_gaps &g, const eccsr_lane &l, unsigned *lanes)
 {
   int alive = g.k++ < l.length;
@@ -80,10 +88,10 @@ template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_g
   return code;
 }
 
-/* Steps whose loads are in flight together: as many as have room in the registers. Masks take some. */
+/* Steps whose loads are in flight together: as many as there is room for in the registers. Masks take some of it. */
 template <int W, int MASKED> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 ? 2 - MASKED : 1;
 
-/* What is known of a few steps before their values and x are loaded. */
+/* What is known of a few steps before their values and x are loaded. It is loaded a round ahead, so that nobody waits for it. */
 template <int W, int MASKED> struct eccsr_round {
   static constexpr int STEPS = steps_at_once<W, MASKED>;
   unsigned codes[STEPS], lanes[STEPS];
@@ -103,12 +111,14 @@ template <int W, int MASKED> struct eccsr_round {
   }
 };
 
+/* The mask of the lanes before one. */
 static __device__ __forceinline__ unsigned lanes_below(int lane)
 {
   return (1u << lane) - 1;
 }
 
-/* Adds a whole slice of runs of W columns to the sums of its lanes; at.stream is its first value. */
+/* Adds a whole slice of runs of W columns to the sums of its lanes, for GROUP vectors; at.stream is its first value. In each
+ * round the values of a few steps are loaded, the codes of the next round, x, and then all is multiplied. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
 static __device__ __forceinline__ void walk(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                             const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
@@ -164,7 +174,8 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
   }
 }
 
-/* The same for runs of any width, with masks or without, of any types: a step at a time. */
+/* The same for runs of any width, with masks or without, of any types, a step at a time: it is for combinations too rare for
+ * kernels of their own. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                                 const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
@@ -200,7 +211,8 @@ static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at
   }
 }
 
-/* All slices, each by one warp: add(s, l, sum) adds what its lanes have. */
+/* Goes through all slices, each by one warp; add(s, l, sum) adds to sum what the calling lane has of slice s. Rows are in one
+ * slice each, so that a lane writes its row of y itself. */
 template <int VECTOR, typename SUM, int GROUP, typename ADD>
 static __device__ __forceinline__ void take_slices(const eccsr &a, const device_vectors &v, const ADD &add)
 {
@@ -216,7 +228,8 @@ static __device__ __forceinline__ void take_slices(const eccsr &a, const device_
   }
 }
 
-/* The slice of a warp, of runs of W columns; MASKED: it may have masks. */
+/* Adds the slice of a warp, of runs of W columns, to the sums of its lanes. MASKED: the matrix has slices with masks; those
+ * without are walked without. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
 static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_values &values, const SUM *table,
                                                   const device_vectors &v, const macko_eccsr_slice &s, const eccsr_lane &l,
@@ -228,7 +241,8 @@ static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_v
   else walk<STORED, VECTOR, SUM, GROUP, W, 0>(a, at, table, v, s, l, sum);
 }
 
-/* A block that has loaded a table keeps it for several slices. */
+/* Blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices, so that it loads it
+ * less often. */
 template <int STORED> static inline unsigned blocks_for(const eccsr &a)
 {
   int64_t blocks = (a.count + WARPS - 1) / WARPS;
@@ -236,13 +250,14 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Types that have kernels for runs of known width, for one vector: those that most matrices have; of them those that have some for
- * a group of vectors. */
+/* Types that have kernels for runs of known width, for one vector: those that most matrices have. Of them the second list has
+ * those that also have such kernels for a group of vectors. */
 #define MACKO_ECCSR_WIDTHS \
   MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
   MACKO_CASE(F32, F32, float)
 #define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double)
 
+/* Whether a combination of types is in the list for one vector, or for a group. */
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
 {
 #define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;
@@ -255,6 +270,8 @@ template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
   return false;
 }
 
+/* Start the kernel for runs of one width, and that for runs of several. They are instantiated in files of their own, for the
+ * types of the lists. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>

@@ -6,17 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOW = MACKO_ECCSR_WINDOW };
+enum { WINDOW = MACKO_ECCSR_WINDOW }; /* rows of a window */
 
-/* What an encoder knows of the csr, once asked. */
+/* What an encoder has found out of the csr, each once it was asked for (e->own of the format). */
 typedef struct {
-  uint8_t *same;                   /* of all rows, or of the sample; device memory */
-  int compared_all, is_sampled;
+  uint8_t *same;                   /* a byte a row: it has the columns of the row before; device memory */
+  int compared_all, is_sampled;    /* `same` is known of all rows, not of the sample only; `sampled` is known */
   macko_eccsr_sampled sampled;
   macko_eccsr_windows all;         /* all windows by the shape that was last counted */
   macko_eccsr_found_window *found; /* of all windows, on the host */
 } survey;
 
+/* Windows of the csr, the last of which may have fewer rows. */
 static int64_t windows_of(const macko_encoder *e)
 {
   return (e->a.nrows + WINDOW - 1) / WINDOW;
@@ -24,6 +25,7 @@ static int64_t windows_of(const macko_encoder *e)
 
 /* ---- the shape ---- */
 
+/* Sets *v to what the encoder knows, made on the first call, with room for a byte a row. */
 static macko_status open_survey(macko_encoder *e, survey **v, macko_error *err)
 {
   void **own = &e->own[MACKO_FORMAT_ECCSR], *same = NULL;
@@ -35,7 +37,8 @@ static macko_status open_survey(macko_encoder *e, survey **v, macko_error *err)
   return s;
 }
 
-/* Of the sample, or of all windows. */
+/* Finds rows that have the columns of the row before: in the windows of the sample, or in all windows. Those of the sample
+ * suffice for an estimate, which automatic choice may find reason enough to ask no further. */
 static macko_status compare_rows(macko_encoder *e, survey *v, int sampled, macko_error *err)
 {
   if (v->compared_all) return MACKO_OK;
@@ -44,6 +47,7 @@ static macko_status compare_rows(macko_encoder *e, survey *v, int sampled, macko
   return s;
 }
 
+/* Device memory is the encoder's, which frees it. */
 static void close_survey(macko_encoder *e)
 {
   survey *v = e->own[MACKO_FORMAT_ECCSR];
@@ -51,7 +55,7 @@ static void close_survey(macko_encoder *e)
   free(v);
 }
 
-/* Counts of the sample, once. */
+/* Sets v->sampled to the counts of the sample, once. */
 static macko_status sample_rows(macko_encoder *e, survey *v, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -66,6 +70,7 @@ static macko_status sample_rows(macko_encoder *e, survey *v, macko_error *err)
 
 /* ---- windows ---- */
 
+/* Sets *w up for `windows` windows from number `first` on, with room for what is found in them. */
 static macko_status take_windows(macko_encoder *e, const uint8_t *same, int64_t first, int64_t windows, macko_eccsr_windows *w,
                                  macko_error *err)
 {
@@ -78,13 +83,14 @@ static macko_status take_windows(macko_encoder *e, const uint8_t *same, int64_t 
   return s;
 }
 
+/* Gives that room back, for windows that were only tried. */
 static void give_back_windows(macko_encoder *e, const macko_eccsr_windows *w)
 {
   macko_encoder_give_back(e, w->heights), macko_encoder_give_back(e, w->keys);
   macko_encoder_give_back(e, w->slices), macko_encoder_give_back(e, w->found);
 }
 
-/* Those of *w by a shape; found gets what they come to. */
+/* Puts the rows of the windows *w into blocks and slices by a shape. found, on the host, gets what each window comes to. */
 static macko_status find(macko_encoder *e, const macko_eccsr_shape *shape, macko_eccsr_windows *w, macko_eccsr_found_window *found,
                          macko_error *err)
 {
@@ -93,7 +99,8 @@ static macko_status find(macko_encoder *e, const macko_eccsr_shape *shape, macko
   return s ? s : macko_encoder_read_back(e, found, w->found, (size_t)w->windows * sizeof *found, err);
 }
 
-/* Adds a window of so many entries. */
+/* Adds what a window of so many entries comes to to the counts and the work of a product. Blocks of the kernels are rows that
+ * follow each other, so that section "rows" has an element a block. */
 static void add_window(const macko_eccsr_found_window *f, int64_t entries, macko_eccsr_counts *c, macko_eccsr_work *work)
 {
   c->slices += (int64_t)f->slices, c->blocks += (int64_t)f->blocks, c->rows += (int64_t)f->blocks;
@@ -103,7 +110,7 @@ static void add_window(const macko_eccsr_found_window *f, int64_t entries, macko
   work->lanes += (int64_t)f->lanes, work->reads += (int64_t)f->reads;
 }
 
-/* Entries of the rows of a window. */
+/* Sets *entries to those of the rows of a window: the difference of two row starts, whatever these count from. */
 static macko_status count_entries(macko_encoder *e, int64_t window, int64_t *entries, macko_error *err)
 {
   const int64_t past = window + 1 < windows_of(e) ? (window + 1) * WINDOW : e->a.nrows;
@@ -116,7 +123,9 @@ static macko_status count_entries(macko_encoder *e, int64_t window, int64_t *ent
   return s;
 }
 
-/* As the host tries it: masks for blocks of aligned rows, by what a window in the middle comes to. */
+/* Tries blocks of b rows from a multiple of b on, with masks, for every b that divides the rows, as the host tries it: by what
+ * a window in the middle comes to. Changes *shape where one takes fewer bytes than rows of equal columns do, and no more than
+ * twice as many slots as entries. Where those have blocks of two rows and more as it is, nothing is tried. */
 static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, macko_error *err)
 {
   const survey *v = e->own[MACKO_FORMAT_ECCSR];
@@ -145,6 +154,7 @@ static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, mack
 
 /* ---- facts ---- */
 
+/* Cannot fail: where looking fails it says that nothing was found, and planning goes on without. */
 static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
   static const macko_eccsr_sampled nothing;
@@ -155,6 +165,7 @@ static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work
   macko_eccsr_scale(s ? &nothing : &v->sampled, e->a.nnz, counts, work);
 }
 
+/* The shape of blocks by the sample. All rows are compared here, as counting follows, which needs that. */
 static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_encoder *e = context;
@@ -166,6 +177,8 @@ static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error 
   return s || !e->a.nrows ? s : try_aligned(e, shape, err);
 }
 
+/* What all windows come to by a shape. The windows stay in device memory, as encoding by the shape that was counted last writes
+ * them out. */
 static macko_status count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                           macko_error *err)
 {
@@ -185,7 +198,8 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   return s;
 }
 
-/* The kernels know windows only: what for a CPU may have blocks of rows that lie apart, the host encodes, to its own bytes. */
+/* Whether rows of equal columns lie apart. The kernels know windows only: what is planned for a CPU and may have such blocks
+ * the host encodes, to its own bytes. */
 static macko_status apart(void *context, int *found, macko_error *err)
 {
   (void)context;
@@ -193,11 +207,13 @@ static macko_status apart(void *context, int *found, macko_error *err)
   return macko_fail(err, MACKO_UNSUPPORTED, "format eccsr looks for rows of equal columns that lie apart on the host only");
 }
 
+/* The answers to what plan of format eccsr asks, with an encoder as context. */
 static const macko_eccsr_facts facts = {estimate, sample, count, apart};
 
 /* ---- encode ---- */
 
-/* By the windows as planning has counted them. */
+/* Writes the sections of the pattern by the windows as planning has counted them: where each window's slices, blocks and words
+ * begin is the sum of those before. */
 static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   const survey *v = e->own[MACKO_FORMAT_ECCSR];
@@ -217,6 +233,8 @@ static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, mack
   return s;
 }
 
+/* A dictionary's codes depend on the order in which the host meets values, which is that of slots here, not of entries: they
+ * are ranked first. */
 static macko_status write_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -225,19 +243,21 @@ static macko_status write_values(macko_encoder *e, macko_device_matrix *d, macko
   return s ? s : macko_cuda_status(macko_eccsr_write_slots(&e->a, d, &e->values, e->stream), "writing values", err);
 }
 
+/* The pattern stays as it is, whatever the values are. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
   *done = 1;
   return macko_refresh_sections(e, d, moved, err);
 }
 
+/* The plan holds all that prepare asks for. */
 static macko_reads reads(const macko_matrix *m)
 {
   (void)m;
   return MACKO_READS_NOTHING;
 }
 
-/* Variants paper and shared, which have no kernels; the host says so. */
+/* Variants paper and shared have no kernels. The host is asked, and its words say so. */
 static int on_host(const macko_options *options, int64_t nnz)
 {
   (void)nnz;

@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+/* Takes slices of runs of any width, of the given types or of types known at run time. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_values values, device_vectors v)
 {
@@ -15,6 +16,7 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_val
   });
 }
 
+/* What run_product calls to start the kernel for its types. */
 struct eccsr_launch {
   eccsr a;
   cudaStream_t stream;
@@ -30,6 +32,7 @@ struct eccsr_launch {
   }
 };
 
+/* The width of all runs, 0 where there are several. */
 static int width_of(const macko_eccsr_counts *c)
 {
   for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
@@ -37,9 +40,10 @@ static int width_of(const macko_eccsr_counts *c)
   return 0;
 }
 
-/* Numbers of gaps within a slice have 32 bits. */
+/* Longest row in runs: the gaps of a slice are numbered in 32 bits. */
 enum { MOST_RUNS = 1 << 26 };
 
+/* Besides its sections a matrix needs only tables of its dictionary. */
 extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                                    macko_error *err)
 {
@@ -55,6 +59,7 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   return macko_prepare_tables((device_tables *)d->own, d, host, stream, err);
 }
 
+/* The plan tells how runs are, and so which kernel takes them. */
 extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                                     macko_error *err)
 {

@@ -1,6 +1,7 @@
 /* Format eccsr where runs are of several widths. A file of its own, as kernels take long to compile. */
 #include "eccsr/eccsr.cuh"
 
+/* The width of runs is that of a slice, the same for a warp, so that the switch does not diverge. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int MASKED>
 static __global__ void __launch_bounds__(THREADS, resident<GROUP>) mixed_kernel(eccsr a, device_values values, device_vectors v)
 {
@@ -15,6 +16,7 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP>) mixed_kernel(
   });
 }
 
+/* Only matrices that have masks anywhere pay for asking each slice. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
@@ -22,6 +24,7 @@ cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, c
                 blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
 }
 
+/* The combinations of types that other files call. */
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_mixed<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);

@@ -7,25 +7,29 @@
 
 enum { NO_BLOCK = -1 };
 
-/* A block from its key. */
+/* A block of a csr as a key tells of it (macko_eccsr_key). */
 struct found_block {
-  int64_t row; /* NO_BLOCK: none */
-  unsigned runs;
-  int g, w, masked;
+  int64_t row;   /* its first row */
+  unsigned runs; /* how many it has */
+  int g, w, masked; /* rows, columns of a run, and whether its slice has masks */
 };
 
+/* Takes a key apart; first_row is that of the window, from which the key counts. */
 static __device__ __forceinline__ found_block block_of(unsigned long long key, int64_t first_row)
 {
   const int kind = (int)(key >> 44), g = (kind >> 3 & 15) + 1, w = (kind & 7) + 1;
   return {first_row + (int64_t)(key & MACKO_ECCSR_KEY_PLACE), 0xffffffffu - (unsigned)(key >> 12), g, w, kind >> 7};
 }
 
-/* Runs of rows whose columns are the same. */
+/* Gives the runs of a block one after the other, for a block whose rows have the same columns: those of the first row tell
+ * all. */
 struct equal_runs {
   const macko_device_csr &a;
   int64_t p;
   int w;
   __device__ equal_runs(const macko_device_csr &a, const found_block &b) : a(a), p(row_start(a, b.row)), w(b.w) {}
+  /* The column that the next run begins with. It may be called as often as the block has runs; the argument is for merged_runs,
+   * which takes the place of this type in templates. */
   __device__ __forceinline__ int64_t next(uint64_t *)
   {
     int64_t start = column(a, p);
@@ -34,7 +38,8 @@ struct equal_runs {
   }
 };
 
-/* Runs from multiples of their width on, of rows that need not have the same columns. */
+/* The same for a block whose rows need not have the same columns: they are merged, and a run begins at the multiple of its
+ * width at or before the least column that is left. */
 struct merged_runs {
   const macko_device_csr &a;
   int64_t at[MACKO_ECCSR_MAX_RUN], past[MACKO_ECCSR_MAX_RUN];

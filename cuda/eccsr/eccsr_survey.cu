@@ -2,21 +2,23 @@
  * The rules are those of lib/eccsr/eccsr_blocks.c, eccsr_aligned.c and eccsr_slices.c. */
 #include "eccsr/eccsr_runs.cuh"
 
+/* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. */
 enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES, ROW_BLOCKS = 8192 };
 
-/* Warps with a row each. */
+/* Blocks of threads for so many rows, a warp each as far as there are blocks. */
 static unsigned blocks_of_rows(int64_t rows)
 {
   int64_t blocks = (rows + ENCODE_THREADS / WARP - 1) / (ENCODE_THREADS / WARP);
   return (unsigned)(blocks < ROW_BLOCKS ? blocks : (int64_t)ROW_BLOCKS);
 }
 
+/* Warps of the launch. */
 static __device__ __forceinline__ int64_t warps()
 {
   return (int64_t)gridDim.x * blockDim.x / WARP;
 }
 
-/* Rows of a window. */
+/* Rows of the window that begins with first_row: the last window has fewer. */
 static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t first_row)
 {
   return a.nrows - first_row < WINDOW ? (int)(a.nrows - first_row) : WINDOW;
@@ -24,11 +26,12 @@ static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t
 
 /* ---- rows of equal columns ---- */
 
-/* Some of the windows: the first, of how many there is one, and how many. */
+/* Some of the windows of a csr: number `first`, every `every`-th from there on, `count` of them. */
 struct some_windows {
   int64_t first, every, count;
 };
 
+/* All windows, or those of the sample, which are the host's. */
 static some_windows windows_of(const macko_device_csr *a, int sampled)
 {
   const int64_t all = (a->nrows + WINDOW - 1) / WINDOW, first = macko_eccsr_first_sampled(all);
@@ -36,12 +39,14 @@ static some_windows windows_of(const macko_device_csr *a, int sampled)
   return {first, MACKO_ECCSR_SAMPLED, (all - first + MACKO_ECCSR_SAMPLED - 1) / MACKO_ECCSR_SAMPLED};
 }
 
-/* The first row of the window that row number i of them is in. */
+/* The first row of the window that holds row number i of them. */
 static __device__ __forceinline__ int64_t start_of(const some_windows &w, int64_t i)
 {
   return (w.first + i / WINDOW * w.every) * WINDOW;
 }
 
+/* Sets same for every row of the windows: a warp compares the lengths and then the columns of two rows, and stops at the first
+ * difference that a lane finds. */
 static __global__ void compare_kernel(macko_device_csr a, some_windows w, uint8_t *same)
 {
   for (int64_t i = warp_number(); i < w.count * WINDOW; i += warps()) {
@@ -64,7 +69,7 @@ extern "C" cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int s
   return launch(compare_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, w, same);
 }
 
-/* Rows with the columns of `row`, of a window that ends before `past`. */
+/* Rows from `row` on that have its columns, it included, in a window that ends before row `past`. */
 static __device__ int count_equal(const uint8_t *same, int64_t row, int64_t past)
 {
   int64_t end = row + 1;
@@ -72,7 +77,8 @@ static __device__ int count_equal(const uint8_t *same, int64_t row, int64_t past
   return (int)(end - row);
 }
 
-/* Whether the n columns from entry p on are runs of w consecutive ones, for a warp. */
+/* Whether the n columns from entry p on are runs of w consecutive columns. All lanes of the warp take part: columns rise, so
+ * that the first and last of a run tell of it. */
 static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, int w)
 {
   bool apart = n % w != 0;
@@ -83,6 +89,8 @@ static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, i
 
 /* ---- the sample ---- */
 
+/* Adds the windows of the sample to *counts: a warp takes each row that begins a group of rows of equal columns, and finds the
+ * widest runs that its columns are cut into. Counts are integers, so that atomics in any order give the same. */
 static __global__ void sample_kernel(macko_device_csr a, const uint8_t *same, some_windows windows, macko_eccsr_sampled *counts)
 {
   for (int64_t i = warp_number(); i < windows.count * WINDOW; i += warps()) {
@@ -111,6 +119,9 @@ extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const 
 
 /* ---- blocks ---- */
 
+/* Cuts each group of rows of equal columns into blocks (macko_eccsr_pieces), and notes their rows at the first row of each;
+ * with an aligned shape, a block begins at every multiple instead. A block of threads takes a window; heights are zeroed
+ * before. */
 static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
   const int64_t start = (w.first + blockIdx.x) * WINDOW, past = start + rows_of(a, start);
@@ -130,7 +141,7 @@ static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
   }
 }
 
-/* Runs of a masked block, for a thread. */
+/* Runs of a block whose rows' columns are merged. One thread goes through them, as each run depends on the one before. */
 static __device__ unsigned count_merged(const macko_device_csr &a, const found_block &b)
 {
   merged_runs runs(a, b);
@@ -140,7 +151,8 @@ static __device__ unsigned count_merged(const macko_device_csr &a, const found_b
   return count;
 }
 
-/* The block of g rows of the columns of one. */
+/* The block of g rows that have the columns of `row`, in runs of the usual width, or of g, or of 1, whichever its columns are
+ * cut into. All lanes of the warp take part. */
 static __device__ found_block equal_block(const macko_device_csr &a, const macko_eccsr_shape &shape, int64_t row, int g)
 {
   int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
@@ -148,7 +160,8 @@ static __device__ found_block equal_block(const macko_device_csr &a, const macko
   return {row, (unsigned)(n / w), g, w, 0};
 }
 
-/* The block of g rows whose columns may differ: with masks unless they are the same whole runs. */
+/* The block of g rows whose columns may differ. It has masks unless all rows have the same columns in whole runs from multiples
+ * of the width on. Its runs are known to lane 0 only where it has masks. */
 static __device__ found_block aligned_block(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t row, int g)
 {
   int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
@@ -161,6 +174,8 @@ static __device__ found_block aligned_block(const macko_device_csr &a, const mac
   return b;
 }
 
+/* Writes the key of the block that begins with each row, ~0 where none does; a warp a row. Keys sort as slices want their
+ * blocks. */
 static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
   for (int64_t i = warp_number(); i < w.windows * WINDOW; i += warps()) {
@@ -177,9 +192,11 @@ static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 
 /* ---- blocks in the order of slices ---- */
 
+/* The rows of a window up to a power of two, which a bitonic sort needs, and how a block of threads shares them out. */
 enum { KEYS = 4096, SORT_THREADS = 1024, PER_THREAD = KEYS / SORT_THREADS };
 
-/* The sum of what the threads before have, and of all. All threads of the block take part. */
+/* The sum of what the threads before this one have, and in *all that of all threads. All threads of the block take part; the
+ * first barrier lets the shared memory be used again. */
 static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
 {
   __shared__ uint64_t of_warps[WARP];
@@ -201,7 +218,8 @@ static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
   return before + sum - mine;
 }
 
-/* Bitonic sort; all keys differ but those of no block, which come last. */
+/* Sorts KEYS keys in shared memory (bitonic sort). All keys differ but those of no block, which come last, so that the order is
+ * always the same. */
 static __device__ void sort_keys(unsigned long long *keys)
 {
   for (int size = 2; size <= KEYS; size *= 2)
@@ -215,7 +233,8 @@ static __device__ void sort_keys(unsigned long long *keys)
     }
 }
 
-/* Whether a slice begins with block i: slices have as many blocks of one kind as fit. */
+/* Whether a slice begins with block i of the sorted ones: each slice takes as many blocks of one kind as fit, counted from the
+ * first of that kind, which is found by bisection. */
 static __device__ bool begins_slice(const unsigned long long *keys, int i)
 {
   const unsigned long long kind = keys[i] >> 44 << 44;
@@ -228,6 +247,8 @@ static __device__ bool begins_slice(const unsigned long long *keys, int i)
   return (i - low) % (MACKO_ECCSR_LANES / block_of(kind, 0).g) == 0;
 }
 
+/* Sorts the blocks of a window and numbers its slices by a sum over the threads, each of which has PER_THREAD keys side by
+ * side. Slices and blocks are added up together, in the halves of one number. */
 static __global__ void __launch_bounds__(SORT_THREADS) sort_kernel(macko_eccsr_windows w)
 {
   __shared__ unsigned long long keys[KEYS];
@@ -249,11 +270,13 @@ static __global__ void __launch_bounds__(SORT_THREADS) sort_kernel(macko_eccsr_w
 
 /* ---- slices measured ---- */
 
-/* What the gaps of a lane's block come to. */
+/* What the gaps of a lane's block come to, or-ed together: codes that count columns, codes that count runs, and what is left
+ * over where gaps are no whole runs. */
 struct gap_bits_of {
   uint32_t any, any_runs, apart;
 };
 
+/* Goes through the runs of a block, one lane a block. */
 template <typename RUNS> static __device__ gap_bits_of look_at_gaps(const macko_device_csr &a, const found_block &b)
 {
   gap_bits_of g = {0, 0, 0};
@@ -269,8 +292,8 @@ template <typename RUNS> static __device__ gap_bits_of look_at_gaps(const macko_
   return g;
 }
 
-/* Slice number i of a window with that many blocks: measures it, and adds its counts to those of the warp; answers its entries and
- * words. */
+/* Measures slice number i of a window, a lane a block; its blocks end before block `past` of the window. It fills in the slice
+ * but for where it begins, adds its counts to *counts (lane 0), and sets *entries and *words to what it takes. */
 static __device__ void measure(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t window, int i, int past,
                                macko_eccsr_found_window *counts, uint64_t *entries, uint64_t *words)
 {
@@ -296,6 +319,8 @@ static __device__ void measure(const macko_device_csr &a, const macko_eccsr_wind
   if (first.runs > counts->longest) counts->longest = first.runs;
 }
 
+/* A block of threads measures the slices of a window, a warp a slice, and then finds where each begins: the sum of what those
+ * before take, a thread a slice. */
 static __global__ void __launch_bounds__(SLICES) measure_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
   __shared__ uint64_t entries[SLICES], words[SLICES];

@@ -12,15 +12,15 @@ extern "C" {
 #include "eccsr/eccsr_params.h"
 #include "eccsr/eccsr_rules.h"
 
-/* More slices no window has: a slice holds 28 rows and more, but for the last of each of the 128 kinds of blocks. */
+/* No window has more slices: a slice holds 28 rows and more, but for the last of each of the 128 kinds of blocks. */
 enum { MACKO_ECCSR_WINDOW_SLICES = 256 };
 
 /* A slice of a window, as measured. */
 typedef struct {
   uint64_t slot, word; /* entries, and words of masks and gaps, of the slices of the window before it */
-  uint32_t steps;
-  uint16_t block;      /* its first, of those of the window */
-  uint8_t gap_bits, in_runs; /* gaps count runs */
+  uint32_t steps;            /* runs of its longest block */
+  uint16_t block;            /* number of its first block, counted in the window */
+  uint8_t gap_bits, in_runs; /* bits of a gap; 1: gaps count in runs, not in columns */
 } macko_eccsr_found_slice;
 
 /* A window; with its counts what its slices add. */
@@ -38,32 +38,36 @@ typedef struct {
 typedef struct {
   macko_eccsr_shape shape;
   int64_t first, windows;  /* number of the first window, how many */
-  const uint8_t *same;     /* of all rows of the csr: whether a row has the columns of the row before, of the same window */
-  uint8_t *heights;        /* rows of the block that begins with a row, 0 where none does */
+  const uint8_t *same;     /* a byte for each row of the csr: it has the columns of the row before, in the same window */
+  uint8_t *heights;        /* a byte a row: rows of the block that begins there, 0 where none does */
   unsigned long long *keys; /* of those blocks (macko_eccsr_key), in the order of slices once sorted; ~0 where there is none */
   macko_eccsr_found_slice *slices; /* MACKO_ECCSR_WINDOW_SLICES of each window */
   macko_eccsr_found_window *found;
 } macko_eccsr_windows;
 
-/* Of all windows, or of those of the sample. */
+/* Sets same[i] for the rows of all windows, or of those of the sample, to whether row i has the columns of row i - 1; the first
+ * row of a window never has. */
 cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uint8_t *same, cudaStream_t stream);
+/* Adds what the windows of the sample come to to *counts, in device memory and zeroed before; same is known for them. */
 cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
                                     cudaStream_t stream);
 
-/* Fills all of *w but its first four. */
+/* Puts the rows of the windows into blocks and slices: fills heights, keys, slices and found of *w, whose other fields say
+ * how. */
 cudaError_t macko_eccsr_find_slices(const macko_device_csr *a, const macko_eccsr_windows *w, cudaStream_t stream);
 
-/* Sections of the pattern, zeroed before, of all windows. */
+/* Writes the sections of the pattern of *d, zeroed before. *w has all windows of the csr, and places, in device memory, one for
+ * each. */
 cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const macko_eccsr_windows *w, const macko_eccsr_place *places,
                                      const macko_device_matrix *d, cudaStream_t stream);
 
-/* macko_rank_values and macko_write_stream for slots of slices. */
+/* What macko_rank_values and macko_write_stream are for entries in their order, for the slots of slices. */
 cudaError_t macko_eccsr_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                    cudaStream_t stream);
 cudaError_t macko_eccsr_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                     cudaStream_t stream);
 
-/* Of the table of functions (eccsr_encode.c). */
+/* Slots of the table of functions (core/device.h), which is in eccsr_encode.c. */
 macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                          macko_error *err);

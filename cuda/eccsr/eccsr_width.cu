@@ -2,6 +2,7 @@
  * compile. */
 #include "eccsr/eccsr.cuh"
 
+/* The width of runs is known when this is compiled, so that one kernel has the registers of one width only. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int W, int MASKED>
 static __global__ void __launch_bounds__(THREADS, resident<GROUP>) width_kernel(eccsr a, device_values values, device_vectors v)
 {
@@ -12,6 +13,7 @@ static __global__ void __launch_bounds__(THREADS, resident<GROUP>) width_kernel(
   });
 }
 
+/* a.width is 1 to 8 here: matrices with runs of several widths have the other kernel. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
@@ -26,6 +28,7 @@ cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, c
   return cudaErrorInvalidValue;
 }
 
+/* The combinations of types that other files call. */
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_width<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);

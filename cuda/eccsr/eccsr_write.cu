@@ -3,16 +3,18 @@
 #include "core/value_set.cuh"
 #include "eccsr/eccsr_runs.cuh"
 
+/* Rows of a window, and the most slices that it has. */
 enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES };
 
-/* Sections of the pattern. */
+/* The sections of the pattern of a matrix that is written or read, device pointers. */
 struct pattern_sections {
   uint32_t *slices, *gaps;
   int32_t *bases, *rows;
   void *lengths;
-  int length_bytes;
+  int length_bytes; /* of an element of lengths */
 };
 
+/* The sections of *d by their names. */
 static pattern_sections sections_of(const macko_device_matrix *d)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
@@ -23,7 +25,7 @@ static pattern_sections sections_of(const macko_device_matrix *d)
 
 /* ---- the pattern ---- */
 
-/* The block of a lane, number b of the matrix, but for its first column. */
+/* Writes what the matrix has of block b, which is number `number` of it, but for its first column. One lane writes a block. */
 static __device__ void put_block(const pattern_sections &to, const found_block &b, int64_t number)
 {
   if (to.length_bytes == 2) ((uint16_t *)to.lengths)[number] = (uint16_t)b.runs;
@@ -31,7 +33,9 @@ static __device__ void put_block(const pattern_sections &to, const found_block &
   to.rows[number] = (int32_t)b.row;
 }
 
-/* Masks, if there are any, and gaps behind them; gives the lane's first column. Lanes share words, so that they are or-ed in. */
+/* Writes the masks of slice s, if it has any, and its gaps behind them, to words; gives the column that the lane's block begins
+ * with. A lane takes a block. Lanes share words of gaps, so that codes are or-ed into zeroed memory; masks are put together
+ * from all lanes first. */
 template <typename RUNS>
 static __device__ int32_t put_runs(const macko_device_csr &a, const found_block &b, const macko_eccsr_slice &s, uint32_t *words)
 {
@@ -61,7 +65,8 @@ static __device__ int32_t put_runs(const macko_device_csr &a, const found_block 
   return (int32_t)base;
 }
 
-/* Slice number i of a window. */
+/* Writes slice number i of a window: its header, its blocks, masks and gaps. `place` says where the window begins. A lane takes
+ * a block, and those that have none take part with the first one's. */
 static __device__ void put_slice(const macko_device_csr &a, const macko_eccsr_windows &w, const macko_eccsr_place &place,
                                  const pattern_sections &to, int64_t window, int i)
 {
@@ -83,6 +88,7 @@ static __device__ void put_slice(const macko_device_csr &a, const macko_eccsr_wi
   if (lane_number() == 0) macko_eccsr_put_slice(&s, to.slices + (place.slices + i) * MACKO_ECCSR_SLICE_WORDS);
 }
 
+/* A block of threads takes a window, and its warps the window's slices in turn. */
 static __global__ void pattern_kernel(macko_device_csr a, macko_eccsr_windows w, const macko_eccsr_place *places,
                                       pattern_sections to)
 {
@@ -99,8 +105,9 @@ extern "C" cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const
 
 /* ---- values ---- */
 
-/* Calls f(entry, slot, rank) for the entries of a slice: ranks rise in the order in which the host writes slots, which is slice by
- * slice, 64 steps at a time lane by lane, or with masks step by step. */
+/* Calls f(entry, slot, rank, false) for the entries of slice number `number`; a lane takes a row. Ranks rise in the order in
+ * which the host writes slots: slice by slice, in a slice 64 steps at a time lane by lane, or with masks step by step. A rank
+ * takes 32 bits of a slice. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const pattern_sections &from, int64_t number, const F &f)
 {
@@ -123,11 +130,13 @@ static __device__ void walk_slice(const macko_device_csr &a, const pattern_secti
   }
 }
 
+/* Calls f for all slices, a warp each. */
 template <typename F> static __global__ void slots_kernel(macko_device_csr a, pattern_sections from, int64_t slices, F f)
 {
   for (int64_t i = warp_number(); i < slices; i += (int64_t)gridDim.x * blockDim.x / WARP) walk_slice(a, from, i, f);
 }
 
+/* Starts that kernel for the slices of *d. */
 template <typename F>
 static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_matrix *d, const F &f, cudaStream_t stream)
 {
