@@ -20,7 +20,7 @@ struct lane_place {
   int64_t start; /* its first symbol's place in numbers, in entries */
 };
 
-/* For all lanes of a warp together. */
+/* Where the calling lane's entries are; all lanes of the warp take part, because each starts behind those before it. */
 static __device__ lane_place place_of_lane(const device_csr &a, const macko_dtans_job &job, int64_t slice)
 {
   int lane = threadIdx.x % WARP;
@@ -45,6 +45,7 @@ struct entry_place {
   bool first;
 };
 
+/* Entry i of a lane whose first row is `row`: goes through the lane's rows, 32 apart, until it is reached. */
 static __device__ entry_place find_entry(const device_csr &a, int64_t row, int64_t i)
 {
   int64_t length;
@@ -52,6 +53,7 @@ static __device__ entry_place find_entry(const device_csr &a, int64_t row, int64
   return {row_at(a, row) + i, row, i == 0};
 }
 
+/* The symbol of an entry for a table that codes that part. */
 static __device__ macko_dtans_symbol symbol_at(const device_csr &a, const entry_place &e, int part)
 {
   macko_dtans_symbol s = {0, 0};
@@ -60,6 +62,7 @@ static __device__ macko_dtans_symbol symbol_at(const device_csr &a, const entry_
   return s;
 }
 
+/* Slots that symbol number `number` has. */
 static __device__ __forceinline__ unsigned multiplicity(const macko_dtans_code_table &t, unsigned number)
 {
   return t.first[number + 1] - t.first[number];
@@ -75,7 +78,7 @@ struct forward_lane {
   int64_t words;
 };
 
-/* Symbol k of segment j. */
+/* Takes symbol k of segment j of a lane of `count` entries; after a segment's last one its flags are written. */
 static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count, int64_t j, int k, unsigned number,
                                       uint16_t *numbers, forward_lane *f)
 {
@@ -97,13 +100,14 @@ static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count,
   if (k + 1 == SEGMENT) numbers[j * SEGMENT] = (uint16_t)(f->head | f->flags << NUMBER_BITS);
 }
 
+/* The number of an entry's symbol in the table of a domain. */
 static __device__ unsigned number_of(const device_csr &a, const macko_dtans_job &job, const entry_place &e, int domain)
 {
   const macko_dtans_code_table &t = job.table[domain];
   return macko_dtans_find_number(t.index, t.mask, t.key, t.symbols, t.escape, symbol_at(a, e, job.part[domain]));
 }
 
-/* Numbers of the lanes that are long, one lane after the other. */
+/* Numbers the symbols of long lanes, one lane after the other, by the whole warp, whose other lanes would wait. */
 static __device__ void number_long_lanes(const device_csr &a, const macko_dtans_job &job, const lane_place &l)
 {
   int domains = job.coding.domains;
@@ -119,6 +123,7 @@ static __device__ void number_long_lanes(const device_csr &a, const macko_dtans_
   __syncwarp();
 }
 
+/* A warp takes a slice: numbers and flags of its lanes, and in starts[slice + 1] how many words it has. */
 static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, macko_dtans_job job)
 {
   int64_t slice = ((int64_t)blockIdx.x * THREADS + threadIdx.x) / WARP;
@@ -143,11 +148,11 @@ static __global__ void __launch_bounds__(THREADS) forward_kernel(device_csr a, m
 
 /* ---- backward ---- */
 
-/* The words of a slice from its end on. */
+/* Writes the words of a slice from its end on, as the backward pass finds them. */
 struct word_writer {
   uint32_t *end;
 
-  /* One word of each lane that has one, in the order of lanes. */
+  /* Takes one word of each lane that has one, in the order of lanes. */
   __device__ __forceinline__ void put(bool has, uint32_t word)
   {
     unsigned mask = __ballot_sync(EVERY, has);
@@ -156,6 +161,7 @@ struct word_writer {
   }
 };
 
+/* The state of a lane's backward pass: words of later segments go into digits, and symbols take their digits out of it. */
 struct backward_lane {
   uint64_t digits;
   uint32_t words[MACKO_DTANS_WORDS];
@@ -163,6 +169,7 @@ struct backward_lane {
   int next; /* words of the segment after this one; 0 at the end of the lane */
 };
 
+/* The words that eight slots of 12 bits make. */
 static __device__ __forceinline__ void pack(backward_lane *b)
 {
   b->words[0] = b->slots[0] | b->slots[1] << 12 | b->slots[2] << 24;
@@ -218,7 +225,7 @@ static __device__ void backward_escapes(const device_csr &a, const macko_dtans_j
   }
 }
 
-/* The numbers of a lane's segment j, and its flags. */
+/* Loads the numbers of a lane's segment j, zero behind its end; gives the segment's flags. */
 template <int DOMAINS>
 static __device__ __forceinline__ unsigned load_numbers(const macko_dtans_job &job, const lane_place &l, int64_t j,
                                                         unsigned numbers[SEGMENT])
@@ -234,6 +241,7 @@ static __device__ __forceinline__ unsigned load_numbers(const macko_dtans_job &j
   return flags;
 }
 
+/* A warp takes a slice, from its last segment to its first: for each segment what follows it is written first. */
 template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THREADS)
     backward_kernel(device_csr a, macko_dtans_job job, uint32_t *stream)
 {
@@ -266,7 +274,7 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
 
 /* ---- values beside gaps ---- */
 
-/* Number of a value among the sorted ones. */
+/* The number of a value, which is there, among the sorted ones. */
 static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
 {
   int low = 0, high = d.count - 1;
@@ -279,7 +287,7 @@ static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes,
   return low;
 }
 
-/* Entry p to place `at` of the stream, or, where there is none yet, where its value appears. */
+/* Puts the value of entry p to place `at` of the stream, or, where there is no stream yet, notes that it appears there. */
 static __device__ void put_value(const device_csr &a, const macko_dtans_dictionary &d, int stored, int64_t p, int64_t at,
                                  void *values)
 {
@@ -319,6 +327,7 @@ static __global__ void __launch_bounds__(THREADS) values_kernel(device_csr a, ma
   }
 }
 
+/* Copies numbers to an array of i32 or i64. */
 static __global__ void starts_kernel(const int64_t *starts, int64_t count, int type, void *out)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -327,6 +336,7 @@ static __global__ void starts_kernel(const int64_t *starts, int64_t count, int t
   else ((int32_t *)out)[i] = (int32_t)starts[i];
 }
 
+/* A slice's values begin where the entries of its first row begin in the csr. */
 static __global__ void value_starts_kernel(device_csr a, macko_dtans_job job)
 {
   int64_t slice = (int64_t)blockIdx.x * THREADS + threadIdx.x, row = slice * job.rows * WARP;
@@ -335,7 +345,7 @@ static __global__ void value_starts_kernel(device_csr a, macko_dtans_job job)
 
 /* ---- what the encoder calls ---- */
 
-/* From words of each slice to where it starts. */
+/* From the words of each slice to where it starts, in place. */
 static macko_status sum_starts(const macko_dtans_job *job, cudaStream_t stream, macko_error *err)
 {
   void *room = NULL;

@@ -10,6 +10,8 @@ enum { THREADS = 256 };
 
 /* ---- keys ---- */
 
+/* A pair of a 64-bit value and a gap as it is sorted; pair_parts tells CUB which members to sort by, the first of which counts
+ * most. */
 struct pair_key {
   uint64_t value;
   uint32_t gap;
@@ -19,7 +21,7 @@ struct pair_parts {
   __host__ __device__ ::cuda::std::tuple<uint64_t &, uint32_t &> operator()(pair_key &k) const { return {k.value, k.gap}; }
 };
 
-/* A symbol in as few bits as its part needs, and back. */
+/* A symbol in as few bits as its part needs, and back: one type for each part and size of values. */
 struct gap_maker {
   typedef uint32_t key;
   static __device__ key make(uint32_t gap, uint64_t) { return gap; }
@@ -41,14 +43,14 @@ struct pair_maker {
   static __device__ macko_dtans_symbol back(key k) { return {k.value, k.gap}; }
 };
 
-/* As if no entry were its row's first one. */
+/* Writes the key of every entry as if none were its row's first one: a thread need not know which row its entry is in. */
 template <typename MAKER> static __global__ void keys_kernel(device_csr a, int64_t nnz, typename MAKER::key *keys)
 {
   int64_t p = (int64_t)blockIdx.x * THREADS + threadIdx.x;
   if (p < nnz) keys[p] = MAKER::make(gap_at(a, p, 0, p == 0), bits_at(a, p));
 }
 
-/* The first entries of rows. */
+/* Writes the keys of the rows' first entries over these, a thread a row. */
 template <typename MAKER> static __global__ void first_keys_kernel(device_csr a, typename MAKER::key *keys)
 {
   int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -57,7 +59,7 @@ template <typename MAKER> static __global__ void first_keys_kernel(device_csr a,
   if (p < row_at(a, row + 1)) keys[p] = MAKER::make(gap_at(a, p, row, true), bits_at(a, p));
 }
 
-/* Those of `runs` different keys that are kept. */
+/* Keeps the symbols of the `runs` different keys that are frequent, or all of them, in any order; *used counts them. */
 template <typename MAKER>
 static __global__ void keep_kernel(const typename MAKER::key *keys, const int *counts, int runs, int all, int64_t nnz,
                                    macko_dtans_count *kept, int *used)
@@ -68,6 +70,7 @@ static __global__ void keep_kernel(const typename MAKER::key *keys, const int *c
 
 /* ---- sorting and counting ---- */
 
+/* Sorts n keys. With memory NULL it only sets *bytes to what it needs there. */
 template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes, cub::DoubleBuffer<KEY> &keys, int64_t n,
                                                      cudaStream_t stream)
 {
@@ -76,14 +79,15 @@ template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes
   else return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, 0, (int)sizeof(KEY) * 8, stream);
 }
 
-/* Device memory of one count. */
+/* The device memory of one count, freed by close_memory. */
 template <typename KEY> struct count_memory {
-  KEY *keys[2];
+  KEY *keys[2];          /* sorting goes from one to the other */
   int *counts, *numbers; /* numbers: runs, then how many are kept */
   macko_dtans_count *kept;
-  void *work;
+  void *work;            /* scratch memory of sorting and of counting */
 };
 
+/* Takes the memory to count nnz symbols; sorting and counting share the work space. The caller closes it also after a failure. */
 template <typename KEY> static macko_status open_memory(int64_t nnz, count_memory<KEY> *m, size_t *work, cudaStream_t stream,
                                                         macko_error *err)
 {
@@ -111,7 +115,7 @@ template <typename KEY> static void close_memory(count_memory<KEY> *m)
   cudaFree(m->counts), cudaFree(m->numbers), cudaFree(m->kept), cudaFree(m->work);
 }
 
-/* Copies what is kept to the host. */
+/* Copies the symbols that are kept to the host, to a new array of *found. */
 static cudaError_t fetch_kept(const macko_dtans_count *kept, int used, macko_dtans_found *found)
 {
   found->used = used;
@@ -120,6 +124,9 @@ static cudaError_t fetch_kept(const macko_dtans_count *kept, int used, macko_dta
   return cudaMemcpy(found->counts, kept, (size_t)used * sizeof *kept, cudaMemcpyDeviceToHost);
 }
 
+/* Counts the symbols that MAKER makes of entries: keys are sorted and runs of equal ones counted. Where there are more
+ * different symbols than the host's memory is bounded to (macko_dtans_distinct), only the frequent ones are kept. Of values the
+ * sorted different ones stay on the device, in *found. */
 template <typename MAKER>
 static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, cudaStream_t stream, macko_dtans_found *found,
                                macko_error *err)
@@ -158,6 +165,7 @@ static macko_status count_keys(const device_csr &a, int64_t nnz, bool is_value, 
   return macko_cuda_status(error, "counting symbols", err);
 }
 
+/* Chooses the smallest kind of key for the part and the type of values. */
 extern "C" macko_status macko_dtans_count_device(const macko_csr *csr, int64_t nnz, macko_dtans_part part, int relative,
                                                  cudaStream_t stream, macko_dtans_found *found, macko_error *err)
 {
@@ -180,6 +188,7 @@ extern "C" void macko_dtans_drop_found(macko_dtans_found *found)
 
 /* ---- row lengths ---- */
 
+/* Writes the entries of each row in the type of the section, a thread a row. */
 static __global__ void lengths_kernel(device_csr a, int type, void *lengths)
 {
   int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -190,6 +199,7 @@ static __global__ void lengths_kernel(device_csr a, int type, void *lengths)
   else ((uint32_t *)lengths)[row] = (uint32_t)length;
 }
 
+/* Finds the most entries of a row: a warp finds its largest first, which leaves one atomic a warp. */
 static __global__ void longest_kernel(device_csr a, unsigned *longest)
 {
   int64_t row = (int64_t)blockIdx.x * THREADS + threadIdx.x;

@@ -19,6 +19,8 @@ MACKO_DEVICE unsigned lanes_before()
 
 /* ---- tables in shared memory ---- */
 
+/* What a kernel looks up of a symbol, in shared memory: no more than it needs, in the type of its sums. Entries of a size that
+ * one load brings are aligned to it. */
 template <typename SUM> struct pair_entry {
   SUM value;
   uint32_t gap, code;
@@ -34,23 +36,27 @@ template <typename SUM> struct alignas(2 * sizeof(SUM)) value_entry {
   __device__ __forceinline__ void set(const macko_dtans_entry &e) { value = (SUM)e.value, code = e.code; }
 };
 
-/* A table as device memory has it. */
+/* A table as it lies in device memory. */
 struct device_table {
   const uint4 *ids;
   const macko_dtans_entry *entries;
-  int symbols, escape, id_bytes, shift;
+  int symbols, escape, id_bytes, shift; /* shift: of POWERS, see macko_dtans_device_table */
 };
 
+/* A table as a block of threads has it in shared memory: ids by slot, entries by symbol. Multiplicities are POWERS of two or
+ * any. */
 template <int POWERS, typename ENTRY> struct shared_table {
   const unsigned char *ids;
   const ENTRY *entries;
   int shift;
 
+  /* Shared memory that a table of so many symbols takes, up to a multiple of 16. */
   static __host__ __device__ int bytes(int symbols, int id_bytes)
   {
     return (id_bytes + symbols * (int)sizeof(ENTRY) + 15) / 16 * 16;
   }
-  /* Every thread of the block takes part; behind it comes __syncthreads. */
+  /* Copies the table to memory and gives the end of it. Every thread of the block takes part; behind it must come
+   * __syncthreads. */
   __device__ __forceinline__ char *fill(const device_table &from, char *memory)
   {
     for (int i = threadIdx.x; i < from.id_bytes / 16; i += blockDim.x) ((uint4 *)memory)[i] = __ldg(from.ids + i);
@@ -58,7 +64,7 @@ template <int POWERS, typename ENTRY> struct shared_table {
     ids = (const unsigned char *)memory, entries = (const ENTRY *)(memory + from.id_bytes), shift = from.shift;
     return memory + bytes(from.symbols, from.id_bytes);
   }
-  /* Bits of slot above its 12 do not matter. */
+  /* The entry of the symbol that has a slot. Bits of slot above its 12 do not matter. */
   __device__ __forceinline__ ENTRY at(uint32_t slot) const
   {
     if (POWERS) return entries[ids[slot >> shift & ((MACKO_DTANS_SLOTS - 1) >> shift)]];
@@ -66,6 +72,7 @@ template <int POWERS, typename ENTRY> struct shared_table {
   }
 };
 
+/* Whether a code is that of the escape (macko_dtans_entry). */
 template <int POWERS> MACKO_DEVICE bool is_escape(uint32_t code)
 {
   return code >> (POWERS ? 16 : 31) & 1;
@@ -73,11 +80,12 @@ template <int POWERS> MACKO_DEVICE bool is_escape(uint32_t code)
 
 /* ---- a stream ---- */
 
+/* A stream as the 32 lanes of a slice read it. Words go to lanes in turn, so that all must ask for one together. */
 struct warp_stream {
   const uint32_t *next; /* the same in all lanes */
-  uint32_t words[MACKO_DTANS_WORDS], d, r; /* r is its log2 where all multiplicities are powers of two */
+  uint32_t words[MACKO_DTANS_WORDS], d, r; /* the segment; as in the format, but with powers of two r is its logarithm */
 
-  /* The next word of each lane that needs one, the given word of the others. */
+  /* Gives the next word of the stream to each lane that needs one, in the order of lanes, and `word` to the others. */
   __device__ __forceinline__ uint32_t load(bool need, uint32_t word)
   {
     unsigned mask = __ballot_sync(MACKO_EVERY_LANE, need);
@@ -87,12 +95,14 @@ struct warp_stream {
   }
 };
 
-/* Whether a lane of `left` nonzeros from a segment on has word q of that segment. */
+/* Whether a lane that has `left` nonzeros from a segment on has word q of that segment: a short last segment has only the words
+ * that its slots need, unless it is of two domains. */
 template <int DOMAINS> MACKO_DEVICE bool has_word(int left, int q)
 {
   return left > (DOMAINS == 2 || q == 0 ? 0 : q == 1 ? 2 : 5);
 }
 
+/* Begins a slice's stream: loads the first segment of every lane, which has `count` nonzeros in all. */
 template <int POWERS, int DOMAINS> MACKO_DEVICE void start_stream(warp_stream *s, const uint32_t *words, int count)
 {
   s->next = words, s->d = 0, s->r = POWERS ? 0 : 1;
@@ -100,15 +110,17 @@ template <int POWERS, int DOMAINS> MACKO_DEVICE void start_stream(warp_stream *s
   for (int q = 0; q < MACKO_DTANS_WORDS; q++) s->words[q] = s->load(has_word<DOMAINS>(count, q), 0);
 }
 
-/* The slots of a segment, each in the lowest 12 bits; what is above does not matter. */
+/* Takes a segment's words apart into slots, each in the lowest 12 bits of its element; what is above does not matter and is not
+ * cleared. */
 MACKO_DEVICE void unpack(const uint32_t w[MACKO_DTANS_WORDS], uint32_t slots[MACKO_DTANS_SEGMENT])
 {
   slots[0] = w[0], slots[1] = w[0] >> 12, slots[2] = __funnelshift_r(w[0], w[1], 24), slots[3] = w[1] >> 4;
   slots[4] = w[1] >> 16, slots[5] = __funnelshift_r(w[1], w[2], 28), slots[6] = w[2] >> 8, slots[7] = w[2] >> 20;
 }
 
-/* Returns the digits of slots begin .. end - 1; true: *word has come out of them. Powers of two: digits are bits, so D grows from
- * its last one at the top of a word, a funnel shift a digit, and r is a count of bits. */
+/* Returns the digits of slots begin .. end - 1 to the lane's d and r; true: *word has come out of them. With powers of two
+ * digits are bits, so that D grows from its last one at the top of a word, by a funnel shift a digit, and r is a count of bits.
+ * Else it is macko_dtans_return. */
 template <int POWERS>
 MACKO_DEVICE bool return_group(warp_stream *s, const uint32_t *slots, const uint32_t *codes, int begin, int end, uint32_t *word)
 {
@@ -135,7 +147,8 @@ MACKO_DEVICE bool return_group(warp_stream *s, const uint32_t *slots, const uint
   return extracted;
 }
 
-/* The words of the next segment, of which a lane has `left` nonzeros. */
+/* Goes on to the next segment, of which the calling lane has `left` nonzeros: its words come out of digits or from the stream.
+ * GROUPS is how many of them digits may give. */
 template <int POWERS, int DOMAINS, int GROUPS>
 MACKO_DEVICE void advance(warp_stream *s, const uint32_t slots[MACKO_DTANS_SEGMENT], const uint32_t codes[MACKO_DTANS_SEGMENT],
                           int left)
@@ -153,7 +166,7 @@ MACKO_DEVICE void advance(warp_stream *s, const uint32_t slots[MACKO_DTANS_SEGME
 
 /* ---- escapes ---- */
 
-/* A raw value of 32 or 64 bits as a number. */
+/* The raw value of an escape as a number: its 64 bits in two words, or fewer in the first. */
 template <typename SUM> MACKO_DEVICE SUM raw_value(int type, uint32_t low, uint32_t high)
 {
   switch (type) {
@@ -164,7 +177,7 @@ template <typename SUM> MACKO_DEVICE SUM raw_value(int type, uint32_t low, uint3
   }
 }
 
-/* Takes the raw gap or value or both of those lanes whose symbol is the escape. */
+/* Loads the raw gap or value or both (GAP, VALUE) of those lanes whose symbol is the escape. All lanes of the warp take part. */
 template <int GAP, int VALUE, typename SUM>
 MACKO_DEVICE void load_escape(warp_stream *s, bool escaped, int type, uint32_t *gap, SUM *value)
 {
@@ -180,7 +193,7 @@ MACKO_DEVICE void load_escape(warp_stream *s, bool escaped, int type, uint32_t *
 
 /* ---- a segment ---- */
 
-/* Whether any of the codes is that of the escape. Codes of powers are added up, as return_group does. */
+/* Whether any of a segment's codes is that of the escape. Codes of powers are added up, which return_group does anyway. */
 template <int POWERS> MACKO_DEVICE bool has_escape(const uint32_t codes[MACKO_DTANS_SEGMENT])
 {
   uint32_t all = 0;
@@ -194,7 +207,8 @@ struct segment_reader {
   warp_stream stream;
   uint32_t slots[MACKO_DTANS_SEGMENT], codes[MACKO_DTANS_SEGMENT];
 
-  /* Eight gaps, values or pairs of one domain, of which a lane has `left`, and no lane more than `most`. */
+  /* Reads eight gaps, values or pairs of one domain, of which the calling lane has `left`, and no lane more than `most`. Lanes
+   * that are at their end decode what is there, which nobody uses. */
   template <int POWERS, int GAP, int VALUE, typename ENTRY, typename SUM>
   __device__ __forceinline__ void read(const shared_table<POWERS, ENTRY> &t, int type, int left, int most, uint32_t gap[8],
                                        SUM value[8])

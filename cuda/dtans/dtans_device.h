@@ -26,13 +26,13 @@ typedef enum {
                          before */
 } macko_dtans_digits;
 
-/* One symbol. code says what to do with the digit of its slots:
+/* One symbol. code says how a kernel takes the digit of one of its slots, and whether it is the escape:
  *   POWERS: log2 of the multiplicity in bits 0-4, bit 16 set for the escape: codes can be added up
  *   ANY:    the first slot in bits 0-12, the multiplicity in bits 16-26, bit 31 set for the escape
  *   EQUAL:  nothing */
 typedef struct {
   double value;
-  uint32_t gap, code;
+  uint32_t gap, code; /* the column gap; how digits are taken */
 } macko_dtans_entry;
 
 enum {
@@ -44,23 +44,26 @@ enum {
 /* One table: which symbol a slot belongs to, and the symbols. Slots of nobody belong to symbol 0, whose digits they then have:
  * such slots occur behind the end of a lane only. */
 typedef struct {
-  int symbols, escape; /* entries; which of them is the escape, -1 if none is */
-  int64_t ids, entries; /* where in memory */
+  int symbols, escape;  /* how many entries; which of them is the escape, -1 if none is */
+  int64_t ids, entries; /* where they begin in memory, in bytes */
 } macko_dtans_device_table;
 
+/* What a matrix of format dtans owns on the device (d->own). */
 typedef struct {
   macko_dtans_kind kind;
   macko_dtans_digits digits;
+  /* groups: words of a segment that digits may give, 2 or 3; rows: of a lane; relative: first gaps count from the diagonal;
+   * shift: of POWERS */
   int groups, rows, relative, tables, shift;
   int64_t longest; /* entries of the longest row */
-  double value; /* of all nonzeros, where beside is absent */
+  double value; /* of all nonzeros, where they have one value and none is stored */
   macko_dtans_device_table table[MACKO_DTANS_DOMAINS];
   char *image;  /* the tables on the host, which a copy may still be reading */
   void *memory; /* the same on the device */
-  int64_t bytes;
+  int64_t bytes; /* of either */
 } macko_dtans_device;
 
-/* Bytes of ids. */
+/* Bytes that the ids of one table take. */
 static inline int64_t macko_dtans_id_bytes(const macko_dtans_device *own)
 {
   switch (own->digits) {
@@ -70,10 +73,11 @@ static inline int64_t macko_dtans_id_bytes(const macko_dtans_device *own)
   }
 }
 
-/* Sets *own from a valid matrix and makes the image. Errors: OUT_OF_MEMORY, LIMIT (a lane of more than 2^31 - 1 nonzeros). */
+/* Sets *own from a valid matrix on the host and makes the image of its tables, own->image, which is freed with free. Errors:
+ * OUT_OF_MEMORY, LIMIT (a lane of more entries than fit 31 bits). */
 macko_status macko_dtans_open_device(const macko_matrix *host, macko_dtans_device *own, macko_error *err);
 
-/* What a matrix of format dtans does on the device (core/device.h). */
+/* Slots of the table of functions of format dtans on the device (core/device.h). */
 macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                          macko_error *err);

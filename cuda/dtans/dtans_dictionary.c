@@ -7,10 +7,11 @@
 #include <stdlib.h>
 
 typedef struct {
-  unsigned long long first;
+  unsigned long long first; /* place of the stream where the value appears first */
   int place; /* among the sorted values */
 } appearance;
 
+/* Order for qsort: rising places, which all differ. */
 static int by_first(const void *a, const void *b)
 {
   unsigned long long x = ((const appearance *)a)->first, y = ((const appearance *)b)->first;
@@ -18,12 +19,13 @@ static int by_first(const void *a, const void *b)
 }
 
 typedef struct {
-  unsigned long long *first;
-  void *sorted;
-  appearance *order;
-  uint16_t *codes;
+  unsigned long long *first; /* of each sorted value, where it appears first */
+  void *sorted;              /* the bits of the values, copied from the device */
+  appearance *order;         /* the values in the order of their appearance */
+  uint16_t *codes;           /* of each sorted value */
 } host_room;
 
+/* Takes host memory for so many values. The caller frees the four arrays also after a failure. */
 static macko_status open_room(int count, host_room *r, macko_error *err)
 {
   size_t n = (size_t)count;
@@ -32,7 +34,7 @@ static macko_status open_room(int count, host_room *r, macko_error *err)
   return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a dictionary of %d values", count);
 }
 
-/* Where each value appears first, and the values, to the host. */
+/* Copies to the host where each value appears first, and the values, of `bytes` bytes each. Waits for the stream. */
 static macko_status fetch(const macko_dtans_dictionary *d, int bytes, const host_room *r, cudaStream_t stream, macko_error *err)
 {
   size_t n = (size_t)d->count;
@@ -42,6 +44,8 @@ static macko_status fetch(const macko_dtans_dictionary *d, int bytes, const host
   return macko_cuda_status(error, "collecting values", err);
 }
 
+/* Numbers the values in the order of their first appearance: codes by the place among the sorted values, and dict, of the
+ * matrix's type, by code. */
 static void order_values(const host_room *r, int count, int bytes, macko_type type, void *dict)
 {
   for (int i = 0; i < count; i++) r->order[i] = (appearance){r->first[i], i};
@@ -53,6 +57,8 @@ static void order_values(const host_room *r, int count, int bytes, macko_type ty
   }
 }
 
+/* The values' kernel first only looks where each value appears, without writing any; what it found is sorted on the host, as
+ * there are few values. */
 macko_status macko_dtans_fill_dictionary(const macko_csr *a, const macko_dtans_job *job, const macko_dtans_found *found,
                                          void *memory, macko_dtans_dictionary *d, void *dict, cudaStream_t stream,
                                          macko_error *err)

@@ -16,18 +16,20 @@ typedef struct {
 } made_section;
 
 typedef struct {
-  const macko_csr *a;
+  const macko_csr *a; /* in device memory */
   int64_t nnz;
   cudaStream_t stream;
   macko_dtans_device_rows rows;
   macko_dtans_input *in; /* of rows */
   made_section made[MACKO_MAX_SECTIONS];
   int count;
-  macko_dtans_job job;
+  macko_dtans_job job; /* the stream that is written, and what all streams have in common */
 } encoder;
 
 /* ---- sections ---- */
 
+/* Appends a section like that one: its data is `device`, or, where that is NULL, a new zeroed array on the host, which it
+ * gives. */
 static void *add(encoder *e, macko_section like, void *device)
 {
   made_section *m = &e->made[e->count++];
@@ -36,6 +38,7 @@ static void *add(encoder *e, macko_section like, void *device)
   return m->host;
 }
 
+/* Appends a section with new device memory, *data. */
 static macko_status add_on_device(encoder *e, macko_section like, void **data, macko_error *err)
 {
   macko_status s = macko_device_alloc(like.bytes + 1, like.name, data, err);
@@ -43,6 +46,7 @@ static macko_status add_on_device(encoder *e, macko_section like, void **data, m
   return s;
 }
 
+/* Appends the sections of a table of symbols, filled on the host. */
 static macko_status add_table(encoder *e, const macko_dtans_table *t, macko_dtans_part part, macko_error *err)
 {
   macko_type type = e->a->value_type;
@@ -60,6 +64,7 @@ static macko_status add_table(encoder *e, const macko_dtans_table *t, macko_dtan
   return MACKO_OK;
 }
 
+/* Appends the section that says where slices begin, from job.starts, as i32 where its last number fits. */
 static macko_status add_starts(encoder *e, macko_dtans_part part, const char *name, int64_t last, macko_error *err)
 {
   void *starts;
@@ -87,6 +92,7 @@ static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_d
   return macko_cuda_status(error, "copying a table of symbols", err);
 }
 
+/* Makes the job for one stream: its coding, its tables on the device, and room for the numbers of symbols. */
 static macko_status open_job(encoder *e, const macko_dtans_coder *c, void *tables[MACKO_DTANS_DOMAINS], macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -99,6 +105,7 @@ static macko_status open_job(encoder *e, const macko_dtans_coder *c, void *table
   return s;
 }
 
+/* Measures a stream, which tells how many words it has, and writes it. Appends its two sections. */
 static macko_status write_stream(encoder *e, int stream, macko_dtans_part part, macko_error *err)
 {
   static const char *const names[2][2] = {{"stream", "slices"}, {"value_stream", "value_slices"}};
@@ -111,6 +118,7 @@ static macko_status write_stream(encoder *e, int stream, macko_dtans_part part, 
   return s ? s : macko_cuda_status(cudaStreamSynchronize(e->stream), "writing a stream", err);
 }
 
+/* Codes stream 0 (gaps or pairs) or 1 (values) of a plan; params learn whether its tables have an escape. */
 static macko_status add_stream(encoder *e, int64_t *params, int stream, macko_error *err)
 {
   macko_dtans_coder c;
@@ -132,6 +140,7 @@ static macko_status add_stream(encoder *e, int64_t *params, int stream, macko_er
 
 /* ---- values beside gaps ---- */
 
+/* Appends the sections of values that lie beside the gaps, with their dictionary where the plan has one. */
 static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_error *err)
 {
   macko_dtans_dictionary d = {NULL, (int)plan->table, NULL, NULL};
@@ -153,6 +162,7 @@ static macko_status add_values_beside(encoder *e, const macko_plan *plan, macko_
   return s;
 }
 
+/* Appends the sections of values of variant split: beside the gaps, one value for all, or a stream of their own. */
 static macko_status add_values(encoder *e, macko_plan *plan, macko_error *err)
 {
   if (plan->values != MACKO_VALUES_CODED) return add_values_beside(e, plan, err);
@@ -166,6 +176,7 @@ static macko_status add_values(encoder *e, macko_plan *plan, macko_error *err)
 
 /* ---- a matrix ---- */
 
+/* Opens *e, which the caller closes also after a failure. UNSUPPORTED for what is encoded on the host. */
 static macko_status open_encoder(const macko_csr *a, int64_t nnz, cudaStream_t stream, encoder *e, macko_error *err)
 {
   *e = (encoder){.a = a, .nnz = nnz, .stream = stream};
@@ -194,6 +205,7 @@ static macko_status set_job(encoder *e, const int64_t *params, macko_error *err)
   return macko_device_alloc((e->job.slices + 1) * 8, "starts of slices", (void **)&e->job.starts, err);
 }
 
+/* Appends section "lengths" in the narrowest type; the planner gets a copy on the host. */
 static macko_status add_lengths(encoder *e, macko_error *err)
 {
   macko_dtans_input *in = e->in;
@@ -206,7 +218,7 @@ static macko_status add_lengths(encoder *e, macko_error *err)
   return s ? s : macko_dtans_copy_back(&e->rows, in->lengths.data, lengths, in->lengths.bytes, err);
 }
 
-/* A device matrix as *m describes it, with the sections side by side. */
+/* Makes a device matrix as *m describes it, with copies of the sections side by side. Tables are made from the host's arrays. */
 static macko_status put_sections(encoder *e, macko_matrix *m, macko_device_matrix **device, macko_error *err)
 {
   macko_device_matrix *d = NULL;
@@ -276,14 +288,14 @@ static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko
   return s;
 }
 
-/* Values that take as many bytes as before and have no table go where the old ones are. */
+/* Whether new values can go where the old ones are: they take as many bytes and neither have a table. */
 static int fits_in_place(const macko_plan *old, const macko_plan *next)
 {
   return old->values != MACKO_VALUES_CODED && next->values != MACKO_VALUES_CODED && old->stored_type == next->stored_type &&
          !old->table && !next->table;
 }
 
-/* The gaps of SPLIT stay. */
+/* New values of a matrix of variant split, whose gaps stay as they are. *fresh stays NULL where they are written in place. */
 static macko_status refresh_values(encoder *e, macko_device_matrix *d, macko_device_matrix **fresh, macko_error *err)
 {
   macko_matrix m = d->m;
@@ -319,6 +331,7 @@ macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_d
 
 /* ---- the table of functions ---- */
 
+/* Answers plan's question to this format (macko_dtans_facts); context is the encoder of core/encoder.h. */
 static macko_status plan(void *context, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_encoder *e = context;
@@ -327,7 +340,7 @@ static macko_status plan(void *context, const macko_options *options, macko_plan
 
 static const macko_dtans_facts facts = {plan};
 
-/* By fewest bytes this format is planned as well, which counts entries in 32 bits here. */
+/* Automatic choice by fewest bytes plans this format as well, which counts entries in 32 bits here. */
 static int on_host(const macko_options *options, int64_t nnz)
 {
   /* CUB, which counts symbols, takes an error that an earlier call of the program left for its own. */
@@ -347,6 +360,7 @@ static macko_status plan_and_encode(macko_encoder *e, const macko_options *optio
   return macko_dtans_encode_device(&e->csr, e->a.nnz, options, NULL, e->stream, device, err);
 }
 
+/* A matrix that was coded anew takes the old one's place; *moved says so, because kernels get other arguments. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
   macko_device_matrix *fresh = NULL;

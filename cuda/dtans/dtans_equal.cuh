@@ -30,6 +30,7 @@ MACKO_DEVICE void equal_digits(uint32_t w[MACKO_DTANS_WORDS])
 
 /* ---- the table ---- */
 
+/* What is looked up of a symbol: without a code, as digits need none. */
 template <int KIND, typename SUM> struct equal_entry;
 template <typename SUM> struct alignas(2 * sizeof(SUM)) equal_entry<MACKO_DTANS_JOINT, SUM> {
   SUM value;
@@ -75,6 +76,7 @@ MACKO_DEVICE uint32_t equal_load(equal_slice *s, int q, int left, int most, int 
   return left > fewest ? __ldg(from) : 0;
 }
 
+/* Begins a slice: the words of its first segment are on their way when this returns. */
 MACKO_DEVICE void start_equal(const dtans_matrix &a, const slice_place &place, int length, equal_slice *s)
 {
   s->next = a.words[0] + place.start[0], s->slot = place.start[1], s->length = length;
@@ -83,7 +85,7 @@ MACKO_DEVICE void start_equal(const dtans_matrix &a, const slice_place &place, i
   for (int q = 0; q < MACKO_DTANS_WORDS; q++) s->words[q] = equal_load(s, q, length, s->longest, s->shortest);
 }
 
-/* SHORT: no row has more than one segment, which needs fewer registers. */
+/* Multiplies slices, whose lanes have one row each. SHORT: no row has more than one segment, which needs fewer registers. */
 template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal_product {
   typedef equal_entry<KIND, SUM> entry;
   const entry *entries;
@@ -113,6 +115,8 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
     s->next = stream.next;
   }
 
+  /* Multiplies a slice whose first segment has been loaded; row is the calling lane's. It is handed over as a copy, because the
+   * next slice is loaded into another while this one is multiplied. */
   __device__ __forceinline__ void slice(const dtans_matrix &a, const device_values &values, const device_vectors &v, int64_t row,
                                         equal_slice s) const
   {
@@ -140,7 +144,8 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
   }
 };
 
-/* Words of the next slice are under way while one is multiplied, and where the slice after that begins. */
+/* Takes every `warps`-th slice. While one is multiplied the words of the next are on their way, and where the slice after that
+ * begins. */
 template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP, int THREADS, int BLOCKS>
 static __global__ void __launch_bounds__(THREADS, BLOCKS) equal_kernel(dtans_matrix a, device_values values, device_vectors v)
 {

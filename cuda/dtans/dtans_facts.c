@@ -22,6 +22,8 @@ macko_status macko_dtans_count_part(macko_dtans_device_rows *r, macko_dtans_part
   return f->counts ? MACKO_OK : macko_dtans_count_device(r->a, r->nnz, part, r->relative, r->stream, f, err);
 }
 
+/* The planner's question for a histogram: counts are made on the device and handed over as the host's counting would leave
+ * them. */
 static macko_status count(void *context, int relative, macko_dtans_histogram *h, macko_error *err)
 {
   macko_dtans_device_rows *r = context;
@@ -36,6 +38,8 @@ static macko_status count(void *context, int relative, macko_dtans_histogram *h,
   return MACKO_OK;
 }
 
+/* Copies rows first .. first + rows - 1 to the host. Columns count from what they count from in the csr, and so do the row
+ * starts, from the first row on. What was taken before a failure is in *p. */
 static macko_status fetch_piece(macko_dtans_device_rows *r, int64_t first, int64_t rows, macko_dtans_piece *p, macko_error *err)
 {
   const macko_csr *a = r->a;
@@ -60,12 +64,14 @@ static macko_status fetch_piece(macko_dtans_device_rows *r, int64_t first, int64
   return macko_dtans_copy_back(r, p->values, (const char *)a->values + begin * value_bytes, entries * value_bytes, err);
 }
 
+/* Frees the arrays of a piece, some of which may be NULL. */
 static void drop_piece(macko_dtans_piece *p)
 {
   free(p->row_ptr), free(p->cols), free(p->values);
 }
 
-/* Sets *piece from those that are kept: the planner asks for them in the same order each time. */
+/* Sets *piece to those rows, copied to the host the first time. The planner asks for its sample in the same order each time, so
+ * that the search begins behind the piece that was asked for last. */
 static macko_status keep_piece(macko_dtans_device_rows *r, int64_t first, int64_t rows, const macko_dtans_piece **piece,
                                macko_error *err)
 {
@@ -88,6 +94,7 @@ static macko_status keep_piece(macko_dtans_device_rows *r, int64_t first, int64_
   return s;
 }
 
+/* Rows as a row source gives them (lib/core/row_source.h), from the pieces that are kept. */
 static macko_status fetch_rows(void *context, int64_t first, int64_t rows, macko_csr *out, macko_error *err)
 {
   macko_dtans_device_rows *r = context;
@@ -99,7 +106,8 @@ static macko_status fetch_rows(void *context, int64_t first, int64_t rows, macko
   return MACKO_OK;
 }
 
-/* One row of distinct values. */
+/* The distinct values as a row source of one row of VALUE_PIECE columns each, which is how the planner looks at values: a codec
+ * that holds every distinct value once holds all. Rows beyond the last value are empty. */
 static macko_status fetch_values(void *context, int64_t row, int64_t rows, macko_csr *out, macko_error *err)
 {
   macko_dtans_device_rows *r = context;
@@ -126,6 +134,8 @@ static macko_status fetch_values(void *context, int64_t row, int64_t rows, macko
 
 /* ---- open and close ---- */
 
+/* There are as many rows of values as there could be distinct ones, because how many there are is not counted before somebody
+ * asks. */
 void macko_dtans_open_rows(const macko_csr *a, int64_t nnz, cudaStream_t stream, macko_dtans_device_rows *r)
 {
   *r = (macko_dtans_device_rows){.a = a, .nnz = nnz, .stream = stream};

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+/* Describes the matrix to the kernels, which take it by value, and hands the product to the file that has kernels for its kind
+ * of streams. */
 extern "C" macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p,
                                                     cudaStream_t stream, macko_error *err)
 {
@@ -47,8 +49,8 @@ extern "C" void macko_dtans_device_destroy(macko_device_matrix *d)
   free(own);
 }
 
-/* Kernels keep the tables in shared memory, of which a block of some GPUs has 99 KB, of others 227. Entries are largest where sums
- * are f64. */
+/* UNSUPPORTED where the tables do not fit a block's shared memory: some GPUs have 99 KB of it, others 227. It is asked for sums
+ * in f64, whose entries are largest, so that no later product fails. */
 static macko_status check_shared_memory(const macko_dtans_device *own, int device, macko_error *err)
 {
   dtans_matrix a = {};
@@ -67,6 +69,7 @@ static macko_status check_shared_memory(const macko_dtans_device *own, int devic
                     device, there);
 }
 
+/* The image stays on the host until the matrix is freed, as nothing says when the copy has been made. */
 extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
                                                    macko_error *err)
 {
@@ -82,8 +85,8 @@ extern "C" macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const
                            "copying the tables of symbols", err);
 }
 
-/* A kernel trusts what it reads, so everything is decoded once on the host, unless it was encoded here. New values reach a matrix
- * that is already here only in the sections beside its streams. */
+/* Kernels trust what they read, so that everything is decoded once on the host, unless it was encoded here. A refresh leaves
+ * the tables alone, because new values reach a matrix that is already here only in the sections beside its streams. */
 extern "C" macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host,
                                                    cudaStream_t stream, macko_error *err)
 {

@@ -6,6 +6,7 @@
 
 /* ---- streams of a slice ---- */
 
+/* The tables in shared memory that a kind of streams needs, how many bytes they take, and how a block of threads fills them. */
 template <int KIND, typename SUM, int POWERS> struct tables_of;
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_JOINT, SUM, POWERS> {
   shared_table<POWERS, pair_entry<SUM>> pairs;
@@ -32,7 +33,8 @@ template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_SPLIT, SUM, POW
 template <typename SUM, int POWERS>
 struct tables_of<MACKO_DTANS_PAPER, SUM, POWERS> : tables_of<MACKO_DTANS_SPLIT, SUM, POWERS> {};
 
-/* The streams of a slice. */
+/* Reads the streams of a slice, a segment at a time. GROUPS is how many words of a segment digits may give, 0 where that is
+ * known at run time only. */
 template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
   static constexpr int N = KIND == MACKO_DTANS_PAPER ? 4 : 8; /* nonzeros of a segment */
   static constexpr int DOMAINS = KIND == MACKO_DTANS_PAPER ? 2 : 1;
@@ -40,7 +42,7 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
   segment_reader r[STREAMS];
   int64_t slot; /* of the next value beside the gaps */
 
-  /* count: nonzeros of the lane. */
+  /* Begins the slice; `count` are the nonzeros of the calling lane. */
   __device__ __forceinline__ void start(const dtans_matrix &a, const slice_place &place, int count)
   {
 #pragma unroll
@@ -48,6 +50,7 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
     slot = place.start[1];
   }
 
+  /* Decodes the gaps and values of a segment, of which the calling lane has `left` nonzeros and no lane more than `most`. */
   __device__ __forceinline__ void read(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
                                        int left, int most, uint32_t gap[N], SUM value[N])
   {
@@ -59,7 +62,7 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
     if constexpr (KIND == MACKO_DTANS_BESIDE) load_beside(a, values, left, __all_sync(MACKO_EVERY_LANE, left >= 8), &slot, value);
   }
 
-  /* To the next segment, of which the lane has `left` nonzeros. */
+  /* Loads the next segment, of which the calling lane has `left` nonzeros. It must come between two reads. */
   __device__ __forceinline__ void go_on(int groups, int left)
   {
 #pragma unroll
@@ -71,7 +74,8 @@ template <int KIND, int GROUPS, int POWERS, typename SUM> struct slice_reader {
 
 /* ---- one row a lane ---- */
 
-/* A slice whose lanes have one row each: `left` entries. */
+/* Multiplies a slice whose lanes have one row each, of `left` entries. The next segment is on its way while products are added
+ * up. */
 template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
 MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
                                 const device_vectors &v, const slice_place &place, int64_t row, int left)
@@ -104,20 +108,20 @@ MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM
 
 /* ---- several rows a lane ---- */
 
-/* Where a lane of several rows stands. Rows are counted from the slice's first one. */
+/* Where a lane of several rows stands. Rows are counted from the slice's first one, but for `first`. */
 struct lane_rows {
-  int64_t first;
+  int64_t first;  /* the slice's first row */
   int row, past;  /* the lane's row; rows of the slice */
   int left;       /* entries of the row from this segment on; INT32_MAX when the lane is at its end */
-  uint32_t col;
-  bool begins;    /* the next entry's gap is the first of its row, counted from the diagonal */
+  uint32_t col;   /* of the entry before */
+  bool begins;    /* the next entry is the first of its row, and its gap counts from the diagonal */
   const uint32_t *lengths; /* the word that holds the length of the row after this one */
   uint32_t ahead; /* that word */
   int shift;      /* where in it */
 };
 
-/* On to the next row that has entries; they begin behind the `done` ones of this segment. 0 goes to y for rows without
- * entries. */
+/* Goes on to the next row that has entries, which begin behind the `done` ones of this segment. Rows without entries on the way
+ * get their y. The length of the row after it is loaded ahead. */
 template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &a, const device_vectors &v, int done,
                                                             lane_rows *w)
 {
@@ -133,7 +137,7 @@ template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &
   w->left = INT32_MAX;
 }
 
-/* Sets the lane to its first row that has entries; returns how many it has in all. */
+/* Sets the lane to its first row that has entries; returns how many entries all its rows have. */
 template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &a, const device_vectors &v, int64_t slice,
                                                             int lane, lane_rows *w)
 {
@@ -150,7 +154,8 @@ template <int VECTOR, int GROUP> MACKO_DEVICE int first_row(const dtans_matrix &
   return count;
 }
 
-/* N entries of a lane of several rows, or as many as are left of it. */
+/* Adds N entries of a lane of several rows, or as many as are left of it (`count`): where a row ends its sum is written and the
+ * next one begins. */
 template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
 MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v, uint32_t gap[N], const SUM value[N], int count,
                                   lane_rows *w, SUM sum[GROUP])
@@ -170,7 +175,7 @@ MACKO_DEVICE void multiply_across(const dtans_matrix &a, const device_vectors &v
   if (w->left != INT32_MAX) w->left -= N;
 }
 
-/* A slice whose lanes have several rows. */
+/* Multiplies a slice whose lanes have several rows. */
 template <int KIND, int GROUPS, int POWERS, int VECTOR, typename SUM, int GROUP>
 MACKO_DEVICE void multiply_lanes(const dtans_matrix &a, const tables_of<KIND, SUM, POWERS> &t, const device_values &values,
                                  const device_vectors &v, int64_t slice, int lane)

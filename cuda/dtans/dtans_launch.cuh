@@ -8,12 +8,13 @@
 
 enum { THREADS = 128, MOST_SLICES = 4 /* of a warp, one after the other */ };
 
-/* Blocks that a multiprocessor should hold at least, which bounds the registers: measured on an H200. */
+/* Blocks that a multiprocessor should hold at least, which bounds the registers; measured on an H200. */
 template <int KIND, int ONE_ROW, int GROUP> constexpr int least_blocks()
 {
   return GROUP > 1 ? 3 : KIND != MACKO_DTANS_JOINT ? 5 : ONE_ROW ? 7 : 8;
 }
 
+/* Takes every `warps`-th slice. KIND, GROUPS and POWERS say how streams are coded, ONE_ROW that lanes have one row each. */
 template <int KIND, int GROUPS, int POWERS, int ONE_ROW, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, GROUP>()))
     dtans_kernel(dtans_matrix a, device_values values, device_vectors v)
@@ -48,11 +49,13 @@ static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, G
 
 /* ---- from a product to a kernel ---- */
 
+/* The same for kernels of tables whose symbols all have 256 slots. */
 template <int KIND, int SHORT, int GROUP> constexpr int equal_blocks()
 {
   return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? (SHORT ? 6 : 5) : SHORT ? 8 : 6;
 }
 
+/* From a product to a kernel, step by step: each function fixes one more template argument by what is known at run time. */
 struct dtans_launch {
   dtans_matrix a;
   device_values values;
@@ -77,6 +80,8 @@ struct dtans_launch {
     if (!*error) *error = launch(kernel, (unsigned)blocks, THREADS, (size_t)bytes, stream, a, values, v);
   }
 
+  /* Starts the kernel for equal symbols. There are no more blocks than run at once: each goes through its slices with the next
+   * one on its way. */
   template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> void run_equal(const device_vectors &v) const
   {
     constexpr int BLOCKS = equal_blocks<KIND, SHORT, GROUP>();
@@ -94,8 +99,8 @@ struct dtans_launch {
     else run_equal<KIND, 0, VECTOR, SUM, GROUP>(v);
   }
 
-  /* Lanes of one row, which are made for speed, have kernels for groups of vectors and for a known number of groups of digits;
-   * other codings and vectors share one that takes vectors one by one. */
+  /* Goes through the vectors. Lanes of one row, which are made for speed, have kernels for groups of vectors and for a known
+   * number of groups of digits; other codings and vectors share one that takes vectors one by one. */
   template <int KIND, int GROUPS, int POWERS, int ONE_ROW> void run_vectors() const
   {
     constexpr int OTHER = ONE_ROW && POWERS != MACKO_DTANS_EQUAL ? 0 : GROUPS, OTHER_ROW = POWERS == MACKO_DTANS_EQUAL;
@@ -123,6 +128,7 @@ struct dtans_launch {
     return true;
   }
 
+  /* All codings of a kind but equal symbols, the ones made for speed first. */
   template <int KIND> bool run_any(const macko_dtans_device *own) const
   {
     return run_if<KIND, 2, MACKO_DTANS_ANY, 1>(own) || run_if<KIND, 2, MACKO_DTANS_POWERS, 1>(own) ||
@@ -130,6 +136,7 @@ struct dtans_launch {
   }
 };
 
+/* Start the product for streams of that kind; each is in a file of its own. */
 void macko_dtans_run_joint(const dtans_launch &l, const macko_dtans_device *own);
 void macko_dtans_run_beside(const dtans_launch &l, const macko_dtans_device *own);
 void macko_dtans_run_split(const dtans_launch &l, const macko_dtans_device *own); /* and paper */

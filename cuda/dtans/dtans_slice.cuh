@@ -9,24 +9,26 @@
 
 enum { WARP = MACKO_DTANS_LANES };
 
+/* A matrix of format dtans as kernels take it by value; device pointers. */
 struct dtans_matrix {
-  const uint32_t *words[2];
-  const void *slices[2], *lengths;
+  const uint32_t *words[2];                /* streams: of gaps or pairs; of values */
+  const void *slices[2], *lengths;         /* where slices begin in each, or in the values beside */
   int slices_type[2], length_bytes, value_type, rows, longest; /* longest: row, in entries */
   uint32_t relative; /* every bit, or none */
-  int groups;
-  int64_t nrows, count;
+  int groups; /* words of a segment that digits may give */
+  int64_t nrows, count; /* count: slices */
   device_table table[MACKO_DTANS_DOMAINS];
-  double value;
+  double value; /* of all nonzeros, where none is stored */
 };
 
-/* Lengths are loaded as words, whatever their type: a lane's rows are 32 apart, so it always finds them at the same place of a
- * word. */
+/* A row's length out of a word of section "lengths". Lengths are loaded as words whatever their type: rows of a lane are 32
+ * apart, so that it always finds them at the same place of a word. */
 MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
 {
   return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
 }
 
+/* Entries of a row; 0 for rows beyond the last. */
 MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
 {
   if (a.length_bytes == 1) return row < a.nrows ? __ldg((const uint8_t *)a.lengths + row) : 0;
@@ -34,17 +36,18 @@ MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
   return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
 }
 
-/* Where a slice's streams, or its stream and the values beside it, begin. */
+/* Where a slice's two streams, or its stream and the values beside it, begin. */
 struct slice_place {
   int64_t start[2];
 };
 
-/* Not negative: 32 bits are loaded without a sign, whose extension would wait for them. */
+/* Where a slice begins. It is never negative, so that 32 bits are loaded without a sign, whose extension would wait for them. */
 MACKO_DEVICE int64_t start_at(int type, const void *starts, int64_t slice)
 {
   return type == MACKO_I64 ? __ldg((const long long *)starts + slice) : (int64_t)__ldg((const uint32_t *)starts + slice);
 }
 
+/* Where the streams of a slice begin; absent ones at 0. */
 MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
 {
   slice_place p = {};
@@ -53,6 +56,7 @@ MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
   return p;
 }
 
+/* The distance from the diagonal that a first gap stands for, modulo 2^32, as columns are added up. */
 MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
 {
   return (uint32_t)macko_dtans_unzigzag(gap);
@@ -60,8 +64,8 @@ MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
 
 /* ---- sums ---- */
 
-/* N entries of one row, or `count` where fewer are left of it, of which no lane has more than `most`: all loads of x are under
- * way together. WHOLE: all lanes have N. */
+/* Adds N entries of one row to its sums, or `count` where fewer are left of it, of which no lane has more than `most`. All
+ * loads of x are under way together. WHOLE: all lanes have N. *col goes on to the last entry's column. */
 template <int VECTOR, typename SUM, int GROUP, int N, int WHOLE>
 MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N], const SUM value[N], int count, int most,
                                   uint32_t *col, SUM sum[GROUP])
@@ -89,7 +93,8 @@ MACKO_DEVICE void multiply_inside(const device_vectors &v, const uint32_t gap[N]
 
 /* ---- values beside the gaps ---- */
 
-/* Values of eight nonzeros, of which a lane has `left`; whole: all lanes have eight. *slot goes on to the next eight. */
+/* Loads the values of eight nonzeros beside their gaps, of which the calling lane has `left`; whole: all lanes have eight.
+ * Values of one step of all lanes lie together. *slot goes on to the next eight. */
 template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_values &values, int left, bool whole, int64_t *slot,
                                                                  SUM value[8])
 {
@@ -109,7 +114,8 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
   }
 }
 
-/* The same for values of 8 or 16 bits, whose type is known at run time: all loads are under way together. */
+/* The same for values of 8 or 16 bits, whose type is known at run time; codes are looked up in the dictionary. All loads are
+ * under way together. */
 template <typename SUM> MACKO_DEVICE void load_eight_narrow(const device_values &values, int left, int64_t *slot, SUM value[8])
 {
   uint32_t bits[8];
@@ -149,6 +155,7 @@ MACKO_DEVICE void ask_for_values(const device_values &values, int64_t slot, int 
 #endif
 }
 
+/* Loads the next eight values of a lane, whatever they are stored as, or sets them where all nonzeros have one value. */
 template <typename SUM>
 MACKO_DEVICE void load_beside(const dtans_matrix &a, const device_values &values, int left, bool whole, int64_t *slot,
                               SUM value[8])

@@ -106,8 +106,8 @@ extern "C" cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const
 /* ---- values ---- */
 
 /* Calls f(entry, slot, rank, false) for the entries of slice number `number`; a lane takes a row. Ranks rise in the order in
- * which the host writes slots: slice by slice, in a slice 64 steps at a time lane by lane, or with masks step by step. A rank
- * takes 32 bits of a slice. */
+ * which the host writes slots: slice by slice, in a slice 64 steps at a time lane by lane, or with masks step by step. The
+ * lower 32 bits of a rank are the place within the slice. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const pattern_sections &from, int64_t number, const F &f)
 {
