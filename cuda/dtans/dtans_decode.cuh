@@ -40,7 +40,7 @@ template <typename SUM> struct alignas(2 * sizeof(SUM)) value_entry {
 struct device_table {
   const uint4 *ids;
   const macko_dtans_entry *entries;
-  int symbols, escape, id_bytes, shift; /* shift: of POWERS, see macko_dtans_device_table */
+  int symbols, escape, id_bytes, shift; /* shift: of POWERS, as in macko_dtans_device */
 };
 
 /* A table as a block of threads has it in shared memory: ids by slot, entries by symbol. Multiplicities are POWERS of two or
@@ -230,7 +230,7 @@ struct segment_reader {
         load_escape<GAP, VALUE>(&stream, k < left && is_escape<POWERS>(codes[k]), type, gap + k, value + k);
   }
 
-  /* Four nonzeros of a stream of two domains. */
+  /* Reads four nonzeros of a stream of two domains, gaps and values in turn (variant paper). */
   template <typename SUM>
   __device__ __forceinline__ void read_both(const shared_table<0, gap_entry> &gaps, const shared_table<0,
                                             value_entry<SUM>> &values, int type, int left, uint32_t gap[4], SUM value[4])

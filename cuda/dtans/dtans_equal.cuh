@@ -115,8 +115,7 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
     s->next = stream.next;
   }
 
-  /* Multiplies a slice whose first segment has been loaded; row is the calling lane's. It is handed over as a copy, because the
-   * next slice is loaded into another while this one is multiplied. */
+  /* Multiplies a slice whose first segment has been loaded; row is the calling lane's. */
   __device__ __forceinline__ void slice(const dtans_matrix &a, const device_values &values, const device_vectors &v, int64_t row,
                                         equal_slice s) const
   {

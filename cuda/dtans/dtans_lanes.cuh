@@ -121,7 +121,7 @@ struct lane_rows {
 };
 
 /* Goes on to the next row that has entries, which begin behind the `done` ones of this segment. Rows without entries on the way
- * get their y. The length of the row after it is loaded ahead. */
+ * get a sum of 0. The length of the row after it is loaded ahead. */
 template <int VECTOR, int GROUP> MACKO_DEVICE void next_row(const dtans_matrix &a, const device_vectors &v, int done,
                                                             lane_rows *w)
 {

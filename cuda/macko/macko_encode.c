@@ -6,13 +6,15 @@
 
 /* ---- encode ---- */
 
-/* Layout paper is for comparison with what was published. */
+/* Layout paper is there for comparison with what was published, and has no encoder here. */
 static int on_host(const macko_options *options, int64_t nnz)
 {
   (void)nnz;
   return options->layout == MACKO_LAYOUT_PAPER;
 }
 
+/* Answers plan's question about layout row (macko_column_facts), with kernels that start from empty ranges; context is the
+ * encoder. */
 static macko_status count_rows(void *context, macko_row_facts *facts, macko_error *err)
 {
   macko_encoder *e = context;
@@ -25,13 +27,16 @@ static macko_status count_rows(void *context, macko_row_facts *facts, macko_erro
   return s;
 }
 
+/* No function takes a sample: looking at all slices is as cheap here. */
 static const macko_column_facts columns = {macko_survey_slices, NULL, count_rows};
 
+/* Whether the matrix is of layout slice; of layout row otherwise, as paper is not encoded here. */
 static int is_slice(const macko_device_matrix *d)
 {
   return d->m.plan.layout == MACKO_LAYOUT_SLICE;
 }
 
+/* Layout row needs room for the sums of the numbers of long gaps, see macko_write_rows. */
 static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   void *room;
@@ -40,17 +45,19 @@ static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, mack
   return s ? s : macko_cuda_status(macko_write_rows(&e->a, d, room, e->stream), "encoding rows", err);
 }
 
+/* In layout row entry p has slot p; in layout slice slots are where headers say. */
 static macko_status write_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   return is_slice(d) ? macko_put_slice_values(e, d, err) : macko_encoder_put_values(e, d, err);
 }
 
+/* Headers of layout slice say where values begin, in units of 128 bytes. */
 static macko_status move_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   return is_slice(d) ? macko_move_slice_values(e, d, err) : MACKO_OK;
 }
 
-/* Long rows are cut on the host, which looks at gaps only where there are any. */
+/* Long rows are cut on the host, which looks at gaps only where there are long rows: row starts tell. */
 static macko_reads reads(const macko_matrix *m)
 {
   if (m->plan.layout == MACKO_LAYOUT_SLICE) return MACKO_READS_NOTHING;
@@ -59,7 +66,8 @@ static macko_reads reads(const macko_matrix *m)
 
 /* ---- refresh ---- */
 
-/* Stencils hold values: where they change, the pattern is another one. */
+/* Encodes everything anew. Stencils hold values: where these change, blocks change as well. The options that were asked for
+ * stay with the matrix, although this encoding asks for its format. */
 static macko_status encode_again(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   macko_options options = d->m.options, asked = options;
@@ -73,8 +81,9 @@ static macko_status encode_again(macko_encoder *e, macko_device_matrix *d, macko
   return MACKO_OK;
 }
 
-/* New values for the gaps that d has. *fit is 0 where that makes too many pairs, and nothing is done. Of more values than a
- * dictionary holds, stencils may have most: the host counts only the others. */
+/* Stores new values under codec pairs for the gaps that *d has. *fit is 0, and nothing is done, where that makes too many
+ * pairs. *done is 0 where there are more values than a dictionary holds, of which stencils may have most: the host counts only
+ * the others. */
 static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *moved, int *fit, int *done, macko_error *err)
 {
   macko_plan plan = d->m.plan;
@@ -87,7 +96,8 @@ static macko_status take_pairs(macko_encoder *e, macko_device_matrix *d, int *mo
   return macko_put_plan(e, d, &plan, moved, err);
 }
 
-/* Whether slices of *d have rows of other lengths, or stencils other values. */
+/* Sets whether slices of *d have rows of other lengths than the csr, or stencils other values. The pattern's number has been
+ * compared before, so that lengths differ only where two patterns share one. */
 static macko_status compare(macko_encoder *e, const macko_device_matrix *d, int *rows_differ, int *values_differ, macko_error *err)
 {
   int *answer = e->answer, differ[2] = {0};
@@ -99,6 +109,7 @@ static macko_status compare(macko_encoder *e, const macko_device_matrix *d, int 
   return s;
 }
 
+/* New values go into the stream where they can, else everything is encoded again; rows of other lengths are left to the host. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
   int rows_differ = 0, values_differ = 0, fit = 1;
@@ -114,6 +125,7 @@ static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved
   return s;
 }
 
+/* Layouts row and paper have no kernel for it. */
 static macko_status diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err)
 {
   if (is_slice(d)) return macko_slices_diagonal(d, diagonal, stream, err);

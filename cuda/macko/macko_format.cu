@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+/* The dictionary's tables are made anew after every refresh; what depends on rows is made once, as new values leave the rows as
+ * they are. */
 extern "C" macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host,
                                               cudaStream_t stream, macko_error *err)
 {

@@ -11,18 +11,19 @@
 #include <stdlib.h>
 #include <algorithm>
 
-/* Threads of a block, and blocks of a multiprocessor. */
+/* Threads of a block, and blocks that a launch has for each multiprocessor. */
 enum { THREADS = 128, BLOCKS = 16 };
 
-/* What a group of lanes multiplies: entries from .. to - 1 counted from start, a multiple of a lane's entries. */
+/* What a group of lanes multiplies: a row or a piece. Its entries are from .. to - 1, counted from start, a multiple of a
+ * lane's entries. */
 struct unit {
-  int64_t start, target; /* target: row, or ~ a place in partials */
+  int64_t start, target; /* target: where the sum goes, a row of y, or ~ a place in partials */
   int from, to;
   uint32_t col;          /* of entry q, less q and the codes up to it */
-  uint32_t next_long;
+  uint32_t next_long;    /* number of its next long gap */
 };
 
-/* before: column before the first entry's gap. */
+/* The unit of `length` entries from entry `begin` on; before: the column before the first entry's gap. */
 static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target,
                                                int align)
 {
@@ -30,14 +31,15 @@ static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int be
   return {begin - from, target, from, from + length, (uint32_t)(before + 1 - from), next_long};
 }
 
-/* What the groups of lanes of a launch share: the first pieces, then rows. A group takes every stride-th. */
+/* The units that the groups of lanes of a launch share: the pieces first, then the rows. A group takes every stride-th. */
 struct span {
   int64_t stride, pieces, units;
 };
 
-/* Targets of units with no entries: nothing to write, nothing left. */
+/* Targets of units without entries: of one that has nothing to write, and of what comes behind the last unit. */
 static constexpr int64_t NOWHERE = INT64_MAX - 1, END = INT64_MAX;
 
+/* The unit of a row; a row that is cut has none, as its pieces are units. */
 static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int align)
 {
   int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
@@ -46,6 +48,7 @@ static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int 
   return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
 }
 
+/* Unit number i of a span. */
 static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int64_t i, int align)
 {
   if (i >= s.units) return {0, END, 0, 0, 0, 0};
@@ -56,7 +59,8 @@ static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int
 
 /* ---- chunks ---- */
 
-/* A lane's share of a chunk: its first entry is p, a multiple of its entries; `left` entries are the unit's. */
+/* Loads a lane's share of a chunk: its first entry is p, a multiple of the lane's entries, and `left` entries from there on are
+ * the unit's. */
 template <typename SHARE>
 static __device__ __forceinline__ void load(const rows &a, const device_values &values, int64_t p, int left, SHARE *s)
 {
@@ -65,7 +69,8 @@ static __device__ __forceinline__ void load(const rows &a, const device_values &
   else s->clear();
 }
 
-/* Adds a lane's products of its entries from .. to - 1. Entry e multiplies element at[e] + e of x. */
+/* Adds a lane's products to its sums, MASKED those of its entries from .. to - 1 only. Entry e multiplies element at[e] + e of
+ * x. Padding adds nothing, not even 0 times x, which may be NaN. */
 template <int VECTOR, typename SUM, int GROUP, int MASKED, int PAPER, int STORED, int WIDTH>
 static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v,
                                                     const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
@@ -115,7 +120,8 @@ static __device__ __forceinline__ void add_any_products(const rows &a, const dev
   }
 }
 
-/* Where the entries of a chunk are in x, the first of which for this lane is q of the unit, and moves the unit's column on. */
+/* Finds where the entries of a chunk are in x: at[e] + e for entry e of the calling lane, the first of which is q of the unit.
+ * The unit's column moves on to the next chunk. inside: all of the chunk is the unit's, and not its first. */
 template <int IS_WIDE, int STORED, int WIDTH>
 static __device__ __forceinline__ void place_entries(const rows &a, const share<STORED, WIDTH> &now, unit *u, int q, int inside,
                                                      int lanes, uint32_t *at)
@@ -153,7 +159,8 @@ static __device__ __forceinline__ void add_chunk(const rows &a, const device_val
 
 /* ---- kernels ---- */
 
-/* Units i, i + stride ... of a group of lanes. The groups of a warp go on to their next ones together. */
+/* Multiplies units i, i + stride ... of a group of `lanes` lanes. The groups of a warp go on to their next ones together,
+ * because they shuffle with all lanes of the warp. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDTH>
 static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, const span &s,
                                             int64_t i, int lane, int lanes)
@@ -184,7 +191,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
   }
 }
 
-/* The first piece_blocks blocks take pieces, a warp each: they take longest. */
+/* The first piece_blocks blocks take pieces, a warp each: they take longest, and so are started first. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDTH>
 static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_values values, device_vectors v)
 {
@@ -196,7 +203,7 @@ static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_val
   walk<STORED, VECTOR, SUM, GROUP, WIDTH>(a, values, v, s, i, threadIdx.x & (lanes - 1), lanes);
 }
 
-/* A warp a cut row: always in the same order. */
+/* Adds up the pieces of cut rows, a warp a row, always in the same order. */
 static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row *cut, int64_t count, const double *partials,
                                                             device_vectors v, int group)
 {
@@ -214,6 +221,7 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 /* ---- from a product to the kernels ---- */
 
+/* What run_product calls to start the kernel for its types, and behind it the one that adds up pieces. */
 struct rows_launch {
   rows a;
   device_row_units row_units;
@@ -238,6 +246,7 @@ struct rows_launch {
   }
 };
 
+/* The matrix as kernels take it, but for the work space. */
 static rows rows_of(const macko_device_matrix *d, const device_rows *r)
 {
   const macko_params *params = macko_params_of(&d->m.plan);
@@ -260,7 +269,7 @@ static rows rows_of(const macko_device_matrix *d, const device_rows *r)
   return a;
 }
 
-/* The host's copy of *cut goes to the device: pieces and rows. */
+/* Copies the pieces and the cut rows to the device, side by side. The host's copy must stay until the stream has passed. */
 static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_t stream, macko_error *err)
 {
   int64_t pieces = cut->npieces * (int64_t)sizeof *cut->pieces, list = cut->nrows * (int64_t)sizeof *cut->rows;
@@ -274,6 +283,7 @@ static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_
   return macko_cuda_status(e, "copying the pieces of long rows to the GPU", err);
 }
 
+/* A product needs either the sums of pieces or those of units, so that one work space serves both. */
 macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
                                 macko_error *err)
 {

@@ -6,6 +6,7 @@
 #include "macko/columns.cuh"
 #include "macko/layout_bits.h"
 
+/* A matrix of layout row or paper as kernels take it by value; device pointers. */
 struct rows {
   const void *row_ptr, *base;
   const int32_t *block_base;
@@ -14,21 +15,23 @@ struct rows {
   const macko_piece *pieces;
   double *partials; /* work space: MACKO_DEVICE_GROUP a piece */
   int64_t nrows, ncols, nnz, npieces, longest, bias, marker;
-  int row_ptr_type, base_mode, base_bytes, bits, paper, lanes, piece_blocks;
+  int row_ptr_type, base_mode, base_bytes, bits, paper, lanes, piece_blocks; /* bits of a code; blocks that take pieces */
 };
 
-/* y = alpha A x + beta y for layout row, one vector, sums in f32, of a matrix that has units (row_shared_x.cu). */
+/* Starts y = alpha A x + beta y for layout row, one vector and sums in f32, of a matrix that has units (row_shared_x.cu). */
 cudaError_t macko_shared_x_start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                                   const device_vectors &v, cudaStream_t stream);
 
-/* Warps of a block of that kernel; 0 where it does not take the matrix. */
+/* Warps of a block of that kernel, whose block fills a multiprocessor; 0 where it does not take the matrix. shared_bytes is
+ * what a block may have on the GPU. */
 int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
 
-/* Makes *row_units, without units where that kernel does not take the matrix (row_shared_x_units.cu). Errors: OUT_OF_MEMORY, DEVICE. */
+/* Makes *row_units, without units where that kernel does not take the matrix (row_shared_x_units.cu). row_units->memory is
+ * freed with cudaFree. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
                                 device_row_units *row_units, cudaStream_t stream, macko_error *err);
 
-/* Where in so much space, row_units->zeroed + row_units->partial_bytes, what is. */
+/* Sets the pointers of *row_units into the work space of a product: row_units->zeroed bytes, then row_units->partial_bytes. */
 void macko_row_units_give_space(device_row_units *row_units, void *space);
 
 /* Layout row: the column of a row's first entry. */
@@ -39,8 +42,10 @@ static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row
   return reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row);
 }
 
+/* Entries that a lane takes at once, as macko_lane_entries. */
 template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
 
+/* Loads words that follow each other, 16, 8 or 4 bytes at a time, with the hint that they are read once. */
 template <int WORDS> static __device__ __forceinline__ void load_words(const void *from, uint32_t words[WORDS])
 {
   if constexpr (WORDS % 4 == 0) {
@@ -56,10 +61,11 @@ template <int WORDS> static __device__ __forceinline__ void load_words(const voi
     words[0] = __ldcs((const uint32_t *)from);
 }
 
-/* Codes of 16 bits are WIDE; how many bits others have is known when the kernel runs, and of ANY_WIDTH whether they are. */
+/* How wide codes are: WIDE are those of 16 bits. How many bits narrower ones have a kernel learns when it runs, and under
+ * ANY_WIDTH also whether they are narrower. */
 enum { NOT_WIDE, WIDE, ANY_WIDTH };
 
-/* As loaded. */
+/* A lane's share of a chunk as it is loaded: codes and values of E consecutive entries. */
 template <int STORED, int WIDTH> struct share {
   static constexpr int E = lane_entries<STORED>(), SIZE = sizeof(typename element<STORED>::type);
   static constexpr int CODE_WORDS = WIDTH ? E / 2 : E / 4, VALUE_WORDS = is_known<STORED> ? E * SIZE / 4 : 8;
@@ -72,7 +78,8 @@ template <int STORED, int WIDTH> struct share {
     else return bytes_of_type(v.stored_type);
   }
 
-  /* of entry p, a multiple of E, are at value and code. */
+  /* Loads the share that begins with entry p, a multiple of E: its values are at value, of `size` bytes each, its codes at
+   * code. */
   __device__ __forceinline__ void load(const char *value, int size, const uint8_t *code, int bits, int64_t p)
   {
     if constexpr (is_known<STORED>) load_words<VALUE_WORDS>(value, values);
@@ -85,6 +92,7 @@ template <int STORED, int WIDTH> struct share {
     else codes[0] = __ldcs(code) >> p % 8;
   }
 
+  /* Loads values whose size is known at run time only. */
   __device__ __forceinline__ void load_any(const char *from, int size)
   {
     if (STORED == MACKO_ANY && size == 8) load_words<8>(from, values);
@@ -93,27 +101,28 @@ template <int STORED, int WIDTH> struct share {
     else load_words<E / 4>(from, values);
   }
 
+  /* Makes the share one without entries: their codes must not move columns, and values are not looked at. */
   __device__ __forceinline__ void clear()
   {
 #pragma unroll
     for (int i = 0; i < CODE_WORDS; i++) codes[i] = 0;
   }
 
-  /* Of an element that is not f64. */
+  /* The bits of entry e's element, of a type that is not f64. */
   template <int TYPE> __device__ __forceinline__ uint32_t bits(int e) const
   {
     constexpr int BYTES = sizeof(typename element<TYPE>::type);
     return values[e * BYTES / 4] >> (e * BYTES % 4 * 8) & (0xffffffffu >> (32 - 8 * BYTES));
   }
 
-  /* TYPE: STORED, or what that turned out to be. */
+  /* The value of entry e. TYPE is STORED, or what that turned out to be at run time. */
   template <int TYPE, typename SUM> __device__ __forceinline__ SUM value(const device_values &v, int e) const
   {
     if constexpr (TYPE == MACKO_F64) return (SUM)__hiloint2double((int)values[2 * e + 1], (int)values[2 * e]);
     else return value_of<TYPE, SUM>(bits<TYPE>(e), (const SUM *)v.table);
   }
 
-  /* Padding of layout paper carries a bit pattern that no entry has. */
+  /* Whether entry e is padding of layout paper, which carries a bit pattern that no entry has. */
   template <int TYPE> __device__ __forceinline__ int padding(int64_t marker, int e) const
   {
     if constexpr (TYPE == MACKO_F64) return values[2 * e] == (uint32_t)marker && values[2 * e + 1] == (uint32_t)(marker >> 32);
@@ -121,13 +130,14 @@ template <int STORED, int WIDTH> struct share {
   }
 };
 
-/* Codes of E entries in their order, one in each byte (IS_WIDE: in each half) of a few words: a dot product with ones adds up four
- * (two) of them in one instruction. */
+/* Codes of E entries in their order, one in each byte (IS_WIDE: in each half) of a few words, so that a dot product with ones
+ * adds up four (two) of them in one instruction. */
 template <int IS_WIDE, int E> struct row_codes {
   static constexpr int SLOT = IS_WIDE ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
   static constexpr uint32_t EACH = IS_WIDE ? 0x00010001u : 0x01010101u;
   uint32_t words[WORDS];
 
+  /* Spreads codes of so many bits, as they are loaded, over the bytes or halves. */
   __device__ __forceinline__ void spread(const uint32_t *loaded, int bits)
   {
     uint32_t w = loaded[0];
@@ -145,20 +155,21 @@ template <int IS_WIDE, int E> struct row_codes {
     }
   }
 
-  /* The first n codes do not count; n may be below 0 and above E. */
+  /* Makes the first n codes 0, so that they do not count; n may be below 0 and above E. */
   __device__ __forceinline__ void clear(int n)
   {
 #pragma unroll
     for (int i = 0; i < WORDS; i++) words[i] &= (uint32_t)(0xffffffffull << SLOT * min(max(n - i * PER, 0), PER));
   }
 
-  /* start + the first n codes of word i. */
+  /* Adds the first n codes of a word to start. */
   static __device__ __forceinline__ uint32_t add(uint32_t word, int n, uint32_t start)
   {
     if constexpr (IS_WIDE) return __dp2a_lo(word, n == 2 ? 0x0101u : 0x0001u, start);
     else return __dp4a(word, 0x01010101u >> 8 * (4 - n), start);
   }
 
+  /* The sum of all codes. */
   __device__ __forceinline__ uint32_t sum() const
   {
     uint32_t n = 0;
@@ -167,20 +178,21 @@ template <int IS_WIDE, int E> struct row_codes {
     return n;
   }
 
-  /* at[e] = start + codes 0 .. e. */
+  /* Sets at[e] to start plus codes 0 .. e. */
   __device__ __forceinline__ void place(uint32_t start, uint32_t at[E]) const
   {
 #pragma unroll
     for (int e = 0; e < E; e++) at[e] = add(words[e / PER], e % PER + 1, e < PER ? start : at[e / PER * PER - 1]);
   }
 
-  /* The highest bit of each code that is an escape, all of its bits set. */
+  /* Sets the highest bit of each code of word i that is the escape, all of whose bits are set. */
   __device__ __forceinline__ uint32_t marks(int i, uint32_t escape) const
   {
     uint32_t w = words[i] ^ escape * EACH, low = EACH * (IS_WIDE ? 0x7fffu : 0x7fu);
     return ~((w & low) + low | w | low);
   }
 
+  /* Whether any code is the escape; only that, as most chunks have none. */
   __device__ __forceinline__ uint32_t any_escape(uint32_t escape) const
   {
     uint32_t found = 0;
@@ -189,7 +201,7 @@ template <int IS_WIDE, int E> struct row_codes {
     return found;
   }
 
-  /* Bit e: code e is an escape. */
+  /* A mask of the entries whose code is the escape: bit e for entry e. */
   __device__ __forceinline__ uint32_t escapes(uint32_t escape) const
   {
     uint32_t mask = 0;
@@ -202,8 +214,8 @@ template <int IS_WIDE, int E> struct row_codes {
   }
 };
 
-/* Sum over the lanes of a group up to this one. The shuffle's own predicate says whether there is a lane d before: two
- * instructions a step instead of three. */
+/* The sum of n over the lanes of a group up to and including this one. The shuffle's own predicate says whether there is a lane
+ * that far before: two instructions a step instead of three. */
 static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
 {
 #pragma unroll
@@ -216,8 +228,9 @@ static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
   return n;
 }
 
-/* Where escapes are among the codes, moves the entries from them on by what their long gaps are beyond an escape's. Answers how
- * far the whole chunk moves. All lanes of the warp take part. */
+/* Where escapes are among a lane's codes, moves its entries from them on by what their long gaps are beyond an escape's gap,
+ * and all later lanes' entries likewise. *next_long goes on behind the chunk's long gaps. Answers how far the whole chunk
+ * moves. All lanes of the warp take part. */
 template <int E>
 static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t escape_gap,
                                                          int lanes, uint32_t *next_long, uint32_t at[E])

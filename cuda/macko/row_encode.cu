@@ -5,8 +5,10 @@
 
 /* ---- facts ---- */
 
+/* Logarithms that a gap may have, and blocks of threads that count them. */
 enum { LOGS = 33, FACT_BLOCKS = 1024 };
 
+/* The smallest of what the lanes of a warp have. */
 static __device__ int64_t least(int64_t v)
 {
   for (int far = 16; far; far /= 2) {
@@ -16,7 +18,8 @@ static __device__ int64_t least(int64_t v)
   return v;
 }
 
-/* Smallest first column among the 32 rows of a block, one a lane; 0 if all are empty. */
+/* Sets *first to the first column of a row and *any to whether it has one; gives the smallest first column among the 32 rows of
+ * its block, 0 if all are empty. A lane takes a row, and all lanes of the warp take part. */
 static __device__ int64_t block_first(const macko_device_csr &a, int64_t row, int64_t *first, bool *any)
 {
   int64_t begin = row < a.nrows ? row_start(a, row) : 0;
@@ -26,6 +29,8 @@ static __device__ int64_t block_first(const macko_device_csr &a, int64_t row, in
   return block == INT64_MAX ? 0 : block;
 }
 
+/* Finds the least and the largest distance of first columns from what each base mode counts from. A plain load before the
+ * atomic leaves most atomics out. */
 static __global__ void distances_kernel(macko_device_csr a, macko_device_row_facts *facts)
 {
   int64_t row = thread_number(), first;
@@ -40,7 +45,7 @@ static __global__ void distances_kernel(macko_device_csr a, macko_device_row_fac
   }
 }
 
-/* Adds what each lane counted, a byte for each of the logarithms below 8. */
+/* Adds to counts what each lane has counted by itself, a byte for each of the logarithms below 8, and begins anew. */
 static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
 {
   for (int log = 0; log < 8; log++) {
@@ -50,7 +55,8 @@ static __device__ void add_counts(uint64_t *bytes, unsigned long long *counts)
   *bytes = 0;
 }
 
-/* Most gaps are short: a lane counts those by itself. */
+/* Counts gaps by their logarithms. Most gaps are short: a lane counts those by itself, in bytes, which hold 255 of them. A
+ * block adds up in shared memory and reaches the counts of all once. */
 static __global__ void gaps_kernel(macko_device_csr a, macko_device_row_facts *facts)
 {
   __shared__ unsigned long long counts[LOGS];
@@ -84,15 +90,17 @@ extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_
 
 /* ---- writing layout row ---- */
 
+/* The sections of layout row but row_ptr, and the numbers that say how they are made; device pointers. */
 struct row_writer {
   void *base;
-  int base_mode, base_bytes, b;
+  int base_mode, base_bytes, b; /* b: bits of a code */
   int32_t *block_base;
   unsigned *gaps;
   uint32_t *long_ptr, *long_gaps;
   int64_t bias;
 };
 
+/* Writes the base of each row, a thread a row, and, in the mode that has them, what 32 rows count from. */
 static __global__ void bases_kernel(macko_device_csr a, row_writer w)
 {
   int64_t row = thread_number(), first;
@@ -104,14 +112,14 @@ static __global__ void bases_kernel(macko_device_csr a, row_writer w)
   macko_put_unsigned(w.base, w.base_bytes, row, (uint32_t)(first - reference - w.bias));
 }
 
-/* Code of entry p of a row that begins before p; *gap is what an escape stands for. */
+/* Sets *code to the gap before entry p, less one; true: it is too long for a code of b bits. p is not the first of its row. */
 static __device__ __forceinline__ bool is_long(const macko_device_csr &a, const row_writer &w, int64_t p, uint32_t *code)
 {
   *code = (uint32_t)(column(a, p) - column(a, p - 1) - 1);
   return *code >= (1u << w.b) - 1;
 }
 
-/* Long gaps of each row into long_ptr[row + 1]. */
+/* Counts the long gaps of each row into long_ptr[row + 1], a warp a row; sums make row starts of these. */
 static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
 {
   int64_t row = warp_number();
@@ -123,7 +131,8 @@ static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
   if (lane_number() == 0) w.long_ptr[row + 1] = count;
 }
 
-/* Codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a long gap. */
+/* The codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a long
+ * gap. */
 static __device__ __forceinline__ uint32_t code_word(const macko_device_csr &a, const row_writer &w, int64_t word, int64_t from,
                                                      int64_t to, uint32_t *escapes)
 {
@@ -136,7 +145,8 @@ static __device__ __forceinline__ uint32_t code_word(const macko_device_csr &a, 
   return bits;
 }
 
-/* A lane a word. The first and the last word of a row may hold codes of others, so all are or-ed into zeroed memory there. */
+/* Writes the codes and long gaps of a row, a warp a row and a lane a word. The first and the last word of a row may hold codes
+ * of other rows, so that these are or-ed into zeroed memory. */
 static __global__ void codes_kernel(macko_device_csr a, row_writer w)
 {
   int64_t row = warp_number();
@@ -161,6 +171,7 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
   }
 }
 
+/* The sections of *d by their names. */
 static row_writer writer_of(const macko_device_matrix *d)
 {
   const macko_params *params = macko_params_of(&d->m.plan);

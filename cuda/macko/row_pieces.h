@@ -9,6 +9,7 @@
 extern "C" {
 #endif
 
+/* The most entries of a piece. */
 enum { MACKO_PIECE_ENTRIES = 2048 };
 
 /* Entries begin .. begin + length - 1 of a row, for one warp. */
@@ -30,33 +31,34 @@ typedef struct {
   int lanes;         /* of a row that is not cut: 2, 4, 8, 16 or 32 */
   int wide;          /* the mean row fills a warp's chunks */
   int64_t longest;   /* entries of the longest such row */
-  int64_t npieces, nrows;
+  int64_t npieces, nrows; /* of all cut rows together; cut rows */
   macko_piece *pieces;
   macko_cut_row *rows;
 } macko_cut;
 
-/* Entries that a lane takes at once: enough for 16-byte loads of values. */
+/* Entries that a lane takes at once: enough for loads of 16 bytes of values, or of 8 bytes where a value has one. */
 static inline int macko_lane_entries(int stored_type)
 {
   return stored_type == MACKO_F64 ? 4 : 8;
 }
 
-/* Whether macko_cut_rows would cut any; looks at section "row_ptr" only. */
+/* Whether macko_cut_rows would cut any row. It looks at section "row_ptr" only, which must be on the host. */
 int macko_has_long_rows(const macko_matrix *host);
 
-/* Chooses lanes and cuts long rows of a matrix on the host; free pieces and rows. Errors: OUT_OF_MEMORY, LIMIT. */
+/* Chooses the lanes of a row and cuts the long rows of a matrix, whose pattern must be on the host where there are any. The
+ * caller frees pieces and rows, also after a failure. Errors: OUT_OF_MEMORY, LIMIT (more pieces than 31 bits number). */
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err);
 
-/* What a matrix of format macko does on the device (core/device.h). */
+/* Slots of the table of functions of format macko on the device (core/device.h). */
 macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_columns_destroy(macko_device_matrix *d);
 
-/* Of layouts row and paper; of layout slice. */
+/* The product of layouts row and paper, and that of layout slice. */
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 
-/* The diagonal of layout slice, f64. */
+/* Writes the diagonal of a matrix of layout slice, nrows doubles in device memory. */
 macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
 
 #ifdef __cplusplus

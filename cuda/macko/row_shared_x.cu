@@ -4,13 +4,15 @@
  * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
 #include "macko/row_shared_x_chunk.cuh"
 
-/* A block fills a multiprocessor: with more warps registers would have to be spilled. */
+/* A block fills a multiprocessor: with more warps registers would have to be spilled. EARLY pieces of x a thread are asked for
+ * before anything else; NOWHERE is beyond the end of every unit. */
 enum { WARPS = 24, EARLY = 4, NOWHERE = 1 << 30 };
 
 /* ---- rows of a unit ---- */
 
-/* This unit's sum of row i, whose entries are begin .. end - 1: the last one of its units adds up what they leave, always in the
- * same order. */
+/* Leaves this unit's sum of row i, whose entries are begin .. end - 1, for the row's other units: the last one of them adds up
+ * what they leave, always in the same order, and zeroes what it used. Of two units the one that comes second finds the other's
+ * sum, and it does not matter to a sum of two floats which that is. */
 static __device__ __forceinline__ void put_partial(const device_row_units &row_units, const device_vectors &v, int64_t i, int unit,
                                                    uint32_t begin, uint32_t end, float sum)
 {
@@ -31,16 +33,18 @@ static __device__ __forceinline__ void put_partial(const device_row_units &row_u
   put_y<MACKO_ANY>(v, 0, i, all);
 }
 
-/* Lane l knows row first + l, counted from the unit's first, and its sum once that is known; all know the first one's. */
+/* The rows of a unit as a warp goes through them. Lane l knows row first + l, counted from the unit's first, and its sum once
+ * that is known; all lanes know the first one's. */
 struct unit_rows {
   shared_x_unit unit;
   int number, start, entries; /* the unit's; its first entry, and how many */
   int first;
-  unit_row row;
-  uint32_t head_begin, head_end;
+  unit_row row; /* the lane's */
+  uint32_t head_begin, head_end; /* entries of the unit's first row, wherever they are */
   float sum, head;
 
-  /* As many rows as lanes less one, and where they end. Nothing is done with what is loaded: nobody waits for it here. */
+  /* Loads as many rows as there are lanes, from row `from` on, of which the last tells only where the one before ends. Nothing
+   * is done with what is loaded, so that nobody waits for it here. */
   __device__ __forceinline__ void learn(const unit_row *rows, int from, int lane)
   {
     first = from;
@@ -48,7 +52,7 @@ struct unit_rows {
     row = {loaded.x, loaded.y};
   }
 
-  /* What the lanes have of a row's sum is added up. */
+  /* Ends row `of`: what the lanes have of its sum is added up and kept by the row's lane. */
   __device__ __forceinline__ void finish(int of, float part, int lane)
   {
     part = sum_of_lanes(part, WARP);
@@ -56,7 +60,7 @@ struct unit_rows {
     if (of == 0) head = part;
   }
 
-  /* The sums of the rows from first on that are in no other unit. */
+  /* Writes the rows from `first` to before `end` that are in no other unit. */
   __device__ __forceinline__ void put(const device_vectors &v, int end, int lane) const
   {
     int ends = (int)__shfl_down_sync(EVERY, row.begin, 1);
@@ -65,7 +69,8 @@ struct unit_rows {
       put_y<MACKO_ANY>(v, 0, (int64_t)unit.row + first + lane, sum);
   }
 
-  /* Those of the first and the last row, where these are in other units too: lanes 0 and 1. */
+  /* Hands over the sums of the unit's first and last row where these are in other units too: lane 0 does the first, lane 1 the
+   * last. */
   __device__ __forceinline__ void put_partials(const device_row_units &row_units, const device_vectors &v, int lane) const
   {
     int last = unit.rows - 1 - first;
@@ -77,7 +82,8 @@ struct unit_rows {
       put_partial(row_units, v, i, number, begin, end, lane ? tail : head);
   }
 
-  /* The row after this one; the lanes know that one and the next. */
+  /* Gives the row after `of`. Where the lanes do not know that one and the next, what they have is written and the next rows
+   * are loaded. */
   __device__ __forceinline__ int next(const unit_row *rows, const device_vectors &v, int of, int lane)
   {
     of++;
@@ -85,24 +91,26 @@ struct unit_rows {
     return of;
   }
 
-  /* Where a row ends, or the unit before it. */
+  /* Where row `of` ends, or the unit before it, in entries of the unit. */
   __device__ __forceinline__ int end_of(int of) const
   {
     return min((int)__shfl_sync(EVERY, row.begin, of + 1 - first) - start, entries);
   }
 
-  /* Where the row after it ends; beyond everything where there is none. */
+  /* Where the row after `of` ends; beyond everything where the unit has none. */
   __device__ __forceinline__ int end_after(int of) const
   {
     int end = end_of(of + 1);
     return of + 1 < unit.rows ? end : NOWHERE;
   }
 
+  /* The column of the first entry of row `of`. */
   __device__ __forceinline__ uint32_t base_of(int of) const { return __shfl_sync(EVERY, row.base, of - first); }
 };
 
 /* ---- products ---- */
 
+/* The value of entry e of a part. */
 template <int STORED> static __device__ __forceinline__ float value_at(const uint32_t *values, const float *table, int e)
 {
   constexpr int SIZE = sizeof(typename element<STORED>::type);
@@ -115,7 +123,7 @@ static __device__ __forceinline__ float x_at(uint32_t address)
   return *(const float *)__cvta_shared_to_generic(address);
 }
 
-/* Adds a lane's products of a part. */
+/* Adds a lane's products of a part, all of whose entries are in the row at hand. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ float add_part(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
                                                  const float *table, float sum)
@@ -130,7 +138,7 @@ static __device__ __forceinline__ float add_part(const uint32_t *values, const s
   return sum;
 }
 
-/* Of its entries from .. to - 1 only. */
+/* The same of entries from .. to - 1 only; far: some of the part's long gaps are not in its codes. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const shared_x_codes<BITS> &codes, int far,
                                                  uint32_t start, const float *table, int from, int to, float sum)
@@ -144,7 +152,7 @@ static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *
   return sum;
 }
 
-/* Of a part in which a row ends before entry n, and the next one's columns are so many bytes further on. */
+/* The same of a part in which one row ends before entry n, and the next one's columns are so many bytes of x further on. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ void add_two(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
                                                uint32_t further, int n, const float *table, float *before, float *after)
@@ -162,7 +170,7 @@ static __device__ __forceinline__ void add_two(const uint32_t *values, const sha
 
 /* ---- a unit ---- */
 
-/* What the codes of a chunk add up to before entry n; total is up to its end. All lanes of the warp take part. */
+/* What the codes of a chunk add up to before entry n, and total at its end. All lanes of the warp take part. */
 template <int BITS>
 static __device__ __forceinline__ uint32_t sum_before(const shared_x_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
                                                       const uint32_t *long_gaps)
@@ -173,7 +181,8 @@ static __device__ __forceinline__ uint32_t sum_before(const shared_x_codes<BITS>
   return n < CHUNK ? sum : total;
 }
 
-/* Its first chunk is under way in *stream, and x, by its address in shared memory, is there. */
+/* Multiplies a unit. Its first chunk is under way in *stream, and x, by its address in shared memory, is there. Chunks within a
+ * row, chunks in which one row ends, and all others have a way each, from the quickest to one that masks every entry. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ void walk(const rows &a, const device_row_units &row_units, const device_values &values,
                                             const device_vectors &v, uint32_t x, unit_rows *r, shared_x_stream<STORED, BITS> *stream,
@@ -248,7 +257,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
 
 /* ---- x ---- */
 
-/* Columns 4 i .. 4 i + 3 of any vector, also where it ends there. */
+/* Columns 4 i .. 4 i + 3 of a vector of any type, zero behind its end. It is rare and long, so that it is not inlined. */
 static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t ncols, int64_t i)
 {
   float x[4];
@@ -256,20 +265,22 @@ static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t n
   return make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/* Of x, as many pieces of 16 bytes as can be read at once: 8 columns of 16-bit vectors, else 4. */
+/* How many pieces of 16 bytes of x can be read at once: 8 columns each of 16-bit vectors, else 4; none of f64, or of vectors
+ * that are not aligned. */
 static __device__ __forceinline__ unsigned pieces_of(const device_vectors &v, int64_t ncols)
 {
   if (v.type == MACKO_F64 || (uintptr_t)v.x % 16) return 0;
   return (unsigned)ncols / (v.type == MACKO_F32 ? 4 : 8);
 }
 
+/* Four 16-bit floats in two words as numbers. */
 template <int TYPE> static __device__ __forceinline__ float4 four_numbers(uint32_t low, uint32_t high)
 {
   return make_float4(number_of<TYPE>(low & 0xffff), number_of<TYPE>(low >> 16), number_of<TYPE>(high & 0xffff),
                      number_of<TYPE>(high >> 16));
 }
 
-/* Piece i into x. */
+/* Converts piece i of a vector and puts it into x. */
 static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, unsigned i)
 {
   if (type == MACKO_F32)
@@ -280,6 +291,7 @@ static __device__ __forceinline__ void put_piece(int type, uint4 p, float4 *x, u
 
 /* ---- the kernel ---- */
 
+/* Loads x into shared memory, and multiplies a unit by each warp. */
 template <int STORED, int BITS>
 static __global__ void __launch_bounds__(WARPS * WARP) shared_x_kernel(rows a, device_row_units row_units, device_values values,
                                                                    device_vectors v)
@@ -319,7 +331,7 @@ static __global__ void __launch_bounds__(WARPS * WARP) shared_x_kernel(rows a, d
 
 /* ---- from a product to the kernel ---- */
 
-/* x, what seems to be behind it, and a window of long gaps for each warp. */
+/* Shared memory of a block: x, what seems to be behind it, and a window of long gaps for each warp. */
 static int64_t bytes_of(int64_t ncols)
 {
   return ((ncols + 3) / 4 * 4 + CHUNK + WARPS * WINDOW) * 4;
@@ -335,6 +347,7 @@ int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t 
   return WARPS;
 }
 
+/* Starts the kernel, a block on each multiprocessor. */
 template <int STORED, int BITS>
 static cudaError_t start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                          const device_vectors &v, cudaStream_t stream)
@@ -347,6 +360,7 @@ static cudaError_t start(const rows &a, const device_row_units &row_units, int m
                                 v);
 }
 
+/* The same for the two widths of codes that units are made for. */
 template <int STORED>
 static cudaError_t start_stored(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                                 const device_vectors &v, cudaStream_t stream)

@@ -5,6 +5,7 @@
 
 #include "macko/row_shared_x_units.cuh"
 
+/* Entries of a part for the whole warp, parts of a chunk, entries of a lane's part, and long gaps that a window holds. */
 enum { PART = 256, PARTS = 2, ENTRIES = 8, WINDOW = 64 };
 
 /* ---- loading ---- */
@@ -14,7 +15,7 @@ template <int STORED, int BITS> struct shared_x_chunk {
   static constexpr int SIZE = sizeof(typename element<STORED>::type), WORDS = ENTRIES * SIZE / 4, CODES = BITS / 4;
   uint32_t values[PARTS][WORDS], codes[PARTS][CODES];
 
-  /* Codes of entries before `from` and from `to` on do not count. */
+  /* Makes the codes of entries before `from` and from `to` on, counted from the chunk's first, 0, so that they do not count. */
   __device__ __forceinline__ void clear_outside(int lane, int from, int to)
   {
 #pragma unroll
@@ -30,21 +31,22 @@ template <int STORED, int BITS> struct shared_x_chunk {
   }
 };
 
-/* Entries that follow each other. Loads are not conditional: the compiler would wait for them at once. Sections end with room for
- * what is loaded beyond their ends. */
+/* A lane's view of a unit's entries, chunk by chunk. Loads are not conditional, because the compiler would wait for them at
+ * once: sections end with room for what is loaded beyond their ends. */
 template <int STORED, int BITS> struct shared_x_stream {
   typedef shared_x_chunk<STORED, BITS> chunk;
   const char *value;
   const uint8_t *code;
   chunk next;
 
+  /* Sets the stream to the chunk that begins with entry `start`; nothing is loaded yet. */
   __device__ __forceinline__ void open(const rows &a, const device_values &values, int64_t start, int lane)
   {
     value = (const char *)values.stream + (start + lane * ENTRIES) * chunk::SIZE;
     code = a.gaps + start * BITS / 8 + lane * (ENTRIES * BITS / 8);
   }
 
-  /* The chunk that is `steps` further on. */
+  /* Loads the chunk that is `steps` chunks further on. */
   __device__ __forceinline__ void load(int steps)
   {
     value += steps * (CHUNK * chunk::SIZE), code += steps * (CHUNK * BITS / 8);
@@ -56,12 +58,13 @@ template <int STORED, int BITS> struct shared_x_stream {
   }
 };
 
-/* The next long gaps of a warp in shared memory, 32 to 64 of them, and 32 more on their way. Reads beyond the last one end in the
- * room behind the section. */
+/* The next long gaps of a warp in shared memory, 32 to 64 of them, and 32 more on their way. What is read beyond the last one
+ * is in the room behind the section. */
 struct gap_window {
   uint32_t *shared, start, coming;
   int lane;
 
+  /* Fills the window from long gap number `next` on. */
   __device__ __forceinline__ void open(const uint32_t *gaps, uint32_t next)
   {
     start = next;
@@ -72,6 +75,7 @@ struct gap_window {
     __syncwarp();
   }
 
+  /* Goes on to long gap number `next`: what is on its way takes the place of 32 that are past. */
   __device__ __forceinline__ void advance(const uint32_t *gaps, uint32_t next)
   {
 #pragma unroll 1
@@ -86,6 +90,7 @@ struct gap_window {
 
 /* ---- columns ---- */
 
+/* Shifts n; by 32 bits and more gives 0, which C leaves open. */
 static __device__ __forceinline__ uint32_t shift_left(uint32_t n, uint32_t by)
 {
   uint32_t shifted; /* 0 by 32 and more, which C leaves open */
@@ -100,6 +105,7 @@ template <int BITS> struct shared_x_codes {
   static constexpr uint32_t ESCAPE = (1u << BITS) - 1, ONES = 0x01010101u;
   uint32_t words[2], marks, before, gap;
 
+  /* Spreads the codes as loaded over bytes. */
   __device__ __forceinline__ void spread(const uint32_t loaded[BITS / 4])
   {
     if constexpr (BITS == 4) {
@@ -109,7 +115,8 @@ template <int BITS> struct shared_x_codes {
       words[0] = loaded[0], words[1] = loaded[1];
   }
 
-  /* Only where a matrix has long gaps: it costs as much as a third of everything else. */
+  /* Finds the codes that are escapes. It is called only where a matrix has long gaps, as it costs as much as a third of
+   * everything else. */
   __device__ __forceinline__ void mark(const uint32_t loaded[BITS / 4])
   {
     if constexpr (BITS == 4) {
@@ -122,7 +129,7 @@ template <int BITS> struct shared_x_codes {
     }
   }
 
-  /* Adds n to the code of the mark. */
+  /* Adds n to the code that has the mark; nothing where mark is 0. */
   __device__ __forceinline__ void lengthen(uint32_t mark, uint32_t n)
   {
     uint32_t by = 8 / MARK * (31 - __clz(mark)); /* beyond both words without a mark */
@@ -138,7 +145,7 @@ template <int BITS> struct shared_x_codes {
     return sum;
   }
 
-  /* start + codes before entry n. */
+  /* The sum of start and the codes before entry n. */
   __device__ __forceinline__ uint32_t sum(uint32_t start, int n) const
   {
     uint32_t low = n < 4 ? words[0] & ~(~0u << 8 * n) : words[0];
@@ -146,7 +153,7 @@ template <int BITS> struct shared_x_codes {
     return __dp4a(high, ONES, __dp4a(low, ONES, start));
   }
 
-  /* at[e]: the byte of x that entry e multiplies, less those of e columns. */
+  /* Sets at[e] to the byte of x that entry e multiplies, less those of e columns, which the load adds for nothing. */
   __device__ __forceinline__ void place(uint32_t start, uint32_t at[ENTRIES]) const
   {
 #pragma unroll
@@ -154,6 +161,7 @@ template <int BITS> struct shared_x_codes {
       at[e] = __dp4a(words[e / 4], (ONES >> 8 * (3 - e % 4)) * 4, e < 4 ? start + 4 * before : at[3]);
   }
 
+  /* Moves entries from each far gap on by what that is beyond a gap of 1. */
   __device__ __forceinline__ void place_far(const uint32_t *long_gaps, uint32_t at[ENTRIES]) const
   {
     uint32_t i = gap;
@@ -168,7 +176,8 @@ template <int BITS> struct shared_x_codes {
   }
 };
 
-/* Notes where the long gaps of a chunk are, whose bytes do not hold them: codes of 0 stay there. */
+/* Notes where the long gaps of a chunk are listed, whose bytes do not hold them: codes of 0 stay there. Answers the number of
+ * the next long gap behind the chunk. */
 template <int BITS> static __device__ __forceinline__ uint32_t find_far_gaps(shared_x_codes<BITS> codes[PARTS], uint32_t next_long)
 {
   uint32_t counts = __popc(codes[0].marks) + (__popc(codes[1].marks) << 16), up_to = prefix_sum(counts, WARP);
@@ -181,8 +190,8 @@ template <int BITS> static __device__ __forceinline__ uint32_t find_far_gaps(sha
   return next_long + (all & 0xffff) + (all >> 16);
 }
 
-/* Long gaps go into the codes. Of 4 bits a byte has room for gaps up to 256; one a lane and part, as nearly always, is put there
- * at once. Answers, for the whole warp, whether they are far. */
+/* Puts long gaps into the codes. Codes of 4 bits leave room in a byte for gaps up to 256; one long gap a lane and part, as
+ * there nearly always is, is put there at once. Answers, for the whole warp, whether they are far: not in the codes. */
 template <int BITS>
 static __device__ __forceinline__ int put_long_gaps(const uint32_t *long_gaps, shared_x_codes<BITS> codes[PARTS], gap_window *w,
                                                     uint32_t *next_long)
@@ -206,7 +215,8 @@ static __device__ __forceinline__ int put_long_gaps(const uint32_t *long_gaps, s
   return 1;
 }
 
-/* Fills in what is before each lane's parts; answers the sum of all. */
+/* Fills in what the codes before each lane's parts add up to; answers the sum of all. Sums of a chunk without far gaps take 16
+ * bits, so that both parts' go through one prefix sum. */
 template <int BITS>
 static __device__ __forceinline__ uint32_t add_up(const uint32_t *long_gaps, shared_x_codes<BITS> codes[PARTS], int far)
 {

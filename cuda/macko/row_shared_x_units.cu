@@ -3,7 +3,7 @@
 
 enum { THREADS = 256 };
 
-/* Row nrows begins where the last one ends. */
+/* Lists where each row begins, and in which column, a thread a row. Row nrows begins where the last one ends. */
 static __global__ void rows_kernel(rows a, unit_row *to)
 {
   int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -11,7 +11,7 @@ static __global__ void rows_kernel(rows a, unit_row *to)
   to[i] = {(uint32_t)index_at(a.row_ptr_type, a.row_ptr, i), i < a.nrows ? (uint32_t)base_column(a, i) : 0};
 }
 
-/* The first row that begins at an entry or after it; rows that does not have. */
+/* The first row that begins at an entry or after it, `rows` where there is none, found by bisection. */
 static __device__ int row_from(const unit_row *of, int rows, uint32_t entry)
 {
   int low = 0, high = rows;
@@ -23,7 +23,8 @@ static __device__ int row_from(const unit_row *of, int rows, uint32_t entry)
   return low;
 }
 
-/* A warp a unit. Where it begins inside a row it goes through the row's codes up to there. */
+/* Describes a unit, a warp each. Where a unit begins inside a row the warp goes through the row's codes and long gaps up to
+ * there, which tells the column of its first entry. */
 static __global__ void units_kernel(rows a, const unit_row *of, int entries, int count, shared_x_unit *units)
 {
   int i = (int)((blockIdx.x * THREADS + threadIdx.x) / WARP), lane = threadIdx.x % WARP;
@@ -43,11 +44,14 @@ static __global__ void units_kernel(rows a, const unit_row *of, int entries, int
   if (lane == 0) units[i] = {row, next - row, of[row].base + begin - first + columns, list + (a.long_ptr ? gaps : 0)};
 }
 
+/* Up to where the next array may begin. */
 static int64_t round_up(int64_t n)
 {
   return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
 }
 
+/* There are no more units than warps that the GPU runs at once, equally long and of whole chunks, so that all end at about the
+ * same time. */
 macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
                                 device_row_units *row_units, cudaStream_t stream, macko_error *err)
 {

@@ -2,6 +2,7 @@
  * slices to fill the GPU. */
 #include "macko/slice_steps.cuh"
 
+/* The body of both kernels below, which differ in their registers. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
 {
@@ -12,6 +13,7 @@ static __device__ __forceinline__ void whole_slices(const slices &a, const devic
   });
 }
 
+/* Multiplies by slices, a warp each, in as many registers as the compiler likes. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_values values, device_vectors v)
 {
@@ -22,6 +24,7 @@ static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_
  * of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
 enum { MANY_STEPS = 16, MANY_BLOCKS = 16 };
 
+/* The same in so few registers that MANY_BLOCKS blocks run on a multiprocessor. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel(slices a, device_values values, device_vectors v)
 {
@@ -30,6 +33,7 @@ static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */
 
+/* The value of a stencil's step, of the matrix's type, which is VALUE or known at run time. */
 template <int VALUE> static __device__ __forceinline__ double stencil_value(int type, uint4 step)
 {
   if (VALUE == MACKO_F64 || type == MACKO_F64) return __hiloint2double((int)step.w, (int)step.z);
@@ -37,6 +41,8 @@ template <int VALUE> static __device__ __forceinline__ double stencil_value(int 
   return type == MACKO_F16 ? number_of<MACKO_F16>(step.z) : number_of<MACKO_BF16>(step.z);
 }
 
+/* Multiplies by the stencils, a warp a slice. All lanes read the same steps; each has those whose mask holds its bit. x begins
+ * at the lane's row, so that a distance is an index. */
 template <int VALUE, int VECTOR, int GROUP>
 static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int type, device_vectors v)
 {
@@ -74,6 +80,7 @@ static __global__ void __launch_bounds__(THREADS) stencil_kernel(slices a, int t
   }
 }
 
+/* Starts that kernel for groups of vectors, and one by one for those that are left. */
 template <int VALUE, int VECTOR>
 static cudaError_t start_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
 {
@@ -87,6 +94,7 @@ static cudaError_t start_stencils(const slices &a, int type, const macko_product
   return error;
 }
 
+/* Chooses the kernel for the types of values and vectors: the most frequent ones are compiled in. */
 static cudaError_t multiply_stencils(const slices &a, int type, const macko_product *p, cudaStream_t stream)
 {
   if (p->vector_type == MACKO_F64 && type == MACKO_F64) return start_stencils<MACKO_F64, MACKO_F64>(a, type, p, stream);
@@ -95,6 +103,7 @@ static cudaError_t multiply_stencils(const slices &a, int type, const macko_prod
   return start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
 }
 
+/* What run_product calls to start a kernel for its types. */
 struct slice_launch {
   slices a;
   int64_t steps; /* of all slices together */
@@ -113,7 +122,8 @@ struct slice_launch {
   }
 };
 
-/* Groups of vectors do without several warps a slice. */
+/* Multiplies by the slices that are no stencils. Where several warps take a slice, groups of vectors do without that: they have
+ * enough to do. */
 static macko_status multiply_steps(const slices &a, int64_t steps, const macko_device_matrix *d, const macko_product *p,
                                    cudaStream_t stream, macko_error *err)
 {
@@ -128,6 +138,8 @@ static macko_status multiply_steps(const slices &a, int64_t steps, const macko_d
 
 /* ---- the diagonal ---- */
 
+/* Finds the diagonal entry of each row, a thread a row. It walks the row's columns until they pass the diagonal, as columns are
+ * known only by adding up gaps. */
 static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, const uint32_t *pair_gaps,
                                                                   int type,
                                                                       double *diagonal)
@@ -170,6 +182,8 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagona
   return macko_cuda_status(error, "starting to read a diagonal", err);
 }
 
+/* Stencils first, which need no values: each kind of slice has its own kernel, which leaves out the slices of the other, so
+ * that every row is written once. */
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   slices a = slices_of(d);

@@ -6,17 +6,19 @@
 
 #include "macko/layout_bits.h"
 
-/* Four steps: eight need so many registers that too few warps fit to hide the latency of x (1.29 instead of 1.44 times
- * cuSPARSE). */
+/* A lane takes STEPS entries at a time: with eight so many registers are needed that too few warps fit to hide the latency of x
+ * (1.29 instead of 1.44 times cuSPARSE). TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
 
+/* A matrix of layout slice as kernels take it by value, but for its values; device pointers. */
 struct slices {
-  const uint32_t *headers, *blocks;
-  const uint16_t *order;
-  int64_t nrows, count;
+  const uint32_t *headers, *blocks; /* sections "slices" and "blocks" */
+  const uint16_t *order; /* NULL: rows are in their own order */
+  int64_t nrows, count;  /* count: slices */
   int split; /* warps of a slice: 1, 2 or 4 */
 };
 
+/* The header of a slice, by one load of 16 bytes that all lanes do alike. */
 static __device__ __forceinline__ macko_slice load_header(const uint32_t *headers, int64_t slice)
 {
   uint4 h = __ldg((const uint4 *)headers + slice);
@@ -24,12 +26,13 @@ static __device__ __forceinline__ macko_slice load_header(const uint32_t *header
   return macko_slice_at(words, 0);
 }
 
-/* The row of a lane, a.nrows or more where there is none, its entries and its first column. */
+/* A lane's row, a.nrows or more where it has none, how many entries that has, and its first column. */
 struct slice_lane {
   int64_t row;
   int length, base;
 };
 
+/* What a lane has of slice number `slice`, whose header is s. */
 static __device__ __forceinline__ slice_lane open_lane(const slices &a, const macko_slice &s, int64_t slice, int lane)
 {
   int64_t position = slice * MACKO_SLICE_ROWS + lane;
@@ -42,8 +45,8 @@ static __device__ __forceinline__ slice_lane open_lane(const slices &a, const ma
   return l;
 }
 
-/* All slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the sums of its
- * lane and answers the lane's row. */
+/* Goes through all slices that are no stencils, each by one warp. add(s, slice, from, to, sum) adds steps from .. to - 1 to the
+ * sums of the calling lane and answers the lane's row. */
 template <int VECTOR, typename SUM, int GROUP, typename ADD>
 static __device__ __forceinline__ void take_slices(const slices &a, const device_vectors &v, const ADD &add)
 {
@@ -59,8 +62,8 @@ static __device__ __forceinline__ void take_slices(const slices &a, const device
   }
 }
 
-/* The same by several warps of a block, which take a part each of a slice's steps; the first adds up what they found, always in
- * the same order. */
+/* The same by a.split warps of a block, which take a part each of a slice's steps; the first of them adds up what they found,
+ * always in the same order. sums is in shared memory. */
 template <int VECTOR, typename SUM, typename ADD>
 static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
                                                     const ADD &add)
@@ -80,13 +83,15 @@ static __device__ __forceinline__ void split_slices(const slices &a, const devic
   put_y<VECTOR>(v, 0, row, sum);
 }
 
+/* The matrix as kernels take it, with a warp a slice. */
 static inline slices slices_of(const macko_device_matrix *d)
 {
   return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
           (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
 }
 
-/* Until there are as many warps as a GPU holds, unless parts become too short to be worth it. */
+/* Warps of a slice: more until there are as many warps as a GPU holds, unless parts become too short to be worth it. steps are
+ * those of all slices together. */
 static inline int warps_for(int64_t slices, int64_t steps)
 {
   int split = 1;
@@ -94,17 +99,18 @@ static inline int warps_for(int64_t slices, int64_t steps)
   return split;
 }
 
+/* Blocks of threads for so many warps, as far as a launch has so many. */
 static inline unsigned blocks_for(int64_t warps)
 {
   int64_t blocks = (warps + WARPS - 1) / WARPS;
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* The slices that are no stencils, by a.split warps each, for fewer vectors than make a group. */
+/* Multiplies by the slices that are no stencils, a.split warps each, fewer vectors than make a group. */
 macko_status macko_split_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);
 
-/* The slices that are no stencils, where the codec is pairs. */
+/* Multiplies by the slices that are no stencils, where the codec is pairs. */
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err);
 

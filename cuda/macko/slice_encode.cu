@@ -8,7 +8,8 @@
 /* Several blocks a window, so that few windows are sorted by many multiprocessors. */
 enum { SORT_THREADS = 256, PARTS = MACKO_SLICE_WINDOW / SORT_THREADS };
 
-/* The place of a row is the number of rows that go before it: longer ones, and equal ones with smaller numbers. */
+/* Sorts a window by falling length: the place of a row is the number of rows that go before it, longer ones and equal ones with
+ * smaller numbers. Lengths are read four at a time from shared memory. */
 static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
 {
   __shared__ int4 shared[MACKO_SLICE_WINDOW / 4];
@@ -39,12 +40,13 @@ extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *o
 /* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. */
 enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
 
+/* The number of a warp among those that look at one slice. */
 template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
 {
   return WARPS == ONE ? 0 : (int)threadIdx.x / WARP;
 }
 
-/* Over all lanes of the slice's warps. */
+/* The bits of all lanes of the slice's warps, or-ed together; all of them take part. */
 template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
 {
   __shared__ uint32_t of_warps[WARPS];
@@ -56,6 +58,7 @@ template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
   return __reduce_or_sync(EVERY, of_warps[lane_number() % WARPS]);
 }
 
+/* The sum over all lanes of the slice's warps. */
 template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
 {
   __shared__ uint64_t of_warps[WARPS];
@@ -67,7 +70,7 @@ template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
   return sum_of_lanes(of_warps[lane_number() % WARPS], WARP);
 }
 
-/* The first lane's number. */
+/* The number that the first lane of the first warp has, for all lanes. */
 template <int WARPS> static __device__ unsigned long long first_of(unsigned long long n)
 {
   if (WARPS == ONE) return __shfl_sync(EVERY, n, 0);
@@ -76,7 +79,9 @@ template <int WARPS> static __device__ unsigned long long first_of(unsigned long
 
 /* ---- stencils ---- */
 
-/* Makes *s and steps the stencil of the warp's rows, if they are one: their distances from the diagonal, smallest first. */
+/* Makes *s and steps the stencil of the warp's rows, if they are one: lanes go through their rows side by side, and the
+ * smallest distance that any of them is at is the next step. It gives up where values at one distance differ, or where
+ * distances are so many that a stencil would not pay. */
 static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r, int64_t first_row, macko_stencil_step *steps,
                                     macko_slice *s)
 {
@@ -103,15 +108,17 @@ static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r
 
 /* ---- what a slice is ---- */
 
+/* A slice as its lanes describe it; s is the same in all of them. */
 struct warp_slice {
   macko_slice s;
   lane_row r;
-  int longest;   /* the lane of the first longest row */
+  int longest;   /* the first lane that has a longest row */
   int first;     /* column of the lane's first entry */
   int distance;  /* first less the lane's number */
-  unsigned in_line;
+  unsigned in_line; /* as in macko_slice_record */
 };
 
+/* Sets the base column to the least distance, and the bytes of offsets from it. */
 static __device__ void find_base(warp_slice *w)
 {
   bool any = w->r.length > 0;
@@ -122,6 +129,8 @@ static __device__ void find_base(warp_slice *w)
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
 }
 
+/* Finds out how wide gaps are, or that all rows have the distances of the longest one's list. Warps of a slice take a part of
+ * its steps each. */
 template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
 {
   uint32_t any = 0, each = (w->s.steps + WARPS - 1) / WARPS, from = 1 + warp_of_slice<WARPS>() * each, to = from + each;
@@ -139,6 +148,8 @@ template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a,
   if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
 }
 
+/* Bits of groups of eight lanes whose rows are equally long and begin side by side: products read x for them in one piece,
+ * which the plan's time goes by. */
 static __device__ unsigned find_in_line(const warp_slice &w)
 {
   int leader = lane_number() & ~7;
@@ -150,6 +161,7 @@ static __device__ unsigned find_in_line(const warp_slice &w)
   return groups;
 }
 
+/* Describes a slice that is no stencil, of which so many lanes have rows. */
 template <int WARPS> static __device__ void look_at_slice(const macko_device_csr &a, int kinds, int lanes, warp_slice *w)
 {
   uint32_t shortest = __reduce_min_sync(EVERY, lane_number() < lanes ? (uint32_t)w->r.length : UINT32_MAX);
@@ -164,6 +176,8 @@ template <int WARPS> static __device__ void look_at_slice(const macko_device_csr
 
 /* ---- its block ---- */
 
+/* Writes the block of a slice to words, as doc/formats/macko.md has it: lengths, offsets, and a list or gaps. Warps of a slice
+ * share the words of gaps. */
 template <int WARPS> static __device__ void write_block(const macko_device_csr &a, const warp_slice &w, uint32_t *words)
 {
   const macko_slice &s = w.s;
@@ -193,7 +207,8 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
   }
 }
 
-/* Any good hash will do: blocks that it takes for equal are compared, and the host does it all where they are not. */
+/* A hash of a block. Any good one will do: blocks that it takes for equal are compared, and the host does it all where they are
+ * not. A sum, so that lanes and warps may share the words. */
 template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
   uint64_t h = 0;
@@ -202,7 +217,7 @@ template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words
   return sum_of<WARPS>(h);
 }
 
-/* The first warp's answer, for all warps of the slice. */
+/* What find_stencil finds, which one warp does, for all warps of the slice. */
 template <int WARPS>
 static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_row &r, int64_t first_row,
                                         macko_stencil_step *steps, macko_slice *s)
@@ -218,6 +233,8 @@ static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_ro
   return s->stencil;
 }
 
+/* Describes a slice: its record, its source, and its block in the arena, where there is room. Slices take words of the arena as
+ * they come, so that blocks lie there in any order. */
 template <int WARPS>
 static __global__ void __launch_bounds__(WARPS == ONE ? ENCODE_THREADS : WARPS * WARP)
 describe_kernel(macko_device_csr a, macko_device_slices all, int kinds)
@@ -261,6 +278,7 @@ extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kind
 
 /* ---- writing ---- */
 
+/* Writes the header of a slice, and its block where it is the first of its kind, a warp a slice. */
 static __global__ void write_kernel(macko_device_slices all, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks)
 {
   int64_t slice = warp_number();
@@ -280,6 +298,7 @@ extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const ma
   return launch(write_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, headers, blocks);
 }
 
+/* Compares the block of a slice in the arena with the one that it was given, a warp a slice. */
 static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks,
                                       int *differs)
 {
@@ -296,6 +315,7 @@ extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const 
   return launch(compare_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, blocks, differs);
 }
 
+/* Changes word 0 of each header, a thread a slice. */
 static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, int64_t slices)
 {
   int64_t slice = thread_number();
@@ -309,6 +329,8 @@ extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *star
 
 /* ---- is the pattern still that of the csr? ---- */
 
+/* Compares a row's length with what its slice says, and the values of stencils, a thread a row. In a stencil the row's entries
+ * are the steps whose mask holds its lane, in this order. */
 static __global__ void compare_rows_kernel(macko_device_csr a, const uint32_t *headers, const uint32_t *blocks,
                                            const uint16_t *order, int *differs, int *stencils_differ)
 {

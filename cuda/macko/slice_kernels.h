@@ -17,21 +17,21 @@ extern "C" {
 /* A slice as the host needs it to place its block. */
 typedef struct {
   uint64_t hash; /* of the block's words */
-  uint32_t words;
+  uint32_t words;   /* of its block */
   uint32_t info; /* third word of its header */
-  uint32_t in_line;
-  uint32_t entries;
+  uint32_t in_line; /* bit i: rows of lanes 8 i .. 8 i + 7 are equally long and begin side by side */
+  uint32_t entries; /* of all its rows */
 } macko_slice_record;
 
 /* The same slice for the kernels that write it. */
 typedef struct {
   uint64_t at; /* its block in the arena */
-  int64_t base;
+  int64_t base; /* as in its header */
 } macko_slice_source;
 
 /* Where it goes. */
 typedef struct {
-  uint32_t values, block, is_new;
+  uint32_t values, block, is_new; /* words 0 and 1 of its header; 1: its block is the first of its kind */
 } macko_slice_place;
 
 /* All slices in an order of rows; device pointers. */
@@ -44,34 +44,38 @@ typedef struct {
   unsigned long long room, *used; /* words of it; used counts on where there is no room */
 } macko_device_slices;
 
+/* The first sets order to the rows of each window, longest first. The second describes the slices of *s, and writes their
+ * blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
 cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
 
-/* Headers, and the blocks that are new. */
+/* Writes the headers of all slices, and those blocks that are new. */
 cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks,
                                cudaStream_t stream);
 
-/* Sets *differs where a slice's block is not the one it was given. */
+/* Sets *differs, in device memory, where a slice's block is not the one it was given. */
 cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
                                  int *differs, cudaStream_t stream);
 
-/* Headers whose values start where elements of that size want them; starts holds those of all slices. */
+/* Changes headers to where values begin for elements of another size; starts holds that of all slices. */
 cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream);
 
-/* Sets *differs where a row of the device matrix (layout slice) has another length than in *a, or a stencil another value. */
+/* Sets *differs where a row of the device matrix (layout slice) has another length than in *a, and *stencils_differ where a
+ * stencil has another value. */
 cudaError_t macko_compare_slices(const macko_device_csr *a, const macko_device_matrix *d, int *differs, int *stencils_differ,
                                  cudaStream_t stream);
 
 /* ---- layout row ---- */
 
 typedef struct {
-  unsigned long long by_log[33];
-  long long low[3], high[3];
+  unsigned long long by_log[33]; /* gaps by their binary logarithm */
+  long long low[3], high[3];     /* distances of first columns from the reference of each base mode */
 } macko_device_row_facts;
 
+/* Adds what macko_row_facts has of the rows of *a to *facts, in device memory, whose ranges are empty before. */
 cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_row_facts *facts, cudaStream_t stream);
 
-/* All sections of a pattern of layout row, zeroed before. room: for sums, a word for every 512 rows and 64 more. */
+/* Writes all sections of a pattern of layout row, zeroed before. room is for sums: a word for every 512 rows and 64 more. */
 cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matrix *d, uint32_t *room, cudaStream_t stream);
 
 /* ---- values of layout slice ---- */
@@ -80,6 +84,9 @@ cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matri
  * more, used[1] is 1 where a gap has more than 16 bits. An
  * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
 enum { MACKO_PAIR_SHIFT = 19 };
+/* Puts the pairs of codec pairs into a set, in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there
+ * are more, used[1] is 1 where a gap has more than 16 bits. An element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the
+ * slot of the value in *values. */
 cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
                                 const macko_device_dictionary *pairs, cudaStream_t stream);
 
@@ -97,11 +104,12 @@ typedef struct {
   int joint;
 } macko_device_coding;
 
-/* The same as macko_collect_pairs for the gaps that *d has, without used[1]. */
+/* What macko_collect_pairs does, for the gaps that *d has, without used[1]. */
 cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
                                     cudaStream_t stream);
 
-/* macko_rank_values and macko_write_stream for slots of slices; the old codes may be in the same place. */
+/* What macko_rank_values and macko_write_stream are for entries in their order, for the slots of slices; the old codes may be
+ * in the place of the new ones. */
 cudaError_t macko_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
                              cudaStream_t stream);
 cudaError_t macko_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,

@@ -4,7 +4,8 @@
 
 #include <stdlib.h>
 
-/* How many there are, to at most one more than there is room for. */
+/* Pairs are counted to at most one more a thread than there is room for. An element of their set holds the slot of a value, so
+ * that values are collected first; where these are too many for a dictionary, so are the pairs. */
 macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err)
 {
   macko_survey *v = e->own[MACKO_FORMAT_MACKO];
@@ -21,6 +22,7 @@ macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *sli
 
 /* ---- new values under pairs ---- */
 
+/* What the stream of *d holds codes for, by its plan; without a dictionary nothing is looked at. */
 static macko_device_coding coding_of(const macko_encoder *e, const macko_device_matrix *d)
 {
   const macko_survey *v = e->own[MACKO_FORMAT_MACKO];
@@ -29,7 +31,8 @@ static macko_device_coding coding_of(const macko_encoder *e, const macko_device_
   return (macko_device_coding){v->pairs, e->values, v->old, joint};
 }
 
-/* What the stream and the table of *d hold will be overwritten, the table first. */
+/* Keeps the gaps that the old codes stand for, because the stream and the table of *d will be overwritten, the table first. The
+ * codes themselves are read before they are overwritten, slot by slot. */
 static macko_status keep_gaps(macko_encoder *e, const macko_device_matrix *d, macko_error *err)
 {
   const macko_section *gaps = macko_find_section(&d->m, "pair_gaps");
@@ -43,6 +46,7 @@ static macko_status keep_gaps(macko_encoder *e, const macko_device_matrix *d, ma
                            "copying gaps", err);
 }
 
+/* The encoder goes by old gaps from here on, unless the pairs are too many: then all is encoded again. */
 macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err)
 {
   macko_survey *v;
@@ -62,6 +66,7 @@ macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix 
 
 /* ---- writing values ---- */
 
+/* Fills sections "dict" and "pair_gaps" with the pairs that were found, in the order of their codes (macko_table_sender). */
 static macko_status send_pairs(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
                                const macko_appearance *found, int64_t count, macko_error *err)
 {

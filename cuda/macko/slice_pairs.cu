@@ -2,13 +2,14 @@
  * rest is as in slice.cu. */
 #include "macko/slice.cuh"
 
+/* What codes stand for, in device memory. */
 template <typename SUM> struct pair_source {
-  const uint32_t *codes, *gaps;
+  const uint32_t *codes, *gaps; /* section "values", four codes a word; a gap a code */
   const SUM *values;
-  int count;
+  int count;         /* pairs */
 };
 
-/* Values and gaps side by side. */
+/* Values and gaps side by side, an entry a code. */
 template <typename SUM> struct wide_table {
   struct alignas(2 * sizeof(SUM)) entry {
     SUM value;
@@ -23,9 +24,9 @@ template <typename SUM> struct wide_table {
   }
 };
 
-/* In a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as many turns
- * as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies of the table
- * did not help). */
+/* The same in a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as
+ * many turns as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies
+ * of the table did not help). */
 template <typename SUM> struct narrow_table {
   const uint32_t *at;
   __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
@@ -36,11 +37,13 @@ template <typename SUM> struct narrow_table {
   }
 };
 
+/* A block's table in shared memory, of one kind or the other. */
 template <typename SUM> union shared_pairs {
   typename wide_table<SUM>::entry wide[TABLE];
   uint32_t narrow[TABLE];
 };
 
+/* A pair in a word; *fits becomes false where it has no room there. */
 static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t gap, bool *fits)
 {
   __half half = __double2half(value);
@@ -48,7 +51,7 @@ static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t ga
   return (uint32_t)__half_as_ushort(half) << 16 | gap;
 }
 
-/* Fills the table; 1 if it is narrow. */
+/* Fills the table of a block; 1 if it is narrow. All threads of the block take part. */
 template <typename SUM> static __device__ __forceinline__ int share_pairs(const pair_source<SUM> &p, shared_pairs<SUM> *table)
 {
   bool fits = true;
@@ -60,7 +63,8 @@ template <typename SUM> static __device__ __forceinline__ int share_pairs(const 
   return narrow;
 }
 
-/* Sum of the gaps of the first n entries of a lane; n is a multiple of STEPS. */
+/* The sum of the gaps of the first n entries of a lane, n a multiple of STEPS: where a warp begins that takes a part of a
+ * slice. */
 template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const PAIRS &table, int n)
 {
   unsigned sum = 0;
@@ -76,8 +80,9 @@ template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const
   return (int)sum;
 }
 
-/* Steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. The word of the next
- * steps is on its way while these are added. Codes beyond the end of a row are 0, a pair like any other. */
+/* Adds steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. LISTED:
+ * columns come from the slice's list. The word of the next steps is on its way while these are added. Codes beyond the end of a
+ * row are 0, a pair like any other, which is not added. */
 template <int VECTOR, typename SUM, int GROUP, int LISTED, typename PAIRS>
 static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const PAIRS &table, const uint32_t *gaps,
                                                   const device_vectors &v, int base, int length, int from, int to, SUM sum[GROUP])
@@ -104,7 +109,7 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const P
   }
 }
 
-/* Answers the lane's row. */
+/* Adds steps from .. to - 1 of a slice to the sums of the calling lane, and answers its row. */
 template <int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table,
                                                     int narrow, const device_vectors &v, const macko_slice &s, int64_t slice,
@@ -122,6 +127,7 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint3
   return row.row;
 }
 
+/* Multiplies by slices, a warp each. */
 template <int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
@@ -132,6 +138,7 @@ static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_so
   });
 }
 
+/* Multiplies one vector by slices, a.split warps each. */
 template <int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
@@ -143,6 +150,7 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
   });
 }
 
+/* Starts the kernels for groups of vectors, and one by one for those that are left. */
 template <int VECTOR, typename SUM>
 static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, const macko_product *p, cudaStream_t stream)
 {
@@ -160,6 +168,7 @@ static cudaError_t start_pairs(const slices &a, const pair_source<SUM> &source, 
   return error;
 }
 
+/* Sums are f32 where vectors are f32 and the matrix is not f64, else f64. */
 macko_status macko_pairs_multiply(const slices &a, const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                   macko_error *err)
 {

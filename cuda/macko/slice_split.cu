@@ -1,6 +1,7 @@
 /* Layout slice where slices are few: several warps take a slice. A file of its own, as kernels take long to compile. */
 #include "macko/slice_steps.cuh"
 
+/* Multiplies one vector by slices, a.split warps each. */
 template <int STORED, int VECTOR, typename SUM>
 static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_values values, device_vectors v)
 {
@@ -11,6 +12,7 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_
   });
 }
 
+/* What run_product calls to start the kernel; it is never called with a group of vectors. */
 struct split_launch {
   slices a;
   cudaStream_t stream;

@@ -5,7 +5,8 @@
 
 #include "macko/slice.cuh"
 
-/* Values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads in flight at once. */
+/* Loads the values of steps 0 .. n - 1 of a lane, from start on; a FULL round has n = STEPS, and all its loads are in flight at
+ * once. Elements narrower than a word share a lane's word, which is loaded once. */
 template <int STORED, typename SUM, int FULL>
 static __device__ __forceinline__ void load_steps(const char *start, const SUM *table, int lane, int n, SUM v[STEPS])
 {
@@ -28,7 +29,8 @@ static __device__ __forceinline__ void load_steps(const char *start, const SUM *
   }
 }
 
-/* Columns of steps 0 .. n - 1 from step k on; col is the column of step k before and of step k + STEPS after. */
+/* Finds the columns of steps 0 .. n - 1 from step k on, which is a multiple of STEPS; *col is the column of step k before and
+ * of step k + STEPS after. BITS are those of a gap, 0 for a list of distances from the base column. */
 template <int BITS, int FULL>
 static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k, int steps, int lane, int base, int *col,
                                                     int cols[STEPS])
@@ -51,7 +53,8 @@ static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k,
   }
 }
 
-/* Steps k .. k + n - 1. */
+/* Adds steps k .. k + n - 1 to the sums of a lane. MASKED: not all rows of the slice have all steps. end is where the warp's
+ * steps end. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
 static __device__ __forceinline__ void add_round(const SUM *table, const device_vectors &v, const char *start,
                                                  const uint32_t *gaps, int lane, int base, int length, int k, int n, int end,
@@ -69,7 +72,8 @@ static __device__ __forceinline__ void add_round(const SUM *table, const device_
       for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
 }
 
-/* Sum of the first n gaps of a lane; n is a multiple of STEPS. */
+/* The sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot products
+ * add up four codes at once. */
 template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32_t *gaps, int n, int lane)
 {
   constexpr int per = 32 / BITS;
@@ -86,7 +90,7 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
   return (int)sum;
 }
 
-/* Steps from .. to - 1; from is a multiple of STEPS. */
+/* Adds steps from .. to - 1 of a slice to the sums of its lanes; from is a multiple of STEPS. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
 static __device__ __forceinline__ void walk(const device_values &values, const SUM *table, const device_vectors &v,
                                             const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
@@ -106,6 +110,7 @@ static __device__ __forceinline__ void walk(const device_values &values, const S
                                                            min(STEPS, to - k), to, &col, sum);
 }
 
+/* The same; whole: all rows of the slice are there and have all steps, so that no step is masked. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
                                                   const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
@@ -115,7 +120,7 @@ static __device__ __forceinline__ void walk_slice(const device_values &values, c
   else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
 }
 
-/* Adds n products of steps of a lane, of vectors whose type is known at run time. */
+/* Adds the products of n steps of a lane, for vectors whose type is known at run time. */
 template <typename SUM, int GROUP>
 static __device__ __forceinline__ void add_any(const device_vectors &v, const SUM value[STEPS], const int cols[STEPS], int n,
                                                SUM sum[GROUP])
@@ -134,7 +139,7 @@ static __device__ __forceinline__ void add_any(const device_vectors &v, const SU
   }
 }
 
-/* Steps from .. to - 1 of types known at run time, whatever the gaps: one loop instead of twenty. */
+/* Adds steps from .. to - 1 of types known at run time, whatever the width of gaps: one loop instead of twenty. */
 template <typename SUM, int GROUP>
 static __device__ __forceinline__ void walk_any(const device_values &values, const device_vectors &v, const macko_slice &s,
                                                 const uint32_t *gaps, int lane, int base, int length, int from, int to,
@@ -162,7 +167,8 @@ static __device__ __forceinline__ void walk_any(const device_values &values, con
   }
 }
 
-/* Sums of steps from .. to - 1 of the rows of a slice; answers the lane's row, a.nrows or more where it has none. */
+/* Adds steps from .. to - 1 of a slice to the sums of the calling lane; answers the lane's row, a.nrows or more where it has
+ * none. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
                                                     const device_vectors &v, const macko_slice &s, int64_t slice, int from,

@@ -12,6 +12,7 @@ macko_status macko_open_survey(macko_encoder *e, macko_survey **v, macko_error *
   return *own ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
 }
 
+/* Frees what is in host memory; rooms on the device are the encoder's. */
 void macko_close_survey(macko_encoder *e)
 {
   macko_survey *v = e->own[MACKO_FORMAT_MACKO];
@@ -21,6 +22,7 @@ void macko_close_survey(macko_encoder *e)
 
 /* ---- facts about slices ---- */
 
+/* Takes an arena for the words of all blocks, in place of the one that was too small. */
 static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_slices *d, macko_error *err)
 {
   void *arena = NULL;
@@ -30,7 +32,8 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
   return s;
 }
 
-/* Blocks take half a word an entry or less, nearly always; where they take more, it is known how much after the first time. */
+/* Describes all slices. Blocks take half a word an entry or less, nearly always; where they take more it is known how much
+ * after the first time, and the kernel runs again with room for that. */
 static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d, macko_error *err)
 {
   unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 64 * d->slices);
@@ -45,6 +48,7 @@ static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d
   return s;
 }
 
+/* Takes room for what is described of each slice, and sorts the rows of windows by their lengths where that is asked for. */
 static macko_status take_slices(macko_encoder *e, int sorted, macko_device_slices *d, macko_error *err)
 {
   void *records = NULL, *sources = NULL, *order = NULL;
@@ -57,12 +61,15 @@ static macko_status take_slices(macko_encoder *e, int sorted, macko_device_slice
   return s;
 }
 
+/* What a record tells of a slice: all but where its values and block begin, and its base. */
 static macko_slice slice_of(const macko_slice_record *r)
 {
   uint32_t header[MACKO_SLICE_WORDS] = {0, 0, r->info, 0};
   return macko_slice_at(header, 0);
 }
 
+/* Places the blocks of all slices, equal ones once, and counts what slices are for the plan. Equal hashes are taken for equal
+ * blocks here; macko_put_slices compares them. */
 static macko_status place_blocks(const macko_encoder *e, macko_surveyed *v, macko_slice_facts *facts, macko_error *err)
 {
   macko_block_set set;
@@ -81,12 +88,13 @@ static macko_status place_blocks(const macko_encoder *e, macko_surveyed *v, mack
   return s;
 }
 
+/* Where slices are kept that are described in that way. */
 static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs, int stencils)
 {
   return &((macko_survey *)e->own[MACKO_FORMAT_MACKO])->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
 }
 
-/* What was seen of the slices of a plan; one without stencils may come from looking for them in vain. */
+/* The slices that a plan goes by. A plan without stencils may come from looking for them in vain. */
 static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
 {
   int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
@@ -94,6 +102,8 @@ static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
   return v->records ? v : surveyed(e, sorted, pairs, 1);
 }
 
+/* Describes and places all slices in one order of rows, and keeps them for encoding, because the plan may choose this way.
+ * Where pairs are too many nothing else is of use. */
 macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err)
 {
   macko_encoder *e = context;
@@ -116,6 +126,8 @@ macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_sli
 
 /* ---- writing slices ---- */
 
+/* Where values begin is known only now, as it depends on the codec. A kernel compares every block with the one it was given: if
+ * that is another one, hashes were mistaken, and the host encodes. */
 macko_status macko_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   macko_surveyed *v = surveyed_for(e, &d->m.plan);
@@ -144,6 +156,7 @@ macko_status macko_put_slices(macko_encoder *e, macko_device_matrix *d, macko_er
   return macko_fail(err, MACKO_UNSUPPORTED, "two blocks of slices have one hash");
 }
 
+/* Where values begin is computed on the host, as slices follow each other and a sum of their units is all there is to it. */
 macko_status macko_move_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err)
 {
   int64_t slices = macko_slices_of(d->m.nrows);

@@ -9,7 +9,7 @@
 
 /* Slices in one order of rows. */
 typedef struct {
-  macko_device_slices device;
+  macko_device_slices device;  /* rooms of the encoder */
   macko_slice_record *records; /* on the host */
   macko_slice_place *places;   /* on the host; values are not yet known */
 } macko_surveyed;
@@ -25,23 +25,24 @@ typedef struct {
 macko_status macko_open_survey(macko_encoder *e, macko_survey **v, macko_error *err);
 void macko_close_survey(macko_encoder *e);
 
-/* What plan asks (macko_column_facts); context is the encoder. */
+/* Answers plan's question about slices (macko_column_facts); context is the encoder. */
 macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 
-/* facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
+/* Sets facts->pairs, -1 where they are more than codes, and facts->wide_pairs of codec pairs. */
 macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *slices, macko_slice_facts *facts, macko_error *err);
 
-/* The pairs of the gaps of *d, whose codec is pairs, and the values of the csr: *pairs as above. Where they fit,
+/* Counts the pairs of the gaps of *d, whose codec is pairs, and the values of the csr: *pairs as above. Where they fit,
  * macko_put_slice_values goes by these gaps from then on. */
 macko_status macko_survey_new_pairs(macko_encoder *e, const macko_device_matrix *d, int64_t *pairs, macko_error *err);
 
-/* Sections "slices", "blocks" and "order" of *d; fails and sets e->mistaken where hashes were not enough. */
+/* Writes sections "slices", "blocks" and "order" of *d. It fails and sets e->mistaken where hashes were not enough to tell
+ * blocks apart. */
 macko_status macko_put_slices(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
-/* Headers of *d for its plan's elements. */
+/* Changes the headers of *d to where values begin for its plan's elements. */
 macko_status macko_move_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
-/* Sections "values", "dict" and "pair_gaps" of *d, of layout slice. */
+/* Writes sections "values", "dict" and "pair_gaps" of *d, which is of layout slice. */
 macko_status macko_put_slice_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
 #endif

@@ -2,27 +2,33 @@
 #include "core/value_set.cuh"
 #include "macko/slice_rows.cuh"
 
+/* Pairs that codes of 8 bits stand for. */
 enum { MOST_PAIRS = 256 };
 
 /* ---- pairs of a gap and a value ---- */
 
+/* A pair as an element of a set: the gap, and where in the set of values the value of entry p is. */
 static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
                                                    uint32_t gap)
 {
   return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values, value_bits(a, p));
 }
 
+/* The gap before entry p, which is not the first of its row. */
 static __device__ __forceinline__ uint32_t gap_before(const macko_device_csr &a, int64_t p)
 {
   return (uint32_t)(column(a, p) - column(a, p - 1));
 }
 
-/* A thread asks before every pair, so that each adds one at most when there are too many. */
+/* Whether more pairs need be looked for. A thread asks before every pair, so that each adds one at most when there are too
+ * many. */
 static __device__ __forceinline__ bool has_room(const macko_device_dictionary &pairs)
 {
   return *(volatile unsigned *)pairs.used <= MOST_PAIRS;
 }
 
+/* Puts the pairs of all slices that are no stencils into a set, a warp a slice; pairs.used[1] becomes 1 where a gap has more
+ * than 16 bits. In slices with a list, and for first entries, the gap of a pair is 0. */
 static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_slices all, macko_device_dictionary values,
                                             macko_device_dictionary pairs)
 {
@@ -40,6 +46,7 @@ static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_sli
   }
 }
 
+/* Empties a set of pairs and both of its counters. */
 static cudaError_t clear_pairs(const macko_device_dictionary *pairs, cudaStream_t stream)
 {
   cudaError_t error = cudaMemsetAsync(pairs->keys, 0xff, (MACKO_DEVICE_HASH_SLOTS + 1) * sizeof *pairs->keys, stream);
@@ -57,8 +64,8 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 
 /* ---- the stream ---- */
 
-/* Calls f(p, slot, rank, chained) for the entries of the stream: rank rises in the order in which the host writes them; chained:
- * the gap before the entry is that of its pair. */
+/* Calls f(p, slot, rank, chained) for the entries of a slice that is no stencil, a lane a row; `size` is the bytes of a stored
+ * element. rank rises in the order in which the host writes entries; chained: the gap before the entry is that of its pair. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size,
                                   int64_t slice, const F &f)
@@ -73,6 +80,7 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
       k && s.gap_bits == MACKO_GAP_PAIRS);
 }
 
+/* Calls f for all slices, a warp each; there may be fewer warps than slices. */
 template <typename F>
 static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
 {
@@ -81,6 +89,7 @@ static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers
     walk_slice(a, headers, order, size, slice, f);
 }
 
+/* Starts that kernel for the slices of *d, on no more blocks than most_blocks. */
 template <typename F>
 static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_matrix *d, unsigned most_blocks, const F &f,
                                cudaStream_t stream)
@@ -92,7 +101,8 @@ static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_mat
                 (int)macko_type_bytes(d->m.plan.stored_type), f);
 }
 
-/* What an entry is a code for. */
+/* What an entry of the stream is a code for: its value, or under codec pairs the pair of its value and its gap. That gap comes
+ * from the old codes where new values are stored, else from columns. */
 struct coded {
   macko_device_csr a;
   macko_device_coding c;
@@ -104,6 +114,7 @@ struct coded {
   }
 };
 
+/* Puts the pair of an entry into the set. */
 struct collect_pair {
   coded element;
   __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const

@@ -9,23 +9,25 @@
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
 
-/* Tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which leave the registers for that. */
+/* Tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which leave the registers
+ * for that. N is the format's n: blocks have 2n columns. */
 template <int N> constexpr int depth = N <= 4 ? 3 : 2;
 template <int N> constexpr int resident = N == 5 ? 5 : 4;
 
+/* A matrix of format slide as kernels take it by value, but for its values; device pointers. */
 struct slide {
-  int n, bits, lanes; /* lanes that take a row where its cells are looked at one by one */
+  int n, bits, lanes; /* bits of a code; lanes that take a row where its cells are looked at one by one */
   int padded;         /* some slots of cells are empty */
   int64_t nrows, ncols;
   int64_t blocks;     /* of every row where no column is stored, else 0 */
-  int64_t first_rest; /* slot */
+  int64_t first_rest; /* slot of the first value of the rest */
   const void *starts, *rest_ptr, *block_cols;
   int starts_type, rest_type, cols_type;
-  const uint32_t *codes, *patterns;
+  const uint32_t *codes, *patterns; /* patterns NULL: codes are positions */
   const int *rest_cols;
 };
 
-/* That of a matrix on the device, but for lanes. */
+/* The matrix on the device as kernels take it, but for lanes. */
 static inline slide slide_of(const macko_device_matrix *d)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&d->m.plan);
@@ -43,12 +45,13 @@ static inline slide slide_of(const macko_device_matrix *d)
   return a;
 }
 
-/* The cells of a row. */
+/* The number of the first cell of a row. */
 static __device__ __forceinline__ int64_t start_of(const slide &a, int64_t row)
 {
   return a.blocks ? row * a.blocks : index_at(a.starts_type, a.starts, row);
 }
 
+/* The block that a cell is, in a row whose first cell is `first`. */
 static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first, int64_t cell)
 {
   if (a.blocks) return cell - first;
@@ -56,7 +59,7 @@ static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first
   return __ldg((const unsigned short *)a.block_cols + cell);
 }
 
-/* The value at a slot, of a type that the kernel knows or is told. */
+/* The value at a slot, of a stored type that the kernel knows or is told. */
 template <int STORED, typename SUM> static __device__ __forceinline__ SUM any_value(const device_values &values, int64_t slot)
 {
   SUM value = 0;
@@ -64,7 +67,7 @@ template <int STORED, typename SUM> static __device__ __forceinline__ SUM any_va
   return value;
 }
 
-/* What a lane adds of the entries of a row that are beside its cells. */
+/* Adds the entries of a row that are beside its cells to the sums of `lanes` lanes, of which each takes its share. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_rest(const slide &a, const device_values &values, const device_vectors &v, int64_t row,
                                                 int lane, int lanes, SUM sum[GROUP])
@@ -79,7 +82,7 @@ static __device__ __forceinline__ void add_rest(const slide &a, const device_val
   }
 }
 
-/* Two elements of 16 bits; those of f16 without taking the word apart. */
+/* The two 16-bit floats of a word as numbers. Those of f16 are converted together, without taking the word apart. */
 template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t word)
 {
   if constexpr (TYPE == MACKO_F16)
@@ -89,10 +92,12 @@ template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t wo
 
 /* ---- elements of x of a block, as words ---- */
 
+/* The elements of x that a block multiplies, as words in registers. */
 template <int VECTOR, int N> struct block_x {
   static constexpr int BYTES = sizeof(typename element<VECTOR>::type), WORDS = 2 * N * BYTES / 4;
   uint32_t words[WORDS];
 
+  /* Loads all 2 N of them from column col on, in loads as wide as a block is a multiple of. */
   __device__ __forceinline__ void load_vectors(const void *x, int64_t col)
   {
     const char *at = (const char *)x + col * BYTES;
@@ -113,7 +118,8 @@ template <int VECTOR, int N> struct block_x {
       for (int i = 0; i < WORDS; i++) words[i] = __ldg((const unsigned *)at + i);
   }
 
-  /* Element by element, those that there are. */
+  /* Loads those that there are, element by element, and makes the others 0: for the last block of a row, or where x is not
+   * aligned. */
   __device__ __forceinline__ void load_some(const void *x, int64_t col, int64_t ncols)
   {
 #pragma unroll
@@ -130,13 +136,14 @@ template <int VECTOR, int N> struct block_x {
     }
   }
 
+  /* One of four words by two bits, without an array that is indexed, which would not stay in registers. */
   static __device__ __forceinline__ uint32_t pick(int p, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
   {
     const uint32_t low = p & 1 ? b : a, high = p & 1 ? d : c;
     return p & 2 ? high : low;
   }
 
-  /* The elements of the two slots of a window. */
+  /* Sets first and second to the elements that the two slots of window w multiply; window is its four bits of positions. */
   template <typename SUM> __device__ __forceinline__ void slots(int w, int window, SUM &first, SUM &second) const
   {
     const int p = window & 3, q = window >> 2;
@@ -156,7 +163,7 @@ template <int VECTOR, int N> struct block_x {
 
 /* ---- a tile ---- */
 
-/* Elements 2 i and 2 i + 1 of the 16 bytes that a lane has of a window: those of a cell. */
+/* Elements 2 i and 2 i + 1 of the 16 bytes that a lane has of a window: the two slots of its cell i. */
 template <int STORED, typename SUM>
 static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &first, SUM &second)
 {
@@ -172,12 +179,14 @@ static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &fir
   }
 }
 
-/* What a lane loads of a tile before it needs any of it. */
+/* What a lane loads of a tile before it needs any of it: 16 bytes of values a window, which are PER cells, and the words that
+ * their codes lie in. */
 template <int STORED, int N> struct slide_tile {
   static constexpr int PER = 8 / sizeof(typename element<STORED>::type);
   uint4 values[N - 1];
   uint32_t low[PER], high[PER]; /* words that the codes lie in */
 
+  /* Loads the calling lane's share of a tile. */
   __device__ __forceinline__ void load(const slide &a, const void *stream, int64_t tile)
   {
     const int lane = threadIdx.x % WARP;
@@ -189,6 +198,7 @@ template <int STORED, int N> struct slide_tile {
     for (int j = 0; j < PER; j++) low[j] = __ldg(code + j * a.bits), high[j] = __ldg(code + j * a.bits + 1);
   }
 
+  /* The positions of the lane's cell number j in the tile. */
   __device__ __forceinline__ uint32_t positions(const slide &a, int j) const
   {
     const uint32_t code = __funnelshift_r(low[j], high[j], threadIdx.x % WARP * a.bits) & ((1u << a.bits) - 1);
@@ -196,7 +206,8 @@ template <int STORED, int N> struct slide_tile {
   }
 };
 
-/* Adds the cell number j of a lane. */
+/* Adds cell number j of a lane, into two sums, so that additions wait less for each other. PADDED: slots may be empty, and
+ * multiply nothing then. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, int j, uint32_t positions,
                                                 const block_x<VECTOR, N> &x, SUM sum[2])
@@ -212,8 +223,8 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
   }
 }
 
-/* Adds a tile whose cells are all of one row, and whose blocks have all of their columns: what several cells need of x is on its way
- * before the first of them is added. `cell` is the lane's first. */
+/* Adds a tile whose cells are all of one row and whose blocks have all of their columns: what several cells need of x is on its
+ * way before the first of them is added. `cell` is the lane's first. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const void *x, int64_t first,
                                                 int64_t cell, SUM sum[2])
@@ -233,7 +244,7 @@ static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile
   }
 }
 
-/* The same of any tile, of whose cells some are other rows'. */
+/* The same for any tile, of whose cells some may be other rows': those from first to before end are this row's. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const void *x, int aligned, int64_t first,
                                                 int64_t end, int64_t cell, SUM sum[2])
@@ -249,6 +260,8 @@ static __device__ __forceinline__ void add_some(const slide &a, const slide_tile
   }
 }
 
+/* Multiplies one vector by rows, a warp each: DEPTH tiles are on their way while the oldest of them is added. aligned: x begins
+ * at a multiple of 16 bytes. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide a, device_values values, device_vectors v, int aligned)
 {
@@ -281,7 +294,7 @@ static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide
   }
 }
 
-/* Types that have kernels for each width of blocks, for one vector. */
+/* Whether a combination of types has kernels for each width of blocks: some that pruned networks have do, for one vector. */
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_tiles()
 {
   if (GROUP != 1) return false;
@@ -289,6 +302,7 @@ template <int STORED, int VECTOR, int GROUP> constexpr bool has_tiles()
          (STORED == MACKO_F16 && VECTOR == MACKO_F32) || (STORED == MACKO_F16 && VECTOR == MACKO_F16);
 }
 
+/* Starts the kernel for the width of blocks that a has. It is instantiated in slide_tiles.cu for the types above. */
 template <int STORED, int VECTOR, typename SUM>
 cudaError_t macko_slide_run_tiles(const slide &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 

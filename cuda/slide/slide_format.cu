@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* The entries of a cell, one after the other. */
+/* Adds the entries of a cell, one after the other, to the sums of a lane; `block` is which block of its row the cell is, `per`
+ * as macko_slide_per. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void add_any_cell(const slide &a, const device_values &values, const device_vectors &v, int per,
                                                     int64_t cell, int64_t block, SUM sum[GROUP])
@@ -21,7 +22,8 @@ static __device__ __forceinline__ void add_any_cell(const slide &a, const device
   }
 }
 
-/* So many lanes a row, each cells that far apart. */
+/* Multiplies by rows, a.lanes lanes each; a lane takes every a.lanes-th cell. For types and rows that the kernels for tiles are
+ * not made for. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) any_kernel(slide a, device_values values, device_vectors v)
 {
@@ -45,9 +47,10 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(slide a, device_val
   }
 }
 
-/* Rows of fewer cells on average leave most lanes of a tile idle. */
+/* Rows with fewer cells than that on average would leave most lanes of a tile idle. */
 enum { FEWEST_CELLS = 64 };
 
+/* What run_product calls to start a kernel for its types. */
 struct slide_launch {
   slide a;
   int64_t cells;
@@ -64,13 +67,14 @@ struct slide_launch {
   }
 };
 
-/* What is kept of a matrix: tables of its dictionary first. */
+/* What a matrix of format slide owns on the device besides its sections (d->own). */
 struct slide_own {
   device_tables tables;
   int lanes;
 };
 
-/* Lanes for rows of as many cells as there are on average, but no row so long that one lane takes more than 64 of them. */
+/* Lanes of a row: as many as rows have cells on average, but so many that no lane takes more than 64 cells of the longest row,
+ * a warp at most. */
 static int lanes_for(const macko_matrix *host)
 {
   const int64_t cells = macko_slide_counts_of(&host->plan)->cells;
@@ -86,6 +90,7 @@ static int lanes_for(const macko_matrix *host)
   return lanes;
 }
 
+/* The lanes are counted again after a refresh, which finds the same. */
 static macko_status prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err)
 {
   if (!d->own && !(d->own = calloc(1, sizeof(slide_own))))

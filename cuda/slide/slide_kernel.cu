@@ -13,6 +13,7 @@ enum {
 
 /* ---- X by rows ---- */
 
+/* Elements of a row of X once rows lie side by side: n and what fills up the last tile of Y. */
 static int64_t row_length(int64_t n)
 {
   const int64_t width = n > WARP ? WARP * WIDE : WARP;
@@ -24,7 +25,9 @@ int64_t macko_slide_kernel_work(const macko_device_matrix *d, macko_type x_type,
   return d->m.ncols * row_length(n) * macko_type_bytes(x_type);
 }
 
-/* Columns beyond the last are zero. */
+/* Transposes X, which has nrows rows and n columns, to rows of `length` elements; columns beyond the last are zero. Squares go
+ * through shared memory, so that reads and writes are both in full lines; its rows are an element longer, so that columns do
+ * not hit the same bank. */
 template <typename T>
 static __global__ void __launch_bounds__(256) rows_kernel(const T *x, int64_t ldx, int64_t nrows, int64_t n, T *rows, int64_t length)
 {
@@ -41,12 +44,14 @@ static __global__ void __launch_bounds__(256) rows_kernel(const T *x, int64_t ld
   }
 }
 
+/* Blocks of threads for so many tiles, which take several where these are more than a launch has. */
 static unsigned blocks_for(int64_t tiles)
 {
   const int64_t most = 1 << 30;
   return (unsigned)(tiles < most ? tiles : most);
 }
 
+/* Puts the rows of X side by side in p->work. Elements are copied as bits of their size. */
 static cudaError_t put_rows(const macko_device_matrix *d, const macko_dense_product *p, cudaStream_t stream)
 {
   const int64_t length = row_length(p->n), nrows = d->m.ncols, tiles = (nrows + SQUARE - 1) / SQUARE * (length / SQUARE);
@@ -62,13 +67,13 @@ static cudaError_t put_rows(const macko_device_matrix *d, const macko_dense_prod
 
 /* ---- entries ---- */
 
-/* Entries of a row that its lanes have unpacked, in their order. */
+/* The entries of a row that the lanes of a warp have unpacked, in their order, in shared memory. */
 template <typename SUM> struct entry_list {
   int cols[ROOM];
   SUM values[ROOM];
 };
 
-/* The sum of the counts of the lanes before, and of all lanes in *all. */
+/* The sum of the counts of the lanes before this one; *all is that of all lanes. */
 static __device__ __forceinline__ int count_before(int count, int *all)
 {
   int sum = count;
@@ -80,7 +85,8 @@ static __device__ __forceinline__ int count_before(int count, int *all)
   return sum - count;
 }
 
-/* The cells from number `cell` on, before `end`, a lane each. Returns how many entries they have. */
+/* Unpacks the cells from number `cell` on, before `end`, a lane each, into the list; `first` is the row's first cell. Returns
+ * how many entries they have. Entries are counted first, so that each lane knows where its own begin. */
 template <typename SUM>
 static __device__ __forceinline__ int unpack_cells(const slide &a, const device_values &values, int per, int64_t first, int64_t cell,
                                                    int64_t end, entry_list<SUM> *list)
@@ -106,7 +112,7 @@ static __device__ __forceinline__ int unpack_cells(const slide &a, const device_
   return all;
 }
 
-/* The same of entries beside the cells. */
+/* Puts entries `entry` to before `end` of the rest into the list, as many as there are lanes. Returns how many these are. */
 template <typename SUM>
 static __device__ __forceinline__ int unpack_rest(const slide &a, const device_values &values, int64_t entry, int64_t end,
                                                   entry_list<SUM> *list)
@@ -119,7 +125,7 @@ static __device__ __forceinline__ int unpack_rest(const slide &a, const device_v
   return (int)(end - entry < WARP ? end - entry : WARP);
 }
 
-/* Elements of a row of X that a lane takes, side by side. */
+/* The elements of a row of X that a lane takes, WIDTH of them side by side, loaded at once. */
 template <int X, int WIDTH> struct row_piece {
   typedef typename element<X>::type type;
   alignas(WIDTH * sizeof(type)) type elements[WIDTH];
@@ -131,6 +137,8 @@ template <int X, int WIDTH> struct row_piece {
   }
 };
 
+/* Adds the listed entries to a lane's sums of WIDTH columns; x is the lane's piece of row 0, and rows are `pieces` pieces
+ * apart. All lanes take the same entry, so that they read the list and a row of X together. */
 template <int X, typename SUM, int WIDTH>
 static __device__ __forceinline__ void add_entries(const entry_list<SUM> *list, int count, const row_piece<X, WIDTH> *x,
                                                    int64_t pieces, SUM sum[WIDTH])
@@ -148,6 +156,8 @@ static __device__ __forceinline__ void add_entries(const entry_list<SUM> *list, 
 
 /* ---- tiles of Y ---- */
 
+/* Computes tiles of Y of KERNEL_ROWS rows. A tile meets in shared memory before it is written, because Y is stored by columns
+ * and a warp has a row. */
 template <int X, typename SUM, int WIDTH>
 static __global__ void __launch_bounds__(KERNEL_WARPS *WARP)
   dense_kernel(slide a, device_values values, macko_dense_product p, int64_t length)
@@ -182,6 +192,7 @@ static __global__ void __launch_bounds__(KERNEL_WARPS *WARP)
   }
 }
 
+/* Starts the kernel for the types of X and of sums. */
 template <int X, typename SUM>
 static cudaError_t run_dense(const macko_device_matrix *d, const macko_dense_product *p, cudaStream_t stream)
 {
@@ -196,6 +207,7 @@ static cudaError_t run_dense(const macko_device_matrix *d, const macko_dense_pro
   return launch(dense_kernel<X, SUM, 1>, blocks, KERNEL_WARPS * WARP, 0, stream, a, values, *p, length);
 }
 
+/* Sums are f64 where the matrix or X is, else f32. */
 cudaError_t macko_slide_kernel(const macko_device_matrix *d, const macko_dense_product *p, cudaStream_t stream)
 {
   const cudaError_t error = put_rows(d, p, stream);

@@ -10,10 +10,10 @@ enum {
   SHARED_COLUMN = 47 * 1024 /* bytes of a column of X that a block of threads keeps; longer ones are read twice */
 };
 
-/* What operands of 8 bits go up to. */
+/* The largest magnitude that operands of 8 bits hold. */
 template <int OPERANDS> constexpr float most = OPERANDS == MACKO_OPERANDS_I8 ? 127.0f : 448.0f;
 
-/* A number as an operand, its bits. */
+/* The bits of a number as an operand; inverse is that of its scale, and not looked at for operands of 16 bits. */
 template <int OPERANDS> static __device__ __forceinline__ uint32_t operand_of(double x, float inverse)
 {
   if constexpr (OPERANDS == MACKO_OPERANDS_F16) return __half_as_ushort(__double2half(x));
@@ -22,6 +22,7 @@ template <int OPERANDS> static __device__ __forceinline__ uint32_t operand_of(do
   else return __nv_cvt_float_to_fp8((float)x * inverse, __NV_SATFINITE, __NV_E4M3);
 }
 
+/* Bytes of an operand, for kernels and for the host. */
 template <int OPERANDS> constexpr int operand_bytes = OPERANDS == MACKO_OPERANDS_F16 || OPERANDS == MACKO_OPERANDS_BF16 ? 2 : 1;
 
 static int bytes_of_operand(int operands)
@@ -31,7 +32,7 @@ static int bytes_of_operand(int operands)
 
 /* ---- A ---- */
 
-/* Calls f(window, column, value) for what a lane has of a row: every 32nd cell. */
+/* Calls f(window, column, value) for what a lane has of a row, which is every 32nd cell; window counts those of the row. */
 template <typename F>
 static __device__ __forceinline__ void for_entries(const slide &a, const device_values &values, int per, int64_t row, const F &f)
 {
@@ -55,7 +56,8 @@ static __device__ __forceinline__ unsigned largest_of_lanes(unsigned own)
   return own;
 }
 
-/* The scale of a row: 1 for integers of 8 bits. */
+/* The scale of a row, for all lanes of the warp that takes it: 1 where operands are integers of 8 bits and all values are
+ * such. */
 template <int OPERANDS>
 static __device__ __forceinline__ float scale_of_row(const slide &a, const device_values &values, int per, int64_t row)
 {
@@ -69,7 +71,8 @@ static __device__ __forceinline__ float scale_of_row(const slide &a, const devic
   return __all_sync(EVERY, integers) ? 1 : macko_lift_scale(__uint_as_float(largest), most<OPERANDS>);
 }
 
-/* dense is zero before; a warp a row. */
+/* Writes the rows of the lifted matrix as operands, a warp each, and for operands of 8 bits their scales. dense is zero
+ * before. */
 template <int OPERANDS>
 static __global__ void __launch_bounds__(LIFT_THREADS) expand_kernel(slide a, device_values values, int64_t lifted, float *scales,
                                                                      void *dense)
@@ -111,15 +114,17 @@ cudaError_t macko_slide_expand(const macko_device_matrix *d, macko_operands oper
 
 /* ---- X in 16 bits ---- */
 
+/* X as it is lifted. */
 struct lift {
-  const void *x;
-  int64_t ldx, ncols, n;
+  const void *x;    /* columns ldx elements apart */
+  int64_t ldx, ncols, n; /* ncols elements a column, n columns */
   int64_t lifted;   /* elements of a column of what is written */
   unsigned windows; /* of a column */
   int block;        /* columns of A of a block, halved: n of the format */
   int whole;        /* pairs of elements of X are at multiples of their size */
 };
 
+/* The X of a product with the matrix *d. */
 static lift lift_of(const macko_device_matrix *d, const macko_dense_product *p, int64_t lifted)
 {
   const int n = (int)macko_slide_counts_of(&d->m.plan)->n;
@@ -128,12 +133,16 @@ static lift lift_of(const macko_device_matrix *d, const macko_dense_product *p, 
           (uintptr_t)p->x % pair == 0 && p->ldx % 2 == 0};
 }
 
+/* The first column of A that a window covers, which is an element of X: macko_lift_column in 32 bits, whose division is
+ * quicker. */
 static __device__ __forceinline__ unsigned column_of(const lift &l, unsigned window)
 {
   return 2 * (window + window / (unsigned)(l.block - 1)); /* macko_lift_column, in 32 bits */
 }
 
-/* The elements of a window as two words of two operands. */
+/* The four elements of column j that a window multiplies, as two words of two operands of 16 bits. Behind the last column,
+ * window or element they are 0. Elements that are operands already are copied in pairs where they lie at multiples of a pair's
+ * size. */
 template <int X, int OPERANDS> static __device__ __forceinline__ uint2 window_of(const lift &l, int64_t j, unsigned window)
 {
   uint32_t bits[4] = {0, 0, 0, 0};
@@ -153,7 +162,7 @@ template <int X, int OPERANDS> static __device__ __forceinline__ uint2 window_of
   return make_uint2(bits[0] | bits[1] << 16, bits[2] | bits[3] << 16);
 }
 
-/* A thread two windows, 16 bytes; so many blocks of threads a column. */
+/* Lifts X to operands of 16 bits: a thread writes two windows, 16 bytes, and `blocks` blocks of threads take a column. */
 template <int X, int OPERANDS>
 static __global__ void __launch_bounds__(LIFT_THREADS) lift_kernel(lift l, unsigned blocks, uint4 *to)
 {
@@ -164,6 +173,7 @@ static __global__ void __launch_bounds__(LIFT_THREADS) lift_kernel(lift l, unsig
   to[j * pieces + piece] = make_uint4(first.x, first.y, second.x, second.y);
 }
 
+/* Starts that kernel for the type of X; `columns` are those that tensor cores multiply. */
 template <int OPERANDS>
 static cudaError_t lift_halves(const lift &l, int x_type, int64_t columns, void *to, cudaStream_t stream)
 {
@@ -178,18 +188,21 @@ static cudaError_t lift_halves(const lift &l, int x_type, int64_t columns, void 
 
 /* ---- X in 8 bits: largest magnitude, rounded, lifted; a block of threads a column ---- */
 
+/* As many elements of X as one load of 16 bytes brings. */
 template <int X> struct whole_piece {
   static constexpr int COUNT = 16 / sizeof(typename element<X>::type);
   alignas(16) typename element<X>::type elements[COUNT];
 };
 
+/* An element of X as a number. */
 template <int X> static __device__ __forceinline__ float number_in(const typename element<X>::type &element)
 {
   if constexpr (X == MACKO_F32) return element;
   else return number_of<X>(element);
 }
 
-/* The largest magnitude of a column as bits, which order as magnitudes do, NaN last. Keeps the column where keep is not NULL. */
+/* The largest magnitude of what a thread sees of a column of `count` elements, as bits, which order as magnitudes do, NaN last.
+ * The block's threads together keep the column in shared memory where keep is not NULL. */
 template <int X>
 static __device__ __forceinline__ unsigned largest_of(const typename element<X>::type *x, int64_t count, typename element<X>::type *keep)
 {
@@ -211,6 +224,8 @@ static __device__ __forceinline__ unsigned largest_of(const typename element<X>:
   return largest;
 }
 
+/* Lifts X to operands of 8 bits, a block of threads a column, because a column has one scale, which must be known before
+ * anything is rounded. keeps: the column has room in shared memory, and is read once. */
 template <int X, int OPERANDS>
 static __global__ void __launch_bounds__(LIFT_THREADS) round_kernel(lift l, int keeps, float *scales, uint4 *to)
 {
@@ -246,6 +261,7 @@ static __global__ void __launch_bounds__(LIFT_THREADS) round_kernel(lift l, int 
   }
 }
 
+/* Starts that kernel for the type of X. */
 template <int OPERANDS>
 static cudaError_t round_columns(const lift &l, int x_type, int64_t columns, float *scales, void *to, cudaStream_t stream)
 {
@@ -274,7 +290,8 @@ cudaError_t macko_slide_lift(const macko_device_matrix *d, macko_operands operan
 
 /* ---- Y ---- */
 
-/* sums has `rows` elements a column; blocks of threads a column. */
+/* Writes Y of the sums, which have `rows` elements a column, a thread an element: scaled back for operands of 8 bits, and with
+ * the bias. `blocks` blocks of threads take a column. */
 template <int OPERANDS>
 static __global__ void __launch_bounds__(LIFT_THREADS) back_kernel(macko_dense_product p, int64_t nrows, int64_t rows, unsigned blocks,
                                                                    const float *row_scales, const float *column_scales, const void *sums)
@@ -291,6 +308,7 @@ static __global__ void __launch_bounds__(LIFT_THREADS) back_kernel(macko_dense_p
   store_y(p.y_type, p.y, j * p.ldy + i, sum);
 }
 
+/* Starts that kernel; macko_tensor_plan_new has refused products that take more blocks than a launch has. */
 template <int OPERANDS>
 static cudaError_t run_back(const macko_dense_product *p, int64_t nrows, int64_t rows, const float *row_scales, const float *column_scales,
                             const void *sums, cudaStream_t stream)

@@ -14,13 +14,14 @@ typedef struct shape {
 } shape;
 
 struct macko_matmul {
-  const macko_device_matrix *d;
+  const macko_device_matrix *d; /* the caller's, which outlives this */
   macko_matmul_options options;
   macko_tensor *tensor; /* NULL: the kernel multiplies */
   char reason[512];
-  shape *shapes;
+  shape *shapes;     /* a list of what is planned */
 };
 
+/* Whether X and Y may have that type. */
 static int is_float(macko_type type)
 {
   return type == MACKO_F64 || type == MACKO_F32 || type == MACKO_F16 || type == MACKO_BF16;
@@ -31,6 +32,7 @@ void macko_matmul_options_init(macko_matmul_options *options)
   *options = (macko_matmul_options){MACKO_MATMUL_AUTO, MACKO_OPERANDS_EXACT, MACKO_F16, MACKO_F16, NULL};
 }
 
+/* Every field that is a choice must be one. */
 static macko_status check_options(const macko_matmul_options *o, macko_error *err)
 {
   if ((unsigned)o->path >= MACKO_MATMUL_PATHS)
@@ -43,7 +45,8 @@ static macko_status check_options(const macko_matmul_options *o, macko_error *er
   return MACKO_OK;
 }
 
-/* Decides which of the two multiplies. What only tensor cores lack is no error unless they were asked for. */
+/* Decides which of the two ways multiplies, and says why in m->reason. That tensor cores cannot is no error unless they were
+ * asked for. */
 static macko_status choose_path(macko_matmul *m, cudaStream_t stream, macko_error *err)
 {
   macko_error why = {MACKO_OK, ""};
@@ -62,6 +65,7 @@ static macko_status choose_path(macko_matmul *m, cudaStream_t stream, macko_erro
   return MACKO_OK;
 }
 
+/* The path to the library is used here only and not kept. */
 macko_status macko_matmul_open(const macko_device_matrix *device, const macko_matmul_options *options, cudaStream_t stream,
                                macko_matmul **matmul, macko_error *err)
 {
@@ -87,6 +91,7 @@ macko_status macko_matmul_open(const macko_device_matrix *device, const macko_ma
 
 /* ---- plans ---- */
 
+/* What is planned for n columns, or for as many more as tensor cores take for n; NULL if nothing is. */
 static shape *find_shape(const macko_matmul *m, int64_t n)
 {
   shape *s = m->shapes;
@@ -94,6 +99,8 @@ static shape *find_shape(const macko_matmul *m, int64_t n)
   return s;
 }
 
+/* Plans products of s->n columns. Where tensor cores have no algorithm for these the kernel takes them, unless that was ruled
+ * out. */
 static macko_status plan_shape(const macko_matmul *m, int64_t algorithm, cudaStream_t stream, shape *s, macko_error *err)
 {
   macko_error why = {MACKO_OK, ""};
@@ -106,6 +113,7 @@ static macko_status plan_shape(const macko_matmul *m, int64_t algorithm, cudaStr
   return MACKO_OK;
 }
 
+/* A shape is added to the list only once it is complete. */
 macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorithm, cudaStream_t stream, macko_error *err)
 {
   if (!matmul) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matmul must not be NULL");
@@ -123,6 +131,7 @@ macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorith
   return MACKO_OK;
 }
 
+/* Without a plan for n it answers by the way that the matmul was opened with. */
 void macko_matmul_get_info(const macko_matmul *matmul, int64_t n, macko_matmul_info *info)
 {
   const shape *s = find_shape(matmul, n);
@@ -137,7 +146,7 @@ void macko_matmul_get_info(const macko_matmul *matmul, int64_t n, macko_matmul_i
                               .algorithm = s && s->tensor ? macko_tensor_plan_algorithm(s->tensor) : -1};
 }
 
-/* On the matmul's device, whichever is current. */
+/* The matmul is freed on its own device, which need not be the current one. Products may still be running, and are waited for. */
 void macko_matmul_close(macko_matmul **matmul)
 {
   if (!matmul || !*matmul) return;
@@ -159,6 +168,7 @@ void macko_matmul_close(macko_matmul **matmul)
 
 /* ---- products ---- */
 
+/* Checks everything that can be checked without looking at device memory. */
 static macko_status check_product(const macko_matmul *m, const macko_dense_product *p, int64_t work_bytes, macko_error *err)
 {
   const shape *s = p->n > 0 ? find_shape(m, p->n) : NULL;
@@ -175,6 +185,7 @@ static macko_status check_product(const macko_matmul *m, const macko_dense_produ
   return MACKO_OK;
 }
 
+/* A matrix without rows has no Y, and no columns are no product: nothing is started then. */
 macko_status macko_device_matmul(const macko_matmul *matmul, int64_t n, const void *x, int64_t ldx, const float *bias, void *y,
                                  int64_t ldy, void *work, int64_t work_bytes, cudaStream_t stream, macko_error *err)
 {

@@ -6,24 +6,27 @@
 
 #include <stdlib.h>
 
+/* A made ready for sparse tensor cores. */
 struct macko_tensor {
   const macko_device_matrix *d;
   macko_operands operands;
   macko_sparselt *lt;
   macko_sparselt_shape shape;
-  void *packed;
+  void *packed;  /* A in cuSPARSELt's form, device memory */
   float *scales; /* of rows; NULL without */
-  int64_t bytes;
+  int64_t bytes; /* of packed and scales */
 };
 
+/* Products of n columns, and how their work is divided. */
 struct macko_tensor_plan {
   int64_t n, algorithm;
   macko_sparselt_plan *plan;
-  int64_t scales, sums, work, bytes; /* where they begin behind the lifted X, and all */
+  int64_t scales, sums, work, bytes; /* where they begin behind the lifted X, in bytes, and how much it is in all */
 };
 
 static const char *const operand_names[] = {"exact", "f16", "bf16", "i8", "e4m3"};
 
+/* Bytes of an operand. */
 static int operand_bytes(macko_operands operands)
 {
   return operands == MACKO_OPERANDS_F16 || operands == MACKO_OPERANDS_BF16 ? 2 : 1;
@@ -38,6 +41,8 @@ int64_t macko_tensor_plan_algorithm(const macko_tensor_plan *plan) { return plan
 
 /* ---- whether they can ---- */
 
+/* Sets *operands to what is multiplied. EXACT means that nothing is rounded, so that values and X must be of one type that
+ * tensor cores take. */
 static macko_status choose_operands(const macko_matrix *m, const macko_matmul_options *o, macko_operands *operands, macko_error *err)
 {
   *operands = o->operands;
@@ -55,6 +60,7 @@ static macko_status choose_operands(const macko_matrix *m, const macko_matmul_op
   return MACKO_OK;
 }
 
+/* What tensor cores cannot multiply: nothing at all, entries beside the windows, and sizes that cuSPARSELt counts in 32 bits. */
 static macko_status check_matrix(const macko_matrix *m, macko_error *err)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
@@ -68,6 +74,7 @@ static macko_status check_matrix(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Sparse tensor cores came with one generation of GPUs, those for e4m3 with a later one. */
 static macko_status check_gpu(int device, macko_operands operands, macko_error *err)
 {
   int major = 0, minor = 0, least = operands == MACKO_OPERANDS_E4M3 ? 89 : 80;
@@ -81,6 +88,8 @@ static macko_status check_gpu(int device, macko_operands operands, macko_error *
 
 /* ---- A ---- */
 
+/* Lifts A to a dense matrix and has cuSPARSELt pack it. The dense matrix is needed for that only, but the stream must have
+ * passed before it is freed. */
 static macko_status pack(macko_tensor *t, cudaStream_t stream, macko_error *err)
 {
   const int64_t dense_bytes = t->shape.rows * t->shape.k * operand_bytes(t->operands);
@@ -100,6 +109,7 @@ static macko_status pack(macko_tensor *t, cudaStream_t stream, macko_error *err)
   return s;
 }
 
+/* What is asked for is checked before the library is opened, so that the reason is the same where there is none. */
 macko_status macko_tensor_open(const macko_device_matrix *d, const macko_matmul_options *options, cudaStream_t stream,
                                macko_tensor **tensor, macko_error *err)
 {
@@ -136,11 +146,13 @@ void macko_tensor_close(macko_tensor **tensor)
 
 /* ---- plans ---- */
 
+/* Up to a multiple at which arrays of the work begin. */
 static int64_t aligned(int64_t bytes)
 {
   return (bytes + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
 }
 
+/* Divides the work of a product: X lifted, scales of its columns for operands of 8 bits, sums, and what cuSPARSELt needs. */
 static void place(const macko_tensor *t, macko_tensor_plan *p)
 {
   p->scales = aligned(p->n * t->shape.k * operand_bytes(t->operands));
@@ -148,7 +160,8 @@ static void place(const macko_tensor *t, macko_tensor_plan *p)
   p->work = p->sums + aligned(p->n * t->shape.rows * (operand_bytes(t->operands) == 2 ? 2 : 4));
 }
 
-/* In memory of its own: X is 60 or thereabouts in any type, as clocks of a GPU that multiplies zeros are others. */
+/* Has cuSPARSELt try its algorithms in memory of its own. Every byte there is 0x3c, 60 for i8 and not 0 in any type, because a
+ * GPU that multiplies zeros runs at other clocks. */
 static macko_status try_algorithms(const macko_tensor *t, macko_tensor_plan *p, cudaStream_t stream, macko_error *err)
 {
   void *scratch = NULL;
@@ -160,6 +173,7 @@ static macko_status try_algorithms(const macko_tensor *t, macko_tensor_plan *p, 
   return s ? s : done;
 }
 
+/* Blocks of threads that lift X or scale Y are numbered in 31 bits in a launch. */
 macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t algorithm, cudaStream_t stream, macko_tensor_plan **plan,
                                    macko_error *err)
 {
@@ -193,7 +207,8 @@ void macko_tensor_plan_free(macko_tensor_plan **plan)
 
 /* ---- products ---- */
 
-/* Whether cuSPARSELt can write Y itself. */
+/* Whether cuSPARSELt can write Y itself, which saves a pass over it: in its type, without a bias, and in a Y of the shape that
+ * was planned. */
 static int fits(const macko_tensor *t, const macko_tensor_plan *plan, const macko_dense_product *p)
 {
   return operand_bytes(t->operands) == 2 && !p->bias && t->d->m.nrows == t->shape.rows && p->n == plan->n && p->ldy == t->shape.rows &&

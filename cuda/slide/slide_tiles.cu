@@ -1,6 +1,7 @@
 /* Format slide where rows have many cells: a kernel for each width of blocks. A file of its own, as kernels take long to compile. */
 #include "slide/slide.cuh"
 
+/* Starts the kernel for one width, for slots that may be empty or not. */
 template <int STORED, int VECTOR, typename SUM, int N>
 static cudaError_t run_width(const slide &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
@@ -11,6 +12,7 @@ static cudaError_t run_width(const slide &a, const device_values &values, const 
   return launch(tile_kernel<STORED, VECTOR, SUM, N, 0>, grid, THREADS, 0, stream, a, values, v, aligned);
 }
 
+/* n is from 2 to 8, as the format has it. */
 template <int STORED, int VECTOR, typename SUM>
 cudaError_t macko_slide_run_tiles(const slide &a, const device_values &values, const device_vectors &v, cudaStream_t stream)
 {
@@ -25,6 +27,7 @@ cudaError_t macko_slide_run_tiles(const slide &a, const device_values &values, c
   }
 }
 
+/* The combinations of types that has_tiles names. */
 #define TILES(stored, vector, sum) \
   template cudaError_t macko_slide_run_tiles<stored, vector, sum>(const slide &, const device_values &, const device_vectors &, \
                                                                  cudaStream_t);

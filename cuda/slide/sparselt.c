@@ -14,7 +14,8 @@ typedef struct {
   _Alignas(16) unsigned char data[16384];
 } opaque;
 
-/* Numbers of its enumerations, and the oldest version that is right on an H100. */
+/* Numbers of its enumerations that are used, the oldest version that is right on an H100, and what descriptions of matrices
+ * promise as alignment in bytes. */
 enum { HALF_OF_FOUR = 0, COMPUTE_32I = 0, COMPUTE_32F = 2, ALGORITHM_DEFAULT = 0, OLDEST = 801, ALIGNMENT = 16 };
 enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
 
@@ -42,9 +43,10 @@ enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
   f(compressed_size, SpMMACompressedSize2, (const opaque *, const opaque *, size_t *, size_t *)) \
   f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, cudaStream_t))
 
+/* cuSPARSELt opened: its handle, and its functions by name. */
 struct macko_sparselt {
-  void *library;
-  int is_open;
+  void *library;    /* as dlopen gives it */
+  int is_open;      /* the handle is started and to be destroyed */
   char version[16];
   opaque handle;
   const char *(*error)(cusparseStatus_t);
@@ -56,13 +58,15 @@ struct macko_sparselt {
   } call;
 };
 
-/* A plan points to what it was made of, so that all of it stays where it is. */
+/* A plan of cuSPARSELt points to what it was made of, so that all of it stays where it is until the plan is freed. */
 struct macko_sparselt_plan {
   const macko_sparselt *lt;
-  int descriptors, has_algorithm, has_plan;
+  int descriptors, has_algorithm, has_plan; /* what is to be destroyed */
   opaque matrices[3], matmul, algorithm, plan;
 };
 
+/* From cuSPARSELt's status to macko's. What it does not support becomes UNSUPPORTED, and so does what it calls an invalid
+ * value; `what` says what was being done. */
 static macko_status check(const macko_sparselt *lt, cusparseStatus_t status, const char *what, macko_error *err)
 {
   if (status == CUSPARSE_STATUS_SUCCESS) return MACKO_OK;
@@ -74,7 +78,7 @@ static macko_status check(const macko_sparselt *lt, cusparseStatus_t status, con
 
 /* ---- the library ---- */
 
-/* It stays in memory: CUDA does not like the code of kernels to go. */
+/* Opens the library, which stays in memory when it is closed: CUDA does not like the code of kernels to go. */
 static void *open_file(const char *library)
 {
   static const char name[] = "libcusparseLt.so.0";
@@ -89,7 +93,7 @@ static void *open_file(const char *library)
   return dlopen(library, flags);
 }
 
-/* The address of cusparseLt<symbol>. */
+/* Sets a pointer to a function to the address of cusparseLt<symbol>; 0 where the library has none. */
 static int find(void *library, const char *symbol, void *function)
 {
   char name[64];
@@ -99,6 +103,7 @@ static int find(void *library, const char *symbol, void *function)
   return found != NULL;
 }
 
+/* Opens the library and finds all of its functions, of which only that for freeing algorithms may be missing. */
 static macko_status load(macko_sparselt *lt, const char *library, macko_error *err)
 {
   if (!(lt->library = open_file(library))) {
@@ -116,7 +121,8 @@ static macko_status load(macko_sparselt *lt, const char *library, macko_error *e
   return MACKO_OK;
 }
 
-/* Numbers are 1000 a minor version until 1.0, as of 0.8.1 801: in thousands, hundreds and ones. */
+/* Starts the library and checks its version, whose number is 100 times the minor version plus the patch: 801 for 0.8.1. From
+ * 1000000 on a number is read as one with a major version. */
 static macko_status start(macko_sparselt *lt, macko_error *err)
 {
   int version = 0;
@@ -158,13 +164,14 @@ const char *macko_sparselt_version(const macko_sparselt *lt)
 
 /* ---- the form of A ---- */
 
+/* Describes A to cuSPARSELt as a 2:4 matrix by rows. */
 static macko_status describe(const macko_sparselt *lt, const macko_sparselt_shape *shape, opaque *a, macko_error *err)
 {
   return check(lt, lt->call.structured(&lt->handle, a, shape->rows, shape->k, shape->k, ALIGNMENT, shape->operands, CUSPARSE_ORDER_ROW,
                                        HALF_OF_FOUR), "describing the 2:4 matrix", err);
 }
 
-/* valid points to device memory; 0 there says that it is 2:4. */
+/* CORRUPT unless the dense matrix is 2:4. valid points to device memory for the answer, of which 0 says that it is. */
 static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, const void *dense, int *valid, cudaStream_t stream,
                                  macko_error *err)
 {
@@ -177,6 +184,7 @@ static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, cons
   return s;
 }
 
+/* The answer of the check goes to the scratch memory of packing, which is not yet in use then. */
 macko_status macko_sparselt_compress(const macko_sparselt *lt, const macko_sparselt_shape *shape, const void *dense, void **compressed,
                                      int64_t *bytes, cudaStream_t stream, macko_error *err)
 {
@@ -204,7 +212,7 @@ macko_status macko_sparselt_compress(const macko_sparselt *lt, const macko_spars
 
 /* ---- plans ---- */
 
-/* An algorithm is its number, how often it splits k, and how: 16, 8 and 8 bits. */
+/* Sets an algorithm: its number, how often it splits k, and how, in 16, 8 and 8 bits of `algorithm`. */
 static macko_status set_algorithm(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
 {
   const opaque *handle = &p->lt->handle;
@@ -216,6 +224,7 @@ static macko_status set_algorithm(macko_sparselt_plan *p, int64_t algorithm, mac
   return s;
 }
 
+/* How k is split is asked only where it is. */
 macko_status macko_sparselt_algorithm(const macko_sparselt_plan *p, int64_t *algorithm, macko_error *err)
 {
   const opaque *handle = &p->lt->handle;
@@ -228,7 +237,8 @@ macko_status macko_sparselt_algorithm(const macko_sparselt_plan *p, int64_t *alg
   return s;
 }
 
-/* B has a column of X after the other, each k elements: rows of its transpose, as cuSPARSELt is told. */
+/* Describes A, B, D and the product. B has a column of X after the other, each of k elements: rows of its transpose, which is
+ * what cuSPARSELt is told. descriptors counts what freeing must destroy. */
 static macko_status describe_all(macko_sparselt_plan *p, const macko_sparselt_shape *shape, int64_t n, macko_error *err)
 {
   const macko_sparselt *lt = p->lt;
@@ -248,6 +258,7 @@ static macko_status describe_all(macko_sparselt_plan *p, const macko_sparselt_sh
                                         shape->operands == CUDA_R_8I ? COMPUTE_32I : COMPUTE_32F), "describing the product", err);
 }
 
+/* Chooses an algorithm and plans with it. */
 static macko_status make_plan(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
 {
   const macko_sparselt *lt = p->lt;
