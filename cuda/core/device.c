@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tables of all formats by macko_format. Their addresses are weak, so that some are NULL. */
+/* These are the tables of all formats by macko_format. Their addresses are weak, so that some are NULL. */
 static const macko_device_ops *const device_ops[] = {
 #define MACKO_FORMAT(symbol, name, text) &macko_##name##_device_ops,
 #include "formats.def"
@@ -74,10 +74,10 @@ macko_status macko_device_upload(const macko_matrix *matrix, cudaStream_t stream
 
 /* ---- the host's form back ---- */
 
-/* What fetch can be asked for besides macko_reads: all sections. */
+/* This is what fetch can be asked for besides macko_reads: all sections. */
 enum { EVERYTHING = MACKO_READS_PATTERN + 1 };
 
-/* Whether a section is among what is wanted, of macko_reads or EVERYTHING. */
+/* Says whether a section is among what is wanted, of macko_reads or EVERYTHING. */
 static int belongs(const macko_section *s, int wanted)
 {
   if (wanted == MACKO_READS_ROW_STARTS) return !strcmp(s->name, "row_ptr");
@@ -147,7 +147,7 @@ macko_status macko_device_finish(macko_device_matrix *d, cudaStream_t stream, ma
 
 /* ---- sizes, transposes, new values ---- */
 
-/* Device memory of one matrix without its transpose. */
+/* Gives the device memory of one matrix without its transpose. */
 static int64_t own_bytes(const macko_device_matrix *d)
 {
   return d->bytes + d->own_bytes;
@@ -167,7 +167,7 @@ macko_status macko_check_device(const macko_device_matrix *d, macko_error *err)
   return s;
 }
 
-/* Whether *matrix can be the one that was uploaded, as far as sizes and types tell. */
+/* Says whether *matrix can be the one that was uploaded, as far as sizes and types tell. */
 static macko_status check_uploaded(const macko_device_matrix *d, const macko_matrix *matrix, macko_error *err)
 {
   const macko_matrix *m = &d->m;
@@ -203,8 +203,8 @@ static macko_status check_pattern(macko_device_matrix *d, const macko_matrix *ma
   return macko_fail(err, differs, "the matrix has other row lengths or columns than the one on the GPU");
 }
 
-/* The transpose of *matrix made on the host and copied to the current GPU. The host's matrix is freed at the end, which is why
- * the copies are waited for. */
+/* Makes the transpose of *matrix on the host and copies it to the current GPU. The host's matrix is freed at the end, which is
+ * why the copies are waited for. */
 static macko_status upload_transpose(const macko_matrix *matrix, cudaStream_t stream, macko_device_matrix **transpose,
                                      macko_error *err)
 {
@@ -239,7 +239,7 @@ macko_status macko_device_add_transpose(macko_device_matrix *device, const macko
   return s || device->transpose ? s : upload_transpose(matrix, stream, &device->transpose, err);
 }
 
-/* Whether both have the same sections with the same lengths, so that new values can be copied over old ones. */
+/* Says whether both have the same sections with the same lengths, so that new values can be copied over old ones. */
 static int same_sections(const macko_matrix *a, const macko_matrix *b)
 {
   if (a->nsections != b->nsections) return 0;

@@ -20,7 +20,8 @@ enum { MACKO_SECTION_PAD = 2048, MACKO_SECTION_ALIGN = 256 };
 struct macko_device_ops;
 struct macko_encoder; /* encoder.h */
 
-/* A matrix on a GPU. It is not changed by products, so that any number of streams may multiply with it at the same time. */
+/* This is a matrix on a GPU. It is not changed by products, so that any number of streams may multiply with it at the same
+ * time. */
 struct macko_device_matrix {
   const struct macko_device_ops *ops; /* NULL until the sections are there */
   macko_matrix m; /* the host's description; data of its sections are device pointers */
@@ -32,12 +33,12 @@ struct macko_device_matrix {
   struct macko_device_matrix *transpose; /* multiplies for op T; NULL until it is asked for */
 };
 
-/* What prepare looks at in the host's memory of a matrix that was encoded on the device: no section at all, section "row_ptr",
- * or all sections that tell of the pattern. A later one includes the earlier ones. */
+/* This is what prepare looks at in the host's memory of a matrix that was encoded on the device: no section at all, section
+ * "row_ptr", or all sections that tell of the pattern. A later one includes the earlier ones. */
 typedef enum { MACKO_READS_NOTHING, MACKO_READS_ROW_STARTS, MACKO_READS_PATTERN } macko_reads;
 
-/* What a format does on a GPU: one table of functions a format, with all slots named in the same order, NULL for what it
- * lacks. */
+/* This is what a format does on a GPU: one table of functions a format, with all slots named in the same order, NULL for what
+ * it lacks. */
 typedef struct macko_device_ops {
   /* Makes d->own. It is called once after the upload and again after every refresh. host is the matrix that was uploaded, or,
    * of one that was encoded on the device, a matrix with the sections that reads asks for. */
@@ -52,15 +53,15 @@ typedef struct macko_device_ops {
 
   /* ---- encoding on the device: NULL from here on where the host does it ---- */
 
-  /* Whether the host must encode a matrix of so many entries (-1: it is not yet known how many) by these options, which may
-   * name another format or none. NULL: it never must. */
+  /* Says whether the host must encode a matrix of so many entries (-1: it is not yet known how many) by these options, which
+   * may name another format or none. NULL: it never must. */
   int (*on_host)(const macko_options *options, int64_t nnz);
-  /* The table of functions that answer what plan asks (macko_format_ops.facts), with an encoder as their context. NULL: plan
-   * asks about values only. */
+  /* This is the table of functions that answer what plan asks (macko_format_ops.facts), with an encoder as their context. NULL:
+   * plan asks about values only. */
   const void *facts;
   /* Makes *device by m, which holds a plan and no sections yet. */
   macko_status (*encode)(struct macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err);
-  /* The same where the options ask for this format, planned and encoded in one go, so that what planning counts is counted
+  /* Does the same where the options ask for this format, planned and encoded in one go, so that what planning counts is counted
    * once. What fails with it the host may do instead, unless the failure is DEVICE. NULL: the plan is made first, then encode
    * is called. */
   macko_status (*plan_and_encode)(struct macko_encoder *e, const macko_options *options, macko_device_matrix **device,
@@ -80,7 +81,7 @@ typedef struct macko_device_ops {
   macko_status (*write_values)(struct macko_encoder *e, macko_device_matrix *d, macko_error *err);
   /* Changes what the pattern's sections say of where values start, for elements of another size. NULL: they do not say that. */
   macko_status (*move_values)(struct macko_encoder *e, macko_device_matrix *d, macko_error *err);
-  /* What prepare reads. It is asked again with what has been read so far, until that is enough. */
+  /* Gives what prepare reads. It is asked again with what has been read so far, until that is enough. */
   macko_reads (*reads)(const macko_matrix *m);
 } macko_device_ops;
 
@@ -89,7 +90,7 @@ typedef struct macko_device_ops {
 #include "formats.def"
 #undef MACKO_FORMAT
 
-/* The table of a format, which must be one of the list; NULL for a format without kernels. */
+/* Gives the table of a format, which must be one of the list; NULL for a format without kernels. */
 const macko_device_ops *macko_device_ops_of(macko_format format);
 
 /* Makes a handle for the current GPU, described as *matrix is, with no device memory yet. *device is new and freed with
@@ -127,14 +128,14 @@ macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpos
  * bytes wanted and free), DEVICE. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err);
 
-/* MACKO_OK for cudaSuccess, else MACKO_DEVICE with CUDA's words; `what` says in the sentence what was being done. */
+/* Answers MACKO_OK for cudaSuccess, else MACKO_DEVICE with CUDA's words; `what` says in the sentence what was being done. */
 macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error *err);
 
 /* Queues Y = beta Y for the k vectors of *p, of n elements each; beta = 0 does not read Y. Errors: DEVICE. */
 macko_status macko_device_scale(const macko_product *p, int64_t n, cudaStream_t stream, macko_error *err);
 
-/* Whether kernels get other numbers with their arguments under plan b than under plan a. A captured graph keeps its arguments,
- * so that it must be captured again where they differ. */
+/* Says whether kernels get other numbers with their arguments under plan b than under plan a. A captured graph keeps its
+ * arguments, so that it must be captured again where they differ. */
 static inline int macko_parameters_differ(const macko_plan *a, const macko_plan *b)
 {
   for (int i = 0; i < MACKO_MAX_PARAMS; i++)
@@ -142,7 +143,7 @@ static inline int macko_parameters_differ(const macko_plan *a, const macko_plan 
   return a->table != b->table;
 }
 
-/* The device pointer of a section; NULL where the matrix has no section of that name. */
+/* Gives the device pointer of a section; NULL where the matrix has no section of that name. */
 static inline void *macko_device_data(const macko_device_matrix *d, const char *name)
 {
   const macko_section *s = macko_find_section(&d->m, name);

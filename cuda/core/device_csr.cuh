@@ -7,11 +7,11 @@
 #include "core/launch.cuh"
 #include "core/warp.cuh"
 
-/* Threads of a block of the encoding kernels. */
+/* This is the number of threads of a block of the encoding kernels. */
 enum { ENCODE_THREADS = 256 };
 
-/* Where row i begins, the column of entry p, and the bits of its value; rows, columns and entries count from 0, whatever the
- * arrays count from. */
+/* Says where row i begins, the column of entry p, and the bits of its value; rows, columns and entries count from 0, whatever
+ * the arrays count from. */
 __device__ __forceinline__ int64_t row_start(const macko_device_csr &a, int64_t i)
 {
   return index_at(a.row_ptr_type, a.row_ptr, i) - a.base;
@@ -27,7 +27,7 @@ __device__ __forceinline__ uint64_t value_bits(const macko_device_csr &a, int64_
   return macko_bits_at((macko_type)a.value_type, a.values, p);
 }
 
-/* The number of a thread in its launch, that of its warp, and that of its lane in the warp. */
+/* Gives the number of a thread in its launch, that of its warp, and that of its lane in the warp. */
 __device__ __forceinline__ int64_t thread_number()
 {
   return (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -43,7 +43,7 @@ __device__ __forceinline__ int lane_number()
   return (int)threadIdx.x % WARP;
 }
 
-/* Blocks of ENCODE_THREADS for so many threads. */
+/* Gives the number of blocks of ENCODE_THREADS for so many threads. */
 static inline unsigned blocks_for(int64_t threads)
 {
   return (unsigned)((threads + ENCODE_THREADS - 1) / ENCODE_THREADS);

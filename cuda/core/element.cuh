@@ -7,14 +7,14 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-/* Types that a kernel learns only when it runs, in place of one that it is compiled for: combinations of types that are too
- * rare for a kernel of their own share one. MACKO_NARROW is any type but f64. */
+/* These are the types that a kernel learns only when it runs, in place of one that it is compiled for: combinations of types
+ * that are too rare for a kernel of their own share one. MACKO_NARROW is any type but f64. */
 enum { MACKO_ANY = 100, MACKO_NARROW };
 
-/* Whether a kernel is compiled for that very type. */
+/* Says whether a kernel is compiled for that very type. */
 template <int TYPE> constexpr bool is_known = TYPE != MACKO_ANY && TYPE != MACKO_NARROW;
 
-/* How an element of a type lies in memory: 16-bit floats as their bits, and types known only at run time as bytes. */
+/* This says how an element of a type lies in memory: 16-bit floats as their bits, and types known only at run time as bytes. */
 template <int TYPE> struct element;
 template <> struct element<MACKO_F64> { typedef double type; };
 template <> struct element<MACKO_F32> { typedef float type; };
@@ -26,7 +26,7 @@ template <> struct element<MACKO_U16> { typedef uint16_t type; };
 template <> struct element<MACKO_ANY> { typedef char type; };
 template <> struct element<MACKO_NARROW> { typedef char type; };
 
-/* A type as a value, so that a lambda with an auto argument gets it as a constant. */
+/* This is a type as a value, so that a lambda with an auto argument gets it as a constant. */
 template <int TYPE> struct type_of { static constexpr int value = TYPE; };
 
 /* Calls f(type_of<T>()) for the type T of vectors, which the kernel knows as VECTOR or is told as `type`. The question is asked
@@ -42,7 +42,7 @@ template <int VECTOR, typename F> __device__ __forceinline__ void with_vector(in
   }
 }
 
-/* The same for types that values are stored as, codes included. MACKO_NARROW leaves the case of f64 out. */
+/* Does the same for types that values are stored as, codes included. MACKO_NARROW leaves the case of f64 out. */
 template <int STORED, typename F> __device__ __forceinline__ void with_stored(int type, const F &f)
 {
   if constexpr (is_known<STORED>) return f(type_of<STORED>());
@@ -57,13 +57,13 @@ template <int STORED, typename F> __device__ __forceinline__ void with_stored(in
   }
 }
 
-/* Bytes of a stored element of a type known at run time. */
+/* Gives the number of bytes of a stored element of a type known at run time. */
 __device__ __forceinline__ int bytes_of_type(int type)
 {
   return type == MACKO_F64 ? 8 : type == MACKO_F32 ? 4 : type == MACKO_U8 || type == MACKO_I8 ? 1 : 2;
 }
 
-/* The number that the lowest 8, 16 or 32 bits are as an i8, f16, bf16 or f32; not for codes. A float holds all of them
+/* Gives the number that the lowest 8, 16 or 32 bits are as an i8, f16, bf16 or f32; not for codes. A float holds all of them
  * exactly. */
 template <int TYPE> __device__ __forceinline__ float number_of(uint32_t bits)
 {
@@ -73,7 +73,7 @@ template <int TYPE> __device__ __forceinline__ float number_of(uint32_t bits)
   return (float)(int8_t)bits;
 }
 
-/* Element i of an array whose type is known at run time, as a number; not for codes. */
+/* Gives element i of an array whose type is known at run time, as a number; not for codes. */
 __device__ __forceinline__ double any_number(int type, const void *array, int64_t i)
 {
   switch (type) {
@@ -85,7 +85,8 @@ __device__ __forceinline__ double any_number(int type, const void *array, int64_
   }
 }
 
-/* Element i of an array of i32 or i64: what macko_index of lib/core/format.h, which kernels cannot call, does on the host. */
+/* Gives element i of an array of i32 or i64: what macko_index of lib/core/format.h, which kernels cannot call, does on the
+ * host. */
 static __device__ __forceinline__ int64_t index_at(int type, const void *array, int64_t i)
 {
   return type == MACKO_I64 ? __ldg((const long long *)array + i) : (int64_t)__ldg((const int *)array + i);
@@ -93,8 +94,8 @@ static __device__ __forceinline__ int64_t index_at(int type, const void *array, 
 
 /* ---- vectors ---- */
 
-/* Element i of a vector through the read-only cache: as a double for f64, else as a float, which holds it exactly. `any` is the
- * type where TYPE is MACKO_ANY. */
+/* Gives element i of a vector through the read-only cache: as a double for f64, else as a float, which holds it exactly. `any`
+ * is the type where TYPE is MACKO_ANY. */
 template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, int64_t i, int any)
 {
   if constexpr (TYPE == MACKO_F64) return __ldg((const double *)x + i);
@@ -103,7 +104,7 @@ template <int TYPE> __device__ __forceinline__ auto load_vector(const void *x, i
   else return number_of<TYPE>(__ldg((const unsigned short *)x + i));
 }
 
-/* Element i of y, which the same product writes: loaded without the read-only cache. */
+/* Gives element i of y, which the same product writes: loaded without the read-only cache. */
 __device__ __forceinline__ double load_y(int type, const void *y, int64_t i)
 {
   switch (type) {
@@ -127,7 +128,7 @@ __device__ __forceinline__ void store_y(int type, void *y, int64_t i, double val
 
 /* ---- what a kernel knows of vectors and values ---- */
 
-/* The vectors of one pass over the matrix: x and y are the first of them, the others ldx and ldy elements apart. */
+/* These are the vectors of one pass over the matrix: x and y are the first of them, the others ldx and ldy elements apart. */
 struct device_vectors {
   const void *x;
   void *y;
@@ -136,7 +137,7 @@ struct device_vectors {
   int type; /* of elements of x and y */
 };
 
-/* The stream of values of a matrix as kernels read it, with the table that codes go through. */
+/* This is the stream of values of a matrix as kernels read it, with the table that codes go through. */
 struct device_values {
   const void *stream, *table;  /* the table of a dictionary is in the accumulator's type; for load_value<MACKO_ANY> as stored */
   int stored_type, value_type; /* types of the stream's elements, and of the matrix that was encoded */
@@ -152,15 +153,15 @@ template <int VECTOR> __device__ __forceinline__ void put_y(const device_vectors
   store_y(type, v.y, at, v.beta == 0 ? v.alpha * sum : v.alpha * sum + v.beta * load_y(type, v.y, at));
 }
 
-/* A stored element of up to 32 bits as a number: through the table where it is a code. */
+/* Gives a stored element of up to 32 bits as a number: through the table where it is a code. */
 template <int STORED, typename SUM> __device__ __forceinline__ SUM value_of(uint32_t bits, const SUM *table)
 {
   if constexpr (STORED == MACKO_U8 || STORED == MACKO_U16) return table[bits];
   else return (SUM)number_of<STORED>(bits);
 }
 
-/* The value at a slot of the stream. Kernels for known types load it with the hint that it is read once, so that x stays in the
- * caches. */
+/* Gives the value at a slot of the stream. Kernels for known types load it with the hint that it is read once, so that x stays
+ * in the caches. */
 template <int STORED, typename SUM> __device__ __forceinline__ SUM load_value(const device_values &v, int64_t slot)
 {
   if constexpr (STORED == MACKO_ANY) {

@@ -7,15 +7,15 @@
 
 /* ---- what the host must do ---- */
 
-/* Whether the host must encode a matrix of so many entries (-1: not yet known) to that format. */
+/* Says whether the host must encode a matrix of so many entries (-1: not yet known) to that format. */
 static int is_hosts(macko_format format, const macko_options *o, int64_t nnz)
 {
   const macko_device_ops *ops = macko_device_ops_of(format);
   return !ops || !ops->encode || (ops->on_host && ops->on_host(o, nnz));
 }
 
-/* Whether the host must do it all. For a CPU the automatic choice may go by a sample, which only the host takes; a format that
- * competes without an encoder here is no hindrance before it is chosen. nnz is -1 as long as it is not known. */
+/* Says whether the host must do it all. For a CPU the automatic choice may go by a sample, which only the host takes; a format
+ * that competes without an encoder here is no hindrance before it is chosen. nnz is -1 as long as it is not known. */
 static int needs_host(const macko_options *o, int64_t nnz)
 {
   int hosts = 0;
@@ -28,7 +28,7 @@ static int needs_host(const macko_options *o, int64_t nnz)
   return hosts;
 }
 
-/* A csr copied to the host: csr points to the three arrays, which free_copy frees. */
+/* This is a csr copied to the host: csr points to the three arrays, which free_copy frees. */
 typedef struct {
   macko_csr csr;
   void *row_ptr, *cols, *values;
@@ -69,8 +69,8 @@ static void free_copy(host_copy *copy)
   free(copy->row_ptr), free(copy->cols), free(copy->values);
 }
 
-/* The host's way: the csr is copied there, encoded by libmacko and uploaded. It waits for the copies, as the matrix on the host
- * is freed. */
+/* Goes the host's way: the csr is copied there, encoded by libmacko and uploaded. It waits for the copies, as the matrix on the
+ * host is freed. */
 static macko_status encode_on_host(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
                                    macko_device_matrix **device, macko_error *err)
 {
@@ -88,8 +88,8 @@ static macko_status encode_on_host(const macko_csr *csr, const macko_options *op
   return s;
 }
 
-/* The host's way to new values: the matrix is copied back and refreshed there, which also proves the pattern or says what is
- * wrong, and then refreshes the one on the device. */
+/* Goes the host's way to new values: the matrix is copied back and refreshed there, which also proves the pattern or says what
+ * is wrong, and then refreshes the one on the device. */
 static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr, cudaStream_t stream, int *moved,
                                     macko_error *err)
 {

@@ -12,14 +12,14 @@ extern "C" {
 #include "core/value_set.h"
 #include "values/codecs.h"
 
-/* A csr in device memory, as kernels see it. */
+/* This is a csr in device memory, as kernels see it. */
 typedef struct {
   const void *row_ptr, *cols, *values; /* device pointers, the caller's */
   int row_ptr_type, col_type, value_type, base; /* macko_types; what row starts and columns count from, 0 or 1 */
   int64_t nrows, ncols, nnz;
 } macko_device_csr;
 
-/* What encoders read first. */
+/* This is what encoders read first. */
 typedef struct {
   unsigned long long longest; /* entries of the longest row */
   int invalid;                /* columns out of range, unsorted or twice in a row, or row_ptr wrong */
@@ -38,7 +38,7 @@ cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long lon
 
 /* ---- the transpose ---- */
 
-/* Room for it and for making it, in device memory. */
+/* This is room for it and for making it, in device memory. */
 typedef struct {
   uint32_t *columns[2], *entries[2]; /* keys and numbers of entries, twice for sorting; one more than there are, as cols */
   int32_t *row_ptr, *cols;           /* of the transpose */
@@ -67,10 +67,11 @@ cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_mat
 enum { MACKO_OVERFLOWS = 16 };
 cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *misfits, cudaStream_t stream);
 
-/* Slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so that searches are short. */
+/* This is the number of slots of a set: at most a quarter of them are taken by as many elements as a dictionary holds, so that
+ * searches are short. */
 enum { MACKO_DEVICE_HASH_SLOTS = 4 * MACKO_DICT_LIMIT };
 
-/* A set of values by their bits, with one slot more for the bits that mark free slots; device pointers. */
+/* This is a set of values by their bits, with one slot more for the bits that mark free slots; device pointers. */
 typedef struct {
   unsigned long long *keys;  /* bits of the element in a slot; all ones where it is free */
   unsigned long long *ranks; /* of its first appearance */

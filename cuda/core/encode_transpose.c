@@ -1,14 +1,14 @@
 /* Transposes of matrices whose csr is in device memory: made and compressed there. */
 #include "core/encoder.h"
 
-/* Whether the host must transpose. Kernels number entries, rows and columns in 32 bits. CUB, which sorts, takes an error that
- * an earlier call of the program left with CUDA for its own, so that nothing is sorted while there is one. */
+/* Says whether the host must transpose. Kernels number entries, rows and columns in 32 bits. CUB, which sorts, takes an error
+ * that an earlier call of the program left with CUDA for its own, so that nothing is sorted while there is one. */
 static int is_hosts(const macko_encoder *e)
 {
   return e->a.nnz > INT32_MAX - 8 || e->a.nrows > INT32_MAX - 8 || e->a.ncols > INT32_MAX - 8 || cudaPeekAtLastError();
 }
 
-/* Arrays that a transposition takes. */
+/* This is the number of arrays that a transposition takes. */
 enum { ROOMS = 8 };
 
 /* Takes device memory for the transpose and for making it. What was taken before a failure is known to *t, so that give_back

@@ -6,7 +6,7 @@ enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few a
 
 /* ---- what can hold the values ---- */
 
-/* What value p does not fit, as bits (macko_find_misfits). No type is asked whether it overflows itself, and f32 only for
+/* Gives what value p does not fit, as bits (macko_find_misfits). No type is asked whether it overflows itself, and f32 only for
  * values of f64. */
 template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const void *values, int64_t p)
 {

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of e->answer: enough for every struct that kernels of a format answer with. */
+/* This is the number of bytes of e->answer: enough for every struct that kernels of a format answer with. */
 enum { ANSWER_BYTES = 1024 };
 
 /* ---- memory ---- */

@@ -4,10 +4,10 @@
 
 #include "core/encode.h"
 
-/* Pieces of device memory that an encoder can hold at a time. */
+/* This is the number of pieces of device memory that an encoder can hold at a time. */
 enum { MACKO_ENCODER_ROOMS = 64 };
 
-/* An encoding under way. It lives on the stack of one call of the public functions. */
+/* This is an encoding under way. It lives on the stack of one call of the public functions. */
 typedef struct macko_encoder {
   macko_csr csr;      /* as given; its arrays are in device memory */
   macko_device_csr a; /* the same for kernels, with the number of entries */
@@ -45,8 +45,8 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
  * looked at together the first time. */
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
 
-/* UNSUPPORTED where rounding would make a value infinite and the options do not allow it. It does not say which value: the host
- * names it. */
+/* Fails with UNSUPPORTED where rounding would make a value infinite and the options do not allow it. It does not say which
+ * value: the host names it. */
 macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options *options, macko_error *err);
 /* Answers plan's question how many values differ, -1 beyond the limit (macko_value_facts); context is the encoder, whose set of
  * values this fills. */
@@ -58,7 +58,7 @@ macko_status macko_encoder_dictionary(macko_encoder *e, macko_device_dictionary 
 /* Writes sections "values" and "dict" of *d for formats that have an entry of the csr in each slot, in their order. */
 macko_status macko_encoder_put_values(macko_encoder *e, macko_device_matrix *d, macko_error *err);
 
-/* An element of a set, by when the host meets it. */
+/* This is an element of a set, by when the host meets it. */
 typedef struct {
   unsigned long long rank; /* the host meets an element of lower rank first */
   uint32_t slot;           /* where it is in the set */
@@ -69,7 +69,7 @@ typedef struct {
 typedef macko_status (*macko_table_sender)(macko_encoder *e, macko_device_matrix *d, const unsigned long long *keys,
                                            const macko_appearance *found, int64_t count, macko_error *err);
 
-/* The element in a slot of a set that has been read back. The last slot is for the bits that mark free slots elsewhere. */
+/* Gives the element in a slot of a set that has been read back. The last slot is for the bits that mark free slots elsewhere. */
 static inline uint64_t macko_element_at(const unsigned long long *keys, uint64_t slot)
 {
   return slot == MACKO_DEVICE_HASH_SLOTS ? ~0ull : keys[slot];
@@ -97,11 +97,11 @@ macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, mack
 macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err);
 macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err);
 
-/* Whether *csr can hold new values for *d as far as sizes and types tell. Errors: INVALID_MATRIX and those of
+/* Says whether *csr can hold new values for *d as far as sizes and types tell. Errors: INVALID_MATRIX and those of
  * macko_check_types. */
 macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr *csr, macko_error *err);
 
-/* The transpose of the encoder's csr, compressed as *d was asked to be; *transpose is NULL where the host must make it.
+/* Gives the transpose of the encoder's csr, compressed as *d was asked to be; *transpose is NULL where the host must make it.
  * (encode_transpose.c) */
 macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix *d, macko_device_matrix **transpose,
                                     macko_error *err);

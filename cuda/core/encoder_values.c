@@ -67,7 +67,7 @@ macko_status macko_encoder_distinct(void *context, int64_t limit, int64_t *disti
 
 /* ---- writing values ---- */
 
-/* Order for qsort: rising ranks, which all differ. */
+/* This is the order for qsort: rising ranks, which all differ. */
 static int by_rank(const void *a, const void *b)
 {
   unsigned long long x = ((const macko_appearance *)a)->rank, y = ((const macko_appearance *)b)->rank;

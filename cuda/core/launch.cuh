@@ -6,8 +6,8 @@
 
 #include <utility>
 
-/* A kernel on a stream, or nothing where there are no blocks. Answers what starting it says: cudaGetLastError would also give what
- * an earlier call of the program left, and would take that from it. */
+/* Starts a kernel on a stream, or nothing where there are no blocks. Answers what starting it says: cudaGetLastError would also
+ * give what an earlier call of the program left, and would take that from it. */
 template <typename... EXPECTED, typename... GIVEN>
 static inline cudaError_t launch(void (*kernel)(EXPECTED...), unsigned blocks, unsigned threads, size_t shared_bytes,
                                  cudaStream_t stream, GIVEN &&...arguments)

@@ -5,10 +5,10 @@
 #include "core/element.cuh"
 #include "core/launch.cuh"
 
-/* Vectors multiplied in one pass over the matrix. */
+/* This is the number of vectors multiplied in one pass over the matrix. */
 enum { MACKO_DEVICE_GROUP = 4 };
 
-/* The vectors of p from number j on, as kernels take them. */
+/* Gives the vectors of p from number j on, as kernels take them. */
 static inline device_vectors vectors_from(const macko_product *p, int64_t j)
 {
   int64_t size = macko_type_bytes(p->vector_type);
@@ -16,8 +16,8 @@ static inline device_vectors vectors_from(const macko_product *p, int64_t j)
           p->vector_type};
 }
 
-/* The table of a dictionary, in device memory, in the types of accumulators. What a format that has dictionaries owns of a
- * matrix (d->own) begins with them, where value_tables_of finds them. */
+/* This is the table of a dictionary, in device memory, in the types of accumulators. What a format that has dictionaries owns
+ * of a matrix (d->own) begins with them, where value_tables_of finds them. */
 struct device_tables {
   double *as_f64; /* NULL without a dictionary; one allocation with as_f32 */
   float *as_f32;  /* NULL where the values are f64 */
@@ -28,8 +28,8 @@ struct device_tables {
 macko_status macko_prepare_tables(device_tables *t, macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                   macko_error *err);
 
-/* The table that values are looked up in: for 8-bit codes a copy in shared memory, which has room for 256 elements, else where
- * it is. All threads of the block must take part. */
+/* Gives the table that values are looked up in: for 8-bit codes a copy in shared memory, which has room for 256 elements, else
+ * where it is. All threads of the block must take part. */
 template <int STORED, typename SUM>
 static __device__ __forceinline__ const SUM *share_table(const device_values &values, SUM *shared_table)
 {
@@ -42,13 +42,13 @@ static __device__ __forceinline__ const SUM *share_table(const device_values &va
   return table;
 }
 
-/* The tables of a matrix whose plan has a dictionary, else NULL. */
+/* Gives the tables of a matrix whose plan has a dictionary, else NULL. */
 static inline const device_tables *value_tables_of(const macko_device_matrix *d)
 {
   return d->m.plan.table ? (const device_tables *)d->own : NULL;
 }
 
-/* The stream of values of *d for kernels that add up in f64. */
+/* Gives the stream of values of *d for kernels that add up in f64. */
 static inline device_values values_of(const macko_device_matrix *d)
 {
   const device_tables *t = value_tables_of(d);
@@ -65,7 +65,7 @@ static __device__ __forceinline__ unsigned count_release(unsigned *count)
   return before;
 }
 
-/* Whether a combination of types has a kernel of its own for groups of so many vectors, or for one: kernels take long to
+/* Says whether a combination of types has a kernel of its own for groups of so many vectors, or for one: kernels take long to
  * compile. The others share a kernel that learns the types when it runs and gives the same bits. */
 template <int STORED, int VECTOR> constexpr bool has_kernel(int group)
 {
@@ -99,7 +99,7 @@ static cudaError_t run_groups(const LAUNCH &to_run, const device_values &values,
   return error;
 }
 
-/* From types known at run time to those that kernels are compiled for: calls to_run.template run<STORED, VECTOR, SUM,
+/* Goes from types known at run time to those that kernels are compiled for: calls to_run.template run<STORED, VECTOR, SUM,
  * GROUP>(values, vectors). Sums are f64 where vectors or stored values are, or where codes stand for f64, else f32. What is not
  * in the list goes to the kernel for any types, which adds up in f64. */
 template <typename LAUNCH>

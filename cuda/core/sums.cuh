@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Counts that one block of threads adds up, one a thread. */
+/* This is the number of counts that one block of threads adds up, one a thread. */
 enum { SUM_THREADS = 1024 };
 
 /* Replaces counts by the sums up to and including each, within each block of threads; element b of sums, which may be NULL,
@@ -38,7 +38,8 @@ static __global__ void __launch_bounds__(SUM_THREADS) add_kernel(COUNT *counts, 
   if (i < n && blockIdx.x) counts[i] += sums[blockIdx.x - 1];
 }
 
-/* Elements of scratch memory that summing up n counts takes beside them: the sums of blocks, of blocks of blocks, and so on. */
+/* Gives the number of elements of scratch memory that summing up n counts takes beside them: the sums of blocks, of blocks of
+ * blocks, and so on. */
 static inline int64_t sum_room(int64_t n)
 {
   return n / (SUM_THREADS / 2) + 64;

@@ -10,7 +10,7 @@ static __global__ void keys_kernel(macko_device_csr a, uint32_t *columns, uint32
   if (p < a.nnz) columns[p] = (uint32_t)column(a, p), entries[p] = (uint32_t)p;
 }
 
-/* The place of the first of n sorted columns that is not below col, found by bisection; n where there is none. */
+/* Gives the place of the first of n sorted columns that is not below col, found by bisection; n where there is none. */
 static __device__ int64_t first_from(const uint32_t *columns, int64_t n, uint32_t col)
 {
   int64_t low = 0, high = n;
@@ -29,7 +29,7 @@ static __global__ void starts_kernel(macko_device_csr a, const uint32_t *columns
   if (j <= a.ncols) row_ptr[j] = (int32_t)(j < a.ncols ? first_from(columns, a.nnz, (uint32_t)j) : a.nnz);
 }
 
-/* The row that holds entry p: the last one that starts at p or before. Those before it that start there, too, are empty. */
+/* Gives the row that holds entry p: the last one that starts at p or before. Those before it that start there, too, are empty. */
 static __device__ int64_t row_of(const macko_device_csr &a, int64_t p)
 {
   int64_t low = 0, high = a.nrows - 1;
@@ -51,7 +51,7 @@ static __global__ void entries_kernel(macko_device_csr a, const uint32_t *entrie
   macko_put_bits((macko_type)a.value_type, values, q, value_bits(a, entries[q]));
 }
 
-/* Bits that numbers below n take. The sort goes over these only, which saves passes. */
+/* Gives the number of bits that numbers below n take. The sort goes over these only, which saves passes. */
 static int bits_for(int64_t n)
 {
   int bits = 1;

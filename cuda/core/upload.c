@@ -23,7 +23,8 @@ macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, 
                     (long long)available, (long long)total);
 }
 
-/* Bytes that a section takes with the padding that kernels may read, up to where the next section may begin. */
+/* Gives the number of bytes that a section takes with the padding that kernels may read, up to where the next section may
+ * begin. */
 static int64_t room(const macko_section *s)
 {
   return (s->bytes + MACKO_SECTION_PAD + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
@@ -76,14 +77,14 @@ macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cu
 
 /* ---- the transpose ---- */
 
-/* A matrix as CSR on the host, and its transpose beside it, which is filled from it. The row starts of the transpose have one
- * element more than usual, see fill. */
+/* This is a matrix as CSR on the host, and its transpose beside it, which is filled from it. The row starts of the transpose
+ * have one element more than usual, see fill. */
 typedef struct {
   int64_t *row_ptr, *cols, *t_row_ptr, *t_cols;
   char *values, *t_values;
 } transposition;
 
-/* Whether there was memory for all arrays, of values of `size` bytes. What was taken is freed by the caller in any case. */
+/* Says whether there was memory for all arrays, of values of `size` bytes. What was taken is freed by the caller in any case. */
 static int allocate(const macko_matrix *m, int64_t size, transposition *t)
 {
   size_t entries = (size_t)m->nnz + 1;

@@ -8,16 +8,16 @@
  * or probing would not end. */
 enum { COLLECT_BLOCKS = 256 };
 
-/* What the key of a free slot is. An element of these bits has the slot behind all others instead. */
+/* This is what the key of a free slot is. An element of these bits has the slot behind all others instead. */
 static const unsigned long long FREE_SLOT = ~0ull;
 
-/* Where the search for an element begins. */
+/* Says where the search for an element begins. */
 static __device__ __forceinline__ unsigned home_slot(macko_hash_key key, uint64_t bits)
 {
   return (unsigned)(macko_hash(key, bits) % MACKO_DEVICE_HASH_SLOTS);
 }
 
-/* The slot of an element, or the free one where it would go. Slots follow each other until one is free (linear probing). */
+/* Gives the slot of an element, or the free one where it would go. Slots follow each other until one is free (linear probing). */
 static __device__ __forceinline__ unsigned find_slot(const macko_device_dictionary &d, uint64_t bits)
 {
   unsigned at = home_slot(d.key, bits);
@@ -62,7 +62,7 @@ template <typename ELEMENT> struct rank_values {
   }
 };
 
-/* For sets whose elements are the values themselves. */
+/* This is for sets whose elements are the values themselves. */
 struct plain_value {
   macko_device_csr a;
   __device__ __forceinline__ uint64_t operator()(int64_t p, int64_t, bool) const { return value_bits(a, p); }

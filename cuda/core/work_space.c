@@ -68,8 +68,8 @@ static macko_status open_pool(macko_work_space *w, macko_error *err)
   return macko_cuda_status(e, "making a pool of work space", err);
 }
 
-/* Memory that is ready when the stream comes to it. It is cleared there, because nobody knows what the last user of the pool's
- * memory was. */
+/* Takes memory that is ready when the stream comes to it. It is cleared there, because nobody knows what the last user of the
+ * pool's memory was. */
 static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, void **memory, macko_error *err)
 {
   cudaError_t e = cudaMallocFromPoolAsync(memory, (size_t)w->bytes, w->pool, stream);
@@ -83,8 +83,8 @@ static macko_status take_from_pool(macko_work_space *w, cudaStream_t stream, voi
   return macko_cuda_status(e, "clearing work space", err);
 }
 
-/* The memory that the stream of that number keeps, or keeps from this call on; *memory is NULL where other streams have taken
- * all places. The lock is held. */
+/* Finds the memory that the stream of that number keeps, or keeps from this call on; *memory is NULL where other streams have
+ * taken all places. The lock is held. */
 static macko_status kept_by(macko_work_space *w, unsigned long long number, cudaStream_t stream, void **memory, macko_error *err)
 {
   macko_status s = MACKO_OK;

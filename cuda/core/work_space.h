@@ -14,7 +14,7 @@ extern "C" {
  * graph, taking and giving back become nodes. */
 typedef struct macko_work_space macko_work_space;
 
-/* What one product has of it, between taking and giving back. */
+/* This is what one product has of it, between taking and giving back. */
 typedef struct {
   void *memory; /* device memory of as many bytes as the space has; NULL where there is no space */
   int kept;     /* 1: its stream keeps it, and the space is locked; 0: it came from the pool */

@@ -14,7 +14,7 @@
  * thread multiplies ITEMS entries. LONG entries a lane are what a row may have to be added up by its own lanes. */
 enum { RESIDENT = 9, THREADS = MACKO_CSR_THREADS, ITEMS = MACKO_CSR_ENTRIES / THREADS, LONG = 16 };
 
-/* A matrix of format csr for the kernel; device pointers. */
+/* This is a matrix of format csr for the kernel; device pointers. */
 struct csr {
   const void *row_ptr, *cols;
   const macko_csr_block *blocks;
@@ -24,14 +24,14 @@ struct csr {
   int row_ptr_type;
 };
 
-/* Where product e is in shared memory: one element is left out after every 128 bytes, because lanes that take a row of 8 or 16
- * entries each would otherwise hit the same banks. */
+/* Says where product e is in shared memory: one element is left out after every 128 bytes, because lanes that take a row of 8
+ * or 16 entries each would otherwise hit the same banks. */
 template <typename SUM> static __device__ __forceinline__ int slot(int e)
 {
   return e + e / (int)(128 / sizeof(SUM));
 }
 
-/* The block that this block of threads takes, by two loads of 16 bytes. */
+/* Gives the block that this block of threads takes, by two loads of 16 bytes. */
 static __device__ __forceinline__ macko_csr_block load_block(const macko_csr_block *blocks)
 {
   const int4 *p = (const int4 *)(blocks + blockIdx.x);
@@ -51,8 +51,8 @@ template <typename SUM> static __device__ __forceinline__ SUM sum_of_block(SUM s
   return sum;
 }
 
-/* The sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. A row that has many
- * entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. */
+/* Gives the sum of products begin .. end - 1 of a row, by `lanes` lanes; the whole warp must come here together. A row that has
+ * many entries for its lanes would keep the warp waiting: the whole warp takes such rows, one after the other. */
 template <typename SUM>
 static __device__ __forceinline__ SUM sum_of_row(const SUM *products, int begin, int end, int lane, int lanes)
 {
@@ -113,15 +113,15 @@ static __device__ __forceinline__ void add_piece(const csr &a, const macko_csr_b
   if (threadIdx.x == 0) a.done[b.long_row] = 0;
 }
 
-/* Where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
+/* Says where row r of the block starts, counted from entry `start`; rows beyond the block's last are empty. */
 static __device__ __forceinline__ int row_start(const csr &a, const macko_csr_block &b, int64_t start, int r)
 {
   return (int)(index_at(a.row_ptr_type, a.row_ptr, b.row + min(r, (int)b.rows)) - start);
 }
 
-/* The product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products meet in
- * shared memory; rows are added up from there. What a piece of a long row has beyond MACKO_CSR_ENTRIES entries has no room
- * there, and threads add it up directly. */
+/* Computes the product of one block, in three steps: values, columns and x are loaded and multiplied entry by entry; products
+ * meet in shared memory; rows are added up from there. What a piece of a long row has beyond MACKO_CSR_ENTRIES entries has no
+ * room there, and threads add it up directly. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, typename COL>
 static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr_kernel(csr a, device_values values,
                                                                                         device_vectors v)
@@ -181,7 +181,7 @@ static __global__ void __launch_bounds__(THREADS, GROUP == 1 ? RESIDENT : 1) csr
   if (b.rows == 0) add_piece<VECTOR, SUM, GROUP>(a, b, piece, v, scratch);
 }
 
-/* What run_product calls to start the kernel for its types. */
+/* This is what run_product calls to start the kernel for its types. */
 struct csr_launch {
   csr a;
   int64_t nblocks;
@@ -202,7 +202,7 @@ struct csr_launch {
   }
 };
 
-/* What a matrix of format csr owns on the device besides its sections (d->own). */
+/* This is what a matrix of format csr owns on the device besides its sections (d->own). */
 typedef struct {
   macko_csr_cut cut; /* on the host, for as long as a copy of it may be under way */
   csr a;
@@ -210,7 +210,7 @@ typedef struct {
   macko_work_space *space;
 } device_csr;
 
-/* Bytes of work space before the sums of pieces: a counter for each long row, up to a multiple of 16. */
+/* Gives the number of bytes of work space before the sums of pieces: a counter for each long row, up to a multiple of 16. */
 static size_t counter_bytes(const macko_csr_cut *cut)
 {
   return ((size_t)cut->nlong * sizeof(unsigned) + 15) / 16 * 16;

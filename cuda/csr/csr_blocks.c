@@ -6,13 +6,13 @@
 /* Matrices of so many entries have enough whole blocks for every multiprocessor; smaller ones get blocks of half the size. */
 enum { LARGE = 3000000 };
 
-/* Blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the GPU, so that a matrix is cut
- * in the same way on all of them. */
+/* This is the number of blocks that run at once: nine on each of 120 multiprocessors. The number does not depend on the GPU, so
+ * that a matrix is cut in the same way on all of them. */
 enum { RUNNING = 9 * 120 };
 
-/* Entries of a block. Where blocks of the usual size would be too few to fill a GPU they are smaller, so that about all of them
- * run at once; but no row should have to be cut because of that, so that up to the usual size a block holds four of the longest
- * rows. These rules were measured from 5 thousand to 100 million nonzeros. */
+/* Gives the number of entries of a block. Where blocks of the usual size would be too few to fill a GPU they are smaller, so
+ * that about all of them run at once; but no row should have to be cut because of that, so that up to the usual size a block
+ * holds four of the longest rows. These rules were measured from 5 thousand to 100 million nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
   int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
@@ -25,7 +25,8 @@ static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
   return entries < most ? entries : most;
 }
 
-/* The logarithm of the lanes that a row gets: as many, up to a warp, as let all rows of a block be added up at the same time. */
+/* Gives the logarithm of the lanes that a row gets: as many, up to a warp, as let all rows of a block be added up at the same
+ * time. */
 static int16_t log_lanes_for(int64_t rows)
 {
   int log = 5;
@@ -33,9 +34,9 @@ static int16_t log_lanes_for(int64_t rows)
   return (int16_t)log;
 }
 
-/* Entries of a row that a block of threads takes as a whole, or as a piece: up to six times as many as of several rows, because
- * whoever adds up pieces empties its first-level cache; but no piece should take longer than the other blocks one after the
- * other. */
+/* Gives the number of entries of a row that a block of threads takes as a whole, or as a piece: up to six times as many as of
+ * several rows, because whoever adds up pieces empties its first-level cache; but no piece should take longer than the other
+ * blocks one after the other. */
 static int64_t piece_for(const macko_matrix *m, int64_t limit)
 {
   int64_t rounds = m->nnz / ((int64_t)RUNNING * MACKO_CSR_ENTRIES);

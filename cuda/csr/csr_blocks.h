@@ -12,7 +12,7 @@ extern "C" {
  * MACKO_CSR_ENTRIES entries, or a few times as many of one row. */
 enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
-/* Entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
+/* These are the entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
   int64_t begin, row;      /* first entry and row */
   int16_t entries, rows;   /* rows 0: a piece */
@@ -36,7 +36,7 @@ typedef struct {
  * after a failure. Errors: OUT_OF_MEMORY, LIMIT (more blocks than a launch has). */
 macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err);
 
-/* Slots of the table of functions of format csr on the device (core/device.h). */
+/* These are slots of the table of functions of format csr on the device (core/device.h). */
 macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_csr_destroy(macko_device_matrix *d);

@@ -20,7 +20,7 @@ struct lane_place {
   int64_t start; /* its first symbol's place in numbers, in entries */
 };
 
-/* Where the calling lane's entries are; all lanes of the warp take part, because each starts behind those before it. */
+/* Says where the calling lane's entries are; all lanes of the warp take part, because each starts behind those before it. */
 static __device__ lane_place place_of_lane(const device_csr &a, const macko_dtans_job &job, int64_t slice)
 {
   int lane = threadIdx.x % WARP;
@@ -45,7 +45,7 @@ struct entry_place {
   bool first;
 };
 
-/* Entry i of a lane whose first row is `row`: goes through the lane's rows, 32 apart, until it is reached. */
+/* Gives entry i of a lane whose first row is `row`: goes through the lane's rows, 32 apart, until it is reached. */
 static __device__ entry_place find_entry(const device_csr &a, int64_t row, int64_t i)
 {
   int64_t length;
@@ -53,7 +53,7 @@ static __device__ entry_place find_entry(const device_csr &a, int64_t row, int64
   return {row_at(a, row) + i, row, i == 0};
 }
 
-/* The symbol of an entry for a table that codes that part. */
+/* Gives the symbol of an entry for a table that codes that part. */
 static __device__ macko_dtans_symbol symbol_at(const device_csr &a, const entry_place &e, int part)
 {
   macko_dtans_symbol s = {0, 0};
@@ -62,7 +62,7 @@ static __device__ macko_dtans_symbol symbol_at(const device_csr &a, const entry_
   return s;
 }
 
-/* Slots that symbol number `number` has. */
+/* Gives the number of slots that symbol number `number` has. */
 static __device__ __forceinline__ unsigned multiplicity(const macko_dtans_code_table &t, unsigned number)
 {
   return t.first[number + 1] - t.first[number];
@@ -70,7 +70,7 @@ static __device__ __forceinline__ unsigned multiplicity(const macko_dtans_code_t
 
 /* ---- forward ---- */
 
-/* The state of a lane's forward pass. */
+/* This is the state of a lane's forward pass. */
 struct forward_lane {
   uint64_t r;
   unsigned flags, head; /* of the segment at hand; the number of its first symbol */
@@ -100,7 +100,7 @@ static __device__ void forward_symbol(const macko_dtans_job &job, int64_t count,
   if (k + 1 == SEGMENT) numbers[j * SEGMENT] = (uint16_t)(f->head | f->flags << NUMBER_BITS);
 }
 
-/* The number of an entry's symbol in the table of a domain. */
+/* Gives the number of an entry's symbol in the table of a domain. */
 static __device__ unsigned number_of(const device_csr &a, const macko_dtans_job &job, const entry_place &e, int domain)
 {
   const macko_dtans_code_table &t = job.table[domain];
@@ -161,7 +161,8 @@ struct word_writer {
   }
 };
 
-/* The state of a lane's backward pass: words of later segments go into digits, and symbols take their digits out of it. */
+/* This is the state of a lane's backward pass: words of later segments go into digits, and symbols take their digits out of
+ * it. */
 struct backward_lane {
   uint64_t digits;
   uint32_t words[MACKO_DTANS_WORDS];
@@ -169,7 +170,7 @@ struct backward_lane {
   int next; /* words of the segment after this one; 0 at the end of the lane */
 };
 
-/* The words that eight slots of 12 bits make. */
+/* Gives the words that eight slots of 12 bits make. */
 static __device__ __forceinline__ void pack(backward_lane *b)
 {
   b->words[0] = b->slots[0] | b->slots[1] << 12 | b->slots[2] << 24;
@@ -201,7 +202,7 @@ static __device__ __forceinline__ void backward_group(const macko_dtans_job &job
   }
 }
 
-/* Raw words of the escapes in segment j. */
+/* Writes the raw words of the escapes in segment j. */
 template <int DOMAINS>
 static __device__ void backward_escapes(const device_csr &a, const macko_dtans_job &job, const lane_place &l, int64_t j,
                                         const unsigned numbers[SEGMENT], word_writer *w)
@@ -274,7 +275,7 @@ template <int DOMAINS, int GROUPS> static __global__ void __launch_bounds__(THRE
 
 /* ---- values beside gaps ---- */
 
-/* The number of a value, which is there, among the sorted ones. */
+/* Gives the number of a value, which is there, among the sorted ones. */
 static __device__ int place_of_value(const macko_dtans_dictionary &d, int bytes, uint64_t bits)
 {
   int low = 0, high = d.count - 1;
@@ -345,7 +346,7 @@ static __global__ void value_starts_kernel(device_csr a, macko_dtans_job job)
 
 /* ---- what the encoder calls ---- */
 
-/* From the words of each slice to where it starts, in place. */
+/* Goes from the words of each slice to where it starts, in place. */
 static macko_status sum_starts(const macko_dtans_job *job, cudaStream_t stream, macko_error *err)
 {
   void *room = NULL;

@@ -10,8 +10,8 @@ enum { THREADS = 256 };
 
 /* ---- keys ---- */
 
-/* A pair of a 64-bit value and a gap as it is sorted; pair_parts tells CUB which members to sort by, the first of which counts
- * most. */
+/* This is a pair of a 64-bit value and a gap as it is sorted; pair_parts tells CUB which members to sort by, the first of which
+ * counts most. */
 struct pair_key {
   uint64_t value;
   uint32_t gap;
@@ -21,7 +21,7 @@ struct pair_parts {
   __host__ __device__ ::cuda::std::tuple<uint64_t &, uint32_t &> operator()(pair_key &k) const { return {k.value, k.gap}; }
 };
 
-/* A symbol in as few bits as its part needs, and back: one type for each part and size of values. */
+/* This is a symbol in as few bits as its part needs, and back: one type for each part and size of values. */
 struct gap_maker {
   typedef uint32_t key;
   static __device__ key make(uint32_t gap, uint64_t) { return gap; }
@@ -79,7 +79,7 @@ template <typename KEY> static cudaError_t sort_keys(void *memory, size_t *bytes
   else return cub::DeviceRadixSort::SortKeys(memory, *bytes, keys, n, 0, (int)sizeof(KEY) * 8, stream);
 }
 
-/* The device memory of one count, freed by close_memory. */
+/* This is the device memory of one count, freed by close_memory. */
 template <typename KEY> struct count_memory {
   KEY *keys[2];          /* sorting goes from one to the other */
   int *counts, *numbers; /* numbers: runs, then how many are kept */

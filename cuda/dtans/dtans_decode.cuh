@@ -9,7 +9,7 @@
 #define MACKO_EVERY_LANE 0xffffffffu
 #define MACKO_DEVICE static __device__ __forceinline__
 
-/* The lanes below this one as a mask. */
+/* Gives the lanes below this one as a mask. */
 MACKO_DEVICE unsigned lanes_before()
 {
   unsigned mask;
@@ -19,8 +19,8 @@ MACKO_DEVICE unsigned lanes_before()
 
 /* ---- tables in shared memory ---- */
 
-/* What a kernel looks up of a symbol, in shared memory: no more than it needs, in the type of its sums. Entries of a size that
- * one load brings are aligned to it. */
+/* This is what a kernel looks up of a symbol, in shared memory: no more than it needs, in the type of its sums. Entries of a
+ * size that one load brings are aligned to it. */
 template <typename SUM> struct pair_entry {
   SUM value;
   uint32_t gap, code;
@@ -36,21 +36,21 @@ template <typename SUM> struct alignas(2 * sizeof(SUM)) value_entry {
   __device__ __forceinline__ void set(const macko_dtans_entry &e) { value = (SUM)e.value, code = e.code; }
 };
 
-/* A table as it lies in device memory. */
+/* This is a table as it lies in device memory. */
 struct device_table {
   const uint4 *ids;
   const macko_dtans_entry *entries;
   int symbols, escape, id_bytes, shift; /* shift: of POWERS, as in macko_dtans_device */
 };
 
-/* A table as a block of threads has it in shared memory: ids by slot, entries by symbol. Multiplicities are POWERS of two or
- * any. */
+/* This is a table as a block of threads has it in shared memory: ids by slot, entries by symbol. Multiplicities are POWERS of
+ * two or any. */
 template <int POWERS, typename ENTRY> struct shared_table {
   const unsigned char *ids;
   const ENTRY *entries;
   int shift;
 
-  /* Shared memory that a table of so many symbols takes, up to a multiple of 16. */
+  /* Gives the shared memory that a table of so many symbols takes, up to a multiple of 16. */
   static __host__ __device__ int bytes(int symbols, int id_bytes)
   {
     return (id_bytes + symbols * (int)sizeof(ENTRY) + 15) / 16 * 16;
@@ -64,7 +64,7 @@ template <int POWERS, typename ENTRY> struct shared_table {
     ids = (const unsigned char *)memory, entries = (const ENTRY *)(memory + from.id_bytes), shift = from.shift;
     return memory + bytes(from.symbols, from.id_bytes);
   }
-  /* The entry of the symbol that has a slot. Bits of slot above its 12 do not matter. */
+  /* Gives the entry of the symbol that has a slot. Bits of slot above its 12 do not matter. */
   __device__ __forceinline__ ENTRY at(uint32_t slot) const
   {
     if (POWERS) return entries[ids[slot >> shift & ((MACKO_DTANS_SLOTS - 1) >> shift)]];
@@ -72,7 +72,7 @@ template <int POWERS, typename ENTRY> struct shared_table {
   }
 };
 
-/* Whether a code is that of the escape (macko_dtans_entry). */
+/* Says whether a code is that of the escape (macko_dtans_entry). */
 template <int POWERS> MACKO_DEVICE bool is_escape(uint32_t code)
 {
   return code >> (POWERS ? 16 : 31) & 1;
@@ -80,7 +80,7 @@ template <int POWERS> MACKO_DEVICE bool is_escape(uint32_t code)
 
 /* ---- a stream ---- */
 
-/* A stream as the 32 lanes of a slice read it. Words go to lanes in turn, so that all must ask for one together. */
+/* This is a stream as the 32 lanes of a slice read it. Words go to lanes in turn, so that all must ask for one together. */
 struct warp_stream {
   const uint32_t *next; /* the same in all lanes */
   uint32_t words[MACKO_DTANS_WORDS], d, r; /* the segment; as in the format, but with powers of two r is its logarithm */
@@ -95,8 +95,8 @@ struct warp_stream {
   }
 };
 
-/* Whether a lane that has `left` nonzeros from a segment on has word q of that segment: a short last segment has only the words
- * that its slots need, unless it is of two domains. */
+/* Says whether a lane that has `left` nonzeros from a segment on has word q of that segment: a short last segment has only the
+ * words that its slots need, unless it is of two domains. */
 template <int DOMAINS> MACKO_DEVICE bool has_word(int left, int q)
 {
   return left > (DOMAINS == 2 || q == 0 ? 0 : q == 1 ? 2 : 5);
@@ -166,7 +166,7 @@ MACKO_DEVICE void advance(warp_stream *s, const uint32_t slots[MACKO_DTANS_SEGME
 
 /* ---- escapes ---- */
 
-/* The raw value of an escape as a number: its 64 bits in two words, or fewer in the first. */
+/* Gives the raw value of an escape as a number: its 64 bits in two words, or fewer in the first. */
 template <typename SUM> MACKO_DEVICE SUM raw_value(int type, uint32_t low, uint32_t high)
 {
   switch (type) {
@@ -193,7 +193,7 @@ MACKO_DEVICE void load_escape(warp_stream *s, bool escaped, int type, uint32_t *
 
 /* ---- a segment ---- */
 
-/* Whether any of a segment's codes is that of the escape. Codes of powers are added up, which return_group does anyway. */
+/* Says whether any of a segment's codes is that of the escape. Codes of powers are added up, which return_group does anyway. */
 template <int POWERS> MACKO_DEVICE bool has_escape(const uint32_t codes[MACKO_DTANS_SEGMENT])
 {
   uint32_t all = 0;
@@ -202,7 +202,7 @@ template <int POWERS> MACKO_DEVICE bool has_escape(const uint32_t codes[MACKO_DT
   return POWERS ? all >= MACKO_DTANS_CODE_ESCAPE : is_escape<0>(all);
 }
 
-/* A stream and the segment of it that was read last. */
+/* This is a stream and the segment of it that was read last. */
 struct segment_reader {
   warp_stream stream;
   uint32_t slots[MACKO_DTANS_SEGMENT], codes[MACKO_DTANS_SEGMENT];

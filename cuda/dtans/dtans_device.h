@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* How nonzeros come out of streams. */
+/* This says how nonzeros come out of streams. */
 typedef enum {
   MACKO_DTANS_JOINT,  /* one stream, one table of pairs */
   MACKO_DTANS_BESIDE, /* a stream of gaps; values all the same or in section values */
@@ -17,7 +17,7 @@ typedef enum {
   MACKO_DTANS_PAPER   /* one stream of gaps and values in turn */
 } macko_dtans_kind;
 
-/* What the digits of slots are like. */
+/* This is what the digits of slots are like. */
 typedef enum {
   MACKO_DTANS_ANY,    /* multiplicities are any numbers */
   MACKO_DTANS_POWERS, /* all are powers of two, each symbol's slots are aligned to their number, and no more than 256 symbols have
@@ -41,14 +41,14 @@ enum {
   MACKO_DTANS_EQUAL_SYMBOLS = 16 /* entries of such a table; those of nobody are symbol 0 */
 };
 
-/* One table: which symbol a slot belongs to, and the symbols. Slots of nobody belong to symbol 0, whose digits they then have:
- * such slots occur behind the end of a lane only. */
+/* This is one table: which symbol a slot belongs to, and the symbols. Slots of nobody belong to symbol 0, whose digits they
+ * then have: such slots occur behind the end of a lane only. */
 typedef struct {
   int symbols, escape;  /* how many entries; which of them is the escape, -1 if none is */
   int64_t ids, entries; /* where they begin in memory, in bytes */
 } macko_dtans_device_table;
 
-/* What a matrix of format dtans owns on the device (d->own). */
+/* This is what a matrix of format dtans owns on the device (d->own). */
 typedef struct {
   macko_dtans_kind kind;
   macko_dtans_digits digits;
@@ -63,7 +63,7 @@ typedef struct {
   int64_t bytes; /* of either */
 } macko_dtans_device;
 
-/* Bytes that the ids of one table take. */
+/* Gives the number of bytes that the ids of one table take. */
 static inline int64_t macko_dtans_id_bytes(const macko_dtans_device *own)
 {
   switch (own->digits) {
@@ -77,7 +77,7 @@ static inline int64_t macko_dtans_id_bytes(const macko_dtans_device *own)
  * OUT_OF_MEMORY, LIMIT (a lane of more entries than fit 31 bits). */
 macko_status macko_dtans_open_device(const macko_matrix *host, macko_dtans_device *own, macko_error *err);
 
-/* Slots of the table of functions of format dtans on the device (core/device.h). */
+/* These are slots of the table of functions of format dtans on the device (core/device.h). */
 macko_status macko_dtans_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_dtans_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                          macko_error *err);

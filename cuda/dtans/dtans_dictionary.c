@@ -11,7 +11,7 @@ typedef struct {
   int place; /* among the sorted values */
 } appearance;
 
-/* Order for qsort: rising places, which all differ. */
+/* This is the order for qsort: rising places, which all differ. */
 static int by_first(const void *a, const void *b)
 {
   unsigned long long x = ((const appearance *)a)->first, y = ((const appearance *)b)->first;

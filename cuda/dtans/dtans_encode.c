@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A section to be: its data is on the host, or on the device; lent: there it belongs to another matrix. */
+/* This is a section to be: its data is on the host, or on the device; lent: there it belongs to another matrix. */
 typedef struct {
   macko_section s;
   void *host, *device;
@@ -75,7 +75,7 @@ static macko_status add_starts(encoder *e, macko_dtans_part part, const char *na
 
 /* ---- streams ---- */
 
-/* A table to the device; *memory is freed by the caller when the stream has passed. */
+/* Copies a table to the device; *memory is freed by the caller when the stream has passed. */
 static macko_status upload_table(encoder *e, const macko_dtans_table *t, macko_dtans_code_table *out, void **memory,
                                  macko_error *err)
 {
@@ -197,7 +197,7 @@ static void close_encoder(encoder *e)
   macko_dtans_close_rows(&e->rows);
 }
 
-/* What all streams have in common, by a plan's params. */
+/* Sets what all streams have in common, by a plan's params. */
 static macko_status set_job(encoder *e, const int64_t *params, macko_error *err)
 {
   e->job.rows = (int)params[MACKO_DTANS_ROWS], e->job.relative = e->in->relative, e->job.nnz = e->nnz;
@@ -272,7 +272,8 @@ macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const ma
 
 /* ---- new values for the same pattern ---- */
 
-/* The sections of *d that hold its pattern: the table of gaps comes to the host, where the multiply's tables are made. */
+/* Takes over the sections of *d that hold its pattern: the table of gaps comes to the host, where the multiply's tables are
+ * made. */
 static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko_error *err)
 {
   macko_status s = MACKO_OK;
@@ -288,7 +289,7 @@ static macko_status keep_pattern(encoder *e, const macko_device_matrix *d, macko
   return s;
 }
 
-/* Whether new values can go where the old ones are: they take as many bytes and neither have a table. */
+/* Says whether new values can go where the old ones are: they take as many bytes and neither have a table. */
 static int fits_in_place(const macko_plan *old, const macko_plan *next)
 {
   return old->values != MACKO_VALUES_CODED && next->values != MACKO_VALUES_CODED && old->stored_type == next->stored_type &&

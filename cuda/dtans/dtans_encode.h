@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* The symbols of one part by how often they occur. */
+/* These are the symbols of one part by how often they occur. */
 typedef struct {
   macko_dtans_count *counts; /* on the host; all symbols, or the frequent ones where there are too many */
   int64_t used;    /* elements of counts */
@@ -34,7 +34,7 @@ macko_status macko_dtans_lengths_device(const macko_csr *a, macko_type type, voi
 /* Sets *longest to the most entries of a row. Waits for the stream. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_longest_device(const macko_csr *a, int64_t *longest, cudaStream_t stream, macko_error *err);
 
-/* A table in device memory, as lib/dtans/dtans_table.c has made it. */
+/* This is a table in device memory, as lib/dtans/dtans_table.c has made it. */
 typedef struct {
   const macko_dtans_symbol *symbols;
   const uint16_t *first, *index; /* first slots; a hash of mask + 1 places: a symbol's number + 1, 0 where free */
@@ -42,7 +42,7 @@ typedef struct {
   macko_hash_key key;
 } macko_dtans_code_table;
 
-/* One stream to be written. */
+/* This is one stream to be written. */
 typedef struct {
   macko_dtans_coding coding;
   macko_dtans_part part[MACKO_DTANS_DOMAINS];
@@ -53,16 +53,16 @@ typedef struct {
   int64_t *starts;   /* slices + 1: where each slice's words begin */
 } macko_dtans_job;
 
-/* The forward pass: fills job->numbers with numbers and flags, and job->starts; *words is what the stream takes. Waits for the
- * stream. Errors: OUT_OF_MEMORY, DEVICE. */
+/* Runs the forward pass: fills job->numbers with numbers and flags, and job->starts; *words is what the stream takes. Waits for
+ * the stream. Errors: OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_measure_device(const macko_csr *a, const macko_dtans_job *job, int64_t *words, cudaStream_t stream,
                                         macko_error *err);
 
-/* The backward pass after the forward one: writes the words of all slices. Errors: DEVICE. */
+/* Runs the backward pass after the forward one: writes the words of all slices. Errors: DEVICE. */
 macko_status macko_dtans_write_device(const macko_csr *a, const macko_dtans_job *job, uint32_t *words, cudaStream_t stream,
                                       macko_error *err);
 
-/* A dictionary in device memory. */
+/* This is a dictionary in device memory. */
 typedef struct {
   const void *sorted; /* its values' bits, words of 64 bits for f64 and of 32 for others; NULL: values are no codes */
   int count;
@@ -91,13 +91,13 @@ macko_status macko_dtans_put_starts(const int64_t *starts, int64_t count, macko_
 macko_status macko_dtans_prepare_tables(macko_device_matrix *d, const macko_matrix *tables, cudaStream_t stream,
                                         macko_error *err);
 
-/* The plan that the host would make of a csr in device memory of nnz entries that kernels can read; plan->time as in
+/* Makes the plan that the host would make of a csr in device memory of nnz entries that kernels can read; plan->time as in
  * macko_dtans_plan. Errors: as below. */
 macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const macko_options *options, cudaStream_t stream,
                                      macko_plan *plan, macko_error *err);
 
-/* A matrix of format dtans from such a csr, by that plan; NULL: plans as well. Errors: UNSUPPORTED and LIMIT for what the host
- * must do, or refuse; OUT_OF_MEMORY, DEVICE. */
+/* Makes a matrix of format dtans from such a csr, by that plan; NULL: plans as well. Errors: UNSUPPORTED and LIMIT for what the
+ * host must do, or refuse; OUT_OF_MEMORY, DEVICE. */
 macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
                                        cudaStream_t stream, macko_device_matrix **device, macko_error *err);
 

@@ -13,7 +13,7 @@ MACKO_DEVICE uint32_t equal_ids(const uint32_t w[MACKO_DTANS_WORDS])
   return (w[0] & 0x00f00f00) | (w[1] & 0x0f00f00f) | (w[2] & 0xf00f00f0);
 }
 
-/* Where the id of slot k begins. */
+/* Says where the id of slot k begins. */
 MACKO_DEVICE constexpr int equal_place(int k)
 {
   return (12 * k + 8) % 32;
@@ -30,7 +30,7 @@ MACKO_DEVICE void equal_digits(uint32_t w[MACKO_DTANS_WORDS])
 
 /* ---- the table ---- */
 
-/* What is looked up of a symbol: without a code, as digits need none. */
+/* This is what is looked up of a symbol: without a code, as digits need none. */
 template <int KIND, typename SUM> struct equal_entry;
 template <typename SUM> struct alignas(2 * sizeof(SUM)) equal_entry<MACKO_DTANS_JOINT, SUM> {
   SUM value;
@@ -42,7 +42,7 @@ template <typename SUM> struct equal_entry<MACKO_DTANS_BESIDE, SUM> {
   __device__ __forceinline__ void set(const macko_dtans_entry &e) { gap = e.gap; }
 };
 
-/* Entry number (ids >> place) % 16: one shift brings the number to where it is a multiple of an entry's size. */
+/* Gives entry number (ids >> place) % 16: one shift brings the number to where it is a multiple of an entry's size. */
 template <typename ENTRY> MACKO_DEVICE ENTRY equal_at(const ENTRY *entries, uint32_t ids, int place)
 {
   constexpr int LOG2 = sizeof(ENTRY) == 16 ? 4 : sizeof(ENTRY) == 8 ? 3 : 2;
@@ -52,7 +52,7 @@ template <typename ENTRY> MACKO_DEVICE ENTRY equal_at(const ENTRY *entries, uint
 
 /* ---- a slice, a row a lane ---- */
 
-/* What is read of a slice ahead of its turn. */
+/* This is what is read of a slice ahead of its turn. */
 struct equal_slice {
   const uint32_t *next; /* word of its stream */
   uint32_t words[MACKO_DTANS_WORDS];
@@ -60,8 +60,8 @@ struct equal_slice {
   int length, longest, shortest; /* of the lane's row; of all rows */
 };
 
-/* The next word of each lane whose segment, of which `left` entries are there or will be, has word q; most and least: of all
- * lanes. */
+/* Gives the next word of each lane whose segment, of which `left` entries are there or will be, has word q; most and least: of
+ * all lanes. */
 MACKO_DEVICE uint32_t equal_load(equal_slice *s, int q, int left, int most, int least)
 {
   const int fewest = q == 0 ? 0 : q == 1 ? 2 : 5;

@@ -22,8 +22,8 @@ macko_status macko_dtans_count_part(macko_dtans_device_rows *r, macko_dtans_part
   return f->counts ? MACKO_OK : macko_dtans_count_device(r->a, r->nnz, part, r->relative, r->stream, f, err);
 }
 
-/* The planner's question for a histogram: counts are made on the device and handed over as the host's counting would leave
- * them. */
+/* Answers the planner's question for a histogram: counts are made on the device and handed over as the host's counting would
+ * leave them. */
 static macko_status count(void *context, int relative, macko_dtans_histogram *h, macko_error *err)
 {
   macko_dtans_device_rows *r = context;
@@ -94,7 +94,7 @@ static macko_status keep_piece(macko_dtans_device_rows *r, int64_t first, int64_
   return s;
 }
 
-/* Rows as a row source gives them (lib/core/row_source.h), from the pieces that are kept. */
+/* Gives rows as a row source gives them (lib/core/row_source.h), from the pieces that are kept. */
 static macko_status fetch_rows(void *context, int64_t first, int64_t rows, macko_csr *out, macko_error *err)
 {
   macko_dtans_device_rows *r = context;
@@ -106,8 +106,8 @@ static macko_status fetch_rows(void *context, int64_t first, int64_t rows, macko
   return MACKO_OK;
 }
 
-/* The distinct values as a row source of one row of VALUE_PIECE columns each, which is how the planner looks at values: a codec
- * that holds every distinct value once holds all. Rows beyond the last value are empty. */
+/* Gives the distinct values as a row source of one row of VALUE_PIECE columns each, which is how the planner looks at values: a
+ * codec that holds every distinct value once holds all. Rows beyond the last value are empty. */
 static macko_status fetch_values(void *context, int64_t row, int64_t rows, macko_csr *out, macko_error *err)
 {
   macko_dtans_device_rows *r = context;

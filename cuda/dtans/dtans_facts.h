@@ -6,7 +6,7 @@
 
 #include "dtans/dtans.h"
 
-/* Rows of the planner's sample, which it asks for again and again. */
+/* These are the rows of the planner's sample, which it asks for again and again. */
 typedef struct {
   int64_t first, count; /* the first row, and how many rows */
   int64_t *row_ptr;     /* counts from the piece's first entry, plus the index base of the csr */

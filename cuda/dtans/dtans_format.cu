@@ -49,8 +49,8 @@ extern "C" void macko_dtans_device_destroy(macko_device_matrix *d)
   free(own);
 }
 
-/* UNSUPPORTED where the tables do not fit a block's shared memory: some GPUs have 99 KB of it, others 227. It is asked for sums
- * in f64, whose entries are largest, so that no later product fails. */
+/* Fails with UNSUPPORTED where the tables do not fit a block's shared memory: some GPUs have 99 KB of it, others 227. It is
+ * asked for sums in f64, whose entries are largest, so that no later product fails. */
 static macko_status check_shared_memory(const macko_dtans_device *own, int device, macko_error *err)
 {
   dtans_matrix a = {};

@@ -6,7 +6,8 @@
 
 /* ---- streams of a slice ---- */
 
-/* The tables in shared memory that a kind of streams needs, how many bytes they take, and how a block of threads fills them. */
+/* These are the tables in shared memory that a kind of streams needs, how many bytes they take, and how a block of threads
+ * fills them. */
 template <int KIND, typename SUM, int POWERS> struct tables_of;
 template <typename SUM, int POWERS> struct tables_of<MACKO_DTANS_JOINT, SUM, POWERS> {
   shared_table<POWERS, pair_entry<SUM>> pairs;
@@ -108,7 +109,7 @@ MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM
 
 /* ---- several rows a lane ---- */
 
-/* Where a lane of several rows stands. Rows are counted from the slice's first one, but for `first`. */
+/* This says where a lane of several rows stands. Rows are counted from the slice's first one, but for `first`. */
 struct lane_rows {
   int64_t first;  /* the slice's first row */
   int row, past;  /* the lane's row; rows of the slice */

@@ -8,7 +8,7 @@
 
 enum { THREADS = 128, MOST_SLICES = 4 /* of a warp, one after the other */ };
 
-/* Blocks that a multiprocessor should hold at least, which bounds the registers; measured on an H200. */
+/* Gives the number of blocks that a multiprocessor should hold at least, which bounds the registers; measured on an H200. */
 template <int KIND, int ONE_ROW, int GROUP> constexpr int least_blocks()
 {
   return GROUP > 1 ? 3 : KIND != MACKO_DTANS_JOINT ? 5 : ONE_ROW ? 7 : 8;
@@ -49,7 +49,7 @@ static __global__ void __launch_bounds__(THREADS, (least_blocks<KIND, ONE_ROW, G
 
 /* ---- from a product to a kernel ---- */
 
-/* The same for kernels of tables whose symbols all have 256 slots. */
+/* Does the same for kernels of tables whose symbols all have 256 slots. */
 template <int KIND, int SHORT, int GROUP> constexpr int equal_blocks()
 {
   return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? (SHORT ? 6 : 5) : SHORT ? 8 : 6;
@@ -128,7 +128,7 @@ struct dtans_launch {
     return true;
   }
 
-  /* All codings of a kind but equal symbols, the ones made for speed first. */
+  /* Tries all codings of a kind but equal symbols, the ones made for speed first. */
   template <int KIND> bool run_any(const macko_dtans_device *own) const
   {
     return run_if<KIND, 2, MACKO_DTANS_ANY, 1>(own) || run_if<KIND, 2, MACKO_DTANS_POWERS, 1>(own) ||

@@ -9,7 +9,7 @@
 
 enum { WARP = MACKO_DTANS_LANES };
 
-/* A matrix of format dtans as kernels take it by value; device pointers. */
+/* This is a matrix of format dtans as kernels take it by value; device pointers. */
 struct dtans_matrix {
   const uint32_t *words[2];                /* streams: of gaps or pairs; of values */
   const void *slices[2], *lengths;         /* where slices begin in each, or in the values beside */
@@ -21,14 +21,14 @@ struct dtans_matrix {
   double value; /* of all nonzeros, where none is stored */
 };
 
-/* A row's length out of a word of section "lengths". Lengths are loaded as words whatever their type: rows of a lane are 32
- * apart, so that it always finds them at the same place of a word. */
+/* Gives a row's length out of a word of section "lengths". Lengths are loaded as words whatever their type: rows of a lane are
+ * 32 apart, so that it always finds them at the same place of a word. */
 MACKO_DEVICE uint32_t length_in(const dtans_matrix &a, uint32_t word, int shift)
 {
   return word >> shift & (0xffffffffu >> (32 - 8 * a.length_bytes));
 }
 
-/* Entries of a row; 0 for rows beyond the last. */
+/* Gives the number of entries of a row; 0 for rows beyond the last. */
 MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
 {
   if (a.length_bytes == 1) return row < a.nrows ? __ldg((const uint8_t *)a.lengths + row) : 0;
@@ -36,18 +36,19 @@ MACKO_DEVICE int row_length(const dtans_matrix &a, int64_t row)
   return row < a.nrows ? (int)length_in(a, __ldg((const uint32_t *)a.lengths + byte / 4), (int)(byte % 4) * 8) : 0;
 }
 
-/* Where a slice's two streams, or its stream and the values beside it, begin. */
+/* This says where a slice's two streams, or its stream and the values beside it, begin. */
 struct slice_place {
   int64_t start[2];
 };
 
-/* Where a slice begins. It is never negative, so that 32 bits are loaded without a sign, whose extension would wait for them. */
+/* Says where a slice begins. It is never negative, so that 32 bits are loaded without a sign, whose extension would wait for
+ * them. */
 MACKO_DEVICE int64_t start_at(int type, const void *starts, int64_t slice)
 {
   return type == MACKO_I64 ? __ldg((const long long *)starts + slice) : (int64_t)__ldg((const uint32_t *)starts + slice);
 }
 
-/* Where the streams of a slice begin; absent ones at 0. */
+/* Says where the streams of a slice begin; absent ones at 0. */
 MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
 {
   slice_place p = {};
@@ -56,7 +57,7 @@ MACKO_DEVICE slice_place place_of(const dtans_matrix &a, int64_t slice)
   return p;
 }
 
-/* The distance from the diagonal that a first gap stands for, modulo 2^32, as columns are added up. */
+/* Gives the distance from the diagonal that a first gap stands for, modulo 2^32, as columns are added up. */
 MACKO_DEVICE uint32_t unzigzag(uint32_t gap)
 {
   return (uint32_t)macko_dtans_unzigzag(gap);
@@ -114,8 +115,8 @@ template <int STORED, typename SUM> MACKO_DEVICE void load_eight(const device_va
   }
 }
 
-/* The same for values of 8 or 16 bits, whose type is known at run time; codes are looked up in the dictionary. All loads are
- * under way together. */
+/* Does the same for values of 8 or 16 bits, whose type is known at run time; codes are looked up in the dictionary. All loads
+ * are under way together. */
 template <typename SUM> MACKO_DEVICE void load_eight_narrow(const device_values &values, int left, int64_t *slot, SUM value[8])
 {
   uint32_t bits[8];

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One table of a matrix as its sections on the host have it. */
+/* This is one table of a matrix as its sections on the host have it. */
 typedef struct {
   const uint16_t *first; /* first slot of each symbol, and one past the last one's */
   const uint32_t *gaps; /* NULL where the table has none; the same for values */
@@ -14,7 +14,7 @@ typedef struct {
   int symbols, escape;
 } table_source;
 
-/* The table of gaps, of values or of pairs of matrix *m. */
+/* Gives the table of gaps, of values or of pairs of matrix *m. */
 static table_source source_of(const macko_matrix *m, macko_dtans_part part)
 {
   const macko_section *slots = macko_find_section(m, part & MACKO_DTANS_GAPS ? "gap_slots" : "value_slots");
@@ -25,8 +25,8 @@ static table_source source_of(const macko_matrix *m, macko_dtans_part part)
                         .values = part & MACKO_DTANS_VALUES ? macko_find_section(m, "value_symbols")->data : NULL};
 }
 
-/* The logarithm of the fewest slots that a symbol has, if all symbols have powers of two and begin at multiples of their own
- * number; -1 otherwise. */
+/* Gives the logarithm of the fewest slots that a symbol has, if all symbols have powers of two and begin at multiples of their
+ * own number; -1 otherwise. */
 static int shift_of(const table_source *t)
 {
   unsigned least = MACKO_DTANS_SLOTS;
@@ -38,13 +38,13 @@ static int shift_of(const table_source *t)
   return __builtin_ctz(least);
 }
 
-/* The logarithm of a power of two. */
+/* Gives the logarithm of a power of two. */
 static int log2_of(unsigned power)
 {
   return __builtin_ctz(power);
 }
 
-/* Whether all symbols have 256 slots: then a slot's upper bits are its symbol. */
+/* Says whether all symbols have 256 slots: then a slot's upper bits are its symbol. */
 static int are_equal(const table_source *t)
 {
   for (int i = 0; i <= t->symbols; i++)
@@ -52,7 +52,7 @@ static int are_equal(const table_source *t)
   return 1;
 }
 
-/* What a kernel looks up of symbol i; the code is made for the kind of digits that the kernel decodes. */
+/* Gives what a kernel looks up of symbol i; the code is made for the kind of digits that the kernel decodes. */
 static macko_dtans_entry entry_of(const macko_matrix *m, const table_source *t, int i, macko_dtans_digits digits)
 {
   unsigned slots = t->first[i + 1] - t->first[i];
@@ -78,7 +78,7 @@ static void fill_table(const macko_matrix *m, const table_source *t, const macko
   for (int i = t->symbols; i < to->symbols; i++) entries[i] = entries[0];
 }
 
-/* The most entries of a row, by section "lengths". */
+/* Gives the most entries of a row, by section "lengths". */
 static int64_t longest_row(const macko_matrix *m)
 {
   const macko_section *lengths = macko_find_section(m, "lengths");
@@ -88,8 +88,8 @@ static int64_t longest_row(const macko_matrix *m)
   return longest;
 }
 
-/* LIMIT where a lane has more entries than a kernel counts in 32 bits. Smaller matrices cannot have such a lane and are not
- * looked at. */
+/* Fails with LIMIT where a lane has more entries than a kernel counts in 32 bits. Smaller matrices cannot have such a lane and
+ * are not looked at. */
 static macko_status check_lanes(const macko_matrix *m, int64_t rows, macko_error *err)
 {
   const macko_section *lengths = macko_find_section(m, "lengths");

@@ -10,10 +10,10 @@
 /* A block has WARPS warps, each of which takes a slice. TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / WARP, TABLE = 256 };
 
-/* Blocks on a multiprocessor: so many leave 64 registers a lane, or 102 for a group of vectors. */
+/* This is the number of blocks on a multiprocessor: so many leave 64 registers a lane, or 102 for a group of vectors. */
 template <int GROUP> constexpr int resident = GROUP == 1 ? 8 : 5;
 
-/* A matrix of format eccsr as kernels take it: its sections but the values, device pointers. */
+/* This is a matrix of format eccsr as kernels take it: its sections but the values, device pointers. */
 struct eccsr {
   const uint4 *slices; /* two of them a slice */
   const uint32_t *gaps;
@@ -24,7 +24,7 @@ struct eccsr {
   int64_t count;     /* slices */
 };
 
-/* Slice number i, by two loads of 16 bytes, which all lanes do alike. */
+/* Gives slice number i, by two loads of 16 bytes, which all lanes do alike. */
 static __device__ __forceinline__ macko_eccsr_slice load_slice(const eccsr &a, int64_t i)
 {
   uint4 h[2] = {__ldg(a.slices + 2 * i), __ldg(a.slices + 2 * i + 1)};
@@ -32,7 +32,7 @@ static __device__ __forceinline__ macko_eccsr_slice load_slice(const eccsr &a, i
   return macko_eccsr_slice_at(words, 0);
 }
 
-/* What a lane has of its slice. */
+/* This is what a lane has of its slice. */
 struct eccsr_lane {
   int row;          /* -1: none */
   int block, leads; /* its block in the slice, and whether it is that one's first lane */
@@ -40,8 +40,8 @@ struct eccsr_lane {
   int base;         /* where the first begins; 0 there */
 };
 
-/* What the calling lane has of slice s. The division by g goes through floats, which is quicker than integers and exact here,
- * because the quotient is far enough from whole numbers. */
+/* Gives what the calling lane has of slice s. The division by g goes through floats, which is quicker than integers and exact
+ * here, because the quotient is far enough from whole numbers. */
 static __device__ __forceinline__ eccsr_lane open_lane(const eccsr &a, const macko_eccsr_slice &s)
 {
   int lane = threadIdx.x % WARP;
@@ -57,8 +57,8 @@ static __device__ __forceinline__ eccsr_lane open_lane(const eccsr &a, const mac
   return l;
 }
 
-/* The gaps of a slice, taken step by step. Only lanes whose block has a step have a gap there, so that all lanes keep count of
- * where a step's gaps begin. */
+/* These are the gaps of a slice, taken step by step. Only lanes whose block has a step have a gap there, so that all lanes keep
+ * count of where a step's gaps begin. */
 struct eccsr_gaps {
   const uint32_t *codes;
   unsigned number, leaders; /* of the first gap of the step; lanes that lead blocks */
@@ -67,7 +67,7 @@ struct eccsr_gaps {
   int k;         /* the next step */
 };
 
-/* The gaps of slice s before its first step; all lanes of the warp take part. */
+/* Gives the gaps of slice s before its first step; all lanes of the warp take part. */
 static __device__ __forceinline__ eccsr_gaps open_gaps(const eccsr &a, const macko_eccsr_slice &s, const eccsr_lane &l)
 {
   int log_bits = 31 - __clz(s.gap_bits);
@@ -88,10 +88,12 @@ template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_g
   return code;
 }
 
-/* Steps whose loads are in flight together: as many as there is room for in the registers. Masks take some of it. */
+/* This is the number of steps whose loads are in flight together: as many as there is room for in the registers. Masks take
+ * some of it. */
 template <int W, int MASKED> constexpr int steps_at_once = W == 1 ? 4 : W == 2 ? 3 - MASKED : W == 3 ? 2 : W == 4 ? 2 - MASKED : 1;
 
-/* What is known of a few steps before their values and x are loaded. It is loaded a round ahead, so that nobody waits for it. */
+/* This is what is known of a few steps before their values and x are loaded. It is loaded a round ahead, so that nobody waits
+ * for it. */
 template <int W, int MASKED> struct eccsr_round {
   static constexpr int STEPS = steps_at_once<W, MASKED>;
   unsigned codes[STEPS], lanes[STEPS];
@@ -111,7 +113,7 @@ template <int W, int MASKED> struct eccsr_round {
   }
 };
 
-/* The mask of the lanes before one. */
+/* Gives the mask of the lanes before one. */
 static __device__ __forceinline__ unsigned lanes_below(int lane)
 {
   return (1u << lane) - 1;
@@ -174,8 +176,8 @@ static __device__ __forceinline__ void walk(const eccsr &a, device_values at, co
   }
 }
 
-/* The same for runs of any width, with masks or without, of any types, a step at a time: it is for combinations too rare for
- * kernels of their own. */
+/* Does the same for runs of any width, with masks or without, of any types, a step at a time: it is for combinations too rare
+ * for kernels of their own. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void walk_any(const eccsr &a, device_values at, const SUM *table, const device_vectors &v,
                                                 const macko_eccsr_slice &s, const eccsr_lane &l, SUM sum[GROUP])
@@ -241,8 +243,8 @@ static __device__ __forceinline__ void walk_slice(const eccsr &a, const device_v
   else walk<STORED, VECTOR, SUM, GROUP, W, 0>(a, at, table, v, s, l, sum);
 }
 
-/* Blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices, so that it loads it
- * less often. */
+/* Gives the number of blocks of threads for all slices, one a warp. Where a block loads a table first it takes several slices,
+ * so that it loads it less often. */
 template <int STORED> static inline unsigned blocks_for(const eccsr &a)
 {
   int64_t blocks = (a.count + WARPS - 1) / WARPS;
@@ -250,14 +252,14 @@ template <int STORED> static inline unsigned blocks_for(const eccsr &a)
   return (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks);
 }
 
-/* Types that have kernels for runs of known width, for one vector: those that most matrices have. Of them the second list has
- * those that also have such kernels for a group of vectors. */
+/* These are the types that have kernels for runs of known width, for one vector: those that most matrices have. Of them the
+ * second list has those that also have such kernels for a group of vectors. */
 #define MACKO_ECCSR_WIDTHS \
   MACKO_CASE(F64, F64, double) MACKO_CASE(F32, F64, double) MACKO_CASE(I8, F64, double) MACKO_CASE(U8, F64, double) \
   MACKO_CASE(F32, F32, float)
 #define MACKO_ECCSR_GROUP_WIDTHS MACKO_CASE(F64, F64, double)
 
-/* Whether a combination of types is in the list for one vector, or for a group. */
+/* Says whether a combination of types is in the list for one vector, or for a group. */
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
 {
 #define MACKO_CASE(stored, vector, sum) if (STORED == MACKO_##stored && VECTOR == MACKO_##vector) return true;

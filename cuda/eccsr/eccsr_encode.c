@@ -8,7 +8,7 @@
 
 enum { WINDOW = MACKO_ECCSR_WINDOW }; /* rows of a window */
 
-/* What an encoder has found out of the csr, each once it was asked for (e->own of the format). */
+/* This is what an encoder has found out of the csr, each once it was asked for (e->own of the format). */
 typedef struct {
   uint8_t *same;                   /* a byte a row: it has the columns of the row before; device memory */
   int compared_all, is_sampled;    /* `same` is known of all rows, not of the sample only; `sampled` is known */
@@ -17,7 +17,7 @@ typedef struct {
   macko_eccsr_found_window *found; /* of all windows, on the host */
 } survey;
 
-/* Windows of the csr, the last of which may have fewer rows. */
+/* Gives the number of windows of the csr, the last of which may have fewer rows. */
 static int64_t windows_of(const macko_encoder *e)
 {
   return (e->a.nrows + WINDOW - 1) / WINDOW;
@@ -165,7 +165,7 @@ static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work
   macko_eccsr_scale(s ? &nothing : &v->sampled, e->a.nnz, counts, work);
 }
 
-/* The shape of blocks by the sample. All rows are compared here, as counting follows, which needs that. */
+/* Gives the shape of blocks by the sample. All rows are compared here, as counting follows, which needs that. */
 static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_encoder *e = context;
@@ -177,8 +177,8 @@ static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error 
   return s || !e->a.nrows ? s : try_aligned(e, shape, err);
 }
 
-/* What all windows come to by a shape. The windows stay in device memory, as encoding by the shape that was counted last writes
- * them out. */
+/* Gives what all windows come to by a shape. The windows stay in device memory, as encoding by the shape that was counted last
+ * writes them out. */
 static macko_status count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                           macko_error *err)
 {
@@ -198,8 +198,8 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   return s;
 }
 
-/* Whether rows of equal columns lie apart. The kernels know windows only: what is planned for a CPU and may have such blocks
- * the host encodes, to its own bytes. */
+/* Says whether rows of equal columns lie apart. The kernels know windows only: what is planned for a CPU and may have such
+ * blocks the host encodes, to its own bytes. */
 static macko_status apart(void *context, int *found, macko_error *err)
 {
   (void)context;
@@ -207,7 +207,7 @@ static macko_status apart(void *context, int *found, macko_error *err)
   return macko_fail(err, MACKO_UNSUPPORTED, "format eccsr looks for rows of equal columns that lie apart on the host only");
 }
 
-/* The answers to what plan of format eccsr asks, with an encoder as context. */
+/* These are the answers to what plan of format eccsr asks, with an encoder as context. */
 static const macko_eccsr_facts facts = {estimate, sample, count, apart};
 
 /* ---- encode ---- */

@@ -16,7 +16,7 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(eccsr a, device_val
   });
 }
 
-/* What run_product calls to start the kernel for its types. */
+/* This is what run_product calls to start the kernel for its types. */
 struct eccsr_launch {
   eccsr a;
   cudaStream_t stream;
@@ -32,7 +32,7 @@ struct eccsr_launch {
   }
 };
 
-/* The width of all runs, 0 where there are several. */
+/* Gives the width of all runs, 0 where there are several. */
 static int width_of(const macko_eccsr_counts *c)
 {
   for (int w = 1; w <= MACKO_ECCSR_MAX_RUN; w++)
@@ -40,7 +40,7 @@ static int width_of(const macko_eccsr_counts *c)
   return 0;
 }
 
-/* Longest row in runs: the gaps of a slice are numbered in 32 bits. */
+/* This is the longest row in runs: the gaps of a slice are numbered in 32 bits. */
 enum { MOST_RUNS = 1 << 26 };
 
 /* Besides its sections a matrix needs only tables of its dictionary. */

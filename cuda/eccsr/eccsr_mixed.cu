@@ -24,7 +24,7 @@ cudaError_t macko_eccsr_run_mixed(const eccsr &a, const device_values &values, c
                 blocks_for<STORED>(a), THREADS, 0, stream, a, values, v);
 }
 
-/* The combinations of types that other files call. */
+/* These are the combinations of types that other files call. */
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_mixed<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);

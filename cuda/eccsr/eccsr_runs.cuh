@@ -7,7 +7,7 @@
 
 enum { NO_BLOCK = -1 };
 
-/* A block of a csr as a key tells of it (macko_eccsr_key). */
+/* This is a block of a csr as a key tells of it (macko_eccsr_key). */
 struct found_block {
   int64_t row;   /* its first row */
   unsigned runs; /* how many it has */
@@ -28,8 +28,8 @@ struct equal_runs {
   int64_t p;
   int w;
   __device__ equal_runs(const macko_device_csr &a, const found_block &b) : a(a), p(row_start(a, b.row)), w(b.w) {}
-  /* The column that the next run begins with. It may be called as often as the block has runs; the argument is for merged_runs,
-   * which takes the place of this type in templates. */
+  /* Gives the column that the next run begins with. It may be called as often as the block has runs; the argument is for
+   * merged_runs, which takes the place of this type in templates. */
   __device__ __forceinline__ int64_t next(uint64_t *)
   {
     int64_t start = column(a, p);
@@ -38,8 +38,8 @@ struct equal_runs {
   }
 };
 
-/* The same for a block whose rows need not have the same columns: they are merged, and a run begins at the multiple of its
- * width at or before the least column that is left. */
+/* Gives the same for a block whose rows need not have the same columns: they are merged, and a run begins at the multiple of
+ * its width at or before the least column that is left. */
 struct merged_runs {
   const macko_device_csr &a;
   int64_t at[MACKO_ECCSR_MAX_RUN], past[MACKO_ECCSR_MAX_RUN];
@@ -52,7 +52,8 @@ struct merged_runs {
       past[r] = r < b.g ? row_start(a, b.row + r + 1) : 0;
     }
   }
-  /* The beginning of the next run, -1 where there is none; byte j of *bits gets a bit for every row with an entry in column j. */
+  /* Gives the beginning of the next run, -1 where there is none; byte j of *bits gets a bit for every row with an entry in
+   * column j. */
   __device__ __forceinline__ int64_t next(uint64_t *bits)
   {
     int64_t least = INT64_MAX;

@@ -5,20 +5,20 @@
 /* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. */
 enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES, ROW_BLOCKS = 8192 };
 
-/* Blocks of threads for so many rows, a warp each as far as there are blocks. */
+/* Gives the number of blocks of threads for so many rows, a warp each as far as there are blocks. */
 static unsigned blocks_of_rows(int64_t rows)
 {
   int64_t blocks = (rows + ENCODE_THREADS / WARP - 1) / (ENCODE_THREADS / WARP);
   return (unsigned)(blocks < ROW_BLOCKS ? blocks : (int64_t)ROW_BLOCKS);
 }
 
-/* Warps of the launch. */
+/* Gives the number of warps of the launch. */
 static __device__ __forceinline__ int64_t warps()
 {
   return (int64_t)gridDim.x * blockDim.x / WARP;
 }
 
-/* Rows of the window that begins with first_row: the last window has fewer. */
+/* Gives the number of rows of the window that begins with first_row: the last window has fewer. */
 static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t first_row)
 {
   return a.nrows - first_row < WINDOW ? (int)(a.nrows - first_row) : WINDOW;
@@ -26,12 +26,12 @@ static __device__ __forceinline__ int rows_of(const macko_device_csr &a, int64_t
 
 /* ---- rows of equal columns ---- */
 
-/* Some of the windows of a csr: number `first`, every `every`-th from there on, `count` of them. */
+/* These are some of the windows of a csr: number `first`, every `every`-th from there on, `count` of them. */
 struct some_windows {
   int64_t first, every, count;
 };
 
-/* All windows, or those of the sample, which are the host's. */
+/* Gives all windows, or those of the sample, which are the host's. */
 static some_windows windows_of(const macko_device_csr *a, int sampled)
 {
   const int64_t all = (a->nrows + WINDOW - 1) / WINDOW, first = macko_eccsr_first_sampled(all);
@@ -39,7 +39,7 @@ static some_windows windows_of(const macko_device_csr *a, int sampled)
   return {first, MACKO_ECCSR_SAMPLED, (all - first + MACKO_ECCSR_SAMPLED - 1) / MACKO_ECCSR_SAMPLED};
 }
 
-/* The first row of the window that holds row number i of them. */
+/* Gives the first row of the window that holds row number i of them. */
 static __device__ __forceinline__ int64_t start_of(const some_windows &w, int64_t i)
 {
   return (w.first + i / WINDOW * w.every) * WINDOW;
@@ -69,7 +69,7 @@ extern "C" cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int s
   return launch(compare_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, w, same);
 }
 
-/* Rows from `row` on that have its columns, it included, in a window that ends before row `past`. */
+/* Counts the rows from `row` on that have its columns, it included, in a window that ends before row `past`. */
 static __device__ int count_equal(const uint8_t *same, int64_t row, int64_t past)
 {
   int64_t end = row + 1;
@@ -77,8 +77,8 @@ static __device__ int count_equal(const uint8_t *same, int64_t row, int64_t past
   return (int)(end - row);
 }
 
-/* Whether the n columns from entry p on are runs of w consecutive columns. All lanes of the warp take part: columns rise, so
- * that the first and last of a run tell of it. */
+/* Says whether the n columns from entry p on are runs of w consecutive columns. All lanes of the warp take part: columns rise,
+ * so that the first and last of a run tell of it. */
 static __device__ bool is_cut(const macko_device_csr &a, int64_t p, int64_t n, int w)
 {
   bool apart = n % w != 0;
@@ -141,7 +141,8 @@ static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
   }
 }
 
-/* Runs of a block whose rows' columns are merged. One thread goes through them, as each run depends on the one before. */
+/* Gives the number of runs of a block whose rows' columns are merged. One thread goes through them, as each run depends on the
+ * one before. */
 static __device__ unsigned count_merged(const macko_device_csr &a, const found_block &b)
 {
   merged_runs runs(a, b);
@@ -151,8 +152,8 @@ static __device__ unsigned count_merged(const macko_device_csr &a, const found_b
   return count;
 }
 
-/* The block of g rows that have the columns of `row`, in runs of the usual width, or of g, or of 1, whichever its columns are
- * cut into. All lanes of the warp take part. */
+/* Gives the block of g rows that have the columns of `row`, in runs of the usual width, or of g, or of 1, whichever its columns
+ * are cut into. All lanes of the warp take part. */
 static __device__ found_block equal_block(const macko_device_csr &a, const macko_eccsr_shape &shape, int64_t row, int g)
 {
   int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
@@ -160,8 +161,8 @@ static __device__ found_block equal_block(const macko_device_csr &a, const macko
   return {row, (unsigned)(n / w), g, w, 0};
 }
 
-/* The block of g rows whose columns may differ. It has masks unless all rows have the same columns in whole runs from multiples
- * of the width on. Its runs are known to lane 0 only where it has masks. */
+/* Gives the block of g rows whose columns may differ. It has masks unless all rows have the same columns in whole runs from
+ * multiples of the width on. Its runs are known to lane 0 only where it has masks. */
 static __device__ found_block aligned_block(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t row, int g)
 {
   int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
@@ -192,11 +193,11 @@ static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 
 /* ---- blocks in the order of slices ---- */
 
-/* The rows of a window up to a power of two, which a bitonic sort needs, and how a block of threads shares them out. */
+/* These are the rows of a window up to a power of two, which a bitonic sort needs, and how a block of threads shares them out. */
 enum { KEYS = 4096, SORT_THREADS = 1024, PER_THREAD = KEYS / SORT_THREADS };
 
-/* The sum of what the threads before this one have, and in *all that of all threads. All threads of the block take part; the
- * first barrier lets the shared memory be used again. */
+/* Gives the sum of what the threads before this one have, and in *all that of all threads. All threads of the block take part;
+ * the first barrier lets the shared memory be used again. */
 static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
 {
   __shared__ uint64_t of_warps[WARP];
@@ -233,8 +234,8 @@ static __device__ void sort_keys(unsigned long long *keys)
     }
 }
 
-/* Whether a slice begins with block i of the sorted ones: each slice takes as many blocks of one kind as fit, counted from the
- * first of that kind, which is found by bisection. */
+/* Says whether a slice begins with block i of the sorted ones: each slice takes as many blocks of one kind as fit, counted from
+ * the first of that kind, which is found by bisection. */
 static __device__ bool begins_slice(const unsigned long long *keys, int i)
 {
   const unsigned long long kind = keys[i] >> 44 << 44;
@@ -270,8 +271,8 @@ static __global__ void __launch_bounds__(SORT_THREADS) sort_kernel(macko_eccsr_w
 
 /* ---- slices measured ---- */
 
-/* What the gaps of a lane's block come to, or-ed together: codes that count columns, codes that count runs, and what is left
- * over where gaps are no whole runs. */
+/* This is what the gaps of a lane's block come to, or-ed together: codes that count columns, codes that count runs, and what is
+ * left over where gaps are no whole runs. */
 struct gap_bits_of {
   uint32_t any, any_runs, apart;
 };

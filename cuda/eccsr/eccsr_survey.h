@@ -15,7 +15,7 @@ extern "C" {
 /* No window has more slices: a slice holds 28 rows and more, but for the last of each of the 128 kinds of blocks. */
 enum { MACKO_ECCSR_WINDOW_SLICES = 256 };
 
-/* A slice of a window, as measured. */
+/* This is a slice of a window, as measured. */
 typedef struct {
   uint64_t slot, word; /* entries, and words of masks and gaps, of the slices of the window before it */
   uint32_t steps;            /* runs of its longest block */
@@ -23,18 +23,18 @@ typedef struct {
   uint8_t gap_bits, in_runs; /* bits of a gap; 1: gaps count in runs, not in columns */
 } macko_eccsr_found_slice;
 
-/* A window; with its counts what its slices add. */
+/* This is a window; with its counts what its slices add. */
 typedef struct {
   unsigned long long slices, blocks, words, longest, masked, widths;
   unsigned long long masked_entries, runs, lanes, reads;
 } macko_eccsr_found_window;
 
-/* Where a window's own begins. */
+/* This says where a window's own begins. */
 typedef struct {
   int64_t slices, blocks, words;
 } macko_eccsr_place;
 
-/* Some windows of a csr put into blocks by a shape; device pointers. Rows and keys are those of the windows. */
+/* These are some windows of a csr put into blocks by a shape; device pointers. Rows and keys are those of the windows. */
 typedef struct {
   macko_eccsr_shape shape;
   int64_t first, windows;  /* number of the first window, how many */
@@ -61,13 +61,13 @@ cudaError_t macko_eccsr_find_slices(const macko_device_csr *a, const macko_eccsr
 cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const macko_eccsr_windows *w, const macko_eccsr_place *places,
                                      const macko_device_matrix *d, cudaStream_t stream);
 
-/* What macko_rank_values and macko_write_stream are for entries in their order, for the slots of slices. */
+/* These do for the slots of slices what macko_rank_values and macko_write_stream do for entries in their order. */
 cudaError_t macko_eccsr_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                    cudaStream_t stream);
 cudaError_t macko_eccsr_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                     cudaStream_t stream);
 
-/* Slots of the table of functions (core/device.h), which is in eccsr_encode.c. */
+/* These are slots of the table of functions (core/device.h), which is in eccsr_encode.c. */
 macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                          macko_error *err);

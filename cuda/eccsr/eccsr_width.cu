@@ -28,7 +28,7 @@ cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, c
   return cudaErrorInvalidValue;
 }
 
-/* The combinations of types that other files call. */
+/* These are the combinations of types that other files call. */
 #define GROUP_CASE(stored, vector, sum, group) \
   template cudaError_t macko_eccsr_run_width<MACKO_##stored, MACKO_##vector, sum, group>(const eccsr &, const device_values &, \
                                                                                          const device_vectors &, cudaStream_t);

@@ -3,10 +3,10 @@
 #include "core/value_set.cuh"
 #include "eccsr/eccsr_runs.cuh"
 
-/* Rows of a window, and the most slices that it has. */
+/* These are the rows of a window, and the most slices that it has. */
 enum { WINDOW = MACKO_ECCSR_WINDOW, SLICES = MACKO_ECCSR_WINDOW_SLICES };
 
-/* The sections of the pattern of a matrix that is written or read, device pointers. */
+/* These are the sections of the pattern of a matrix that is written or read, device pointers. */
 struct pattern_sections {
   uint32_t *slices, *gaps;
   int32_t *bases, *rows;
@@ -14,7 +14,7 @@ struct pattern_sections {
   int length_bytes; /* of an element of lengths */
 };
 
-/* The sections of *d by their names. */
+/* Gives the sections of *d by their names. */
 static pattern_sections sections_of(const macko_device_matrix *d)
 {
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;

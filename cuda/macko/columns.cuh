@@ -9,8 +9,8 @@
 struct shared_x_unit;
 struct unit_row;
 
-/* The units of layout row where rows are long (row_shared_x_units.cuh), and where in a product's work space they put what they
- * leave each other. */
+/* These are the units of layout row where rows are long (row_shared_x_units.cuh), and where in a product's work space they put
+ * what they leave each other. */
 struct device_row_units {
   void *memory;
   int64_t bytes;
@@ -25,7 +25,7 @@ struct device_row_units {
   int shared_bytes;     /* that a block of the kernel may have */
 };
 
-/* What a matrix of layout row or paper has besides its sections: long rows cut into pieces, and units. */
+/* This is what a matrix of layout row or paper has besides its sections: long rows cut into pieces, and units. */
 struct device_rows {
   macko_cut cut;    /* on the host, for as long as a copy of it may be under way */
   void *memory;     /* the pieces and rows of cut, on the device */
@@ -37,7 +37,7 @@ struct device_rows {
   int64_t space_bytes;
 };
 
-/* What a matrix of format macko owns. */
+/* This is what a matrix of format macko owns. */
 struct device_macko {
   device_tables tables;
   device_rows rows;

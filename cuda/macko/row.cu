@@ -11,11 +11,11 @@
 #include <stdlib.h>
 #include <algorithm>
 
-/* Threads of a block, and blocks that a launch has for each multiprocessor. */
+/* This is the number of threads of a block, and blocks that a launch has for each multiprocessor. */
 enum { THREADS = 128, BLOCKS = 16 };
 
-/* What a group of lanes multiplies: a row or a piece. Its entries are from .. to - 1, counted from start, a multiple of a
- * lane's entries. */
+/* This is what a group of lanes multiplies: a row or a piece. Its entries are from .. to - 1, counted from start, a multiple of
+ * a lane's entries. */
 struct unit {
   int64_t start, target; /* target: where the sum goes, a row of y, or ~ a place in partials */
   int from, to;
@@ -23,7 +23,7 @@ struct unit {
   uint32_t next_long;    /* number of its next long gap */
 };
 
-/* The unit of `length` entries from entry `begin` on; before: the column before the first entry's gap. */
+/* Gives the unit of `length` entries from entry `begin` on; before: the column before the first entry's gap. */
 static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int before, uint32_t next_long, int64_t target,
                                                int align)
 {
@@ -31,15 +31,16 @@ static __device__ __forceinline__ unit unit_of(int64_t begin, int length, int be
   return {begin - from, target, from, from + length, (uint32_t)(before + 1 - from), next_long};
 }
 
-/* The units that the groups of lanes of a launch share: the pieces first, then the rows. A group takes every stride-th. */
+/* These are the units that the groups of lanes of a launch share: the pieces first, then the rows. A group takes every
+ * stride-th. */
 struct span {
   int64_t stride, pieces, units;
 };
 
-/* Targets of units without entries: of one that has nothing to write, and of what comes behind the last unit. */
+/* These are the targets of units without entries: of one that has nothing to write, and of what comes behind the last unit. */
 static constexpr int64_t NOWHERE = INT64_MAX - 1, END = INT64_MAX;
 
-/* The unit of a row; a row that is cut has none, as its pieces are units. */
+/* Gives the unit of a row; a row that is cut has none, as its pieces are units. */
 static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int align)
 {
   int64_t begin = index_at(a.row_ptr_type, a.row_ptr, row), length = index_at(a.row_ptr_type, a.row_ptr, row + 1) - begin;
@@ -48,7 +49,7 @@ static __device__ __forceinline__ unit row_unit(const rows &a, int64_t row, int 
   return unit_of(begin, (int)length, before, a.long_ptr ? __ldg(a.long_ptr + row) : 0, row, align);
 }
 
-/* Unit number i of a span. */
+/* Gives unit number i of a span. */
 static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int64_t i, int align)
 {
   if (i >= s.units) return {0, END, 0, 0, 0, 0};
@@ -90,7 +91,7 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
   }
 }
 
-/* The same for types known at run time. */
+/* Does the same for types known at run time. */
 template <typename SUM, int GROUP, int STORED, int WIDTH>
 static __device__ __forceinline__ void add_any_products(const rows &a, const device_values &values, const device_vectors &v,
                                                         const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
@@ -221,7 +222,7 @@ static __global__ void __launch_bounds__(THREADS) sum_kernel(const macko_cut_row
 
 /* ---- from a product to the kernels ---- */
 
-/* What run_product calls to start the kernel for its types, and behind it the one that adds up pieces. */
+/* This is what run_product calls to start the kernel for its types, and behind it the one that adds up pieces. */
 struct rows_launch {
   rows a;
   device_row_units row_units;
@@ -246,7 +247,7 @@ struct rows_launch {
   }
 };
 
-/* The matrix as kernels take it, but for the work space. */
+/* Gives the matrix as kernels take it, but for the work space. */
 static rows rows_of(const macko_device_matrix *d, const device_rows *r)
 {
   const macko_params *params = macko_params_of(&d->m.plan);

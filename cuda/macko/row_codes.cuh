@@ -6,7 +6,7 @@
 #include "macko/columns.cuh"
 #include "macko/layout_bits.h"
 
-/* A matrix of layout row or paper as kernels take it by value; device pointers. */
+/* This is a matrix of layout row or paper as kernels take it by value; device pointers. */
 struct rows {
   const void *row_ptr, *base;
   const int32_t *block_base;
@@ -22,8 +22,8 @@ struct rows {
 cudaError_t macko_shared_x_start(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                                   const device_vectors &v, cudaStream_t stream);
 
-/* Warps of a block of that kernel, whose block fills a multiprocessor; 0 where it does not take the matrix. shared_bytes is
- * what a block may have on the GPU. */
+/* Gives the number of warps of a block of that kernel, whose block fills a multiprocessor; 0 where it does not take the matrix.
+ * shared_bytes is what a block may have on the GPU. */
 int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t ncols, int64_t shared_bytes);
 
 /* Makes *row_units, without units where that kernel does not take the matrix (row_shared_x_units.cu). row_units->memory is
@@ -42,7 +42,7 @@ static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row
   return reference + a.bias + macko_unsigned_at(a.base, a.base_bytes, row);
 }
 
-/* Entries that a lane takes at once, as macko_lane_entries. */
+/* Gives the number of entries that a lane takes at once, as macko_lane_entries. */
 template <int STORED> constexpr int lane_entries() { return STORED == MACKO_F64 || STORED == MACKO_ANY ? 4 : 8; }
 
 /* Loads words that follow each other, 16, 8 or 4 bytes at a time, with the hint that they are read once. */
@@ -61,17 +61,17 @@ template <int WORDS> static __device__ __forceinline__ void load_words(const voi
     words[0] = __ldcs((const uint32_t *)from);
 }
 
-/* How wide codes are: WIDE are those of 16 bits. How many bits narrower ones have a kernel learns when it runs, and under
- * ANY_WIDTH also whether they are narrower. */
+/* This says how wide codes are: WIDE are those of 16 bits. How many bits narrower ones have a kernel learns when it runs, and
+ * under ANY_WIDTH also whether they are narrower. */
 enum { NOT_WIDE, WIDE, ANY_WIDTH };
 
-/* A lane's share of a chunk as it is loaded: codes and values of E consecutive entries. */
+/* This is a lane's share of a chunk as it is loaded: codes and values of E consecutive entries. */
 template <int STORED, int WIDTH> struct share {
   static constexpr int E = lane_entries<STORED>(), SIZE = sizeof(typename element<STORED>::type);
   static constexpr int CODE_WORDS = WIDTH ? E / 2 : E / 4, VALUE_WORDS = is_known<STORED> ? E * SIZE / 4 : 8;
   uint32_t codes[CODE_WORDS], values[VALUE_WORDS];
 
-  /* Bytes of an entry's value. */
+  /* Gives the number of bytes of an entry's value. */
   static __device__ __forceinline__ int size(const device_values &v)
   {
     if constexpr (is_known<STORED>) return SIZE;
@@ -108,21 +108,21 @@ template <int STORED, int WIDTH> struct share {
     for (int i = 0; i < CODE_WORDS; i++) codes[i] = 0;
   }
 
-  /* The bits of entry e's element, of a type that is not f64. */
+  /* Gives the bits of entry e's element, of a type that is not f64. */
   template <int TYPE> __device__ __forceinline__ uint32_t bits(int e) const
   {
     constexpr int BYTES = sizeof(typename element<TYPE>::type);
     return values[e * BYTES / 4] >> (e * BYTES % 4 * 8) & (0xffffffffu >> (32 - 8 * BYTES));
   }
 
-  /* The value of entry e. TYPE is STORED, or what that turned out to be at run time. */
+  /* Gives the value of entry e. TYPE is STORED, or what that turned out to be at run time. */
   template <int TYPE, typename SUM> __device__ __forceinline__ SUM value(const device_values &v, int e) const
   {
     if constexpr (TYPE == MACKO_F64) return (SUM)__hiloint2double((int)values[2 * e + 1], (int)values[2 * e]);
     else return value_of<TYPE, SUM>(bits<TYPE>(e), (const SUM *)v.table);
   }
 
-  /* Whether entry e is padding of layout paper, which carries a bit pattern that no entry has. */
+  /* Says whether entry e is padding of layout paper, which carries a bit pattern that no entry has. */
   template <int TYPE> __device__ __forceinline__ int padding(int64_t marker, int e) const
   {
     if constexpr (TYPE == MACKO_F64) return values[2 * e] == (uint32_t)marker && values[2 * e + 1] == (uint32_t)(marker >> 32);
@@ -130,8 +130,8 @@ template <int STORED, int WIDTH> struct share {
   }
 };
 
-/* Codes of E entries in their order, one in each byte (IS_WIDE: in each half) of a few words, so that a dot product with ones
- * adds up four (two) of them in one instruction. */
+/* These are the codes of E entries in their order, one in each byte (IS_WIDE: in each half) of a few words, so that a dot
+ * product with ones adds up four (two) of them in one instruction. */
 template <int IS_WIDE, int E> struct row_codes {
   static constexpr int SLOT = IS_WIDE ? 16 : 8, PER = 32 / SLOT, WORDS = E / PER;
   static constexpr uint32_t EACH = IS_WIDE ? 0x00010001u : 0x01010101u;
@@ -169,7 +169,7 @@ template <int IS_WIDE, int E> struct row_codes {
     else return __dp4a(word, 0x01010101u >> 8 * (4 - n), start);
   }
 
-  /* The sum of all codes. */
+  /* Gives the sum of all codes. */
   __device__ __forceinline__ uint32_t sum() const
   {
     uint32_t n = 0;
@@ -192,7 +192,7 @@ template <int IS_WIDE, int E> struct row_codes {
     return ~((w & low) + low | w | low);
   }
 
-  /* Whether any code is the escape; only that, as most chunks have none. */
+  /* Says whether any code is the escape; only that, as most chunks have none. */
   __device__ __forceinline__ uint32_t any_escape(uint32_t escape) const
   {
     uint32_t found = 0;
@@ -201,7 +201,7 @@ template <int IS_WIDE, int E> struct row_codes {
     return found;
   }
 
-  /* A mask of the entries whose code is the escape: bit e for entry e. */
+  /* Gives a mask of the entries whose code is the escape: bit e for entry e. */
   __device__ __forceinline__ uint32_t escapes(uint32_t escape) const
   {
     uint32_t mask = 0;
@@ -214,8 +214,8 @@ template <int IS_WIDE, int E> struct row_codes {
   }
 };
 
-/* The sum of n over the lanes of a group up to and including this one. The shuffle's own predicate says whether there is a lane
- * that far before: two instructions a step instead of three. */
+/* Gives the sum of n over the lanes of a group up to and including this one. The shuffle's own predicate says whether there is
+ * a lane that far before: two instructions a step instead of three. */
 static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
 {
 #pragma unroll

@@ -5,10 +5,10 @@
 
 /* ---- facts ---- */
 
-/* Logarithms that a gap may have, and blocks of threads that count them. */
+/* This is the number of logarithms that a gap may have, and blocks of threads that count them. */
 enum { LOGS = 33, FACT_BLOCKS = 1024 };
 
-/* The smallest of what the lanes of a warp have. */
+/* Gives the smallest of what the lanes of a warp have. */
 static __device__ int64_t least(int64_t v)
 {
   for (int far = 16; far; far /= 2) {
@@ -90,7 +90,7 @@ extern "C" cudaError_t macko_count_rows(const macko_device_csr *a, macko_device_
 
 /* ---- writing layout row ---- */
 
-/* The sections of layout row but row_ptr, and the numbers that say how they are made; device pointers. */
+/* These are the sections of layout row but row_ptr, and the numbers that say how they are made; device pointers. */
 struct row_writer {
   void *base;
   int base_mode, base_bytes, b; /* b: bits of a code */
@@ -131,8 +131,8 @@ static __global__ void count_long_kernel(macko_device_csr a, row_writer w)
   if (lane_number() == 0) w.long_ptr[row + 1] = count;
 }
 
-/* The codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a long
- * gap. */
+/* Gives the codes of entries from .. to - 1 of the word that starts with entry `word`; bit i of *escapes: its entry i has a
+ * long gap. */
 static __device__ __forceinline__ uint32_t code_word(const macko_device_csr &a, const row_writer &w, int64_t word, int64_t from,
                                                      int64_t to, uint32_t *escapes)
 {
@@ -171,7 +171,7 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
   }
 }
 
-/* The sections of *d by their names. */
+/* Gives the sections of *d by their names. */
 static row_writer writer_of(const macko_device_matrix *d)
 {
   const macko_params *params = macko_params_of(&d->m.plan);

@@ -5,11 +5,11 @@
 
 #include <stdlib.h>
 
-/* Warps that a GPU has at work, roughly: a row that is no longer than the share of each is not cut. */
+/* This is the number of warps that a GPU has at work, roughly: a row that is no longer than the share of each is not cut. */
 enum { WARPS = 4096 };
 
-/* Pieces of a row whose entries are begin .. end - 1. Pieces end at multiples of MACKO_PIECE_ENTRIES, so that all but the first
- * and last are aligned. */
+/* Gives the number of pieces of a row whose entries are begin .. end - 1. Pieces end at multiples of MACKO_PIECE_ENTRIES, so
+ * that all but the first and last are aligned. */
 static int64_t pieces_of(int64_t begin, int64_t end)
 {
   return (end - 1) / MACKO_PIECE_ENTRIES - begin / MACKO_PIECE_ENTRIES + 1;
@@ -36,14 +36,14 @@ static macko_piece *cut_row(const macko_row_reader *r, int paper, int64_t i, int
   return piece;
 }
 
-/* Entries that the arrays hold, the padding of layout paper included. */
+/* Gives the number of entries that the arrays hold, the padding of layout paper included. */
 static int64_t stored_entries(const macko_matrix *m)
 {
   return m->plan.layout == MACKO_LAYOUT_PAPER ? macko_params_of(&m->plan)->paper.stored : m->nnz;
 }
 
-/* Lanes of a row that is not cut: a row of mean length fits one chunk where 32 lanes reach that far. Half a lane's entries are
- * added, which are lost to alignment. */
+/* Gives the number of lanes of a row that is not cut: a row of mean length fits one chunk where 32 lanes reach that far. Half a
+ * lane's entries are added, which are lost to alignment. */
 static int lanes_for(const macko_matrix *m)
 {
   int lanes = 2, entries = macko_lane_entries(m->plan.stored_type);
@@ -51,7 +51,8 @@ static int lanes_for(const macko_matrix *m)
   return lanes;
 }
 
-/* What is chosen before any row is cut: lanes, and which rows are long. Rows are not cut where all warps have as much to do. */
+/* Gives what is chosen before any row is cut: lanes, and which rows are long. Rows are not cut where all warps have as much to
+ * do. */
 static macko_cut uncut(const macko_matrix *host)
 {
   int lanes = lanes_for(host), chunk = lanes * macko_lane_entries(host->plan.stored_type);

@@ -9,10 +9,10 @@
 extern "C" {
 #endif
 
-/* The most entries of a piece. */
+/* This is the most entries of a piece. */
 enum { MACKO_PIECE_ENTRIES = 2048 };
 
-/* Entries begin .. begin + length - 1 of a row, for one warp. */
+/* These are the entries begin .. begin + length - 1 of a row, for one warp. */
 typedef struct {
   int64_t begin, row;
   int32_t length;
@@ -21,7 +21,7 @@ typedef struct {
   int32_t partial;    /* where its sum goes */
 } macko_piece;
 
-/* A cut row: the sums first .. first + count - 1 add up to it. */
+/* This is a cut row: the sums first .. first + count - 1 add up to it. */
 typedef struct {
   int64_t row;
   int32_t first, count;
@@ -36,25 +36,26 @@ typedef struct {
   macko_cut_row *rows;
 } macko_cut;
 
-/* Entries that a lane takes at once: enough for loads of 16 bytes of values, or of 8 bytes where a value has one. */
+/* Gives the number of entries that a lane takes at once: enough for loads of 16 bytes of values, or of 8 bytes where a value
+ * has one. */
 static inline int macko_lane_entries(int stored_type)
 {
   return stored_type == MACKO_F64 ? 4 : 8;
 }
 
-/* Whether macko_cut_rows would cut any row. It looks at section "row_ptr" only, which must be on the host. */
+/* Says whether macko_cut_rows would cut any row. It looks at section "row_ptr" only, which must be on the host. */
 int macko_has_long_rows(const macko_matrix *host);
 
 /* Chooses the lanes of a row and cuts the long rows of a matrix, whose pattern must be on the host where there are any. The
  * caller frees pieces and rows, also after a failure. Errors: OUT_OF_MEMORY, LIMIT (more pieces than 31 bits number). */
 macko_status macko_cut_rows(const macko_matrix *host, macko_cut *cut, macko_error *err);
 
-/* Slots of the table of functions of format macko on the device (core/device.h). */
+/* These are slots of the table of functions of format macko on the device (core/device.h). */
 macko_status macko_columns_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_columns_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_columns_destroy(macko_device_matrix *d);
 
-/* The product of layouts row and paper, and that of layout slice. */
+/* These queue the product of layouts row and paper, and that of layout slice. */
 macko_status macko_rows_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 

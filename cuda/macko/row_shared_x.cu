@@ -33,8 +33,8 @@ static __device__ __forceinline__ void put_partial(const device_row_units &row_u
   put_y<MACKO_ANY>(v, 0, i, all);
 }
 
-/* The rows of a unit as a warp goes through them. Lane l knows row first + l, counted from the unit's first, and its sum once
- * that is known; all lanes know the first one's. */
+/* These are the rows of a unit as a warp goes through them. Lane l knows row first + l, counted from the unit's first, and its
+ * sum once that is known; all lanes know the first one's. */
 struct unit_rows {
   shared_x_unit unit;
   int number, start, entries; /* the unit's; its first entry, and how many */
@@ -91,33 +91,33 @@ struct unit_rows {
     return of;
   }
 
-  /* Where row `of` ends, or the unit before it, in entries of the unit. */
+  /* Says where row `of` ends, or the unit before it, in entries of the unit. */
   __device__ __forceinline__ int end_of(int of) const
   {
     return min((int)__shfl_sync(EVERY, row.begin, of + 1 - first) - start, entries);
   }
 
-  /* Where the row after `of` ends; beyond everything where the unit has none. */
+  /* Says where the row after `of` ends; beyond everything where the unit has none. */
   __device__ __forceinline__ int end_after(int of) const
   {
     int end = end_of(of + 1);
     return of + 1 < unit.rows ? end : NOWHERE;
   }
 
-  /* The column of the first entry of row `of`. */
+  /* Gives the column of the first entry of row `of`. */
   __device__ __forceinline__ uint32_t base_of(int of) const { return __shfl_sync(EVERY, row.base, of - first); }
 };
 
 /* ---- products ---- */
 
-/* The value of entry e of a part. */
+/* Gives the value of entry e of a part. */
 template <int STORED> static __device__ __forceinline__ float value_at(const uint32_t *values, const float *table, int e)
 {
   constexpr int SIZE = sizeof(typename element<STORED>::type);
   return value_of<STORED, float>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), table);
 }
 
-/* An element of x by its address in shared memory. */
+/* Gives an element of x by its address in shared memory. */
 static __device__ __forceinline__ float x_at(uint32_t address)
 {
   return *(const float *)__cvta_shared_to_generic(address);
@@ -138,7 +138,7 @@ static __device__ __forceinline__ float add_part(const uint32_t *values, const s
   return sum;
 }
 
-/* The same of entries from .. to - 1 only; far: some of the part's long gaps are not in its codes. */
+/* Does the same of entries from .. to - 1 only; far: some of the part's long gaps are not in its codes. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const shared_x_codes<BITS> &codes, int far,
                                                  uint32_t start, const float *table, int from, int to, float sum)
@@ -152,7 +152,7 @@ static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *
   return sum;
 }
 
-/* The same of a part in which one row ends before entry n, and the next one's columns are so many bytes of x further on. */
+/* Does the same of a part in which one row ends before entry n, and the next one's columns are so many bytes of x further on. */
 template <int STORED, int BITS>
 static __device__ __forceinline__ void add_two(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
                                                uint32_t further, int n, const float *table, float *before, float *after)
@@ -170,7 +170,7 @@ static __device__ __forceinline__ void add_two(const uint32_t *values, const sha
 
 /* ---- a unit ---- */
 
-/* What the codes of a chunk add up to before entry n, and total at its end. All lanes of the warp take part. */
+/* Gives what the codes of a chunk add up to before entry n, and total at its end. All lanes of the warp take part. */
 template <int BITS>
 static __device__ __forceinline__ uint32_t sum_before(const shared_x_codes<BITS> codes[PARTS], int n, uint32_t total, int far,
                                                       const uint32_t *long_gaps)
@@ -257,7 +257,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
 
 /* ---- x ---- */
 
-/* Columns 4 i .. 4 i + 3 of a vector of any type, zero behind its end. It is rare and long, so that it is not inlined. */
+/* Gives columns 4 i .. 4 i + 3 of a vector of any type, zero behind its end. It is rare and long, so that it is not inlined. */
 static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t ncols, int64_t i)
 {
   float x[4];
@@ -265,15 +265,15 @@ static __device__ __noinline__ float4 four_of(const device_vectors &v, int64_t n
   return make_float4(x[0], x[1], x[2], x[3]);
 }
 
-/* How many pieces of 16 bytes of x can be read at once: 8 columns each of 16-bit vectors, else 4; none of f64, or of vectors
- * that are not aligned. */
+/* Says how many pieces of 16 bytes of x can be read at once: 8 columns each of 16-bit vectors, else 4; none of f64, or of
+ * vectors that are not aligned. */
 static __device__ __forceinline__ unsigned pieces_of(const device_vectors &v, int64_t ncols)
 {
   if (v.type == MACKO_F64 || (uintptr_t)v.x % 16) return 0;
   return (unsigned)ncols / (v.type == MACKO_F32 ? 4 : 8);
 }
 
-/* Four 16-bit floats in two words as numbers. */
+/* Gives four 16-bit floats in two words as numbers. */
 template <int TYPE> static __device__ __forceinline__ float4 four_numbers(uint32_t low, uint32_t high)
 {
   return make_float4(number_of<TYPE>(low & 0xffff), number_of<TYPE>(low >> 16), number_of<TYPE>(high & 0xffff),
@@ -331,7 +331,7 @@ static __global__ void __launch_bounds__(WARPS * WARP) shared_x_kernel(rows a, d
 
 /* ---- from a product to the kernel ---- */
 
-/* Shared memory of a block: x, what seems to be behind it, and a window of long gaps for each warp. */
+/* Gives the shared memory of a block: x, what seems to be behind it, and a window of long gaps for each warp. */
 static int64_t bytes_of(int64_t ncols)
 {
   return ((ncols + 3) / 4 * 4 + CHUNK + WARPS * WINDOW) * 4;
@@ -360,7 +360,7 @@ static cudaError_t start(const rows &a, const device_row_units &row_units, int m
                                 v);
 }
 
-/* The same for the two widths of codes that units are made for. */
+/* Does the same for the two widths of codes that units are made for. */
 template <int STORED>
 static cudaError_t start_stored(const rows &a, const device_row_units &row_units, int multiprocessors, const device_values &values,
                                 const device_vectors &v, cudaStream_t stream)

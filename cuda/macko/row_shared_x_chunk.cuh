@@ -5,12 +5,13 @@
 
 #include "macko/row_shared_x_units.cuh"
 
-/* Entries of a part for the whole warp, parts of a chunk, entries of a lane's part, and long gaps that a window holds. */
+/* PART is what the warp has of entries in a part, PARTS are those of a chunk, ENTRIES is what a lane has of a part, and WINDOW
+ * is how many long gaps a window holds. */
 enum { PART = 256, PARTS = 2, ENTRIES = 8, WINDOW = 64 };
 
 /* ---- loading ---- */
 
-/* A lane's entries as loaded; codes have 4 or 8 bits. */
+/* This is a lane's entries as loaded; codes have 4 or 8 bits. */
 template <int STORED, int BITS> struct shared_x_chunk {
   static constexpr int SIZE = sizeof(typename element<STORED>::type), WORDS = ENTRIES * SIZE / 4, CODES = BITS / 4;
   uint32_t values[PARTS][WORDS], codes[PARTS][CODES];
@@ -31,8 +32,8 @@ template <int STORED, int BITS> struct shared_x_chunk {
   }
 };
 
-/* A lane's view of a unit's entries, chunk by chunk. Loads are not conditional, because the compiler would wait for them at
- * once: sections end with room for what is loaded beyond their ends. */
+/* This is a lane's view of a unit's entries, chunk by chunk. Loads are not conditional, because the compiler would wait for
+ * them at once: sections end with room for what is loaded beyond their ends. */
 template <int STORED, int BITS> struct shared_x_stream {
   typedef shared_x_chunk<STORED, BITS> chunk;
   const char *value;
@@ -58,8 +59,8 @@ template <int STORED, int BITS> struct shared_x_stream {
   }
 };
 
-/* The next long gaps of a warp in shared memory, 32 to 64 of them, and 32 more on their way. What is read beyond the last one
- * is in the room behind the section. */
+/* These are the next long gaps of a warp in shared memory, 32 to 64 of them, and 32 more on their way. What is read beyond the
+ * last one is in the room behind the section. */
 struct gap_window {
   uint32_t *shared, start, coming;
   int lane;
@@ -98,8 +99,8 @@ static __device__ __forceinline__ uint32_t shift_left(uint32_t n, uint32_t by)
   return shifted;
 }
 
-/* A lane's codes of a part, a byte each. Bit MARK e of marks: entry e has a long gap, listed from number `gap` on; where these
- * are far, they are not in the words. */
+/* This is a lane's codes of a part, a byte each. Bit MARK e of marks: entry e has a long gap, listed from number `gap` on;
+ * where these are far, they are not in the words. */
 template <int BITS> struct shared_x_codes {
   static constexpr int MARK = BITS == 4 ? 4 : 1;
   static constexpr uint32_t ESCAPE = (1u << BITS) - 1, ONES = 0x01010101u;
@@ -136,7 +137,7 @@ template <int BITS> struct shared_x_codes {
     words[0] += shift_left(n, by), words[1] += shift_left(n, by - 32);
   }
 
-  /* What far gaps before entry n add; a code of 0 stands for a gap of 1 there. */
+  /* Gives what far gaps before entry n add; a code of 0 stands for a gap of 1 there. */
   __device__ __forceinline__ uint32_t beyond(const uint32_t *long_gaps, int n) const
   {
     uint32_t sum = 0, i = gap;
@@ -145,7 +146,7 @@ template <int BITS> struct shared_x_codes {
     return sum;
   }
 
-  /* The sum of start and the codes before entry n. */
+  /* Gives the sum of start and the codes before entry n. */
   __device__ __forceinline__ uint32_t sum(uint32_t start, int n) const
   {
     uint32_t low = n < 4 ? words[0] & ~(~0u << 8 * n) : words[0];

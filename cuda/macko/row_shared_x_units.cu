@@ -11,7 +11,7 @@ static __global__ void rows_kernel(rows a, unit_row *to)
   to[i] = {(uint32_t)index_at(a.row_ptr_type, a.row_ptr, i), i < a.nrows ? (uint32_t)base_column(a, i) : 0};
 }
 
-/* The first row that begins at an entry or after it, `rows` where there is none, found by bisection. */
+/* Gives the first row that begins at an entry or after it, `rows` where there is none, found by bisection. */
 static __device__ int row_from(const unit_row *of, int rows, uint32_t entry)
 {
   int low = 0, high = rows;
@@ -44,7 +44,7 @@ static __global__ void units_kernel(rows a, const unit_row *of, int entries, int
   if (lane == 0) units[i] = {row, next - row, of[row].base + begin - first + columns, list + (a.long_ptr ? gaps : 0)};
 }
 
-/* Up to where the next array may begin. */
+/* Rounds up to where the next array may begin. */
 static int64_t round_up(int64_t n)
 {
   return (n + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;

@@ -6,7 +6,7 @@
 
 #include "macko/row_codes.cuh"
 
-/* Entries of a chunk, which a warp takes at once; units are whole chunks. */
+/* This is the number of entries of a chunk, which a warp takes at once; units are whole chunks. */
 enum { CHUNK = 512 };
 
 /* Rows row .. row + rows - 1 have entries in the unit or are empty there. */
@@ -15,7 +15,7 @@ struct shared_x_unit {
   uint32_t base, next_long; /* column of its first entry; number of the first long gap after that entry */
 };
 
-/* Of a row: its first entry, and the column of that. */
+/* This is a row's first entry, and the column of that. */
 struct unit_row {
   uint32_t begin, base;
 };

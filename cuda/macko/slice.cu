@@ -2,7 +2,7 @@
  * slices to fill the GPU. */
 #include "macko/slice_steps.cuh"
 
-/* The body of both kernels below, which differ in their registers. */
+/* This is the body of both kernels below, which differ in their registers. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
 {
@@ -24,7 +24,7 @@ static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_
  * of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
 enum { MANY_STEPS = 16, MANY_BLOCKS = 16 };
 
-/* The same in so few registers that MANY_BLOCKS blocks run on a multiprocessor. */
+/* Does the same in so few registers that MANY_BLOCKS blocks run on a multiprocessor. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel(slices a, device_values values, device_vectors v)
 {
@@ -33,7 +33,7 @@ static __global__ void __launch_bounds__(THREADS, MANY_BLOCKS) many_steps_kernel
 
 /* ---- stencils: no index and no value is read per entry, so that little but x and y moves ---- */
 
-/* The value of a stencil's step, of the matrix's type, which is VALUE or known at run time. */
+/* Gives the value of a stencil's step, of the matrix's type, which is VALUE or known at run time. */
 template <int VALUE> static __device__ __forceinline__ double stencil_value(int type, uint4 step)
 {
   if (VALUE == MACKO_F64 || type == MACKO_F64) return __hiloint2double((int)step.w, (int)step.z);
@@ -103,7 +103,7 @@ static cudaError_t multiply_stencils(const slices &a, int type, const macko_prod
   return start_stencils<MACKO_ANY, MACKO_ANY>(a, type, p, stream);
 }
 
-/* What run_product calls to start a kernel for its types. */
+/* This is what run_product calls to start a kernel for its types. */
 struct slice_launch {
   slices a;
   int64_t steps; /* of all slices together */

@@ -10,7 +10,7 @@
  * (1.29 instead of 1.44 times cuSPARSE). TABLE is what a table of 8-bit codes holds. */
 enum { THREADS = 128, WARPS = THREADS / MACKO_SLICE_ROWS, STEPS = 4, TABLE = 256 };
 
-/* A matrix of layout slice as kernels take it by value, but for its values; device pointers. */
+/* This is a matrix of layout slice as kernels take it by value, but for its values; device pointers. */
 struct slices {
   const uint32_t *headers, *blocks; /* sections "slices" and "blocks" */
   const uint16_t *order; /* NULL: rows are in their own order */
@@ -18,7 +18,7 @@ struct slices {
   int split; /* warps of a slice: 1, 2 or 4 */
 };
 
-/* The header of a slice, by one load of 16 bytes that all lanes do alike. */
+/* Gives the header of a slice, by one load of 16 bytes that all lanes do alike. */
 static __device__ __forceinline__ macko_slice load_header(const uint32_t *headers, int64_t slice)
 {
   uint4 h = __ldg((const uint4 *)headers + slice);
@@ -26,13 +26,13 @@ static __device__ __forceinline__ macko_slice load_header(const uint32_t *header
   return macko_slice_at(words, 0);
 }
 
-/* A lane's row, a.nrows or more where it has none, how many entries that has, and its first column. */
+/* This is a lane's row, a.nrows or more where it has none, how many entries that has, and its first column. */
 struct slice_lane {
   int64_t row;
   int length, base;
 };
 
-/* What a lane has of slice number `slice`, whose header is s. */
+/* Gives what a lane has of slice number `slice`, whose header is s. */
 static __device__ __forceinline__ slice_lane open_lane(const slices &a, const macko_slice &s, int64_t slice, int lane)
 {
   int64_t position = slice * MACKO_SLICE_ROWS + lane;
@@ -62,8 +62,8 @@ static __device__ __forceinline__ void take_slices(const slices &a, const device
   }
 }
 
-/* The same by a.split warps of a block, which take a part each of a slice's steps; the first of them adds up what they found,
- * always in the same order. sums is in shared memory. */
+/* Does the same by a.split warps of a block, which take a part each of a slice's steps; the first of them adds up what they
+ * found, always in the same order. sums is in shared memory. */
 template <int VECTOR, typename SUM, typename ADD>
 static __device__ __forceinline__ void split_slices(const slices &a, const device_vectors &v, SUM (*sums)[MACKO_SLICE_ROWS],
                                                     const ADD &add)
@@ -83,15 +83,15 @@ static __device__ __forceinline__ void split_slices(const slices &a, const devic
   put_y<VECTOR>(v, 0, row, sum);
 }
 
-/* The matrix as kernels take it, with a warp a slice. */
+/* Gives the matrix as kernels take it, with a warp a slice. */
 static inline slices slices_of(const macko_device_matrix *d)
 {
   return {(const uint32_t *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "blocks"),
           (const uint16_t *)macko_device_data(d, "order"), d->m.nrows, (d->m.nrows + MACKO_SLICE_ROWS - 1) / MACKO_SLICE_ROWS, 1};
 }
 
-/* Warps of a slice: more until there are as many warps as a GPU holds, unless parts become too short to be worth it. steps are
- * those of all slices together. */
+/* Gives the number of warps of a slice: more until there are as many warps as a GPU holds, unless parts become too short to be
+ * worth it. steps are those of all slices together. */
 static inline int warps_for(int64_t slices, int64_t steps)
 {
   int split = 1;
@@ -99,7 +99,7 @@ static inline int warps_for(int64_t slices, int64_t steps)
   return split;
 }
 
-/* Blocks of threads for so many warps, as far as a launch has so many. */
+/* Gives the number of blocks of threads for so many warps, as far as a launch has so many. */
 static inline unsigned blocks_for(int64_t warps)
 {
   int64_t blocks = (warps + WARPS - 1) / WARPS;

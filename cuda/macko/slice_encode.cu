@@ -40,13 +40,13 @@ extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *o
 /* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. */
 enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
 
-/* The number of a warp among those that look at one slice. */
+/* Gives the number of a warp among those that look at one slice. */
 template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
 {
   return WARPS == ONE ? 0 : (int)threadIdx.x / WARP;
 }
 
-/* The bits of all lanes of the slice's warps, or-ed together; all of them take part. */
+/* Gives the bits of all lanes of the slice's warps, or-ed together; all of them take part. */
 template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
 {
   __shared__ uint32_t of_warps[WARPS];
@@ -58,7 +58,7 @@ template <int WARPS> static __device__ uint32_t or_of(uint32_t bits)
   return __reduce_or_sync(EVERY, of_warps[lane_number() % WARPS]);
 }
 
-/* The sum over all lanes of the slice's warps. */
+/* Gives the sum over all lanes of the slice's warps. */
 template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
 {
   __shared__ uint64_t of_warps[WARPS];
@@ -70,7 +70,7 @@ template <int WARPS> static __device__ uint64_t sum_of(uint64_t n)
   return sum_of_lanes(of_warps[lane_number() % WARPS], WARP);
 }
 
-/* The number that the first lane of the first warp has, for all lanes. */
+/* Gives the number that the first lane of the first warp has, for all lanes. */
 template <int WARPS> static __device__ unsigned long long first_of(unsigned long long n)
 {
   if (WARPS == ONE) return __shfl_sync(EVERY, n, 0);
@@ -108,7 +108,7 @@ static __device__ bool find_stencil(const macko_device_csr &a, const lane_row &r
 
 /* ---- what a slice is ---- */
 
-/* A slice as its lanes describe it; s is the same in all of them. */
+/* This is a slice as its lanes describe it; s is the same in all of them. */
 struct warp_slice {
   macko_slice s;
   lane_row r;
@@ -148,8 +148,8 @@ template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a,
   if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
 }
 
-/* Bits of groups of eight lanes whose rows are equally long and begin side by side: products read x for them in one piece,
- * which the plan's time goes by. */
+/* Gives bits of groups of eight lanes whose rows are equally long and begin side by side: products read x for them in one
+ * piece, which the plan's time goes by. */
 static __device__ unsigned find_in_line(const warp_slice &w)
 {
   int leader = lane_number() & ~7;
@@ -207,8 +207,8 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
   }
 }
 
-/* A hash of a block. Any good one will do: blocks that it takes for equal are compared, and the host does it all where they are
- * not. A sum, so that lanes and warps may share the words. */
+/* Gives a hash of a block. Any good one will do: blocks that it takes for equal are compared, and the host does it all where
+ * they are not. A sum, so that lanes and warps may share the words. */
 template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words, uint32_t count)
 {
   uint64_t h = 0;
@@ -217,7 +217,7 @@ template <int WARPS> static __device__ uint64_t hash_words(const uint32_t *words
   return sum_of<WARPS>(h);
 }
 
-/* What find_stencil finds, which one warp does, for all warps of the slice. */
+/* Gives what find_stencil finds, which one warp does, for all warps of the slice. */
 template <int WARPS>
 static __device__ bool find_stencil_for(const macko_device_csr &a, const lane_row &r, int64_t first_row,
                                         macko_stencil_step *steps, macko_slice *s)

@@ -14,7 +14,7 @@ extern "C" {
 
 /* ---- layout slice ---- */
 
-/* A slice as the host needs it to place its block. */
+/* This is a slice as the host needs it to place its block. */
 typedef struct {
   uint64_t hash; /* of the block's words */
   uint32_t words;   /* of its block */
@@ -23,18 +23,18 @@ typedef struct {
   uint32_t entries; /* of all its rows */
 } macko_slice_record;
 
-/* The same slice for the kernels that write it. */
+/* This is the same slice for the kernels that write it. */
 typedef struct {
   uint64_t at; /* its block in the arena */
   int64_t base; /* as in its header */
 } macko_slice_source;
 
-/* Where it goes. */
+/* This says where it goes. */
 typedef struct {
   uint32_t values, block, is_new; /* words 0 and 1 of its header; 1: its block is the first of its kind */
 } macko_slice_place;
 
-/* All slices in an order of rows; device pointers. */
+/* These are all slices in an order of rows; device pointers. */
 typedef struct {
   int64_t slices;
   uint16_t *order; /* NULL: rows in their own order */
@@ -80,23 +80,20 @@ cudaError_t macko_write_rows(const macko_device_csr *a, const macko_device_matri
 
 /* ---- values of layout slice ---- */
 
-/* The same for the pairs of codec pairs in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there are
- * more, used[1] is 1 where a gap has more than 16 bits. An
- * element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the slot of the value in *values. */
+/* An element of a set of pairs is a gap, so many bits up, and the slot of a value in the set of values. */
 enum { MACKO_PAIR_SHIFT = 19 };
 /* Puts the pairs of codec pairs into a set, in slices described with MACKO_PAIRS: pairs->used[0] goes beyond 256 where there
- * are more, used[1] is 1 where a gap has more than 16 bits. An element of the set is the gap, MACKO_PAIR_SHIFT bits up, and the
- * slot of the value in *values. */
+ * are more, used[1] is 1 where a gap has more than 16 bits. */
 cudaError_t macko_collect_pairs(const macko_device_csr *a, const macko_device_slices *s, const macko_device_dictionary *values,
                                 const macko_device_dictionary *pairs, cudaStream_t stream);
 
-/* Codes of a value stream under pairs and the gaps they stand for; device pointers. */
+/* These are the codes of a value stream under pairs and the gaps they stand for; device pointers. */
 typedef struct {
   const uint8_t *codes;
   const uint32_t *gaps;
 } macko_device_codes;
 
-/* What the stream of a device matrix holds codes for. */
+/* This is what the stream of a device matrix holds codes for. */
 typedef struct {
   macko_device_dictionary set;    /* of values, or under codec pairs of pairs with slots of values */
   macko_device_dictionary values;
@@ -104,12 +101,12 @@ typedef struct {
   int joint;
 } macko_device_coding;
 
-/* What macko_collect_pairs does, for the gaps that *d has, without used[1]. */
+/* Does what macko_collect_pairs does, for the gaps that *d has, without used[1]. */
 cudaError_t macko_collect_new_pairs(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
                                     cudaStream_t stream);
 
-/* What macko_rank_values and macko_write_stream are for entries in their order, for the slots of slices; the old codes may be
- * in the place of the new ones. */
+/* These do for the slots of slices what macko_rank_values and macko_write_stream do for entries in their order; the old codes
+ * may be in the place of the new ones. */
 cudaError_t macko_rank_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,
                              cudaStream_t stream);
 cudaError_t macko_write_slots(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_coding *coding,

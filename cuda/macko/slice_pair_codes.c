@@ -22,7 +22,7 @@ macko_status macko_survey_pairs(macko_encoder *e, const macko_device_slices *sli
 
 /* ---- new values under pairs ---- */
 
-/* What the stream of *d holds codes for, by its plan; without a dictionary nothing is looked at. */
+/* Gives what the stream of *d holds codes for, by its plan; without a dictionary nothing is looked at. */
 static macko_device_coding coding_of(const macko_encoder *e, const macko_device_matrix *d)
 {
   const macko_survey *v = e->own[MACKO_FORMAT_MACKO];

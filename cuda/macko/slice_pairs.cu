@@ -2,14 +2,14 @@
  * rest is as in slice.cu. */
 #include "macko/slice.cuh"
 
-/* What codes stand for, in device memory. */
+/* This is what codes stand for, in device memory. */
 template <typename SUM> struct pair_source {
   const uint32_t *codes, *gaps; /* section "values", four codes a word; a gap a code */
   const SUM *values;
   int count;         /* pairs */
 };
 
-/* Values and gaps side by side, an entry a code. */
+/* These are the values and gaps side by side, an entry a code. */
 template <typename SUM> struct wide_table {
   struct alignas(2 * sizeof(SUM)) entry {
     SUM value;
@@ -24,9 +24,9 @@ template <typename SUM> struct wide_table {
   }
 };
 
-/* The same in a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which take as
- * many turns as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more copies
- * of the table did not help). */
+/* This is the same in a word each, where values are f16 numbers and gaps have 16 bits. Lanes look up different entries, which
+ * take as many turns as they share banks: fewer than those of entries of 16 bytes (24 entries a row, 36 instead of 64 us; more
+ * copies of the table did not help). */
 template <typename SUM> struct narrow_table {
   const uint32_t *at;
   __device__ __forceinline__ SUM look_up(uint32_t code, int *gap) const
@@ -37,13 +37,13 @@ template <typename SUM> struct narrow_table {
   }
 };
 
-/* A block's table in shared memory, of one kind or the other. */
+/* This is a block's table in shared memory, of one kind or the other. */
 template <typename SUM> union shared_pairs {
   typename wide_table<SUM>::entry wide[TABLE];
   uint32_t narrow[TABLE];
 };
 
-/* A pair in a word; *fits becomes false where it has no room there. */
+/* Gives a pair in a word; *fits becomes false where it has no room there. */
 static __device__ __forceinline__ uint32_t narrow_pair(double value, uint32_t gap, bool *fits)
 {
   __half half = __double2half(value);
@@ -63,7 +63,7 @@ template <typename SUM> static __device__ __forceinline__ int share_pairs(const 
   return narrow;
 }
 
-/* The sum of the gaps of the first n entries of a lane, n a multiple of STEPS: where a warp begins that takes a part of a
+/* Gives the sum of the gaps of the first n entries of a lane, n a multiple of STEPS: where a warp begins that takes a part of a
  * slice. */
 template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const uint32_t *words, const PAIRS &table, int n)
 {

@@ -5,14 +5,14 @@
 #include "core/device_csr.cuh"
 #include "macko/slice_kernels.h"
 
-/* A row of a csr: entries begin .. begin + length - 1. */
+/* This is a row of a csr: entries begin .. begin + length - 1. */
 struct lane_row {
   int64_t row, begin; /* row -1: none */
   int length;
 };
 
-/* The row at a position in the order of slices, which `order` gives, or which is that of rows where it is NULL; none beyond the
- * last. */
+/* Gives the row at a position in the order of slices, which `order` gives, or which is that of rows where it is NULL; none
+ * beyond the last. */
 __device__ __forceinline__ lane_row row_at(const macko_device_csr &a, const uint16_t *order, int64_t position)
 {
   lane_row r = {-1, 0, 0};

@@ -12,7 +12,7 @@ static __global__ void __launch_bounds__(THREADS) split_kernel(slices a, device_
   });
 }
 
-/* What run_product calls to start the kernel; it is never called with a group of vectors. */
+/* This is what run_product calls to start the kernel; it is never called with a group of vectors. */
 struct split_launch {
   slices a;
   cudaStream_t stream;

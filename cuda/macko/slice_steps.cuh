@@ -72,8 +72,8 @@ static __device__ __forceinline__ void add_round(const SUM *table, const device_
       for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
 }
 
-/* The sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot products
- * add up four codes at once. */
+/* Gives the sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot
+ * products add up four codes at once. */
 template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32_t *gaps, int n, int lane)
 {
   constexpr int per = 32 / BITS;
@@ -110,7 +110,7 @@ static __device__ __forceinline__ void walk(const device_values &values, const S
                                                            min(STEPS, to - k), to, &col, sum);
 }
 
-/* The same; whole: all rows of the slice are there and have all steps, so that no step is masked. */
+/* Does the same; whole: all rows of the slice are there and have all steps, so that no step is masked. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
 static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
                                                   const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,

@@ -61,7 +61,7 @@ static macko_status take_slices(macko_encoder *e, int sorted, macko_device_slice
   return s;
 }
 
-/* What a record tells of a slice: all but where its values and block begin, and its base. */
+/* Gives what a record tells of a slice: all but where its values and block begin, and its base. */
 static macko_slice slice_of(const macko_slice_record *r)
 {
   uint32_t header[MACKO_SLICE_WORDS] = {0, 0, r->info, 0};
@@ -88,13 +88,13 @@ static macko_status place_blocks(const macko_encoder *e, macko_surveyed *v, mack
   return s;
 }
 
-/* Where slices are kept that are described in that way. */
+/* Says where slices are kept that are described in that way. */
 static macko_surveyed *surveyed(macko_encoder *e, int sorted, int pairs, int stencils)
 {
   return &((macko_survey *)e->own[MACKO_FORMAT_MACKO])->surveyed[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
 }
 
-/* The slices that a plan goes by. A plan without stencils may come from looking for them in vain. */
+/* Gives the slices that a plan goes by. A plan without stencils may come from looking for them in vain. */
 static macko_surveyed *surveyed_for(macko_encoder *e, const macko_plan *plan)
 {
   int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;

@@ -7,20 +7,20 @@ enum { MOST_PAIRS = 256 };
 
 /* ---- pairs of a gap and a value ---- */
 
-/* A pair as an element of a set: the gap, and where in the set of values the value of entry p is. */
+/* Gives a pair as an element of a set: the gap, and where in the set of values the value of entry p is. */
 static __device__ __forceinline__ uint64_t pair_of(const macko_device_csr &a, const macko_device_dictionary &values, int64_t p,
                                                    uint32_t gap)
 {
   return (uint64_t)gap << MACKO_PAIR_SHIFT | find_slot(values, value_bits(a, p));
 }
 
-/* The gap before entry p, which is not the first of its row. */
+/* Gives the gap before entry p, which is not the first of its row. */
 static __device__ __forceinline__ uint32_t gap_before(const macko_device_csr &a, int64_t p)
 {
   return (uint32_t)(column(a, p) - column(a, p - 1));
 }
 
-/* Whether more pairs need be looked for. A thread asks before every pair, so that each adds one at most when there are too
+/* Says whether more pairs need be looked for. A thread asks before every pair, so that each adds one at most when there are too
  * many. */
 static __device__ __forceinline__ bool has_room(const macko_device_dictionary &pairs)
 {
@@ -101,8 +101,8 @@ static cudaError_t walk_slices(const macko_device_csr *a, const macko_device_mat
                 (int)macko_type_bytes(d->m.plan.stored_type), f);
 }
 
-/* What an entry of the stream is a code for: its value, or under codec pairs the pair of its value and its gap. That gap comes
- * from the old codes where new values are stored, else from columns. */
+/* This is what an entry of the stream is a code for: its value, or under codec pairs the pair of its value and its gap. That
+ * gap comes from the old codes where new values are stored, else from columns. */
 struct coded {
   macko_device_csr a;
   macko_device_coding c;

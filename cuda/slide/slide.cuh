@@ -9,12 +9,12 @@
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
 
-/* Tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which leave the registers
- * for that. N is the format's n: blocks have 2n columns. */
+/* This is the number of tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which
+ * leave the registers for that. N is the format's n: blocks have 2n columns. */
 template <int N> constexpr int depth = N <= 4 ? 3 : 2;
 template <int N> constexpr int resident = N == 5 ? 5 : 4;
 
-/* A matrix of format slide as kernels take it by value, but for its values; device pointers. */
+/* This is a matrix of format slide as kernels take it by value, but for its values; device pointers. */
 struct slide {
   int n, bits, lanes; /* bits of a code; lanes that take a row where its cells are looked at one by one */
   int padded;         /* some slots of cells are empty */
@@ -27,7 +27,7 @@ struct slide {
   const int *rest_cols;
 };
 
-/* The matrix on the device as kernels take it, but for lanes. */
+/* Gives the matrix on the device as kernels take it, but for lanes. */
 static inline slide slide_of(const macko_device_matrix *d)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&d->m.plan);
@@ -45,13 +45,13 @@ static inline slide slide_of(const macko_device_matrix *d)
   return a;
 }
 
-/* The number of the first cell of a row. */
+/* Gives the number of the first cell of a row. */
 static __device__ __forceinline__ int64_t start_of(const slide &a, int64_t row)
 {
   return a.blocks ? row * a.blocks : index_at(a.starts_type, a.starts, row);
 }
 
-/* The block that a cell is, in a row whose first cell is `first`. */
+/* Gives the block that a cell is, in a row whose first cell is `first`. */
 static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first, int64_t cell)
 {
   if (a.blocks) return cell - first;
@@ -59,7 +59,7 @@ static __device__ __forceinline__ int64_t block_of(const slide &a, int64_t first
   return __ldg((const unsigned short *)a.block_cols + cell);
 }
 
-/* The value at a slot, of a stored type that the kernel knows or is told. */
+/* Gives the value at a slot, of a stored type that the kernel knows or is told. */
 template <int STORED, typename SUM> static __device__ __forceinline__ SUM any_value(const device_values &values, int64_t slot)
 {
   SUM value = 0;
@@ -82,7 +82,7 @@ static __device__ __forceinline__ void add_rest(const slide &a, const device_val
   }
 }
 
-/* The two 16-bit floats of a word as numbers. Those of f16 are converted together, without taking the word apart. */
+/* Gives the two 16-bit floats of a word as numbers. Those of f16 are converted together, without taking the word apart. */
 template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t word)
 {
   if constexpr (TYPE == MACKO_F16)
@@ -92,7 +92,7 @@ template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t wo
 
 /* ---- elements of x of a block, as words ---- */
 
-/* The elements of x that a block multiplies, as words in registers. */
+/* These are the elements of x that a block multiplies, as words in registers. */
 template <int VECTOR, int N> struct block_x {
   static constexpr int BYTES = sizeof(typename element<VECTOR>::type), WORDS = 2 * N * BYTES / 4;
   uint32_t words[WORDS];
@@ -136,7 +136,7 @@ template <int VECTOR, int N> struct block_x {
     }
   }
 
-  /* One of four words by two bits, without an array that is indexed, which would not stay in registers. */
+  /* Gives one of four words by two bits, without an array that is indexed, which would not stay in registers. */
   static __device__ __forceinline__ uint32_t pick(int p, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
   {
     const uint32_t low = p & 1 ? b : a, high = p & 1 ? d : c;
@@ -163,7 +163,7 @@ template <int VECTOR, int N> struct block_x {
 
 /* ---- a tile ---- */
 
-/* Elements 2 i and 2 i + 1 of the 16 bytes that a lane has of a window: the two slots of its cell i. */
+/* Gives elements 2 i and 2 i + 1 of the 16 bytes that a lane has of a window: the two slots of its cell i. */
 template <int STORED, typename SUM>
 static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &first, SUM &second)
 {
@@ -179,8 +179,8 @@ static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &fir
   }
 }
 
-/* What a lane loads of a tile before it needs any of it: 16 bytes of values a window, which are PER cells, and the words that
- * their codes lie in. */
+/* This is what a lane loads of a tile before it needs any of it: 16 bytes of values a window, which are PER cells, and the
+ * words that their codes lie in. */
 template <int STORED, int N> struct slide_tile {
   static constexpr int PER = 8 / sizeof(typename element<STORED>::type);
   uint4 values[N - 1];
@@ -198,7 +198,7 @@ template <int STORED, int N> struct slide_tile {
     for (int j = 0; j < PER; j++) low[j] = __ldg(code + j * a.bits), high[j] = __ldg(code + j * a.bits + 1);
   }
 
-  /* The positions of the lane's cell number j in the tile. */
+  /* Gives the positions of the lane's cell number j in the tile. */
   __device__ __forceinline__ uint32_t positions(const slide &a, int j) const
   {
     const uint32_t code = __funnelshift_r(low[j], high[j], threadIdx.x % WARP * a.bits) & ((1u << a.bits) - 1);
@@ -244,7 +244,7 @@ static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile
   }
 }
 
-/* The same for any tile, of whose cells some may be other rows': those from first to before end are this row's. */
+/* Does the same for any tile, of whose cells some may be other rows': those from first to before end are this row's. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const void *x, int aligned, int64_t first,
                                                 int64_t end, int64_t cell, SUM sum[2])
@@ -294,7 +294,7 @@ static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide
   }
 }
 
-/* Whether a combination of types has kernels for each width of blocks: some that pruned networks have do, for one vector. */
+/* Says whether a combination of types has kernels for each width of blocks: some that pruned networks have do, for one vector. */
 template <int STORED, int VECTOR, int GROUP> constexpr bool has_tiles()
 {
   if (GROUP != 1) return false;

@@ -50,7 +50,7 @@ static __global__ void __launch_bounds__(THREADS) any_kernel(slide a, device_val
 /* Rows with fewer cells than that on average would leave most lanes of a tile idle. */
 enum { FEWEST_CELLS = 64 };
 
-/* What run_product calls to start a kernel for its types. */
+/* This is what run_product calls to start a kernel for its types. */
 struct slide_launch {
   slide a;
   int64_t cells;
@@ -67,14 +67,14 @@ struct slide_launch {
   }
 };
 
-/* What a matrix of format slide owns on the device besides its sections (d->own). */
+/* This is what a matrix of format slide owns on the device besides its sections (d->own). */
 struct slide_own {
   device_tables tables;
   int lanes;
 };
 
-/* Lanes of a row: as many as rows have cells on average, but so many that no lane takes more than 64 cells of the longest row,
- * a warp at most. */
+/* Gives the number of lanes of a row: as many as rows have cells on average, but so many that no lane takes more than 64 cells
+ * of the longest row, a warp at most. */
 static int lanes_for(const macko_matrix *host)
 {
   const int64_t cells = macko_slide_counts_of(&host->plan)->cells;

@@ -13,7 +13,7 @@ enum {
 
 /* ---- X by rows ---- */
 
-/* Elements of a row of X once rows lie side by side: n and what fills up the last tile of Y. */
+/* Gives the number of elements of a row of X once rows lie side by side: n and what fills up the last tile of Y. */
 static int64_t row_length(int64_t n)
 {
   const int64_t width = n > WARP ? WARP * WIDE : WARP;
@@ -44,7 +44,7 @@ static __global__ void __launch_bounds__(256) rows_kernel(const T *x, int64_t ld
   }
 }
 
-/* Blocks of threads for so many tiles, which take several where these are more than a launch has. */
+/* Gives the number of blocks of threads for so many tiles, which take several where these are more than a launch has. */
 static unsigned blocks_for(int64_t tiles)
 {
   const int64_t most = 1 << 30;
@@ -67,13 +67,13 @@ static cudaError_t put_rows(const macko_device_matrix *d, const macko_dense_prod
 
 /* ---- entries ---- */
 
-/* The entries of a row that the lanes of a warp have unpacked, in their order, in shared memory. */
+/* These are the entries of a row that the lanes of a warp have unpacked, in their order, in shared memory. */
 template <typename SUM> struct entry_list {
   int cols[ROOM];
   SUM values[ROOM];
 };
 
-/* The sum of the counts of the lanes before this one; *all is that of all lanes. */
+/* Gives the sum of the counts of the lanes before this one; *all is that of all lanes. */
 static __device__ __forceinline__ int count_before(int count, int *all)
 {
   int sum = count;
@@ -125,7 +125,7 @@ static __device__ __forceinline__ int unpack_rest(const slide &a, const device_v
   return (int)(end - entry < WARP ? end - entry : WARP);
 }
 
-/* The elements of a row of X that a lane takes, WIDTH of them side by side, loaded at once. */
+/* These are the elements of a row of X that a lane takes, WIDTH of them side by side, loaded at once. */
 template <int X, int WIDTH> struct row_piece {
   typedef typename element<X>::type type;
   alignas(WIDTH * sizeof(type)) type elements[WIDTH];

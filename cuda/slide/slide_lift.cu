@@ -10,10 +10,10 @@ enum {
   SHARED_COLUMN = 47 * 1024 /* bytes of a column of X that a block of threads keeps; longer ones are read twice */
 };
 
-/* The largest magnitude that operands of 8 bits hold. */
+/* This is the largest magnitude that operands of 8 bits hold. */
 template <int OPERANDS> constexpr float most = OPERANDS == MACKO_OPERANDS_I8 ? 127.0f : 448.0f;
 
-/* The bits of a number as an operand; inverse is that of its scale, and not looked at for operands of 16 bits. */
+/* Gives the bits of a number as an operand; inverse is that of its scale, and not looked at for operands of 16 bits. */
 template <int OPERANDS> static __device__ __forceinline__ uint32_t operand_of(double x, float inverse)
 {
   if constexpr (OPERANDS == MACKO_OPERANDS_F16) return __half_as_ushort(__double2half(x));
@@ -22,7 +22,7 @@ template <int OPERANDS> static __device__ __forceinline__ uint32_t operand_of(do
   else return __nv_cvt_float_to_fp8((float)x * inverse, __NV_SATFINITE, __NV_E4M3);
 }
 
-/* Bytes of an operand, for kernels and for the host. */
+/* This is the number of bytes of an operand, for kernels and for the host. */
 template <int OPERANDS> constexpr int operand_bytes = OPERANDS == MACKO_OPERANDS_F16 || OPERANDS == MACKO_OPERANDS_BF16 ? 2 : 1;
 
 static int bytes_of_operand(int operands)
@@ -49,14 +49,14 @@ static __device__ __forceinline__ void for_entries(const slide &a, const device_
   }
 }
 
-/* The largest of what the lanes of a warp have. */
+/* Gives the largest of what the lanes of a warp have. */
 static __device__ __forceinline__ unsigned largest_of_lanes(unsigned own)
 {
   for (int d = WARP / 2; d > 0; d /= 2) own = max(own, __shfl_xor_sync(EVERY, own, d));
   return own;
 }
 
-/* The scale of a row, for all lanes of the warp that takes it: 1 where operands are integers of 8 bits and all values are
+/* Gives the scale of a row, for all lanes of the warp that takes it: 1 where operands are integers of 8 bits and all values are
  * such. */
 template <int OPERANDS>
 static __device__ __forceinline__ float scale_of_row(const slide &a, const device_values &values, int per, int64_t row)
@@ -114,7 +114,7 @@ cudaError_t macko_slide_expand(const macko_device_matrix *d, macko_operands oper
 
 /* ---- X in 16 bits ---- */
 
-/* X as it is lifted. */
+/* This is X as it is lifted. */
 struct lift {
   const void *x;    /* columns ldx elements apart */
   int64_t ldx, ncols, n; /* ncols elements a column, n columns */
@@ -124,7 +124,7 @@ struct lift {
   int whole;        /* pairs of elements of X are at multiples of their size */
 };
 
-/* The X of a product with the matrix *d. */
+/* Gives the X of a product with the matrix *d. */
 static lift lift_of(const macko_device_matrix *d, const macko_dense_product *p, int64_t lifted)
 {
   const int n = (int)macko_slide_counts_of(&d->m.plan)->n;
@@ -133,16 +133,16 @@ static lift lift_of(const macko_device_matrix *d, const macko_dense_product *p, 
           (uintptr_t)p->x % pair == 0 && p->ldx % 2 == 0};
 }
 
-/* The first column of A that a window covers, which is an element of X: macko_lift_column in 32 bits, whose division is
+/* Gives the first column of A that a window covers, which is an element of X: macko_lift_column in 32 bits, whose division is
  * quicker. */
 static __device__ __forceinline__ unsigned column_of(const lift &l, unsigned window)
 {
   return 2 * (window + window / (unsigned)(l.block - 1)); /* macko_lift_column, in 32 bits */
 }
 
-/* The four elements of column j that a window multiplies, as two words of two operands of 16 bits. Behind the last column,
- * window or element they are 0. Elements that are operands already are copied in pairs where they lie at multiples of a pair's
- * size. */
+/* Gives the four elements of column j that a window multiplies, as two words of two operands of 16 bits. Behind the last
+ * column, window or element they are 0. Elements that are operands already are copied in pairs where they lie at multiples of a
+ * pair's size. */
 template <int X, int OPERANDS> static __device__ __forceinline__ uint2 window_of(const lift &l, int64_t j, unsigned window)
 {
   uint32_t bits[4] = {0, 0, 0, 0};
@@ -188,7 +188,7 @@ static cudaError_t lift_halves(const lift &l, int x_type, int64_t columns, void 
 
 /* ---- X in 8 bits: largest magnitude, rounded, lifted; a block of threads a column ---- */
 
-/* As many elements of X as one load of 16 bytes brings. */
+/* Holds as many elements of X as one load of 16 bytes brings. */
 template <int X> struct whole_piece {
   static constexpr int COUNT = 16 / sizeof(typename element<X>::type);
   alignas(16) typename element<X>::type elements[COUNT];
@@ -201,8 +201,8 @@ template <int X> static __device__ __forceinline__ float number_in(const typenam
   else return number_of<X>(element);
 }
 
-/* The largest magnitude of what a thread sees of a column of `count` elements, as bits, which order as magnitudes do, NaN last.
- * The block's threads together keep the column in shared memory where keep is not NULL. */
+/* Gives the largest magnitude of what a thread sees of a column of `count` elements, as bits, which order as magnitudes do, NaN
+ * last. The block's threads together keep the column in shared memory where keep is not NULL. */
 template <int X>
 static __device__ __forceinline__ unsigned largest_of(const typename element<X>::type *x, int64_t count, typename element<X>::type *keep)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Products of up to n columns, a multiple of 32, that are planned. */
+/* These are the products of up to n columns, a multiple of 32, that are planned. */
 typedef struct shape {
   struct shape *next;
   int64_t n, work_bytes;
@@ -21,7 +21,7 @@ struct macko_matmul {
   shape *shapes;     /* a list of what is planned */
 };
 
-/* Whether X and Y may have that type. */
+/* Says whether X and Y may have that type. */
 static int is_float(macko_type type)
 {
   return type == MACKO_F64 || type == MACKO_F32 || type == MACKO_F16 || type == MACKO_BF16;
@@ -91,7 +91,7 @@ macko_status macko_matmul_open(const macko_device_matrix *device, const macko_ma
 
 /* ---- plans ---- */
 
-/* What is planned for n columns, or for as many more as tensor cores take for n; NULL if nothing is. */
+/* Gives what is planned for n columns, or for as many more as tensor cores take for n; NULL if nothing is. */
 static shape *find_shape(const macko_matmul *m, int64_t n)
 {
   shape *s = m->shapes;

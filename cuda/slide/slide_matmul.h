@@ -10,7 +10,7 @@ extern "C" {
 
 #include "slide/slide_lift.h"
 
-/* X and Y of a product, n columns. */
+/* These are X and Y of a product, n columns. */
 typedef struct {
   int64_t n;
   const void *x;
@@ -25,7 +25,7 @@ typedef struct {
 
 /* ---- the kernel for any GPU: slide_kernel.cu ---- */
 
-/* Bytes of device memory that the kernel writes besides Y for n columns: X by rows. */
+/* Gives the number of bytes of device memory that the kernel writes besides Y for n columns: X by rows. */
 int64_t macko_slide_kernel_work(const macko_device_matrix *d, macko_type x_type, int64_t n);
 /* Queues the product of the kernel; arguments have been checked. */
 cudaError_t macko_slide_kernel(const macko_device_matrix *d, const macko_dense_product *p, cudaStream_t stream);
@@ -41,8 +41,8 @@ macko_status macko_tensor_open(const macko_device_matrix *d, const macko_matmul_
                                macko_tensor **tensor, macko_error *err);
 void macko_tensor_close(macko_tensor **tensor);
 
-/* Device memory in bytes; rows of X once they are lifted; the version of cuSPARSELt; the name of the operands in use. The
- * strings are owned by *t. */
+/* Gives the device memory in bytes; rows of X once they are lifted; the version of cuSPARSELt; the name of the operands in use.
+ * The strings are owned by *t. */
 int64_t macko_tensor_bytes(const macko_tensor *t);
 int64_t macko_tensor_lifted(const macko_tensor *t);
 const char *macko_tensor_version(const macko_tensor *t);
@@ -53,7 +53,7 @@ const char *macko_tensor_operands(const macko_tensor *t);
 macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t algorithm, cudaStream_t stream, macko_tensor_plan **plan,
                                    macko_error *err);
 void macko_tensor_plan_free(macko_tensor_plan **plan);
-/* Bytes of work that a product of the plan needs, and the algorithm that it uses. */
+/* Gives the number of bytes of work that a product of the plan needs, and the algorithm that it uses. */
 int64_t macko_tensor_plan_work(const macko_tensor_plan *plan);
 int64_t macko_tensor_plan_algorithm(const macko_tensor_plan *plan);
 /* Queues a product of no more columns than the plan has. Errors: UNSUPPORTED, OUT_OF_MEMORY, DEVICE. */

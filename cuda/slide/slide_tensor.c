@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 
-/* A made ready for sparse tensor cores. */
+/* This is A made ready for sparse tensor cores. */
 struct macko_tensor {
   const macko_device_matrix *d;
   macko_operands operands;
@@ -17,7 +17,7 @@ struct macko_tensor {
   int64_t bytes; /* of packed and scales */
 };
 
-/* Products of n columns, and how their work is divided. */
+/* These are the products of n columns, and how their work is divided. */
 struct macko_tensor_plan {
   int64_t n, algorithm;
   macko_sparselt_plan *plan;
@@ -26,7 +26,7 @@ struct macko_tensor_plan {
 
 static const char *const operand_names[] = {"exact", "f16", "bf16", "i8", "e4m3"};
 
-/* Bytes of an operand. */
+/* Gives the number of bytes of an operand. */
 static int operand_bytes(macko_operands operands)
 {
   return operands == MACKO_OPERANDS_F16 || operands == MACKO_OPERANDS_BF16 ? 2 : 1;
@@ -60,7 +60,8 @@ static macko_status choose_operands(const macko_matrix *m, const macko_matmul_op
   return MACKO_OK;
 }
 
-/* What tensor cores cannot multiply: nothing at all, entries beside the windows, and sizes that cuSPARSELt counts in 32 bits. */
+/* Refuses what tensor cores cannot multiply: nothing at all, entries beside the windows, and sizes that cuSPARSELt counts in 32
+ * bits. */
 static macko_status check_matrix(const macko_matrix *m, macko_error *err)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
@@ -146,7 +147,7 @@ void macko_tensor_close(macko_tensor **tensor)
 
 /* ---- plans ---- */
 
-/* Up to a multiple at which arrays of the work begin. */
+/* Rounds up to a multiple at which arrays of the work begin. */
 static int64_t aligned(int64_t bytes)
 {
   return (bytes + MACKO_SECTION_ALIGN - 1) / MACKO_SECTION_ALIGN * MACKO_SECTION_ALIGN;
@@ -207,8 +208,8 @@ void macko_tensor_plan_free(macko_tensor_plan **plan)
 
 /* ---- products ---- */
 
-/* Whether cuSPARSELt can write Y itself, which saves a pass over it: in its type, without a bias, and in a Y of the shape that
- * was planned. */
+/* Says whether cuSPARSELt can write Y itself, which saves a pass over it: in its type, without a bias, and in a Y of the shape
+ * that was planned. */
 static int fits(const macko_tensor *t, const macko_tensor_plan *plan, const macko_dense_product *p)
 {
   return operand_bytes(t->operands) == 2 && !p->bias && t->d->m.nrows == t->shape.rows && p->n == plan->n && p->ldy == t->shape.rows &&

@@ -27,7 +27,7 @@ cudaError_t macko_slide_run_tiles(const slide &a, const device_values &values, c
   }
 }
 
-/* The combinations of types that has_tiles names. */
+/* These are the combinations of types that has_tiles names. */
 #define TILES(stored, vector, sum) \
   template cudaError_t macko_slide_run_tiles<stored, vector, sum>(const slide &, const device_values &, const device_vectors &, \
                                                                  cudaStream_t);

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-/* A structure of its own: 512 bytes in 0.10, 11024 in the first versions, at 16 bytes. */
+/* This is a structure of its own: 512 bytes in 0.10, 11024 in the first versions, at 16 bytes. */
 typedef struct {
   _Alignas(16) unsigned char data[16384];
 } opaque;
 
-/* Numbers of its enumerations that are used, the oldest version that is right on an H100, and what descriptions of matrices
- * promise as alignment in bytes. */
+/* These are the numbers of its enumerations that are used, the oldest version that is right on an H100, and what descriptions
+ * of matrices promise as alignment in bytes. */
 enum { HALF_OF_FOUR = 0, COMPUTE_32I = 0, COMPUTE_32F = 2, ALGORITHM_DEFAULT = 0, OLDEST = 801, ALIGNMENT = 16 };
 enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
 
@@ -65,7 +65,7 @@ struct macko_sparselt_plan {
   opaque matrices[3], matmul, algorithm, plan;
 };
 
-/* From cuSPARSELt's status to macko's. What it does not support becomes UNSUPPORTED, and so does what it calls an invalid
+/* Goes from cuSPARSELt's status to macko's. What it does not support becomes UNSUPPORTED, and so does what it calls an invalid
  * value; `what` says what was being done. */
 static macko_status check(const macko_sparselt *lt, cusparseStatus_t status, const char *what, macko_error *err)
 {
@@ -171,7 +171,7 @@ static macko_status describe(const macko_sparselt *lt, const macko_sparselt_shap
                                        HALF_OF_FOUR), "describing the 2:4 matrix", err);
 }
 
-/* CORRUPT unless the dense matrix is 2:4. valid points to device memory for the answer, of which 0 says that it is. */
+/* Fails with CORRUPT unless the dense matrix is 2:4. valid points to device memory for the answer, of which 0 says that it is. */
 static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, const void *dense, int *valid, cudaStream_t stream,
                                  macko_error *err)
 {

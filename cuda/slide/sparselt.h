@@ -14,7 +14,7 @@ extern "C" {
 typedef struct macko_sparselt macko_sparselt;
 typedef struct macko_sparselt_plan macko_sparselt_plan;
 
-/* What is multiplied: types of the operands and of D; sums are i32 for operands of i8, else f32. */
+/* This is what is multiplied: types of the operands and of D; sums are i32 for operands of i8, else f32. */
 typedef struct {
   int64_t rows, k;
   cudaDataType operands, result;
@@ -26,7 +26,7 @@ typedef struct {
 macko_status macko_sparselt_open(const char *library, macko_sparselt **lt, macko_error *err);
 void macko_sparselt_close(macko_sparselt **lt);
 
-/* The version of the library in words like "0.10.0"; owned by *lt. */
+/* Gives the version of the library in words like "0.10.0"; owned by *lt. */
 const char *macko_sparselt_version(const macko_sparselt *lt);
 
 /* Packs a dense matrix of the shape, in device memory by rows, that has two entries at most of every four columns, which is
