@@ -1,5 +1,5 @@
-/* Encoding on the device: facts from kernels, choices from libmacko (lib/core/facts.h), bytes from kernels. What only the host can do
- * (layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
+/* Encoding on the device: facts from kernels, choices from libmacko (lib/core/facts.h), bytes from kernels. What only the host
+ * can do (layout paper, rows that are unsorted or hold duplicates, errors that name a place) goes there and back. */
 #include "core/encoder.h"
 
 #include <stdlib.h>

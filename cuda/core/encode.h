@@ -1,4 +1,5 @@
-/* Between the files that encode a csr in device memory: what reads it, kernel by kernel. cuda/core/encode.c puts them together. */
+/* Between the files that encode a csr in device memory: what reads it, kernel by kernel. cuda/core/encode.c puts them
+ * together. */
 #ifndef MACKO_ENCODE_H
 #define MACKO_ENCODE_H
 
@@ -19,7 +20,7 @@ typedef struct {
   int64_t nrows, ncols, nnz;
 } macko_device_csr;
 
-/* This is what encoders read first. */
+/* This is what the check of a csr answers, which comes before all else. */
 typedef struct {
   unsigned long long longest; /* entries of the longest row */
   int invalid;                /* columns out of range, unsorted or twice in a row, or row_ptr wrong */
@@ -38,7 +39,7 @@ cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long lon
 
 /* ---- the transpose ---- */
 
-/* This is room for it and for making it, in device memory. */
+/* This is room for the transpose and for making it, in device memory. */
 typedef struct {
   uint32_t *columns[2], *entries[2]; /* keys and numbers of entries, twice for sorting; one more than there are, as cols */
   int32_t *row_ptr, *cols;           /* of the transpose */
@@ -55,8 +56,8 @@ cudaError_t macko_transpose_csr(const macko_device_csr *a, const macko_device_tr
 
 /* ---- row_ptr and cols as they are ---- */
 
-/* Write section "row_ptr" of *d, and the second section "cols" as well: the arrays of the csr, counted from 0 in the types of
- * the sections. */
+/* The first writes section "row_ptr" of *d, the second section "cols" as well: the arrays of the csr, counted from 0 in the
+ * types of the sections. */
 cudaError_t macko_copy_row_ptr(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 cudaError_t macko_copy_indices(const macko_device_csr *a, const macko_device_matrix *d, cudaStream_t stream);
 
@@ -84,9 +85,9 @@ typedef struct {
  * the set is of no use. */
 cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *dictionary, cudaStream_t stream);
 
-/* For values whose slots are the entries in their order. The first sets the rank of each element of the set: the place where
- * the host, which goes through the entries in order, meets it first. The second writes section "values" of *d by its plan, as
- * codes of *set under a dictionary, which is else not looked at. */
+/* These are for values whose slots are the entries in their order. The first sets the rank of each element of the set: the
+ * place where the host, which goes through the entries in order, meets it first. The second writes section "values" of *d by
+ * its plan, as codes of *set under a dictionary; without one *set is not looked at. */
 cudaError_t macko_rank_values(const macko_device_csr *a, const macko_device_dictionary *set, cudaStream_t stream);
 cudaError_t macko_write_stream(const macko_device_csr *a, const macko_device_matrix *d, const macko_device_dictionary *set,
                                cudaStream_t stream);

@@ -83,7 +83,7 @@ macko_status macko_device_add_transpose_csr(macko_device_matrix *device, const m
   if (!s && e.readable) s = macko_encode_transpose(&e, device, &transpose, err);
   macko_close_encoder(&e);
   if (s || transpose) return macko_put_transpose(device, &transpose), s;
-  /* Unsorted rows and the like: the matrix itself is what the csr became. */
+  /* Rows are unsorted, or hold duplicates: what the csr became is the matrix itself, which the host transposes. */
   s = macko_device_fetch(device, stream, &m, err);
   if (!s) s = macko_device_add_transpose(device, m, stream, err);
   macko_destroy(&m);

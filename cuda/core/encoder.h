@@ -88,11 +88,11 @@ macko_status macko_encoder_send_values(macko_encoder *e, macko_device_matrix *d,
  * that the host must encode. */
 macko_status macko_encoder_encode(macko_encoder *e, const macko_options *options, macko_device_matrix **device, macko_error *err);
 
-/* Slot `encode` of a format whose sections follow from the plan: takes memory for them all, and fills them through
+/* Is slot `encode` of a format whose sections follow from the plan: it takes memory for them all, and fills them through
  * write_pattern and write_values. */
 macko_status macko_encode_sections(macko_encoder *e, const macko_matrix *m, macko_device_matrix **device, macko_error *err);
 
-/* New values for the pattern of *d: by the plan that plan_values of libmacko makes, or by *plan. *moved becomes 1 where a
+/* Store new values for the pattern of *d: by the plan that plan_values of libmacko makes, or by *plan. *moved becomes 1 where a
  * captured graph must be captured again. */
 macko_status macko_refresh_sections(macko_encoder *e, macko_device_matrix *d, int *moved, macko_error *err);
 macko_status macko_put_plan(macko_encoder *e, macko_device_matrix *d, const macko_plan *plan, int *moved, macko_error *err);

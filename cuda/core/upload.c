@@ -40,8 +40,8 @@ static macko_status copy_section(const macko_section *from, void *to, cudaStream
                            "clearing GPU memory", err);
 }
 
-/* One allocation holds all sections, because cudaMalloc is slow and gives memory in large pieces. Sets d->memory, d->bytes and
- * the data pointers of the sections. */
+/* Takes one allocation for all sections, as each call of cudaMalloc takes long. Sets d->memory, d->bytes and the data pointers
+ * of the sections. */
 static macko_status take_memory(macko_device_matrix *d, macko_error *err)
 {
   int64_t total = 0;
@@ -58,7 +58,7 @@ static macko_status take_memory(macko_device_matrix *d, macko_error *err)
   return s;
 }
 
-/* Sections are zeroed because kernels or bits into them, and leave slots out that hold nothing. */
+/* Sections are zeroed because kernels set bits in them without clearing others, and write no slots that hold nothing. */
 macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, macko_error *err)
 {
   macko_status s = take_memory(d, err);

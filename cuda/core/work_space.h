@@ -8,9 +8,9 @@
 extern "C" {
 #endif
 
-/* Device memory that products with one matrix write besides y. The streams that multiply first keep a space each for good,
- * which their products use one after the other, in the order of that stream. A product on any other stream, or one that a graph
- * captures and whose replays may be on any stream, takes a space of its own from a pool, in the order of its stream; in a
+/* This is device memory that products with one matrix write besides y. The streams that multiply first keep a space each for
+ * good, which their products use one after the other, in the order of that stream. A product on any other stream, or one that a
+ * graph captures and whose replays may be on any stream, takes a space of its own from a pool, in the order of its stream; in a
  * graph, taking and giving back become nodes. */
 typedef struct macko_work_space macko_work_space;
 

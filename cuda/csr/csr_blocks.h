@@ -12,7 +12,7 @@ extern "C" {
  * MACKO_CSR_ENTRIES entries, or a few times as many of one row. */
 enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
 
-/* These are the entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
+/* A block is entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
   int64_t begin, row;      /* first entry and row */
   int16_t entries, rows;   /* rows 0: a piece */
@@ -21,7 +21,7 @@ typedef struct {
   int32_t long_row, piece; /* number of the row among the long ones, and of the piece among all pieces */
 } macko_csr_block;
 
-/* The sums of pieces first .. first + count - 1 add up to it. */
+/* A long row is what the sums of pieces first .. first + count - 1 add up to. */
 typedef struct {
   int32_t first, count;
 } macko_csr_long_row;

@@ -1,6 +1,6 @@
-/* Format dtans encoded on the GPU: one warp a slice, a lane its rows, as on the host (lib/dtans/dtans_coder.c). A forward pass over the
- * multiplicities numbers the symbols and finds which words come out of digits, which gives every slice's place; a backward pass
- * fixes the digits and writes the words in the order of the lockstep decoder, last word first. */
+/* Format dtans encoded on the GPU: one warp a slice, a lane its rows, as on the host (lib/dtans/dtans_coder.c). A forward pass
+ * over the multiplicities numbers the symbols and finds which words come out of digits, which gives every slice's place; a
+ * backward pass fixes the digits and writes the words in the order of the lockstep decoder, last word first. */
 #include "dtans/dtans_source.cuh"
 
 #include "core/convert.h"
@@ -39,7 +39,7 @@ static __device__ lane_place place_of_lane(const device_csr &a, const macko_dtan
   return l;
 }
 
-/* Entry i of a lane: where it is in the csr, and in which row. */
+/* This is entry i of a lane: where it is in the csr, and in which row. */
 struct entry_place {
   int64_t p, row;
   bool first;

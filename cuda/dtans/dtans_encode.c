@@ -1,6 +1,6 @@
-/* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the host's
- * planner (lib/dtans/dtans_plan.c, lib/dtans/dtans_table.c), which gets counts, row lengths and the rows of its sample from here, so that the
- * bytes are those of macko_encode. */
+/* Format dtans encoded on the GPU. Symbols are counted and coded where the matrix is; what to choose by the counts is the
+ * host's planner (lib/dtans/dtans_plan.c, lib/dtans/dtans_table.c), which gets counts, row lengths and the rows of its sample
+ * from here, so that the bytes are those of macko_encode. */
 #include "core/encoder.h"
 #include "dtans/dtans_device.h"
 #include "dtans/dtans_facts.h"
@@ -296,7 +296,8 @@ static int fits_in_place(const macko_plan *old, const macko_plan *next)
          !old->table && !next->table;
 }
 
-/* New values of a matrix of variant split, whose gaps stay as they are. *fresh stays NULL where they are written in place. */
+/* Stores new values of a matrix of variant split, whose gaps stay as they are. *fresh stays NULL where they are written in
+ * place. */
 static macko_status refresh_values(encoder *e, macko_device_matrix *d, macko_device_matrix **fresh, macko_error *err)
 {
   macko_matrix m = d->m;

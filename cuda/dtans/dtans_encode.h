@@ -101,9 +101,9 @@ macko_status macko_dtans_plan_device(const macko_csr *a, int64_t nnz, const mack
 macko_status macko_dtans_encode_device(const macko_csr *a, int64_t nnz, const macko_options *options, const macko_plan *plan,
                                        cudaStream_t stream, macko_device_matrix **device, macko_error *err);
 
-/* New values for the pattern of *d, as macko_refresh on the host would store them: in place, or in *fresh, which is to take the
- * place of *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do it,
- * also to say what is wrong, and nothing has changed. Errors: DEVICE. */
+/* Stores new values for the pattern of *d, as macko_refresh on the host would: in place, or in *fresh, which is to take the
+ * place of *d; gaps are not coded again where values have a stream of their own or lie beside them. *done 0: the host must do
+ * it, also to say what is wrong, and nothing has changed. Errors: DEVICE. */
 macko_status macko_dtans_refresh_device(const macko_csr *a, int64_t nnz, macko_device_matrix *d, cudaStream_t stream,
                                         macko_device_matrix **fresh, int *done, macko_error *err);
 

@@ -6,8 +6,8 @@
 
 #include "dtans/dtans_slice.cuh"
 
-/* The upper 4 bits of slot k of a segment lie in one word, and those of all 8 at different places of it: here they are put
- * together. */
+/* Puts the upper 4 bits of all 8 slots of a segment together: those of each slot lie in one word, and all at different places
+ * of it. */
 MACKO_DEVICE uint32_t equal_ids(const uint32_t w[MACKO_DTANS_WORDS])
 {
   return (w[0] & 0x00f00f00) | (w[1] & 0x0f00f00f) | (w[2] & 0xf00f00f0);
@@ -19,7 +19,7 @@ MACKO_DEVICE constexpr int equal_place(int k)
   return (12 * k + 8) % 32;
 }
 
-/* Words 0 and 1 of the next segment: a group's first digit comes highest. */
+/* Makes words 0 and 1 of the next segment out of this one's digits: a group's first digit comes highest. */
 MACKO_DEVICE void equal_digits(uint32_t w[MACKO_DTANS_WORDS])
 {
   uint32_t first = __byte_perm(__byte_perm(w[0], w[0] >> 12, 0x0430), w[1] >> 4, 0x3214);
@@ -92,7 +92,8 @@ template <int KIND, int SHORT, int VECTOR, typename SUM, int GROUP> struct equal
   uint32_t escape; /* its number in every place of an id */
   bool escapes;
 
-  /* Gaps and values of a segment; of a lane's entries `left` are still to come, and of no lane's more than `most`. */
+  /* Gives the gaps and values of a segment; of the calling lane's entries `left` are still to come, and of no lane's more than
+   * `most`. */
   __device__ __forceinline__ void decode(const dtans_matrix &a, int left, int most, equal_slice *s, uint32_t gap[8],
                                          SUM value[8]) const
   {

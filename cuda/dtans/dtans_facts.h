@@ -13,7 +13,8 @@ typedef struct {
   void *cols, *values;  /* as in the csr, on the host */
 } macko_dtans_piece;
 
-/* Stays where it is while it is open: parts of it point to each other. */
+/* This is a csr in device memory as the planner asks for it. It must stay where it is while it is open, because parts of it
+ * point to each other. */
 typedef struct {
   const macko_csr *a;                        /* in device memory; must outlive this */
   int64_t nnz;

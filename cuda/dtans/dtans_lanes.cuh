@@ -88,7 +88,7 @@ MACKO_DEVICE void multiply_rows(const dtans_matrix &a, const tables_of<KIND, SUM
   uint32_t gap[N], col = (uint32_t)row & a.relative;
   bool begins = a.relative;
   s.start(a, place, left);
-  /* Segments that are not the last one of some lane. */
+  /* These are segments that are not the last one of some lane. */
   for (; __any_sync(MACKO_EVERY_LANE, left > N); left -= N) {
     s.read(a, t, values, left, N, gap, value);
     if (begins) gap[0] = unzigzag(gap[0]), begins = false;

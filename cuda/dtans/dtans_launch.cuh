@@ -55,7 +55,7 @@ template <int KIND, int SHORT, int GROUP> constexpr int equal_blocks()
   return GROUP > 1 ? 4 : KIND == MACKO_DTANS_BESIDE ? (SHORT ? 6 : 5) : SHORT ? 8 : 6;
 }
 
-/* From a product to a kernel, step by step: each function fixes one more template argument by what is known at run time. */
+/* Goes from a product to a kernel, step by step: each function fixes one more template argument by what is known at run time. */
 struct dtans_launch {
   dtans_matrix a;
   device_values values;
@@ -75,7 +75,7 @@ struct dtans_launch {
     if (slices > MOST_SLICES) slices = MOST_SLICES;
     if (ONE_ROW && slices > 1) blocks = (blocks + slices - 1) / slices;
     if (blocks > INT32_MAX) blocks = INT32_MAX;
-    /* Always the same, as other threads may be saying it of other matrices. */
+    /* What is set is always the same, as other threads may be setting it for other matrices. */
     if (bytes > 48 << 10) *error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes);
     if (!*error) *error = launch(kernel, (unsigned)blocks, THREADS, (size_t)bytes, stream, a, values, v);
   }

@@ -75,8 +75,8 @@ static __device__ __forceinline__ eccsr_gaps open_gaps(const eccsr &a, const mac
           0xffffffffu >> (32 - s.gap_bits), 0};
 }
 
-/* The code of the next step for a lane: 0 for the first step, which has a base column instead (FIRST), and where its block has
- * no such step. *lanes is the mask of those that have it. */
+/* Gives the code of the next step for a lane: 0 for the first step, which has a base column instead (FIRST), and where its
+ * block has no such step. *lanes is the mask of those that have it. */
 template <int FIRST> static __device__ __forceinline__ unsigned next_gap(eccsr_gaps &g, const eccsr_lane &l, unsigned *lanes)
 {
   int alive = g.k++ < l.length;
@@ -272,8 +272,8 @@ template <int STORED, int VECTOR, int GROUP> constexpr bool has_widths()
   return false;
 }
 
-/* Start the kernel for runs of one width, and that for runs of several. They are instantiated in files of their own, for the
- * types of the lists. */
+/* These start the kernel for runs of one width, and that for runs of several. They are instantiated in files of their own, for
+ * the types of the lists. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
 cudaError_t macko_eccsr_run_width(const eccsr &a, const device_values &values, const device_vectors &v, cudaStream_t stream);
 template <int STORED, int VECTOR, typename SUM, int GROUP>

@@ -154,7 +154,7 @@ static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, mack
 
 /* ---- facts ---- */
 
-/* Cannot fail: where looking fails it says that nothing was found, and planning goes on without. */
+/* This cannot fail: where looking fails it says that nothing was found, and planning goes on without. */
 static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
   static const macko_eccsr_sampled nothing;

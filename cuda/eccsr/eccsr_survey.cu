@@ -1,5 +1,5 @@
-/* Rows of a csr in device memory put into blocks and slices of format eccsr: warps compare rows, a block of threads takes a window.
- * The rules are those of lib/eccsr/eccsr_blocks.c, eccsr_aligned.c and eccsr_slices.c. */
+/* Rows of a csr in device memory put into blocks and slices of format eccsr: warps compare rows, a block of threads takes a
+ * window. The rules are those of lib/eccsr/eccsr_blocks.c, eccsr_aligned.c and eccsr_slices.c. */
 #include "eccsr/eccsr_runs.cuh"
 
 /* ROW_BLOCKS is the most blocks of threads that go through rows, a warp a row: their warps go on to further rows. */

@@ -23,7 +23,7 @@ typedef struct {
   uint8_t gap_bits, in_runs; /* bits of a gap; 1: gaps count in runs, not in columns */
 } macko_eccsr_found_slice;
 
-/* This is a window; with its counts what its slices add. */
+/* This is what a window comes to: its slices and blocks, and what these add to the counts and the work of a matrix. */
 typedef struct {
   unsigned long long slices, blocks, words, longest, masked, widths;
   unsigned long long masked_entries, runs, lanes, reads;

@@ -16,7 +16,7 @@ struct device_row_units {
   int64_t bytes;
   const shared_x_unit *units;
   const unit_row *rows; /* one more than the matrix has */
-  /* Work space: */
+  /* The following point into the work space of a product. */
   unsigned long long *pairs; /* of the row that begins in a unit and ends in the next: the sum left there first, and bit 32 */
   unsigned *done;       /* units that have left their sum of the row that begins in this one; as pairs 0 but during a product */
   float *partials;      /* of rows in more units, two a unit: of the row that goes on there, of the one that does not end */

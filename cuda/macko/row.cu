@@ -1,11 +1,11 @@
-/* Layouts row and paper of macko (arXiv 2511.13061, section 4). A power of two of lanes takes a row. In each chunk a lane takes
- * consecutive entries, whose values and codes are a few wide loads, adds up its own gaps, and one prefix sum over the lanes gives
- * every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside the row is skipped.
- * Long rows are cut into pieces (row_pieces.h), whose sums a second kernel adds in order: with the paper's one warp a row, one row may
- * decide the time.
+/* Layouts row and paper of macko (arXiv 2511.13061, section 4). A power of two of lanes takes a row. In each chunk a lane
+ * takes consecutive entries, whose values and codes are a few wide loads, adds up its own gaps, and one prefix sum over the
+ * lanes gives every lane its column. As in the paper's ROMA, a row starts at the aligned entry before it; what is outside
+ * the row is skipped. Long rows are cut into pieces (row_pieces.h), whose sums a second kernel adds in order: with the
+ * paper's one warp a row, one row may decide the time.
  *
- * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of. Products
- * with long rows and short vectors have a kernel of their own (row_shared_x.cu). */
+ * The lanes go from row to row, and while they work on a chunk the next one is being loaded, whichever row it is of.
+ * Products with long rows and short vectors have a kernel of their own (row_shared_x.cu). */
 #include "macko/row_codes.cuh"
 
 #include <stdlib.h>

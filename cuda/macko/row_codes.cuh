@@ -34,7 +34,7 @@ macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, mack
 /* Sets the pointers of *row_units into the work space of a product: row_units->zeroed bytes, then row_units->partial_bytes. */
 void macko_row_units_give_space(device_row_units *row_units, void *space);
 
-/* Layout row: the column of a row's first entry. */
+/* Gives the column of a row's first entry in layout row. */
 static __device__ __forceinline__ int64_t base_column(const rows &a, int64_t row)
 {
   int64_t reference = a.base_mode == MACKO_BASE_DIAGONAL ? row
@@ -228,9 +228,9 @@ static __device__ __forceinline__ uint32_t prefix_sum(uint32_t n, int lanes)
   return n;
 }
 
-/* Where escapes are among a lane's codes, moves its entries from them on by what their long gaps are beyond an escape's gap,
- * and all later lanes' entries likewise. *next_long goes on behind the chunk's long gaps. Answers how far the whole chunk
- * moves. All lanes of the warp take part. */
+/* Moves a lane's entries from each escape among its codes on by what the long gap is beyond an escape's gap, and all later
+ * lanes' entries likewise. *next_long goes on behind the chunk's long gaps. Answers how far the whole chunk moves. All lanes of
+ * the warp take part. */
 template <int E>
 static __device__ __forceinline__ uint32_t add_long_gaps(const uint32_t *long_gaps, uint32_t escapes, uint32_t escape_gap,
                                                          int lanes, uint32_t *next_long, uint32_t at[E])

@@ -12,7 +12,7 @@ extern "C" {
 /* This is the most entries of a piece. */
 enum { MACKO_PIECE_ENTRIES = 2048 };
 
-/* These are the entries begin .. begin + length - 1 of a row, for one warp. */
+/* A piece is entries begin .. begin + length - 1 of a row, for one warp. */
 typedef struct {
   int64_t begin, row;
   int32_t length;

@@ -1,7 +1,7 @@
 /* Layout row where rows are long and x fits into shared memory, one vector, sums in f32: pruned weights. A block fills a
- * multiprocessor. A warp takes one unit (row_shared_x_units.cuh), so that it reads one stream and only the chunks in which rows end are
- * masked; of a row in several units each leaves a sum, and the last one done adds them up, always in the same order. x is kept as
- * f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
+ * multiprocessor. A warp takes one unit (row_shared_x_units.cuh), so that it reads one stream and only the chunks in which rows
+ * end are masked; of a row in several units each leaves a sum, and the last one done adds them up, always in the same order. x
+ * is kept as f32 whatever the vector is, so that kernels differ only in what is stored and how wide codes are. */
 #include "macko/row_shared_x_chunk.cuh"
 
 /* A block fills a multiprocessor: with more warps registers would have to be spilled. EARLY pieces of x a thread are asked for
@@ -191,7 +191,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
   const float *table = (const float *)values.table;
   const int has_long = a.long_ptr != NULL, rows = r->unit.rows;
   uint32_t next_long = r->unit.next_long, mine = x + 4 * lane * ENTRIES, start = mine + 4 * r->unit.base;
-  /* Where the row at hand and the next one end, from the chunk's first entry on. */
+  /* These say where the row at hand and the next one end, from the chunk's first entry on. */
   int row = 0, ends = r->end_of(0), next_ends = r->end_after(0);
   float sums[PARTS] = {};
   r->head_begin = __shfl_sync(EVERY, r->row.begin, 0), r->head_end = __shfl_sync(EVERY, r->row.begin, 1);
@@ -353,8 +353,8 @@ static cudaError_t start(const rows &a, const device_row_units &row_units, int m
                          const device_vectors &v, cudaStream_t stream)
 {
   auto kernel = shared_x_kernel<STORED, BITS>;
-  /* A kernel gets much shared memory only where that was said before: always the same, as other threads may be saying it of other
-   * matrices. */
+  /* A kernel gets much shared memory only where that was said before. What is said is always the same, as other threads may be
+   * saying it of other matrices. */
   cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, row_units.shared_bytes);
   return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, row_units, values,
                                 v);

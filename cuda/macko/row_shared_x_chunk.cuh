@@ -91,7 +91,7 @@ struct gap_window {
 
 /* ---- columns ---- */
 
-/* Shifts n; by 32 bits and more gives 0, which C leaves open. */
+/* Shifts n to the left; shifts of 32 bits and more, which C leaves open, give 0. */
 static __device__ __forceinline__ uint32_t shift_left(uint32_t n, uint32_t by)
 {
   uint32_t shifted; /* 0 by 32 and more, which C leaves open */

@@ -1,6 +1,7 @@
-/* Layout row where rows are long, between the kernel (row_shared_x.cu) and what it needs beside the matrix (row_shared_x_units.cu). A unit
- * is a part of the entries, as long as every other, for one warp; it may begin and end inside a row. What warps would wait for
- * one after the other is gathered here once, so that a warp can ask for all it needs at the same time. */
+/* Layout row where rows are long, between the kernel (row_shared_x.cu) and what it needs beside the matrix
+ * (row_shared_x_units.cu). A unit is a part of the entries, as long as every other, for one warp; it may begin and end inside a
+ * row. What warps would wait for one after the other is gathered here once, so that a warp can ask for all it needs at the same
+ * time. */
 #ifndef MACKO_ROW_SHARED_X_UNITS_CUH
 #define MACKO_ROW_SHARED_X_UNITS_CUH
 

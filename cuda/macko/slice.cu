@@ -1,5 +1,5 @@
-/* Layout slice: one warp a slice, one lane a row (slice_steps.cuh); several warps a slice (slice_split.cu) where there are too few
- * slices to fill the GPU. */
+/* Layout slice: one warp a slice, one lane a row (slice_steps.cuh); several warps a slice (slice_split.cu) where there are too
+ * few slices to fill the GPU. */
 #include "macko/slice_steps.cuh"
 
 /* This is the body of both kernels below, which differ in their registers. */
@@ -20,8 +20,8 @@ static __global__ void __launch_bounds__(THREADS) slice_kernel(slices a, device_
   whole_slices<STORED, VECTOR, SUM, GROUP>(a, values, v);
 }
 
-/* f32 values wait for x: in slices of many steps, more warps are worth the few registers that are spilled (elasticity: 120 instead
- * of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
+/* f32 values wait for x: in slices of many steps, more warps are worth the few registers that are spilled (elasticity: 120
+ * instead of 131 us; 27 points: 92 instead of 96; but 7 points: 88 instead of 71). */
 enum { MANY_STEPS = 16, MANY_BLOCKS = 16 };
 
 /* Does the same in so few registers that MANY_BLOCKS blocks run on a multiprocessor. */
@@ -182,8 +182,8 @@ macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagona
   return macko_cuda_status(error, "starting to read a diagonal", err);
 }
 
-/* Stencils first, which need no values: each kind of slice has its own kernel, which leaves out the slices of the other, so
- * that every row is written once. */
+/* Stencils come first, which need no values: each kind of slice has its own kernel, which leaves out the slices of the other,
+ * so that every row is written once. */
 macko_status macko_slices_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err)
 {
   slices a = slices_of(d);

@@ -5,7 +5,7 @@
 
 /* ---- the order of rows ---- */
 
-/* Several blocks a window, so that few windows are sorted by many multiprocessors. */
+/* Several blocks of threads sort a window, so that few windows are sorted by many multiprocessors. */
 enum { SORT_THREADS = 256, PARTS = MACKO_SLICE_WINDOW / SORT_THREADS };
 
 /* Sorts a window by falling length: the place of a row is the number of rows that go before it, longer ones and equal ones with

@@ -29,7 +29,7 @@ typedef struct {
   int64_t base; /* as in its header */
 } macko_slice_source;
 
-/* This says where it goes. */
+/* This says where a slice goes in the sections. */
 typedef struct {
   uint32_t values, block, is_new; /* words 0 and 1 of its header; 1: its block is the first of its kind */
 } macko_slice_place;

@@ -7,14 +7,14 @@
 #include "macko/slice_blocks.h"
 #include "macko/slice_kernels.h"
 
-/* Slices in one order of rows. */
+/* These are the slices of a csr in one order of its rows, as they were described. */
 typedef struct {
   macko_device_slices device;  /* rooms of the encoder */
   macko_slice_record *records; /* on the host */
   macko_slice_place *places;   /* on the host; values are not yet known */
 } macko_surveyed;
 
-/* e->own of the format. */
+/* This is what an encoder has learnt for this format (e->own). */
 typedef struct {
   macko_surveyed surveyed[8];      /* rows in their order, by length; both with pairs; all of these with stencils */
   macko_device_dictionary pairs;   /* once collected */

@@ -2,7 +2,7 @@
 #include "core/value_set.cuh"
 #include "macko/slice_rows.cuh"
 
-/* Pairs that codes of 8 bits stand for. */
+/* This is the number of pairs that codes of 8 bits stand for. */
 enum { MOST_PAIRS = 256 };
 
 /* ---- pairs of a gap and a value ---- */

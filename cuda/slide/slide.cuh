@@ -1,5 +1,5 @@
-/* Format slide on the GPU: one warp a row, one lane the cells that lie side by side in a tile. Kernels for the widths of blocks and
- * the types that pruned networks have; slide_format.cu has one for all others. */
+/* Format slide on the GPU: one warp a row, one lane the cells that lie side by side in a tile. Kernels for the widths of blocks
+ * and the types that pruned networks have; slide_format.cu has one for all others. */
 #ifndef MACKO_SLIDE_CUH
 #define MACKO_SLIDE_CUH
 

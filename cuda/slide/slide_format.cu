@@ -1,4 +1,5 @@
-/* Format slide on the GPU: its table of functions, and products of rows of few cells and of types that have no kernels for tiles. */
+/* Format slide on the GPU: its table of functions, and products of rows of few cells and of types that have no kernels for
+ * tiles. */
 #include "slide/slide.cuh"
 
 #include <stdlib.h>

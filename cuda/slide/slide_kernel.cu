@@ -1,5 +1,6 @@
-/* Y = A X from format slide on any GPU: a warp a row and up to 128 columns of X, whose rows have been put side by side before. The
- * lanes unpack a cell each into a list of entries, and then all take these one after the other, so that every sum has one order. */
+/* Y = A X from format slide on any GPU: a warp a row and up to 128 columns of X, whose rows have been put side by side before.
+ * The lanes unpack a cell each into a list of entries, and then all take these one after the other, so that every sum has one
+ * order. */
 #include "slide/slide.cuh"
 #include "slide/slide_matmul.h"
 
@@ -197,7 +198,7 @@ template <int X, typename SUM>
 static cudaError_t run_dense(const macko_device_matrix *d, const macko_dense_product *p, cudaStream_t stream)
 {
   const slide a = slide_of(d);
-  /* The table of a dictionary as stored: what load_value<MACKO_ANY> reads. */
+  /* The table of a dictionary is handed over as stored, which is what load_value<MACKO_ANY> reads. */
   const device_values values = {macko_device_data(d, "values"), macko_device_data(d, "dict"), d->m.plan.stored_type,
                                 d->m.value_type, (int)d->m.plan.table};
   const int wide = p->n > WARP;

@@ -194,7 +194,7 @@ template <int X> struct whole_piece {
   alignas(16) typename element<X>::type elements[COUNT];
 };
 
-/* An element of X as a number. */
+/* Gives an element of X as a number. */
 template <int X> static __device__ __forceinline__ float number_in(const typename element<X>::type &element)
 {
   if constexpr (X == MACKO_F32) return element;

@@ -1,5 +1,5 @@
-/* Y = A X for format slide on sparse tensor cores: whether they can, A packed for cuSPARSELt, and a product in three steps: X lifted
- * (and rounded), cuSPARSELt's product of the lifted matrices, and Y scaled back. */
+/* Y = A X for format slide on sparse tensor cores: whether they can, A packed for cuSPARSELt, and a product in three steps: X
+ * lifted (and rounded), cuSPARSELt's product of the lifted matrices, and Y scaled back. */
 #include "slide/slide_matmul.h"
 #include "slide/slide_params.h"
 #include "slide/sparselt.h"

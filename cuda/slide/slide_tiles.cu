@@ -1,4 +1,5 @@
-/* Format slide where rows have many cells: a kernel for each width of blocks. A file of its own, as kernels take long to compile. */
+/* Format slide where rows have many cells: a kernel for each width of blocks. A file of its own, as kernels take long to
+ * compile. */
 #include "slide/slide.cuh"
 
 /* Starts the kernel for one width, for slots that may be empty or not. */

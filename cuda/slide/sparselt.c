@@ -1,6 +1,6 @@
-/* cuSPARSELt opened when the program runs. What is declared here is the part of its C interface (cusparseLt.h) that is called: so the
- * library is built the same way whether its header is there or not, and a structure that a version makes larger or smaller fits, as
- * cuSPARSELt is given pointers to its structures only. */
+/* cuSPARSELt opened when the program runs. What is declared here is the part of its C interface (cusparseLt.h) that is called:
+ * so the library is built the same way whether its header is there or not, and a structure that a version makes larger or
+ * smaller fits, as cuSPARSELt is given pointers to its structures only. */
 #include "slide/sparselt.h"
 
 #include <cusparse.h>
@@ -43,7 +43,7 @@ enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
   f(compressed_size, SpMMACompressedSize2, (const opaque *, const opaque *, size_t *, size_t *)) \
   f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, cudaStream_t))
 
-/* cuSPARSELt opened: its handle, and its functions by name. */
+/* This is cuSPARSELt opened: its handle, and its functions by name. */
 struct macko_sparselt {
   void *library;    /* as dlopen gives it */
   int is_open;      /* the handle is started and to be destroyed */
