@@ -26,28 +26,30 @@
 enum {
   MACKO_SLICE_ROWS = 32,
   MACKO_SLICE_WORDS = 4,         /* words of a slice's header */
-  MACKO_VALUE_UNIT = 128,        /* bytes: 32 lanes of 4 */
-  MACKO_SLICE_MAX_STEPS = 1 << 24,
+  MACKO_VALUE_UNIT = 128,        /* bytes in which starts of values are counted: 32 lanes of 4 */
+  MACKO_SLICE_MAX_STEPS = 1 << 24, /* a header has 24 bits for steps, so that there are fewer than this */
   MACKO_SLICE_WINDOW = 4096,     /* rows sorted by length together, where that is done */
-  MACKO_SLICE_STENCIL = 0x80,    /* in the third word of a header */
-  MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil; its block starts at a multiple of that */
+  MACKO_SLICE_STENCIL = 0x80,    /* the bit of a header's third word that says: this slice is a stencil */
+  MACKO_STENCIL_WORDS = 4,       /* words of a step of a stencil, aligned: its block starts at a multiple of them */
   MACKO_STENCIL_MAX_STEPS = 128,
-  MACKO_GAP_PAIRS = 64           /* in place of the bits of a gap */
+  MACKO_GAP_PAIRS = 64           /* in place of the bits of a gap: gaps come from codes of pairs, and the block has none */
 };
 
 enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
 
-/* How the base column of a row is stored: reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. */
+/* How the base column of a row is stored: as reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. The reference is 0,
+ * the number of the row, or the smallest first column of the MACKO_BASE_ROWS rows that it is among. */
 enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
 
-/* Code of b = 1, 2, 4, 8 or 16 bits of entry p. */
+/* Gives the code of entry p, of b = 1, 2, 4, 8 or 16 bits. No width but 16 crosses a byte, so that one load is enough. */
 MACKO_INLINE uint32_t macko_gap_code(const uint8_t *gaps, int b, int64_t p)
 {
   if (b == 16) return (uint32_t)gaps[2 * p] | (uint32_t)gaps[2 * p + 1] << 8;
   return (uint32_t)gaps[p * b >> 3] >> (p * b & 7) & ((1u << b) - 1);
 }
 
-/* Number i of an array of unsigned numbers of 0, 1, 2 or 4 bytes; memcpy, because such arrays also lie inside words. */
+/* Gives number i of an array of unsigned numbers of 0, 1, 2 or 4 bytes; of 0 bytes all numbers are 0. memcpy loads them, because
+ * such arrays also lie inside words. */
 MACKO_INLINE uint32_t macko_unsigned_at(const void *array, int bytes, int64_t i)
 {
   uint16_t half;
@@ -62,7 +64,7 @@ MACKO_INLINE uint32_t macko_unsigned_at(const void *array, int bytes, int64_t i)
   return word;
 }
 
-/* Its inverse. */
+/* Stores number i of such an array; of 0 bytes nothing is stored. */
 MACKO_INLINE void macko_put_unsigned(void *array, int bytes, int64_t i, uint32_t value)
 {
   uint16_t half = (uint16_t)value;
@@ -71,30 +73,33 @@ MACKO_INLINE void macko_put_unsigned(void *array, int bytes, int64_t i, uint32_t
   else if (bytes == 4) memcpy((char *)array + 4 * i, &value, sizeof value);
 }
 
-/* Fewest bytes, 0, 1, 2 or 4, that hold numbers up to largest. */
+/* Gives the fewest bytes, 0, 1, 2 or 4, that hold numbers from 0 to `largest`. */
 MACKO_INLINE int macko_unsigned_bytes(uint64_t largest)
 {
   return largest == 0 ? 0 : largest < 256 ? 1 : largest < 65536 ? 2 : 4;
 }
 
+/* A slice's header with its fields apart. */
 typedef struct {
-  uint32_t values;  /* start of the values in units of MACKO_VALUE_UNIT bytes */
-  uint32_t block;   /* start of the block in words */
-  int32_t base;     /* base column of lane l is base + l + its offset */
-  uint32_t steps;   /* longest row */
+  uint32_t values;  /* where its values start in section "values", in units of MACKO_VALUE_UNIT bytes */
+  uint32_t block;   /* where its block starts in section "blocks", in words */
+  int32_t base;     /* the first column of lane l is base + l + its offset */
+  uint32_t steps;   /* entries of the longest row; of a stencil the distances that occur */
   int gap_bits;     /* 0: one list of column distances from the base column for all lanes; else 4, 8, 16, 32 or MACKO_GAP_PAIRS */
-  int offset_bytes; /* of a base offset; 0: consecutive base columns */
-  int length_bytes; /* of a row length; 0: every row has `steps` entries */
-  int stencil;      /* base is the first row; the widths above are 0 */
+  int offset_bytes; /* bytes of a lane's offset; 0: first columns are consecutive */
+  int length_bytes; /* bytes of a row length; 0: every row has `steps` entries */
+  int stencil;      /* 1 if the slice is a stencil: base is its first row then, and the widths above are 0 */
 } macko_slice;
 
-/* The lanes of the mask have an entry of that value, bits of the matrix's value type, in column base + lane + distance. */
+/* A step of a stencil: the lanes whose bit is set have an entry in column base + lane + distance, and its value has these bits of
+ * the matrix's value type. */
 typedef struct {
   int32_t distance;
   uint32_t lanes;
   uint64_t value;
 } macko_stencil_step;
 
+/* Gives the header of a slice, from the words of section "slices". */
 MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
 {
   const uint32_t *h = headers + slice * MACKO_SLICE_WORDS;
@@ -111,7 +116,7 @@ MACKO_INLINE macko_slice macko_slice_at(const uint32_t *headers, int64_t slice)
   return s;
 }
 
-/* The header of a slice, which macko_slice_at reads. */
+/* Writes the header of a slice into four words, as macko_slice_at reads them. */
 MACKO_INLINE void macko_put_slice(const macko_slice *s, uint32_t *h)
 {
   uint32_t gap_code = 0;
@@ -123,25 +128,30 @@ MACKO_INLINE void macko_put_slice(const macko_slice *s, uint32_t *h)
   h[3] = (uint32_t)s->base;
 }
 
-/* Bits of a gap in a slice, given all its codes or-ed together. */
+/* Gives the bits of a gap in a slice, given all its codes or-ed together: the width is that of the largest code, and the highest
+ * bit that is set anywhere tells it without a comparison for each. */
 MACKO_INLINE int macko_slice_gap_bits(uint64_t any)
 {
   return any < 16 ? 4 : any < 256 ? 8 : any < 65536 ? 16 : 32;
 }
 
-/* Words of the gaps of a slice: the first entry of a row needs none. */
+/* Gives the words that the gaps of a slice take in its block. The first entry of a row needs no gap. One list for all lanes takes
+ * a word a step; gaps of their own take whole words of all 32 lanes. */
 MACKO_INLINE int64_t macko_slice_gap_words(int gap_bits, int64_t steps)
 {
   if (steps <= 1 || gap_bits == MACKO_GAP_PAIRS) return 0;
   return gap_bits == 0 ? steps - 1 : ((steps - 1) * gap_bits + 31) / 32 * MACKO_SLICE_ROWS;
 }
 
+/* Gives the words of a slice's block; 8 is 32 lanes over 4 bytes a word. */
 MACKO_INLINE int64_t macko_slice_block_words(const macko_slice *s)
 {
   if (s->stencil) return (int64_t)s->steps * MACKO_STENCIL_WORDS;
   return 8 * (s->length_bytes + s->offset_bytes) + macko_slice_gap_words(s->gap_bits, s->steps);
 }
 
+/* These three give where the parts of a slice's block begin, which follow each other: lengths, offsets, gaps. blocks is section
+ * "blocks", and the slice is no stencil. */
 MACKO_INLINE const uint32_t *macko_slice_lengths(const macko_slice *s, const uint32_t *blocks)
 {
   return blocks + s->block;
@@ -157,14 +167,16 @@ MACKO_INLINE const uint32_t *macko_slice_gaps(const macko_slice *s, const uint32
   return blocks + s->block + 8 * (s->length_bytes + s->offset_bytes);
 }
 
-/* Gap from step k to step k + 1 of a lane; gap_bits is 4, 8, 16 or 32. */
+/* Gives the gap from step k to step k + 1 of a lane, where gap_bits is 4, 8, 16 or 32. A word holds consecutive gaps of one lane,
+ * and the words of all lanes lie side by side, so that a vector of lanes loads them together. */
 MACKO_INLINE uint32_t macko_slice_gap(const uint32_t *gaps, int gap_bits, int64_t k, int lane)
 {
   uint32_t word = gaps[k * gap_bits / 32 * MACKO_SLICE_ROWS + lane];
   return (word >> (k * gap_bits % 32) & (0xffffffffu >> (32 - gap_bits))) + 1;
 }
 
-/* Slot, in elements of the value stream, of step s of a lane: elements narrower than a word share the lane's word. */
+/* Gives the slot of step s of a lane, in elements of the value stream; `values` is the start in the slice's header. Elements
+ * narrower than a word share the word of their lane. */
 MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_t s, int lane)
 {
   int per = element_bytes < 4 ? 4 / element_bytes : 1;
@@ -172,13 +184,13 @@ MACKO_INLINE int64_t macko_slice_slot(uint32_t values, int element_bytes, int64_
   return start + (s / per * MACKO_SLICE_ROWS + lane) * per + s % per;
 }
 
-/* Units of MACKO_VALUE_UNIT that the values of a slice take. */
+/* Gives the units of MACKO_VALUE_UNIT that the values of a slice take; a stencil has its values in its block. */
 MACKO_INLINE int64_t macko_slice_value_units(const macko_slice *s, int element_bytes)
 {
   return s->stencil ? 0 : ((int64_t)s->steps * element_bytes + 3) / 4;
 }
 
-/* Step k of a stencil; memcpy, because the words need not be aligned in a file. */
+/* Gives step k of a stencil. memcpy loads it, because the words need not be aligned in a file. */
 MACKO_INLINE macko_stencil_step macko_stencil_at(const macko_slice *s, const uint32_t *blocks, int64_t k)
 {
   macko_stencil_step step;

@@ -1,49 +1,69 @@
-/* What planning of format macko asks of a matrix besides its values. lib/ counts in host memory, libmacko_cuda in device memory. */
+/* What planning of format macko asks of a matrix besides its values, which lib/ counts in host memory and libmacko_cuda in device
+ * memory. */
 #ifndef MACKO_MACKO_FACTS_H
 #define MACKO_MACKO_FACTS_H
 
 #include "core/facts.h"
 
-/* About the slices of layout slice, in the order of rows or sorted by length. */
+/* What planning knows of all slices of layout slice, with the rows in their order or sorted by length. The order decides which
+ * rows share a slice, and with it everything here. */
 typedef struct {
+  /* The window is MACKO_SLICE_WINDOW where rows are sorted, else 0; block_words counts equal blocks once; order_bytes are those
+   * of section "order". */
   int64_t window, block_words, order_bytes;
-  int64_t units[4]; /* of the value stream, for elements of 1, 2, 4 and 8 bytes */
-  int64_t stencils, streamed; /* slices that are stencils; entries in the others */
-  int64_t longest;            /* steps of the longest slice */
-  int64_t stencil, uniform, run, listed, walked, paired, run_paired; /* slots by how their columns are found (cost.h) */
-  int wide_pairs;             /* a gap of a pair has more than 16 bits */
-  int64_t pairs;              /* of gap and value, under MACKO_PAIRS; -1: more than MACKO_PAIR_LIMIT, and nothing else is known */
+  /* The units of MACKO_VALUE_UNIT bytes of the value stream, for elements of 1, 2, 4 and 8 bytes: the codec is chosen later. */
+  int64_t units[4];
+  int64_t stencils, streamed; /* how many slices are stencils, and how many entries the other slices have */
+  int64_t longest;            /* the steps of the longest slice */
+  /* Slots, counted by how a product finds their columns; cost.h has a time for each kind. */
+  int64_t stencil, uniform, run, listed, walked, paired, run_paired;
+  int wide_pairs;             /* 1 if a gap of a pair has more than 16 bits */
+  /* Under MACKO_PAIRS the pairs of a gap and a value. It is -1 if there are more than MACKO_PAIR_LIMIT: counting ends there, and
+   * nothing else is known. */
+  int64_t pairs;
 } macko_slice_facts;
 
-/* What slices may be besides lists and gaps of their own: stencils, and, instead of gaps, pairs (macko_layout.h). */
+/* The kinds of slices that a look may find besides lists and gaps of their own: stencils, and slices whose gaps come from codes
+ * of pairs (layout_bits.h). The values are bits of the argument `kinds`. */
 enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
-/* About layout slice by a sample: nanoseconds for the columns without what their bytes take, 0 where the sample is empty; slots of
- * values; bytes of blocks where hardly any two are equal, else 0, because a sample does not tell how many there are; and by which share all that may be wrong. */
+/* What a sample of the slices tells about layout slice. Everything is scaled up to the whole matrix. */
 typedef struct {
+  /* columns: nanoseconds that a product spends on columns, without what their bytes take; 0 where the sample is empty.
+   * slots: slots of values.
+   * blocks: bytes of blocks where hardly any two are equal, else 0, because a sample does not tell how many differ in all.
+   * missed: the share by which all of that may be wrong. */
   double columns, slots, blocks, missed;
 } macko_slice_estimate;
 
-/* About the rows of layout row. */
+/* What planning knows of the rows of layout row: from these counts follow the escapes of every gap width, and the bytes of every
+ * base mode. */
 typedef struct {
-  int64_t by_log[33];       /* gaps between neighbours in a row, by their binary logarithm */
-  int64_t low[3], high[3];  /* distance of first columns from the reference of each base mode; low > high where there is none */
+  int64_t by_log[33];       /* gaps between neighbours in a row, counted by their binary logarithm, rounded down */
+  /* The least and the largest distance of a first column from the reference of each base mode; low > high where there is none. */
+  int64_t low[3], high[3];
 } macko_row_facts;
 
+/* The questions that planning of format macko asks. The context is that of macko_facts. The host and the GPU answer them with
+ * functions of their own, and the choice that is made of the answers is the same code. */
 typedef struct {
+  /* Fills *facts for one order of the rows; `kinds` are bits of MACKO_STENCILS and MACKO_PAIRS. This looks at every slice. */
   macko_status (*slices)(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
-  /* With rows in their order or sorted. NULL: looking at all is as cheap. */
+  /* Fills *estimate for rows in their order or sorted by length. It is NULL where looking at all slices is as cheap. */
   macko_status (*sample)(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
                          macko_error *err);
+  /* Fills *facts about the gaps and first columns of all rows. */
   macko_status (*rows)(void *context, macko_row_facts *facts, macko_error *err);
 } macko_column_facts;
 
+/* Gives the questions of format macko among those of all formats. */
 static inline const macko_column_facts *macko_columns_of(const macko_facts *f)
 {
   return (const macko_column_facts *)f->of_format[MACKO_FORMAT_MACKO];
 }
 
-/* Those of a csr in host memory; context: macko_findings. */
+/* The answers for a csr in host memory; the context is a macko_findings, which keeps what later planning and encoding need again.
+ * Errors: OUT_OF_MEMORY, LIMIT, and those of macko_get_rows where rows come in pieces. */
 macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
                                macko_error *err);

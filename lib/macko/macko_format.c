@@ -8,10 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The answers to what planning asks, for a csr in host memory. */
 static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows};
 
 /* ---- what a matrix is stored in ---- */
 
+/* Everything that holds values is listed here: for encoding, for refresh and for sizes that a file must keep to. */
 macko_value_sections macko_values_of(const macko_matrix *m)
 {
   const macko_plan *plan = &m->plan;
@@ -22,6 +24,8 @@ macko_value_sections macko_values_of(const macko_matrix *m)
                                 macko_value_section("pair_gaps", MACKO_U32, pairs)};
 }
 
+/* Lists the sections of the layout's pattern, then those of the values, and gives their number: the order in which
+ * doc/formats/macko.md has them. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_value_sections v = macko_values_of(m);
@@ -34,18 +38,21 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- encode and refresh ---- */
 
+/* A macko_value_walk: items from .. to - 1 count from source->first, the layout's from the first of the matrix. */
 static void write_items(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_value_source *source = context;
   macko_layout_of(source->m->plan.layout)->write_values(source->a, source->m, w, source->first + from, source->first + to);
 }
 
+/* Cuts the items of a whole matrix, which are rows or slices, by their entries. */
 static macko_cut cut_items(const macko_csr *a, const macko_matrix *m)
 {
   return macko_cut_rows(a, macko_layout_of(m->plan.layout)->rows_of_item);
 }
 
-/* Of what is in view. */
+/* Writes the values of the rows in view. Items of a piece are taken as alike, as starts of rows before it are not there. The view
+ * begins with an item, because it begins with a multiple of MACKO_SLICE_WINDOW. */
 static void write_view(const macko_view *v, const macko_matrix *m, macko_value_writer *w)
 {
   const int64_t per = macko_layout_of(m->plan.layout)->rows_of_item;
@@ -55,7 +62,9 @@ static void write_view(const macko_view *v, const macko_matrix *m, macko_value_w
   macko_write_in_parts(w, w->in_pieces ? &piece : &whole, macko_view_entries(v), write_items, &source);
 }
 
-/* The value stream of m->plan in fresh sections; nothing of m changes. */
+/* Makes the value stream of m->plan in fresh sections *v, which the caller owns; nothing of m changes, so that a failure leaves
+ * the matrix as it was. Rows are asked for in whole windows, because a row that is sorted by length may stand anywhere in its
+ * window. */
 static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_value_sections *v, macko_error *err)
 {
   const macko_csr shape = {.value_type = rows->value_type};
@@ -69,12 +78,15 @@ static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_va
   return macko_end_values(s, &v->values, &v->dict, &w, err);
 }
 
+/* Puts the sections of *v, now owned by m, in the place of those that m has; cannot fail. */
 static void put_values(macko_matrix *m, const macko_value_sections *v)
 {
   macko_put_values(m, &v->values, &v->dict);
   if (v->pair_gaps.data) macko_put_section(m, &v->pair_gaps);
 }
 
+/* encode of the format (format.h): the pattern first, because it says in which slot each value goes. Findings are freed in
+ * between, as the value stream takes about as much memory. */
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
@@ -86,7 +98,8 @@ static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *
   return s;
 }
 
-/* All of m anew, with the options it was made with; on failure m is unchanged. */
+/* Encodes all of m anew, with the options that it was made with. The format stays macko, even where the options left it open. On
+ * failure m is unchanged. */
 static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_options options = m->options;
@@ -100,7 +113,8 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
   return MACKO_OK;
 }
 
-/* New values for the gaps that m has; all anew where that makes too many pairs. */
+/* refresh under codec pairs: new values for the gaps that m has. Where that makes more pairs than there are codes, all is encoded
+ * anew. */
 static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
@@ -113,6 +127,10 @@ static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_err
   return MACKO_OK;
 }
 
+/* refresh of the format (format.h). Three cases differ in what they cost. Where stencils or pairs no longer hold, the matrix is
+ * encoded anew. Where the codec and its type stay and it is no dictionary, values are written over the old ones, which needs no
+ * memory. Else there is a new stream, and where the size of its elements changes, new starts of slices; all of it is made before
+ * m changes. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
@@ -150,16 +168,20 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return MACKO_OK;
 }
 
+/* decode of the format: the layout's own. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   return macko_layout_of(m->plan.layout)->decode(m, row_ptr, cols, values, err);
 }
 
+/* decode_rows of the format: the layout's own. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   macko_layout_of(m->plan.layout)->decode_rows(m, starts, first, past, cols, values);
 }
 
+/* validate of the format. The codec comes first, as layouts rely on the size of its elements; codes are looked at last, as the
+ * layout's check tells that section "values" has the length that it should. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
@@ -171,6 +193,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   return s ? s : macko_check_codes(m, err);
 }
 
+/* multiply of the format. For op T entries of a row add to any element of y, so that y is scaled by beta before; for op N each
+ * element is written once, and scaled as it is. */
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   (void)err;
@@ -179,6 +203,7 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
+/* The names of all sections of all layouts, which a file may have. */
 static const char *const section_names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices",
                                             "blocks", "order", "values", "dict", "pair_gaps", NULL};
 

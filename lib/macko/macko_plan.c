@@ -5,28 +5,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Choices of options: all codecs but dtans' own; and the gap widths of layout paper, in which codes do not take two bytes. */
 #define ALL_BUT_CODED (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED))
 #define PAPER_BITS (MACKO_HAS(GAP_BITS_1) | MACKO_HAS(GAP_BITS_2) | MACKO_HAS(GAP_BITS_4) | MACKO_HAS(GAP_BITS_8))
 
+/* Gap widths can be asked for of row and paper only, as each slice chooses its own; codec pairs is layout slice's alone; paper
+ * stores values as they are. */
 const macko_form macko_macko_forms[MACKO_MACKO_FORMS] = {
   {.layout = MACKO_HAS(LAYOUT_SLICE), .values = ALL_BUT_CODED, .target = MACKO_HAS_ALL},
   {.layout = MACKO_HAS(LAYOUT_ROW), .gap_bits = MACKO_HAS_ALL, .values = ALL_BUT_CODED & ~MACKO_HAS(VALUES_PAIRS),
    .target = MACKO_HAS_ALL},
   {.layout = MACKO_HAS(LAYOUT_PAPER), .gap_bits = PAPER_BITS, .values = MACKO_HAS(VALUES_RAW), .target = MACKO_HAS_ALL}};
 
-/* An entry of the table, which has a gap beside its value under pairs. */
+/* Gives the bytes of an entry of the dictionary, which under pairs has a gap beside its value. */
 static int64_t entry_bytes(macko_values values, macko_type value_type)
 {
   return macko_type_bytes(value_type) + (values == MACKO_VALUES_PAIRS ? 4 : 0);
 }
 
+/* Gives the time that a slot takes by a codec: what its bytes take, and what it takes to widen it to a double. */
 static double slot_time(const macko_options *options, const macko_codec *codec)
 {
   const macko_cost *cost = macko_cost_of(options);
   return (double)macko_type_bytes(codec->stored_type) * cost->byte + macko_codec_cost(cost, codec->stored_type, codec->table);
 }
 
-/* The largest dictionary that can be better than values as they are. Codec pairs asks whether there are more than 256. */
+/* Gives the number of values up to which a dictionary can be better than values as they are: counting stops there. Where codes of
+ * 16 bits would be slower than raw values, more than 256 need not be told apart; up to 256 they must be, because codec pairs asks
+ * that. */
 static int64_t most_values(const macko_facts *f, const macko_options *options)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, MACKO_DICT_LIMIT};
@@ -34,7 +40,7 @@ static int64_t most_values(const macko_facts *f, const macko_options *options)
   return slower ? 256 : MACKO_DICT_LIMIT;
 }
 
-/* Adds a value stream to *plan, or takes it away (sign -1). */
+/* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1). The time is set anew, as it is no sum. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   int64_t size = macko_type_bytes(codec->stored_type), slots = macko_layout_of(plan->layout)->value_slots(f->nnz, plan, size);
@@ -44,8 +50,9 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   macko_set_time(options, f->csr, plan);
 }
 
-/* Adds to *plan the codec that suits the options best. *count is 0 until the values have been looked at, which is once, and not
- * where none are streamed: raw would tie with any codec that needs no table. */
+/* Adds to *plan, which has none, the value stream that suits the options best. *count is 0 until the values have been looked at,
+ * which is done once for all layouts. They are not looked at where no values are streamed, as where all slices are stencils: raw
+ * would tie with any codec that needs no table. */
 static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                                  macko_plan *plan, macko_error *err)
 {
@@ -62,12 +69,14 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* Known before anything is planned: the entries alone take layout row longer than that. */
+/* Tells whether layout row is slower than that time for sure: its entries alone take longer, which is known before anything is
+ * planned. */
 static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
   return options->prefer == MACKO_PREFER_TIME && time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
 }
 
+/* Adds to the reason what layouts slice and row would cost, where both have been planned. */
 static void compare_layouts(const macko_options *options, const macko_plan *slice, const macko_plan *row, macko_plan *plan)
 {
   size_t end = strlen(plan->reason), room = sizeof plan->reason - end;
@@ -76,8 +85,9 @@ static void compare_layouts(const macko_options *options, const macko_plan *slic
   else snprintf(plan->reason + end, room, "; slice %.3g us predicted, row %.3g us", 1e-3 * slice->time, 1e-3 * row->time);
 }
 
-/* With that codec, or as if values took nothing. Blocks are not counted where codec pairs may make them smaller: of values that are
- * few, or not known. */
+/* Gives the time in nanoseconds that the sample predicts for an order of rows with that codec, or, with NULL, as if values took
+ * nothing. It may be too short, never knowingly too long, as it serves to give up: blocks are not counted where codec pairs may
+ * make them smaller, which is where values are few or not known. */
 static double time_of(const macko_facts *f, const macko_options *options, const macko_slice_estimate estimates[2], int sorted,
                       const macko_codec *codec)
 {
@@ -92,7 +102,7 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
   return plan.time;
 }
 
-/* Of the better of both orders of rows. */
+/* Gives the time of the better of both orders of rows. */
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_slice_estimate estimates[2],
                              const macko_codec *codec)
 {
@@ -100,9 +110,11 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
   return unsorted < sorted ? unsorted : sorted;
 }
 
-/* Where formats compete, a sample of the slices tells whether format macko has no chance of being faster than the best so far,
- * whose time *plan has, before all of them are looked at; plan->time is then what made it so. Values are looked at where their
- * codec decides. Not for a GPU, where it is close too often. */
+/* Where formats compete for time, a sample of the slices tells whether format macko has no chance against the best so far, whose
+ * time plan->time is; a look at all slices is spared then. Sets *hopeless, and plan->time to the time that made it so. It goes
+ * from cheap questions to dear ones, and stops at the first that leaves a chance: unsorted rows with raw values; both orders
+ * without values; raw values; then the codecs, for which all values have to be looked at. Not for a GPU, where it is close too
+ * often. */
 static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                             macko_plan *plan, int *hopeless, macko_error *err)
 {
@@ -132,7 +144,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   return MACKO_OK;
 }
 
-/* Adds codec pairs to *pattern, a plan without values. */
+/* Makes *plan of *pattern, a plan without values, with codec pairs. Errors: those of macko_slice_plan_pairs. */
 static macko_status plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern, macko_plan *plan,
                                macko_error *err)
 {
@@ -144,8 +156,8 @@ static macko_status plan_pairs(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
-/* Pairs in place of the codec of *plan, if it is better. They are not looked for where there are more values than codes, or
- * where columns that cost nothing would not be enough. */
+/* Puts pairs in place of the codec of *plan, if they are better. They are not looked for where there are more values than codes,
+ * or where columns that cost nothing would not be enough: finding them takes another look at all slices. */
 static macko_status try_pairs(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                               const macko_plan *pattern, macko_plan *plan, macko_error *err)
 {
@@ -161,7 +173,7 @@ static macko_status try_pairs(const macko_facts *f, const macko_options *options
   return s;
 }
 
-/* The value stream for the pattern that *plan has. */
+/* Adds the value stream to *plan, which is a layout's plan of the pattern, and then what else depends on the values. */
 static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                                 macko_plan *plan, macko_error *err)
 {
@@ -176,6 +188,9 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
   return ops->plan_values(macko_found_rows(f->context, &whole), plan, err);
 }
 
+/* Plans each layout that the options allow and keeps the best. Layout row is not looked at where slice is faster for sure, and
+ * layout paper only where it is asked for. A layout that cannot hold the matrix is passed over; its refusal is reported if there
+ * is no other. */
 macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
@@ -208,7 +223,7 @@ macko_status macko_macko_plan(const macko_facts *f, const macko_options *options
   return MACKO_OK;
 }
 
-/* Columns stay; the codec is chosen again, because new values may not fit the old one. */
+/* Columns stay; the codec is chosen again, because new values may not fit the old one. The old stream is taken away before. */
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3], old = macko_codec_of(&m->plan);

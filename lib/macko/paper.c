@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* The widths of a code that the paper has, in bits. */
 enum { WIDTHS = 4 };
 static const int widths[WIDTHS] = {1, 2, 4, 8};
 
-/* Entries with padding for gaps of b bits, of rows from .. to - 1. */
+/* Counts the slots of rows from .. to - 1 for gaps of b bits: their entries, and the padding that bridges long gaps. */
 static int64_t count_stored(const macko_csr *a, int b, int64_t from, int64_t to)
 {
   int64_t stored = 0;
@@ -29,6 +30,8 @@ static int64_t count_stored(const macko_csr *a, int b, int64_t from, int64_t to)
   return stored;
 }
 
+/* plan_pattern of the layout (layouts.h). The width is that of the fewest bytes, values included, because padding takes values,
+ * too. The rows are read for it, as no facts count padding. The value stream itself is added by the caller. */
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -56,12 +59,14 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
+/* value_slots of the layout: padding has a value, the marker. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)nnz, (void)element_bytes;
   return macko_params_of(plan)->paper.stored;
 }
 
+/* Lists the sections of the pattern: there are neither base columns nor lists of long gaps. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   int64_t stored = macko_params_of(&m->plan)->paper.stored;
@@ -72,6 +77,8 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- the marker of padding ---- */
 
+/* Gives the bits of value i of an array of that type; values are compared as bits, because +0.0 equals -0.0 and a NaN not
+ * itself. */
 static inline __attribute__((always_inline)) uint64_t bits_of(macko_type type, const void *array, int64_t i)
 {
   uint64_t bits = 0;
@@ -80,7 +87,8 @@ static inline __attribute__((always_inline)) uint64_t bits_of(macko_type type, c
   return bits;
 }
 
-/* Marks those of the numbers 1 .. room - 1 that are payloads of NaNs among the values in view. */
+/* Marks those of the numbers 1 .. room - 1 that are payloads of NaNs among the values in view. nan is the bits of the NaN of
+ * payload 0. */
 static void mark_payloads(const macko_view *v, uint64_t nan, int64_t room, uint8_t *used)
 {
   const macko_csr *a = &v->view;
@@ -90,7 +98,8 @@ static void mark_payloads(const macko_view *v, uint64_t nan, int64_t room, uint8
   }
 }
 
-/* First number of 1, 2, 3, ... that is no NaN's payload among the values; few payloads are ever in use. */
+/* Finds the first number of 1, 2, 3, ... that is no NaN's payload among the values. One more than there are entries is enough to
+ * try, and `limit` is what the type has room for. UNSUPPORTED where all of these are in use. */
 static macko_status unused_payload(macko_rows *rows, int64_t nnz, uint64_t nan, uint64_t limit, uint64_t *payload, macko_error *err)
 {
   int64_t room = nnz + 2 < (int64_t)limit ? nnz + 2 : (int64_t)limit;
@@ -106,7 +115,7 @@ static macko_status unused_payload(macko_rows *rows, int64_t nnz, uint64_t nan, 
   return macko_fail(err, MACKO_UNSUPPORTED, "layout paper: the values use every bit pattern that could mark padding");
 }
 
-/* *found: an entry is +0.0. */
+/* Sets *found to whether an entry is +0.0, whose bits could not mark padding then. */
 static macko_status find_zero(macko_rows *rows, int *found, macko_error *err)
 {
   macko_view v = macko_open_view(rows, 1);
@@ -119,6 +128,9 @@ static macko_status find_zero(macko_rows *rows, int *found, macko_error *err)
   return s;
 }
 
+/* plan_values of the layout: chooses the marker of padding, which depends on the values. It is +0.0 as in the paper where no
+ * entry is, else a quiet NaN that no entry has. limit keeps payloads within the bits below the quiet one; of f64 2^30 are tried
+ * at the most. */
 static macko_status plan_values(macko_rows *rows, macko_plan *plan, macko_error *err)
 {
   const macko_type type = rows->value_type;
@@ -136,12 +148,14 @@ static macko_status plan_values(macko_rows *rows, macko_plan *plan, macko_error 
 
 /* ---- encode ---- */
 
+/* Writes the code of slot p into the gaps, which are zero there before. */
 static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 {
   gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
-/* A row from entry q of those that are stored on, of which there are `stored`; answers the entry behind it, -1 where it finds no room. */
+/* Writes the codes of row i from slot q on, and gives the slot behind them; -1 where they would reach slot `stored`, which is
+ * none: the row is not the one that was counted. */
 static int64_t encode_row(const macko_csr *a, int64_t i, int b, uint8_t *gaps, int64_t q, int64_t stored)
 {
   int64_t before = -1;
@@ -155,6 +169,7 @@ static int64_t encode_row(const macko_csr *a, int64_t i, int b, uint8_t *gaps, i
   return q;
 }
 
+/* encode_pattern of the layout, by one thread: the layout is there to be compared with. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const int64_t stored = macko_params_of(&m->plan)->paper.stored;
@@ -175,6 +190,7 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   return macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when they were counted");
 }
 
+/* Writes the values of row i from slot q on, the marker into padding. */
 static void write_row(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t i, int64_t q)
 {
   int64_t marker = macko_params_of(&m->plan)->paper.marker, size = macko_type_bytes(m->value_type), before = -1;
@@ -186,6 +202,7 @@ static void write_row(const macko_csr *a, const macko_matrix *m, macko_value_wri
   }
 }
 
+/* write_values of the layout. A row that comes in pieces is counted again, so that a changed one does not write into the next. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
@@ -198,6 +215,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
 
 /* ---- decode ---- */
 
+/* A matrix of this layout as it is read: the data of its sections, the marker and the bits of a gap. */
 typedef struct {
   const macko_section *row_ptr;
   const uint8_t *gaps;
@@ -206,18 +224,21 @@ typedef struct {
   int b;
 } paper_reader;
 
+/* Gives the reader of a matrix that has all its sections; there is nothing to free. */
 static paper_reader open_paper(const macko_matrix *m)
 {
   return (paper_reader){macko_find_section(m, "row_ptr"), macko_section_data(m, "gaps"), macko_section_data(m, "values"),
                         (uint64_t)macko_params_of(&m->plan)->paper.marker, m->plan.gap_bits};
 }
 
+/* Gives the first slot of row i, i = nrows included. */
 static inline int64_t row_start(const paper_reader *r, int64_t i)
 {
   return macko_index_at(r->row_ptr, i);
 }
 
-/* Row i from entry p of cols and values on, which may be NULL; answers the entry behind it. */
+/* Reads row i back into cols and values, either of which may be NULL, from entry p on, and gives the entry behind it. Slots that
+ * have the marker are passed over. */
 static int64_t decode_row(const macko_matrix *m, const paper_reader *r, int64_t i, int64_t p, int64_t *cols, void *values)
 {
   const int64_t size = macko_type_bytes(m->value_type);
@@ -232,6 +253,7 @@ static int64_t decode_row(const macko_matrix *m, const paper_reader *r, int64_t 
   return p;
 }
 
+/* decode of the layout. Only the values tell how many entries a row has, so that all rows are read even for row_ptr. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   paper_reader r = open_paper(m);
@@ -245,12 +267,15 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return MACKO_OK;
 }
 
+/* decode_rows of the layout. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const paper_reader r = open_paper(m);
   for (int64_t i = first; i < past; i++) (void)decode_row(m, &r, i, starts[i] - starts[first], cols, values);
 }
 
+/* validate of the layout. Columns rise by themselves, as every gap is at least 1; what is left to check is where rows begin, the
+ * last column of each, and that as many slots are no padding as the matrix has entries. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   int64_t stored = macko_params_of(&m->plan)->paper.stored, entries = 0;
@@ -284,6 +309,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
 
 /* ---- multiply ---- */
 
+/* Multiplies all rows with a group of vectors, an entry at a time; type, vector, op and group are constants. Padding is passed
+ * over before its value is used. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int b,
                                                               macko_type type, macko_type vector, macko_op op, int group)
 {
@@ -306,6 +333,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
+/* multiply of the layout, by one thread, as the layout is there to be compared with. f64 values have kernels of their own. */
 static void multiply(const macko_matrix *m, const macko_product *p)
 {
 #define F64(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, MACKO_F64, vector, op, group)

@@ -5,12 +5,14 @@
 
 #include <string.h>
 
+/* value_slots of the layout: a slot for each entry, and no padding. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)plan, (void)element_bytes;
   return nnz;
 }
 
+/* Lists the sections of the pattern. base is missing where all offsets are 0, the lists of long gaps where no gap is long. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -28,7 +30,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- encode ---- */
 
-/* Writes the base columns of rows from .. to - 1; from begins a block. */
+/* Writes the base columns of rows from .. to - 1; from begins a block of rows with one reference. Empty rows keep 0. */
 static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from, int64_t to)
 {
   int64_t mode = macko_params_of(&m->plan)->row.base_mode, bytes = macko_params_of(&m->plan)->row.base_bytes;
@@ -46,29 +48,34 @@ static void encode_bases(const macko_csr *a, const macko_matrix *m, int64_t from
   }
 }
 
+/* Writes the code of entry p into the gaps, which are zero there before. b is 1, 2, 4, 8 or 16. */
 static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
 {
   if (b == 16) gaps[2 * p] = (uint8_t)code, gaps[2 * p + 1] = (uint8_t)(code >> 8);
   else gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
+/* What parts share while they encode the rows of a view. */
 typedef struct {
   const macko_csr *a; /* the rows at hand, from row `row` on */
-  int64_t row, before; /* entry q of theirs is entry q + before of the matrix */
-  int changed;         /* rows in pieces are not what they were when they were counted */
+  int64_t row, before; /* entry q of their arrays is entry q + before of the matrix */
+  int changed;         /* 1 if rows in pieces are not what they were when they were counted: nothing is written then */
   macko_matrix *m;
   const macko_section *row_ptr;
   uint8_t *gaps;
   uint32_t *long_ptr, *long_gaps;
   int b;
-  int64_t first_row[MACKO_MOST_PARTS], long_before[MACKO_MOST_PARTS + 1]; /* long gaps of the parts before */
+  /* For each part its first row, and how many long gaps come before it, those of earlier views among them. */
+  int64_t first_row[MACKO_MOST_PARTS], long_before[MACKO_MOST_PARTS + 1];
 } row_encoding;
 
+/* Gives the code of the gap before entry q, which is not the first of its row. */
 static inline uint32_t code_before(const macko_csr *a, int64_t q)
 {
   return (uint32_t)(macko_csr_col(a, q) - macko_csr_col(a, q - 1) - 1);
 }
 
+/* A macko_part: counts the long gaps of a part, which the part behind it has to know before it writes its own. */
 static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
 {
   row_encoding *e = context;
@@ -80,7 +87,7 @@ static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
   e->long_before[part + 1] = count;
 }
 
-/* Gives the first entry from p on whose code is in no byte with codes before p. */
+/* Gives the first entry from p on whose code is in no byte with codes before p: two parts must not write to one byte at once. */
 static int64_t next_byte(int b, int64_t p)
 {
   while (p * b % 8) p++;
@@ -110,7 +117,7 @@ static void encode_part(void *context, int part, int64_t from, int64_t to)
   }
 }
 
-/* Writes the codes of rows from .. to - 1, a part, that encode_part has left out. */
+/* Writes the codes of rows from .. to - 1, a part, that encode_part has left out: fewer than eight. */
 static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
 {
   uint32_t escape = (1u << e->b) - 1;
@@ -122,8 +129,8 @@ static void encode_first_codes(const row_encoding *e, int64_t from, int64_t to)
     }
 }
 
-/* Where the rows at hand, which come in pieces, have what was counted: no more entries or long gaps than there is room for, and base
- * columns that their bytes hold. */
+/* Tells whether rows in view, which come in pieces, leave room: no more entries and long gaps than were counted. What their
+ * columns are need not be looked at, as macko_get_rows compares rows with what they were before. */
 static int fits(row_encoding *e, const macko_view *v)
 {
   const macko_params *params = macko_params_of(&e->m->plan);
@@ -135,6 +142,8 @@ static int fits(row_encoding *e, const macko_view *v)
   return macko_csr_row(a, v->past) + e->before <= e->m->nnz && longs <= params->row.long_gaps;
 }
 
+/* Encodes the rows in view in parts. Long gaps are counted in a pass of its own where there are several parts, as each must know
+ * where in the list its own begin; one part counts as it goes. */
 static void encode_view(row_encoding *e, const macko_view *v)
 {
   const macko_cut cut = macko_cut_view(v);
@@ -150,6 +159,8 @@ static void encode_view(row_encoding *e, const macko_view *v)
   if (e->long_ptr) e->long_before[0] = e->long_ptr[v->past];
 }
 
+/* encode_pattern of the layout (layouts.h). Views begin with a multiple of MACKO_BASE_ROWS, so that no reference needs rows of
+ * two. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_rows whole, *rows = macko_found_rows(found, &whole);
@@ -165,7 +176,8 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   return macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when they were counted");
 }
 
-/* Entries lie as row_ptr says, which is CSR's. */
+/* write_values of the layout. Entries lie as row_ptr says, which is CSR's, so that rows that follow each other are one run of
+ * slots. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
@@ -176,6 +188,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
 
 /* ---- decode ---- */
 
+/* decode of the layout: in one pass over the rows, each output only where it is asked for. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   macko_row_reader r = macko_open_rows(m);
@@ -192,6 +205,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return MACKO_OK;
 }
 
+/* decode_rows of the layout. starts are the caller's, which spares reading row_ptr again. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const macko_row_reader r = macko_open_rows(m);
@@ -207,6 +221,7 @@ static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t fi
 
 /* ---- validate ---- */
 
+/* Checks the numbers of a plan from outside, before sections are measured by them. */
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -222,6 +237,8 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
+/* Checks row i: its entries and long gaps lie inside the arrays and are as many as listed, its first code is 0, on which products
+ * rely, and its columns rise inside the matrix. A gap of 0, which only the list of long gaps can hold, counts as outside. */
 static macko_status validate_row(const macko_matrix *m, const macko_row_reader *r, int64_t i, macko_error *err)
 {
   int64_t p = macko_row_start(r, i), end = macko_row_start(r, i + 1), col = macko_base_column(r, i);
@@ -247,6 +264,8 @@ static macko_status validate_row(const macko_matrix *m, const macko_row_reader *
   return MACKO_OK;
 }
 
+/* validate of the layout: the plan, then the lengths of sections, then every row. It is what makes products safe without a
+ * check. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_plan(m, err);

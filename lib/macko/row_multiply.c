@@ -7,12 +7,14 @@
 
 #include <string.h>
 
+/* Entries whose columns and values are decoded together: their buffers lie on the stack. */
 enum { BLOCK = 256 };
 
-/* Columns of entries p .. p + n - 1, which follow column *at; *next_long walks the row's long gaps. The code of a row's first
- * entry is 0, so that it follows the column before its base. */
+/* Decodes the columns of entries p .. p + n - 1, which follow column *at, into cols, and moves *at to the last of them;
+ * *next_long walks the row's long gaps. The code of a row's first entry is 0, so that it follows the column before its base. */
 typedef void (*decode_columns)(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols);
 
+/* The same for any processor, an entry at a time. b is a constant in every caller. */
 static inline __attribute__((always_inline)) void decode_plain(const macko_row_reader *r, int b, int64_t p, int n, int32_t *at,
                                                                uint32_t *next_long, int32_t *cols)
 {
@@ -22,6 +24,7 @@ static inline __attribute__((always_inline)) void decode_plain(const macko_row_r
   *at = col, *next_long = next;
 }
 
+/* A decoder of its own for each width of a code, so that shifts and masks are constants. */
 #define FOR_WIDTHS(define) define(1) define(2) define(4) define(8) define(16)
 #define DEFINE(b) \
   static void plain_##b(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols) \
@@ -34,9 +37,11 @@ FOR_WIDTHS(DEFINE)
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
+/* Columns that AVX2 decodes at once, and doubles of a vector of AVX-512. */
 enum { PACK = 8 };
 
-/* Eight codes from entry p on, whose bytes are all there with eight or more. */
+/* Gives the eight codes from entry p on. It reads 16 bytes for codes of 16 bits and 8 bytes else, which the caller knows to be
+ * inside the section. */
 static inline __attribute__((always_inline)) MACKO_AVX2 __m256i load_codes(const uint8_t *gaps, int b, int64_t p)
 {
   uint64_t bits;
@@ -48,6 +53,9 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m256i load_codes(const
                           _mm256_set1_epi32((1 << b) - 1));
 }
 
+/* Decodes eight columns at a time: the gaps are summed up within the vector, in three steps, and added to the column before.
+ * Eight codes with an escape among them go one by one, as the next long gap has to be looked up. So do the last entries if they
+ * are fewer than eight, or if their codes would be loaded from beyond the end of the section. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void decode_wide(const macko_row_reader *r, int b, int64_t p, int n,
                                                                          int32_t *at, uint32_t *next_long, int32_t *cols)
 {
@@ -83,6 +91,7 @@ FOR_WIDTHS(DEFINE)
 #endif
 #undef FOR_WIDTHS
 
+/* Gives the decoder for codes of b bits that suits the processor. */
 static decode_columns decoder(int b)
 {
 #define OF(kind) (b == 1 ? kind##_1 : b == 2 ? kind##_2 : b == 4 ? kind##_4 : b == 8 ? kind##_8 : kind##_16)
@@ -95,6 +104,7 @@ static decode_columns decoder(int b)
 
 /* ---- values ---- */
 
+/* Vectors that every processor has, of four elements. */
 typedef uint16_t halves __attribute__((vector_size(8)));
 typedef uint32_t words __attribute__((vector_size(16)));
 typedef int32_t integers __attribute__((vector_size(16)));
@@ -102,6 +112,7 @@ typedef float floats __attribute__((vector_size(16)));
 
 MACKO_HALVES_TO_FLOATS(static inline, halves_to_floats, words, integers, floats)
 
+/* Widens n values of 16 bits, f16 or bf16, to doubles, four at a time. */
 static void widen_shorts(macko_type stored, const uint16_t *from, int n, double *to)
 {
   int k = 0;
@@ -116,7 +127,8 @@ static void widen_shorts(macko_type stored, const uint16_t *from, int n, double 
   for (; k < n; k++) to[k] = macko_float_at(stored, from, k);
 }
 
-/* Values p .. p + n - 1 as doubles: where they lie, or in buffer. */
+/* Gives values p .. p + n - 1 as doubles: where they lie if they are stored so, else in the buffer. Common types have loops of
+ * their own, in which the type is a constant. */
 static const double *widen_values(const macko_matrix *m, const macko_value_stream *v, int64_t p, int n, double *buffer)
 {
   macko_type stored = m->plan.stored_type, table = m->value_type;
@@ -135,7 +147,8 @@ static const double *widen_values(const macko_matrix *m, const macko_value_strea
 
 /* ---- rows ---- */
 
-/* Terms of a block; four sums, which do not wait for each other. */
+/* Adds the terms of a block: for op N to the sums of the row, for op T to the elements of y in its columns, sum[j] being alpha x
+ * of the row then. There are four partial sums, which do not wait for each other. */
 static inline __attribute__((always_inline)) void add_block(const macko_product *q, const int32_t *cols, const double *values,
                                                             int n, double *sum, macko_type vector, macko_op op, int group)
 {
@@ -155,13 +168,16 @@ static inline __attribute__((always_inline)) void add_block(const macko_product 
 }
 
 #if MACKO_HAS_X86_64
+/* Vectors of AVX-512, of eight elements. */
 typedef double pack __attribute__((vector_size(8 * PACK)));
 typedef float float_pack __attribute__((vector_size(4 * PACK)));
 
-/* Columns one by one, as they may have been stored: then loads need not wait for the cache. */
+/* Elements of x are loaded one by one, from columns as they have been stored: then the loads need not wait for a vector of
+ * columns to come back from the cache. */
 #define GATHER(x, c) {x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]}
 
-/* Of vector number j the same bits with any number of vectors beside it. */
+/* add_block for op N, eight entries at a time. Vector number j gets the same bits with any number of vectors beside it: the order
+ * of its terms does not depend on the group. */
 static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const macko_product *q, const int32_t *cols,
                                                                           const double *values, int n, double *sums,
                                                                           macko_type vector, int group)
@@ -203,7 +219,7 @@ DEFINE(wide_f32, MACKO_F32, 4)
 /* Adds the terms of a block to the sums of the vectors of q. */
 typedef void (*dot_block)(const macko_product *q, const int32_t *cols, const double *values, int n, double *sums);
 
-/* What a block of 1, 2 or 4 vectors is multiplied by; NULL where the processor has nothing better than add_block. */
+/* Gives what a block of 1, 2 or 4 vectors is multiplied by; NULL where the processor has nothing better than add_block. */
 static dot_block wide_dot(const macko_product *p, int group)
 {
 #if MACKO_HAS_X86_64
@@ -214,6 +230,8 @@ static dot_block wide_dot(const macko_product *p, int group)
   return NULL;
 }
 
+/* Multiplies rows from .. to - 1 with a group of vectors, whose type, number and op are constants. A row's sums are made in one
+ * order, block by block, so that its bits do not depend on how rows are shared among threads. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *q, int64_t from,
                                                               int64_t to, dot_block wide, macko_type vector, macko_op op,
                                                               int group)
@@ -242,7 +260,7 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
-/* Columns are decoded and values widened once for 4 or 2 vectors. */
+/* A macko_pieces: rows from .. to - 1 for all vectors of p. Columns are decoded and values widened once for 4 or 2 of them. */
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   for (int64_t j = 0, group; j < p->k; j += group) {
@@ -261,6 +279,7 @@ static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t
   }
 }
 
+/* Threads get rows of about as many entries each. */
 void macko_row_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");

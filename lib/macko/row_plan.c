@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+/* The widths of a code that are tried, in bits. */
 enum { WIDTHS = 5 };
 static const int widths[WIDTHS] = {1, 2, 4, 8, 16};
 
+/* A way to store base columns: base mode, bytes of an offset, what is added to all of them, and the bytes of it all. */
 typedef struct {
   int mode, bytes;
   int64_t bias, cost;
@@ -23,7 +25,8 @@ int64_t macko_row_block_first(const macko_csr *a, int64_t block)
   return first == INT64_MAX ? 0 : first;
 }
 
-/* Finds the least and the largest distance of a first column from its reference in rows from .. to - 1; from begins a block. */
+/* Finds the least and the largest distance of a first column from its reference in rows from .. to - 1; from begins a block.
+ * Where all rows are empty *low is above *high. Their difference is what an offset must hold, and *low becomes the bias. */
 static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t to, int64_t *low, int64_t *high)
 {
   int64_t block = 0;
@@ -38,6 +41,8 @@ static void find_distances(const macko_csr *a, int mode, int64_t from, int64_t t
   }
 }
 
+/* Counts the gaps of rows from .. to - 1 by their binary logarithms: a gap is too long for codes of b bits where its logarithm is
+ * b or more, so that these counts are enough for every width. */
 static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_log[33])
 {
   for (int64_t i = from; i < to; i++) {
@@ -51,11 +56,13 @@ static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_
   }
 }
 
+/* What parts share while they count: the rows in view, and the facts of each part. */
 typedef struct {
   const macko_view *v;
   macko_row_facts *of_parts;
 } counting;
 
+/* A macko_part: counts into facts on its stack first, which other parts do not write beside. */
 static void count_part(void *context, int part, int64_t from, int64_t to)
 {
   const counting *c = context;
@@ -68,6 +75,7 @@ static void count_part(void *context, int part, int64_t from, int64_t to)
   c->of_parts[part] = facts;
 }
 
+/* Adds the facts of a part to those of all. */
 static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
 {
   for (int l = 0; l <= 32; l++) facts->by_log[l] += more->by_log[l];
@@ -77,6 +85,7 @@ static void add_facts(macko_row_facts *facts, const macko_row_facts *more)
   }
 }
 
+/* One pass over the rows counts all that every width and every base mode needs. */
 macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error *err)
 {
   macko_rows whole, *rows = macko_found_rows(context, &whole);
@@ -98,6 +107,7 @@ macko_status macko_host_rows(void *context, macko_row_facts *facts, macko_error 
 
 /* ---- plan ---- */
 
+/* Gives what base columns take by that mode. */
 static base_choice try_base(int64_t nrows, const macko_row_facts *facts, int mode)
 {
   int64_t low = facts->low[mode], high = facts->high[mode];
@@ -107,6 +117,7 @@ static base_choice try_base(int64_t nrows, const macko_row_facts *facts, int mod
   return c;
 }
 
+/* Gives the mode that takes the fewest bytes, the simpler one where two take as many. */
 static base_choice choose_base(int64_t nrows, const macko_row_facts *facts)
 {
   base_choice best = try_base(nrows, facts, MACKO_BASE_ABSOLUTE);
@@ -117,7 +128,8 @@ static base_choice choose_base(int64_t nrows, const macko_row_facts *facts)
   return best;
 }
 
-/* Counts in escapes[w] the gaps that a code of widths[w] bits, which holds gaps 1 .. 2^b - 1, cannot hold. */
+/* Counts in escapes[w] the gaps that a code of widths[w] bits cannot hold: it holds gaps from 1 to 2^b - 1, as the last code is
+ * the escape. */
 static void count_escapes(const macko_row_facts *facts, int64_t escapes[WIDTHS])
 {
   for (int w = 0; w < WIDTHS; w++) {
@@ -126,18 +138,19 @@ static void count_escapes(const macko_row_facts *facts, int64_t escapes[WIDTHS])
   }
 }
 
+/* Gives the bytes of codes of b bits, with the lists of so many long gaps. */
 static int64_t gap_cost(const macko_facts *f, int b, int64_t escapes)
 {
   return macko_gap_bytes(f->nnz, b) + (escapes ? 4 * (f->csr->nrows + 1 + escapes) : 0);
 }
 
-/* Gives the time that gaps of b bits take beside that of their bytes. */
+/* Gives the time in nanoseconds that gaps of b bits take beside that of their bytes. */
 static double gap_time(const macko_facts *f, const macko_cost *cost, int b, int64_t escapes)
 {
   return (double)escapes * cost->row_escape + (b < 4 ? (double)f->nnz * cost->row_thin : 0);
 }
 
-/* Gives what widths are compared by: bytes or time. */
+/* Gives what widths are compared by: bytes or nanoseconds. */
 static double width_cost(const macko_facts *f, const macko_options *options, int b, int64_t escapes)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -145,6 +158,8 @@ static double width_cost(const macko_facts *f, const macko_options *options, int
   return options->prefer == MACKO_PREFER_MEMORY ? bytes : bytes * cost->byte + gap_time(f, cost, b, escapes);
 }
 
+/* Takes the width that costs least, or the one asked for, and then the base mode; neither depends on the other. A width that
+ * leaves more than INT32_MAX long gaps is none, because starts in the list have 32 bits. */
 macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Stencils are values among what else is the pattern. */
+/* Lists the sections of the pattern. Where some slices are stencils, headers and blocks tell of values, too, so that refresh may
+ * have to write them anew. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -19,7 +20,8 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return params->slice.window ? 3 : 2;
 }
 
-/* Where the values of a slice start depends on the size of their elements. */
+/* Writes into headers where the values of each slice start, which depends on the size of an element: slices follow each other,
+ * and a stencil takes nothing. */
 static void put_starts(uint32_t *headers, int64_t slices, int element_bytes)
 {
   uint32_t units = 0;
@@ -30,7 +32,8 @@ static void put_starts(uint32_t *headers, int64_t slices, int element_bytes)
   }
 }
 
-/* The sections of *m are the arrays of the look, which has nothing then. */
+/* Makes the arrays of the look sections of *m, which owns them then. The look counts exactly; where planning took blocks of equal
+ * hashes for equal, there may be more words than it said. */
 static void put_look(macko_matrix *m, macko_slice_look *look)
 {
   macko_section list[MACKO_MAX_SECTIONS];
@@ -46,7 +49,7 @@ static void put_look(macko_matrix *m, macko_slice_look *look)
   look->headers = look->blocks = NULL, look->order = NULL;
 }
 
-/* Rows that come in pieces may have changed. */
+/* Tells whether the slices are those that were planned: rows that come in pieces may have changed since. */
 static int look_is_planned(const macko_slice_look *look, const macko_plan *plan)
 {
   const macko_params *params = macko_params_of(plan);
@@ -54,6 +57,8 @@ static int look_is_planned(const macko_slice_look *look, const macko_plan *plan)
          !memcmp(look->facts.units, params->slice.value_units, sizeof look->facts.units);
 }
 
+/* encode_pattern of the layout (layouts.h). Where planning has kept the blocks of a look, that is the result; else all slices are
+ * looked at again, with the blocks kept. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -71,12 +76,13 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   return s;
 }
 
-/* The rows of a slice in the csr. */
+/* The rows of a slice in the csr: first entry and length of each lane, and the least of the lengths. */
 typedef struct {
   int lanes;
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
 } slice_rows;
 
+/* Finds the rows of a slice by the order that the matrix has. */
 static void find_rows(const macko_csr *a, const slice_reader *r, int64_t slice, slice_rows *rows)
 {
   rows->lanes = macko_slice_lanes(r, slice), rows->shortest = INT64_MAX;
@@ -87,8 +93,8 @@ static void find_rows(const macko_csr *a, const slice_reader *r, int64_t slice, 
   }
 }
 
-/* Values as they are, of that size. Short rows step by step, slot after slot: row by row, each value of a slice goes into another
- * line of the cache than the one before. */
+/* Copies values of `size` bytes, 4 or 8, as they are, into the slots of a slice. Short rows go step by step, slot after slot: row
+ * by row, each value of a slice would go into another line of the cache than the one before. */
 static inline __attribute__((always_inline)) void copy_values(const char *values, const slice_rows *rows, size_t size, char *slots)
 {
   enum { SHORT = 16 };
@@ -101,7 +107,7 @@ static inline __attribute__((always_inline)) void copy_values(const char *values
       memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
 }
 
-/* Halves, two of which share a word of their lane. */
+/* Copies values of 2 bytes as they are; two of them share a word of their lane. */
 static void copy_halves(const char *values, const slice_rows *rows, char *slots)
 {
   for (int l = 0; l < rows->lanes; l++) {
@@ -113,7 +119,7 @@ static void copy_halves(const char *values, const slice_rows *rows, char *slots)
   }
 }
 
-/* Values of a slice as they are; 0 for elements that are never stored so. */
+/* Copies the values of a slice as they are, and gives 1; 0 for elements of one byte, which are never stored so. */
 static int copy_slice(const slice_rows *rows, int size, const char *values, char *slots)
 {
   if (size == 8) copy_values(values, rows, 8, slots);
@@ -122,7 +128,8 @@ static int copy_slice(const slice_rows *rows, int size, const char *values, char
   return size > 1;
 }
 
-/* Values of a slice, which start so many units into the stream. */
+/* Writes the values of a slice, which start so many units into the stream: copied where they are stored as the matrix has them,
+ * else through the codec, a row at a time. */
 static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_value_writer *w)
 {
   const int per = size < 4 ? 4 / size : 1, as_they_are = w->codec.stored_type == w->value_type && !w->recode;
@@ -135,7 +142,7 @@ static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_
   }
 }
 
-/* Rows as long as the slice has them. */
+/* Tells whether the rows are as long as the slice has them. */
 static int same_lengths(const slice_reader *r, const macko_slice *s, const slice_rows *rows)
 {
   for (int l = 0; l < rows->lanes; l++)
@@ -143,6 +150,7 @@ static int same_lengths(const slice_reader *r, const macko_slice *s, const slice
   return 1;
 }
 
+/* write_values of the layout. Stencils are passed over, as their values are in their blocks. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   slice_reader r = macko_open_slices(m);
@@ -156,7 +164,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
   }
 }
 
-/* Headers for elements of another size. */
+/* move_values of the layout: headers for elements of another size, in which nothing but the starts of values differs. */
 static macko_status move_values(const macko_matrix *m, macko_section *fresh, macko_error *err)
 {
   const macko_section *old = macko_find_section(m, "slices");
@@ -167,6 +175,7 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
   return MACKO_OK;
 }
 
+/* value_slots of the layout. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)nnz;

@@ -4,15 +4,18 @@
 
 #include "macko/layouts.h"
 
+/* A matrix of layout slice as it is read: the data of its sections and the numbers of its plan, looked up once. Everything points
+ * into the matrix, so that there is nothing to free. */
 typedef struct {
   const uint32_t *headers, *blocks;
   const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
-  int64_t nrows, window;
-  int element_bytes;
-  const uint8_t *codes;      /* under codec pairs, with the gaps they stand for */
+  int64_t nrows, window;     /* window: rows that are sorted together, 0 if order is NULL */
+  int element_bytes;         /* bytes of an element of the value stream */
+  const uint8_t *codes;      /* section "values", whose elements are codes under codec pairs; below, the gaps they stand for */
   const uint32_t *pair_gaps;
 } slice_reader;
 
+/* Gives the reader of a matrix of layout slice. While it is encoded its values need not be there yet. */
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
   return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"),
@@ -20,37 +23,43 @@ static inline slice_reader macko_open_slices(const macko_matrix *m)
                         macko_section_data(m, "values"), macko_section_data(m, "pair_gaps")};
 }
 
-/* Row that lane l of a slice holds; slice * 32 + l < nrows. */
+/* Gives the row that stands at a position, below nrows; lane l of a slice is position 32 slice + l. */
 static inline int64_t macko_slice_row(const slice_reader *r, int64_t position)
 {
   return r->order ? position / r->window * r->window + r->order[position] : position;
 }
 
+/* Gives how many lanes of a slice hold a row: 32, but for the last slice. */
 static inline int macko_slice_lanes(const slice_reader *r, int64_t slice)
 {
   int64_t rest = r->nrows - slice * MACKO_SLICE_ROWS;
   return rest < MACKO_SLICE_ROWS ? (int)rest : MACKO_SLICE_ROWS;
 }
 
-/* A row of a stencil back: its length, and its columns and values (of the matrix's type, from element p on) where not NULL. */
+/* Reads a row of a stencil back and gives its length. Where they are not NULL, cols gets its columns, from cols[0] on, and values
+ * its values, of the matrix's type, from element p on. */
 int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
                            int64_t p);
 
-/* The lengths of all its rows. */
+/* Sets the lengths of all rows of a stencil, which is quicker than to go through its steps once a lane. A byte is enough, as
+ * there are at most MACKO_STENCIL_MAX_STEPS steps. */
 void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t lengths[MACKO_SLICE_ROWS]);
 
+/* Gives the entries of a lane's row, of a slice of any kind. */
 static inline int64_t macko_lane_length(const slice_reader *r, const macko_slice *s, int lane)
 {
   if (s->stencil) return macko_stencil_lane(r, s, lane, MACKO_F64, NULL, NULL, 0);
   return s->length_bytes ? macko_unsigned_at(macko_slice_lengths(s, r->blocks), s->length_bytes, lane) : s->steps;
 }
 
+/* Gives the first column of a lane of a slice that is no stencil; means nothing for a lane without entries. */
 static inline int64_t macko_lane_base(const slice_reader *r, const macko_slice *s, int lane)
 {
   return (int64_t)s->base + lane + macko_unsigned_at(macko_slice_offsets(s, r->blocks), s->offset_bytes, lane);
 }
 
-/* Column of step k, k >= 1, of a lane, given its base column and the column of the step before. */
+/* Gives the column of step k, k >= 1, of a lane, given its base column and the column of the step before. gaps is
+ * macko_slice_gaps. It serves what need not be fast: decoding and checks. */
 static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice *s, const uint32_t *gaps, int64_t base,
                                         int64_t before, int64_t k, int lane)
 {
@@ -58,14 +67,18 @@ static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice
   return s->gap_bits ? before + macko_slice_gap(gaps, s->gap_bits, k - 1, lane) : base + (int64_t)gaps[k - 1];
 }
 
-/* Makes *s and steps the stencil of the rows row .. row + lanes - 1, of those lengths, if they are one; s->steps is the longest. */
+/* Gives 1 if rows row .. row + lanes - 1, which have those lengths, are a stencil, and sets *s and the steps, of which there is
+ * room for MACKO_STENCIL_MAX_STEPS. s->steps has to be the length of the longest of them. If they are none *s stays as it is. */
 int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s);
 
-/* Whether the stencils of m have the values of *a, which has the pattern of m. */
+/* pattern_holds of the layout (layouts.h): whether the stencils of m have the values of *a, which has the pattern of m. */
 int macko_stencils_hold(const macko_csr *a, const macko_matrix *m);
 
+/* Checks a stencil of a matrix from outside. CORRUPT unless its widths are 0, its distances rise, and its lanes and columns are
+ * those of the matrix. */
 macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err);
 
+/* The functions of the layout that other files have, as layouts.h says. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);

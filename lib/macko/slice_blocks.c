@@ -1,9 +1,11 @@
+/* Layout slice: blocks of slices placed, equal ones once, and slices counted for planning. */
 #include "macko/layouts.h"
 #include "macko/slice_blocks.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+/* The table has at least two places a slice, so that probing ends soon and never fails to find a free one. */
 macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error *err)
 {
   uint64_t size = 64;
@@ -18,6 +20,7 @@ void macko_close_blocks(macko_block_set *set)
   free(set->table);
 }
 
+/* An equal block that starts where this one must not is no match: a stencil's block is aligned, another slice's need not be. */
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new)
 {
   uint64_t at = macko_hash(set->key, hash) & set->mask;
@@ -36,6 +39,8 @@ uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, i
   return set->table[at].start;
 }
 
+/* Slots are counted eight lanes at a time, because that is how a product finds their columns; the kinds are those of
+ * macko_cost. */
 void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, unsigned in_line, int64_t entries)
 {
   int64_t slots = (int64_t)s->steps * MACKO_SIDE_BY_SIDE;

@@ -7,49 +7,55 @@
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
 
+/* A place of the table: a block that has been stored, by hash and words, and where it starts; free where used is 0. */
 typedef struct {
   uint64_t hash;
   uint32_t start, words;
   int used;
 } macko_known_block;
 
+/* The blocks that have been stored, in a table of hashes with open addressing. */
 typedef struct {
-  const uint32_t *block; /* the one at hand */
+  const uint32_t *block; /* the one at hand, which the caller sets before it is placed */
   macko_known_block *table;
-  uint64_t mask;
-  macko_hash_key key; /* hashes of blocks that come from a GPU have none */
-  int64_t words; /* of all blocks so far */
+  uint64_t mask;      /* places of the table, a power of two, less 1 */
+  macko_hash_key key; /* a place in the table is drawn by it: hashes of blocks that come from a GPU are made without a key */
+  int64_t words;      /* words of all blocks so far, with those between them that alignment leaves */
 } macko_block_set;
 
-/* For at most so many slices. Errors: OUT_OF_MEMORY. */
+/* Makes an empty set for at most so many slices, which macko_close_blocks frees. Errors: OUT_OF_MEMORY. */
 macko_status macko_open_blocks(int64_t slices, macko_block_set *set, macko_error *err);
 void macko_close_blocks(macko_block_set *set);
 
-/* Start of a block: of an equal one where there is one (*is_new = 0), else the end of all. blocks is what has been written so
- * far, to be compared with set->block; NULL where equal hashes are taken for equal blocks. */
+/* Gives the word at which a block of so many words starts: that of an equal one where there is one (*is_new = 0), else the end of
+ * all, at a multiple of `align` words. blocks is what has been written so far, to be compared with set->block; with NULL equal
+ * hashes are taken for equal blocks. A block of no words starts at 0 and is never new. */
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new);
 
+/* Gives what the start of a slice's block must be a multiple of, in words. */
 static inline int macko_block_align(const macko_slice *s)
 {
   return s->stencil ? MACKO_STENCIL_WORDS : 1;
 }
 
+/* Lanes that are looked at together when slots are counted: as many as a vector of AVX-512 has doubles. */
 enum { MACKO_SIDE_BY_SIDE = 8 };
 
-/* 1 if its lanes are all there, equally long, and their columns side by side in every step; or a stencil. */
+/* Gives 1 if all 32 lanes are there, equally long, and their columns side by side in every step; also for a stencil. */
 static inline int macko_is_uniform(const macko_slice *s, int lanes)
 {
   return !s->gap_bits && !s->offset_bytes && !s->length_bytes && lanes == MACKO_SLICE_ROWS;
 }
 
-/* Adds a slice with so many entries to the counts. Bit i of in_line: the rows of lanes 8 i .. 8 i + 7 are equally long and begin
- * one column after the other. */
+/* Adds a slice with so many entries to the counts. Bit i of in_line says that the rows of lanes 8 i .. 8 i + 7 are equally long
+ * and begin one column after the other. */
 void macko_count_slice(macko_slice_facts *facts, const macko_slice *s, int lanes, unsigned in_line, int64_t entries);
 
-/* Adds the counts of other slices. */
+/* Adds the counts of other slices, which a part has made or a window. Blocks and pairs are not among them, as parts may have the
+ * same. */
 void macko_add_counts(macko_slice_facts *facts, const macko_slice_facts *more);
 
-/* The counts complete; LIMIT where a header has no room for them. */
+/* Completes the counts by what the set tells. Errors: LIMIT where a header has no room for starts of blocks or values. */
 macko_status macko_count_blocks(macko_slice_facts *facts, const macko_block_set *set, macko_error *err);
 
 #endif

@@ -9,6 +9,8 @@ enum { WINDOW = MACKO_SLICE_WINDOW };
 
 /* ---- the order of rows ---- */
 
+/* A radix sort, 6 bits a pass from the lowest on, which keeps rows of equal length in order. Digits are taken from 63 down, so
+ * that lengths fall. Bits that no length has, which is most of them, are not sorted by. */
 void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order)
 {
   int64_t count = a->nrows - start < WINDOW ? a->nrows - start : WINDOW;
@@ -42,6 +44,7 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order)
 
 /* ---- one slice of the csr ---- */
 
+/* Sets base and offset width: base is the least of all distances, so that offsets are not negative. */
 static void find_base(const macko_csr *a, macko_csr_slice *c)
 {
   int64_t low = INT64_MAX, high = INT64_MIN;
@@ -55,7 +58,7 @@ static void find_base(const macko_csr *a, macko_csr_slice *c)
   c->s.offset_bytes = low == INT64_MAX ? 0 : macko_unsigned_bytes((uint64_t)(high - low));
 }
 
-/* 1 if every row's distances from its base column begin the list of the longest row. */
+/* Gives 1 if every row's distances from its base column begin the list of the longest row: then one list serves all lanes. */
 static int is_uniform(const macko_csr *a, const macko_csr_slice *c)
 {
   int64_t longest = c->begin[c->longest], first = macko_csr_col(a, longest);
@@ -66,6 +69,7 @@ static int is_uniform(const macko_csr *a, const macko_csr_slice *c)
   return 1;
 }
 
+/* Gives the bits of a gap that hold all gaps of the slice. */
 static int gap_width(const macko_csr *a, const macko_csr_slice *c)
 {
   uint64_t any = 0;
@@ -73,7 +77,8 @@ static int gap_width(const macko_csr *a, const macko_csr_slice *c)
   return macko_slice_gap_bits(any);
 }
 
-/* Values of rows further on, of which a slice that is no stencil reads too few for the hardware to follow. */
+/* Prefetches the values at the start of a row further on: a slice that is no stencil reads too few of them for the hardware to
+ * follow. */
 static void prefetch_values(const macko_csr *a, int64_t row)
 {
   if (row >= a->nrows) return;
@@ -81,6 +86,7 @@ static void prefetch_values(const macko_csr *a, int64_t row)
   for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
+/* Finds rows in their own order, which follow each other, so that each start is read once; type is a constant. */
 static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, macko_type type, int64_t start, macko_csr_slice *c)
 {
   int64_t begin = macko_index(type, a->row_ptr, start) - a->index_base, end;
@@ -90,6 +96,7 @@ static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, 
   }
 }
 
+/* Finds rows in the order of a window. `start` is the slice's first position, order its part of the window's order. */
 static void find_ordered_rows(const macko_csr *a, int64_t start, const uint16_t *order, macko_csr_slice *c)
 {
   for (int l = 0; l < c->lanes; l++) {
@@ -99,7 +106,7 @@ static void find_ordered_rows(const macko_csr *a, int64_t start, const uint16_t 
   }
 }
 
-/* Sets the longest lane and the length of the shortest. */
+/* Sets the longest lane and the length of the shortest. Lanes without a row get length 0, but do not count for the shortest. */
 static void find_longest(macko_csr_slice *c)
 {
   c->longest = 0, c->shortest = c->length[0];
@@ -110,6 +117,7 @@ static void find_longest(macko_csr_slice *c)
   for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
 }
 
+/* The stencil comes first, as describing a slice in another way is wasted on it. */
 int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
 {
   const int64_t start = slice * MACKO_SLICE_ROWS;
@@ -125,6 +133,7 @@ int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64
   return macko_find_stencil(a, start, c->lanes, c->length, c->stencil, &c->s);
 }
 
+/* Each part takes as few bytes as it can: none where lengths are equal, first columns consecutive, or the distances one list. */
 void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c)
 {
   c->s.length_bytes = c->shortest == c->length[c->longest] ? 0 : macko_unsigned_bytes(c->s.steps);
@@ -132,7 +141,7 @@ void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c)
   if (c->s.steps > 1 && !is_uniform(a, c)) c->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : gap_width(a, c);
 }
 
-/* Codes of the gaps of entries p .. p + count - 1 in one word. */
+/* Gives the codes of the gaps of entries p .. p + count - 1 in one word, the first in its lowest bits. */
 static inline __attribute__((always_inline)) uint32_t gap_word(const macko_csr *a, macko_type type, int64_t p, int count,
                                                                int bits)
 {
@@ -143,7 +152,8 @@ static inline __attribute__((always_inline)) uint32_t gap_word(const macko_csr *
   return word;
 }
 
-/* Those of a row of entries p .. end - 1, a word after the other for its lane. */
+/* Writes the gaps of a row of entries p .. end - 1, a word after the other for its lane; the words of a lane are MACKO_SLICE_ROWS
+ * apart. */
 static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a, macko_type type, int64_t p, int64_t end,
                                                              int bits, uint32_t *gaps)
 {
@@ -152,6 +162,7 @@ static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a,
   if (p < end) *gaps = gap_word(a, type, p, (int)(end - p), bits);
 }
 
+/* The same with constants for the widths that columns of 32 bits mostly have. */
 static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uint32_t *gaps)
 {
   int narrow = a->col_type == MACKO_I32;
@@ -161,7 +172,7 @@ static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uin
   else write_gaps(a, a->col_type, p, end, bits, gaps);
 }
 
-/* The words of the slice's block, into words (zeroed). */
+/* Writes the slice's block into words, which are zero before: the steps of a stencil, or lengths, offsets and gaps. */
 static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *words)
 {
   uint32_t *offsets = words + 8 * c->s.length_bytes, *gaps = offsets + 8 * c->s.offset_bytes;
@@ -183,7 +194,7 @@ static void write_block(const macko_csr *a, const macko_csr_slice *c, uint32_t *
 
 /* ---- blocks in a buffer ---- */
 
-/* Two chains of multiplications, which run side by side. */
+/* Gives the hash of so many words. There are two chains of multiplications, which run side by side. */
 static uint64_t hash_words(macko_hash_key key, const uint32_t *words, int64_t count)
 {
   uint64_t one = (uint64_t)count, other = ~one, pair[2];
@@ -196,7 +207,8 @@ static uint64_t hash_words(macko_hash_key key, const uint32_t *words, int64_t co
   return macko_hash(key, one ^ other >> 32 ^ other << 32);
 }
 
-/* Room for `words` more, NULL where memory is short. */
+/* Gives the place behind what is used, with room for `words` more; NULL where memory is short. Room doubles, so that few slices
+ * allocate. */
 static uint32_t *grow_buffer(macko_block_buffer *buffer, int64_t words, macko_error *err)
 {
   int64_t needed = buffer->used + words;

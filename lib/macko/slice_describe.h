@@ -5,44 +5,51 @@
 #include "macko/slice.h"
 #include "macko/slice_blocks.h"
 
+/* A slice of a csr with its rows, and how its columns are best written. */
 typedef struct {
+  /* The first entry of each lane's row, its length (0 for lanes without a row), and the least of the lengths. */
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
-  macko_slice s; /* everything but the two starts */
-  int lanes, longest;
-  macko_stencil_step stencil[MACKO_STENCIL_MAX_STEPS];
+  macko_slice s; /* the header, everything but where its values and its block start */
+  int lanes, longest; /* how many lanes hold a row; a lane that holds the longest */
+  macko_stencil_step stencil[MACKO_STENCIL_MAX_STEPS]; /* s.steps of them, if it is a stencil */
 } macko_csr_slice;
 
-/* Positions of the window of rows from start on, sorted by falling row length; rows of equal length stay in order. */
+/* Sets order to the rows of the window that begins with row `start`, counted from there, sorted by falling length; rows of equal
+ * length stay in order, so that their columns stay close. There is room for MACKO_SLICE_WINDOW, or as many as are left. */
 void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 
-/* The rows of a slice: all of *c but how its columns are written. 1 if it is a stencil, and *c complete. order is that of the
- * slice's window, NULL for rows in their own order; kinds: those of macko_facts.h that slices may be. */
+/* Finds the rows of a slice: sets all of *c but how its columns are written. 1 if it is a stencil, and *c complete. order is that
+ * of the slice's window, NULL for rows in their own order, in which alone stencils are looked for; kinds are those of
+ * macko_facts.h that slices may be. */
 int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
 
-/* How the columns of one that is none are best written. */
+/* Sets c->s for a slice that is no stencil: how its columns are best written. All of its rows have been found. */
 void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
 
-/* Blocks one after the other, hashed under a key; free(words) gives them back. */
+/* Blocks one after the other: `used` words of `room` are taken. Blocks are hashed under the key. free(words) gives the memory
+ * back. */
 typedef struct {
   uint32_t *words;
   int64_t used, room;
   macko_hash_key key;
 } macko_block_buffer;
 
-/* What tells a block from others. */
+/* What tells a block from others: the hash of its words, how many there are, and what its start must be a multiple of. */
 typedef struct {
   uint64_t hash;
   uint32_t words, align;
 } macko_block_key;
 
-/* The slice's block behind the `used` words of the buffer, which stay as they are. Errors: OUT_OF_MEMORY. */
+/* Writes the slice's block behind the `used` words of the buffer and sets *key. The caller adds its words to `used`, if the block
+ * is to stay. Errors: OUT_OF_MEMORY. */
 macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, macko_block_buffer *buffer, macko_block_key *key,
                                macko_error *err);
 
-/* A block that is known behind them. Errors: OUT_OF_MEMORY. */
+/* Writes a block that is known behind them, in the same way. Errors: OUT_OF_MEMORY. */
 macko_status macko_copy_to_buffer(const uint32_t *words, int64_t count, macko_block_buffer *buffer, macko_error *err);
 
-/* First column of a lane that has one, less the lane's number. */
+/* Gives the first column of a lane that has one, less the lane's number: equal for lanes whose first columns are consecutive, so
+ * that they need no offsets. */
 static inline int64_t macko_base_distance(const macko_csr *a, const macko_csr_slice *c, int lane)
 {
   return macko_csr_col(a, c->begin[lane]) - lane;

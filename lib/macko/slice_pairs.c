@@ -1,3 +1,4 @@
+/* Value codec pairs of layout slice: pairs numbered in the order of their appearance, and a stream of their codes. */
 #include "core/convert.h"
 #include "core/threads.h"
 #include "macko/slice_pairs.h"
@@ -11,7 +12,7 @@ void macko_open_pairs(macko_pair_set *set)
   memset(set->hash, 0, sizeof set->hash);
 }
 
-/* Code of a pair, added if new; -1 where there is no room. */
+/* Gives the code of a pair of a gap and the bits of a value, which is added if it is new; -1 where there is no room. */
 static int code_of(macko_pair_set *set, uint32_t gap, uint64_t bits)
 {
   uint64_t at = macko_hash(set->key, bits + gap * set->key.factor) % MACKO_PAIR_HASH;
@@ -25,11 +26,14 @@ static int code_of(macko_pair_set *set, uint32_t gap, uint64_t bits)
   return set->used - 1;
 }
 
+/* Gives the gap before entry p, which is not the first of its row. */
 static uint32_t gap_before(const macko_csr *a, int64_t p)
 {
   return (uint32_t)(macko_csr_col(a, p) - macko_csr_col(a, p - 1));
 }
 
+/* The first entry of a row, and all entries of a slice with a list, count as pairs of gap 0: a look-up of their gap adds
+ * nothing. */
 int macko_count_pairs(const macko_csr *a, const macko_csr_slice *c, macko_pair_set *set)
 {
   for (int l = 0; l < c->lanes; l++)
@@ -50,23 +54,26 @@ int macko_add_pairs_of(macko_pair_set *set, const macko_pair_set *more, uint8_t 
   return 1;
 }
 
-/* Codes written in parts, which number pairs as they find them, and then numbered as one part would have. */
+/* What a part needs to write codes: it numbers pairs as it finds them, and renumbers its codes once the parts before are done, so
+ * that they are those of one part. */
 typedef struct {
   macko_pair_set pairs;
-  uint8_t recode[MACKO_PAIR_LIMIT]; /* of a code of this part */
+  uint8_t recode[MACKO_PAIR_LIMIT]; /* what each code of this part becomes */
 } pair_part;
 
+/* What parts share while they write the codes of the rows in view. */
 typedef struct {
   const macko_csr *a; /* the rows at hand, from slice `first` on */
   int64_t first;
   const macko_matrix *m;
-  int again, in_pieces; /* again: gaps as m has them */
-  uint8_t *codes;
+  int again, in_pieces; /* again: gaps are taken as m has them; in_pieces: lengths of rows are compared with those of m */
+  uint8_t *codes;       /* the stream that is written, of slots as in section "values" */
   pair_part *parts;
   int full, changed; /* full: there are too many pairs; changed: rows in pieces are not as they were */
 } pair_writing;
 
-/* 0 where there is no room for those of a lane. */
+/* Writes the codes of a lane whose entries are begin .. end - 1; 0 where there is no room for its pairs. An entry that is not
+ * found by a gap has gap 0. Under `again` the old code of the slot tells the gap, which spares reading columns. */
 static int write_lane(const pair_writing *w, const slice_reader *r, const macko_slice *s, uint32_t units, int lane, int64_t begin,
                       int64_t end, macko_pair_set *set)
 {
@@ -81,6 +88,7 @@ static int write_lane(const pair_writing *w, const slice_reader *r, const macko_
   return 1;
 }
 
+/* Replaces the codes of a lane by what they become. */
 static void recode_lane(const pair_writing *w, uint32_t units, int lane, int64_t length, const uint8_t recode[MACKO_PAIR_LIMIT])
 {
   for (int64_t k = 0; k < length; k++) {
@@ -89,6 +97,8 @@ static void recode_lane(const pair_writing *w, uint32_t units, int lane, int64_t
   }
 }
 
+/* Writes, or recodes, the codes of slices from .. to - 1 of those in view. Both walks must meet the same slots, so that they are
+ * one function. Other parts are asked whether they have given up. */
 static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t from, int64_t to)
 {
   slice_reader r = macko_open_slices(w->m);
@@ -105,19 +115,22 @@ static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t 
   }
 }
 
+/* A macko_part: writes codes numbered by the part itself. */
 static void write_part(void *context, int part, int64_t from, int64_t to)
 {
   pair_writing *w = context;
   walk_slices(w, &w->parts[part], 0, from, to);
 }
 
+/* A macko_part: renumbers codes. Those of the first part stay, as its numbers are everyone's. */
 static void recode_part(void *context, int part, int64_t from, int64_t to)
 {
   pair_writing *w = context;
   if (part) walk_slices(w, &w->parts[part], 1, from, to);
 }
 
-/* Of what is in view. The pairs of all are in the first of w->parts then. UNSUPPORTED where there is no room for them. */
+/* Writes the codes of what is in view. The pairs of all views so far are in the first of w->parts, whose numbers go on from view
+ * to view; the other parts begin anew. UNSUPPORTED where there is no room for them. */
 static macko_status write_view(pair_writing *w, const macko_view *v, int parts, macko_error *err)
 {
   const macko_cut whole = macko_cut_rows(&v->view, MACKO_SLICE_ROWS), piece = {.n = macko_slices_of(v->past - v->first)};
@@ -133,6 +146,7 @@ static macko_status write_view(pair_writing *w, const macko_view *v, int parts, 
   return MACKO_OK;
 }
 
+/* Makes the sections of what codes stand for, of as many elements as there are pairs; none where there are no pairs. */
 static macko_status new_tables(macko_type type, const macko_pair_set *set, macko_value_sections *v, macko_error *err)
 {
   if (!set->used) return MACKO_OK;
@@ -150,6 +164,7 @@ macko_status macko_too_many_pairs(macko_error *err)
                     MACKO_PAIR_LIMIT);
 }
 
+/* Fewer parts than for other work, as each has a set of pairs of its own. */
 macko_status macko_new_pairs(macko_rows *rows, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
 {
   int parts = macko_large_parts(m->nnz);

@@ -4,7 +4,9 @@
 
 #include <string.h>
 
-/* Tells slices apart that are likely to differ; 0 where there is nothing to compare. */
+/* Gives a number that tells slices apart which are likely to differ: it mixes all lengths, and how far the last row and the end
+ * of the first row are from the first column. It is 0 where there is nothing to compare: an empty row has no first column, and a
+ * slice with fewer than 32 rows is the last one. */
 static uint64_t sign(const macko_csr *a, const macko_csr_slice *c)
 {
   enum { TOGETHER = 8, LAST = MACKO_SLICE_ROWS - 1 };
@@ -20,6 +22,7 @@ static uint64_t sign(const macko_csr *a, const macko_csr_slice *c)
   return macko_mix(hash ^ (uint64_t)(end - first)) | 1;
 }
 
+/* A slice takes the place of the one before with the same low bits: no place is searched for. */
 macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c)
 {
   const uint64_t signature = sign(a, c);
@@ -30,6 +33,7 @@ macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a
   return NULL;
 }
 
+/* The rows of both slices follow each other in the csr, so that all columns are compared as one run. */
 int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c)
 {
   enum { LAST = MACKO_SLICE_ROWS - 1 };
@@ -42,6 +46,7 @@ int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_cs
   return 1;
 }
 
+/* A block of more words is left out, which keeps the places small enough to stay in a cache. */
 void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block)
 {
   if (key->words > MACKO_REPEAT_WORDS) return;

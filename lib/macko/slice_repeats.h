@@ -5,25 +5,30 @@
 
 #include "macko/slice_describe.h"
 
+/* How many slices are remembered at a time, and how many words their blocks have at most. */
 enum { MACKO_REPEATS = 256, MACKO_REPEAT_WORDS = 512 }; /* slices that are remembered, with blocks of so many words at most */
 
+/* A slice that may come again. */
 typedef struct {
-  uint64_t signature; /* of the slice that was looked for here last; 0: none */
-  int described;      /* the rest is that slice's */
-  int64_t begin, length[MACKO_SLICE_ROWS]; /* its first entry, its rows */
-  macko_slice s;
+  uint64_t signature; /* that of the slice that was looked for here last; 0: none */
+  int described;      /* 1 if what follows is that slice's */
+  int64_t begin, length[MACKO_SLICE_ROWS]; /* its first entry in the csr, and the lengths of its rows */
+  macko_slice s;      /* its header, to which a repeating slice adds its distance */
   macko_block_key key;
   uint32_t block[MACKO_REPEAT_WORDS];
 } macko_known_slice;
 
-/* Where among MACKO_REPEATS a slice like *c is, or is to be remembered; *c has rows and no more. NULL where none is: slices are
- * remembered when they come for the second time. */
+/* Gives the place among the MACKO_REPEATS of `known` where a slice like *c is, or is to be remembered; *c has its rows and no
+ * more. NULL where *c comes for the first time, or cannot repeat another: slices are remembered when they come for the second
+ * time, as most of those that come once never come again. */
 macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c);
 
-/* 1 if *c is like *k, and c->s then what macko_describe_slice would make it. */
+/* Gives 1 if *c has the lengths and columns of *k, all columns equally far on; c->s is then what macko_describe_slice would make
+ * it. The signature is a guess; this compares every entry. */
 int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c);
 
-/* *c as it has been described, without pairs. */
+/* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as their blocks are not
+ * all that tells of their columns. */
 void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block);
 
 #endif
