@@ -15,7 +15,7 @@ typedef struct {
 } macko_csr_slice;
 
 /* Sets order to the rows of the window that begins with row `start`, counted from there, sorted by falling length; rows of equal
- * length stay in order, so that their columns stay close. There is room for MACKO_SLICE_WINDOW, or as many as are left. */
+ * length stay in order. The window is MACKO_SLICE_WINDOW rows, or as many as are left. */
 void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 
 /* Finds the rows of a slice: sets all of *c but how its columns are written. 1 if it is a stencil, and *c complete. order is that

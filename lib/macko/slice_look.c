@@ -9,9 +9,10 @@
 enum {
   WINDOW = MACKO_SLICE_WINDOW,
   ROUNDS = 16, ROUND_ENTRIES = 1 << 20, /* at least so many rounds; at most so many entries of a part in one */
-  FIRST_ROOM = 1 << 12 /* words of blocks; grids need no more */
+  FIRST_ROOM = 1 << 12 /* words of blocks that there is room for at first; grids need no more */
 };
 
+/* A slice that has been described, and waits to be placed. */
 typedef struct {
   macko_slice s;
   macko_block_key key;
@@ -19,23 +20,25 @@ typedef struct {
   int64_t block;
 } seen_slice;
 
+/* What a part has of its own, from round to round. */
 typedef struct {
   macko_block_buffer buffer;
   macko_slice_facts facts;
   macko_pair_set pairs;
-  macko_known_slice *known; /* NULL: slices that repeat others are not looked for */
+  macko_known_slice *known; /* NULL where slices that repeat others are not looked for */
   macko_status status;
   macko_error err;
 } round_part;
 
+/* A look under way, which all parts share. */
 typedef struct {
   const macko_csr *a; /* the rows at hand */
   macko_slice_look *look;
   int64_t nrows, past; /* rows of the matrix; slices until the end of those at hand */
-  int64_t most; /* words of blocks */
+  int64_t most; /* words of blocks that may be kept, unless they are needed */
   int in_pieces, needed, parts, full; /* full: there are too many pairs */
-  int64_t nnz, first, count; /* slices of the round */
-  int64_t *entries;          /* of the round before each of them */
+  int64_t nnz, first, count; /* entries of the matrix; first slice of the round, and how many it has */
+  int64_t *entries;          /* for each of them the entries of the round before it, by which parts are cut */
   seen_slice *seen;
   round_part *of_parts;
   macko_block_set set;
@@ -43,7 +46,8 @@ typedef struct {
 
 /* ---- a part's slices ---- */
 
-/* 1 if the rows of those lanes are equally long and begin one column after the other; on meshes the rest follows. */
+/* Gives 1 if the rows of eight lanes from `first` on are equally long and begin one column after the other. Later columns are not
+ * compared: on meshes they follow. */
 static int in_line(const macko_csr *a, const macko_csr_slice *c, int first)
 {
   for (int l = first; l < first + MACKO_SIDE_BY_SIDE; l++)
@@ -64,6 +68,7 @@ void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_s
   macko_count_slice(p, &c->s, c->lanes, lined, entries);
 }
 
+/* A macko_part: sorts windows of rows, which are counted from the first of the view. */
 static void sort_windows(void *context, int part, int64_t from, int64_t to)
 {
   const slice_round *r = context;
@@ -71,7 +76,8 @@ static void sort_windows(void *context, int part, int64_t from, int64_t to)
   for (from += r->first, to += r->first; from < to; from++) macko_sort_window(r->a, from * WINDOW, r->look->order + from * WINDOW);
 }
 
-/* Makes *c, whose rows are known, its block and that one's key. */
+/* Makes *c, whose rows are known, its block in the part's buffer, and that one's key. Pairs are counted on the way; where they
+ * are too many all parts give up. */
 static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *c, macko_block_key *key)
 {
   if (!c->s.stencil) macko_describe_slice(r->a, r->look->kinds, c);
@@ -85,6 +91,7 @@ static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *
   return macko_fill_buffer(r->a, c, &part->buffer, key, &part->err);
 }
 
+/* Describes a slice into *seen and the part's buffer. One that repeats another takes that one's header and block. */
 static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice, seen_slice *seen)
 {
   macko_csr_slice c;
@@ -106,6 +113,7 @@ static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice
   return MACKO_OK;
 }
 
+/* A macko_part: describes slices of the round. The buffer begins anew, as blocks of the last round have been placed. */
 static void look_at_part(void *context, int number, int64_t from, int64_t to)
 {
   slice_round *r = context;
@@ -117,6 +125,7 @@ static void look_at_part(void *context, int number, int64_t from, int64_t to)
 
 /* ---- rounds ---- */
 
+/* Gives the entries of a slice in the order of the look. */
 static int64_t entries_of(const slice_round *r, int64_t slice)
 {
   int64_t row = slice * MACKO_SLICE_ROWS, end = row + MACKO_SLICE_ROWS, n = 0;
@@ -129,13 +138,14 @@ static int64_t entries_of(const slice_round *r, int64_t slice)
   return n;
 }
 
-/* In one part slices are placed one by one. */
+/* Gives the most slices of a round. In one part slices are placed one by one, so that one block waits at a time. */
 static int64_t most_slices(const slice_round *r)
 {
   return r->parts > 1 ? macko_slices_of(r->nrows) / ROUNDS + 1 : 1;
 }
 
-/* Slices of the next round, at least one; the number of their entries. */
+/* Sets the round to the next slices, at least one, and gives the number of their entries. How many depends on entries, so that
+ * the buffers of blocks stay small. */
 static int64_t gather_round(slice_round *r, int64_t first)
 {
   int64_t total = 0, most = (int64_t)r->parts * ROUND_ENTRIES;
@@ -150,7 +160,7 @@ static int64_t gather_round(slice_round *r, int64_t first)
   return total;
 }
 
-/* The array of a new section, NULL where memory is short. */
+/* Gives the zeroed array of a section like that one, which may go into a matrix; NULL where memory is short. */
 static void *new_array(macko_section like, macko_error *err)
 {
   macko_section section = {.data = NULL};
@@ -158,6 +168,7 @@ static void *new_array(macko_section like, macko_error *err)
   return section.data;
 }
 
+/* Gives the blocks room for so many words, those that are there included. On failure they stay. */
 static macko_status take_room(macko_slice_look *look, int64_t words, macko_error *err)
 {
   uint32_t *larger = new_array(macko_pattern_section("blocks", MACKO_U32, words), err);
@@ -168,7 +179,8 @@ static macko_status take_room(macko_slice_look *look, int64_t words, macko_error
   return MACKO_OK;
 }
 
-/* Room for so many words of blocks, unless that is more than there may be: then they are no longer kept. */
+/* Makes room for so many words of blocks, with some to spare, unless that is more than there may be: then blocks are no longer
+ * kept. */
 static macko_status make_room(slice_round *r, int64_t words, macko_error *err)
 {
   if (words <= r->most || r->needed)
@@ -178,6 +190,7 @@ static macko_status make_room(slice_round *r, int64_t words, macko_error *err)
   return MACKO_OK;
 }
 
+/* Places the block of slice i of the round and writes the slice's header. */
 static macko_status place_slice(slice_round *r, int64_t i, macko_error *err)
 {
   seen_slice *seen = &r->seen[i];
@@ -193,7 +206,7 @@ static macko_status place_slice(slice_round *r, int64_t i, macko_error *err)
   return s;
 }
 
-/* Rows from `row` on in windows. */
+/* Sorts the rows at hand, from `row` on, in their windows. */
 static void sort_rows(slice_round *r, int64_t row)
 {
   const macko_cut whole = macko_cut_rows(r->a, WINDOW), pieces = {.n = (r->a->nrows - row + WINDOW - 1) / WINDOW};
@@ -201,14 +214,15 @@ static void sort_rows(slice_round *r, int64_t row)
   macko_do_parts(r->in_pieces ? &pieces : &whole, r->parts, sort_windows, r);
 }
 
-/* What has been described in other rows is out of reach. */
+/* Forgets slices of earlier views: their columns are out of reach, so that nothing can be compared with them. */
 static void forget_slices(slice_round *r)
 {
   for (int i = 0; i < r->parts; i++)
     for (int k = 0; r->of_parts[i].known && k < MACKO_REPEATS; k++) r->of_parts[i].known[k].signature = 0;
 }
 
-/* Of the rows at hand, from `row` on. */
+/* Looks at the slices of the rows at hand, from `row` on. Parts describe slices at the same time; then all are placed in their
+ * order, so that blocks lie as one part would have put them. */
 static macko_status look_in_rounds(slice_round *r, int64_t row, macko_error *err)
 {
   if (r->look->order) sort_rows(r, row);
@@ -228,7 +242,7 @@ static macko_status look_in_rounds(slice_round *r, int64_t row, macko_error *err
   return MACKO_OK;
 }
 
-/* What the parts have counted, together. */
+/* Puts together what the parts have counted, pairs in the order of the parts. */
 static macko_status add_parts(slice_round *r, macko_error *err)
 {
   macko_slice_facts *p = &r->look->facts;
@@ -244,6 +258,8 @@ static macko_status add_parts(slice_round *r, macko_error *err)
 
 /* ---- looks ---- */
 
+/* Allocates what a look needs; close_round frees it, but for what is in the look. Repeats are not looked for in sorted rows,
+ * which do not follow each other in the csr, nor with pairs, which must all be counted. */
 static macko_status open_round(slice_round *r, macko_error *err)
 {
   macko_slice_look *look = r->look;
@@ -275,6 +291,7 @@ static void close_round(slice_round *r)
   macko_close_blocks(&r->set);
 }
 
+/* Views are whole windows, because rows are sorted within them. */
 macko_status macko_take_look(macko_rows *rows, int64_t nnz, int64_t most, int needed, macko_slice_look *look, macko_error *err)
 {
   macko_view view = macko_open_view(rows, WINDOW);
@@ -305,12 +322,13 @@ void macko_trim_look(macko_slice_look *look)
 
 /* ---- what is kept for encoding ---- */
 
+/* Gives where the look of that kind is kept. */
 static macko_slice_look *place_of(macko_slice_findings *found, int sorted, int pairs, int stencils)
 {
   return &found->looks[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
 }
 
-/* One without stencils may come from looking for them in vain. */
+/* For a plan without stencils a look that searched for them in vain will do. */
 macko_slice_look *macko_look_for(macko_slice_findings *found, const macko_plan *plan)
 {
   int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
@@ -335,8 +353,8 @@ macko_slice_findings *macko_slice_findings_of(macko_findings *found)
   return *own;
 }
 
-/* Words that blocks of looks may still take: all together no more than f64 values would, which are written when they are gone; where
- * the rows are not in memory, no more than values of a byte. */
+/* Gives the words that blocks of looks may still take: all together no more than f64 values would, which are written when they
+ * are gone; where the rows are not in memory, no more than values of a byte. */
 static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
 {
   int64_t words = !f->handed_on ? 0 : f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
@@ -344,6 +362,7 @@ static int64_t words_left(const macko_findings *f, const macko_slice_findings *f
   return words > 0 ? words : 0;
 }
 
+/* Keeps the look for encoding, if there is room for its blocks. */
 macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
 {
   macko_findings *f = context;

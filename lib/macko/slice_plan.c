@@ -11,29 +11,32 @@
 
 enum { WINDOW = MACKO_SLICE_WINDOW };
 
-/* Stencils hold values as they are. */
+/* Gives MACKO_STENCILS if slices may be stencils, else 0: they hold values as they are, and their first row as an int32_t. */
 static int stencils_allowed(const macko_csr *a, const macko_options *options)
 {
   int as_they_are = options->values == MACKO_VALUES_AUTO || options->values == MACKO_VALUES_RAW;
   return as_they_are && a->nrows <= INT32_MAX ? MACKO_STENCILS : 0;
 }
 
+/* Gives the bytes of all sections but those of the values: headers, blocks, the order. */
 static int64_t plan_bytes(const macko_csr *a, const macko_slice_facts *p)
 {
   return macko_slices_of(a->nrows) * 16 + p->block_words * 4 + p->order_bytes;
 }
 
+/* Tells whether some slices are stencils and others are not, so that a GPU needs both kernels. */
 static int some_stencils(const macko_csr *a, const macko_slice_facts *p)
 {
   return p->stencils > 0 && p->stencils < macko_slices_of(a->nrows);
 }
 
+/* Gives the slots that no entry has. */
 static int64_t padding(const macko_slice_facts *p)
 {
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
-/* Predicted for everything but bytes and values. */
+/* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
   double paired = p->wide_pairs ? cost->wide_paired : cost->paired + (double)p->pairs * cost->pair;
@@ -45,7 +48,7 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
 }
 
-/* As if values took 4 bytes, to compare two orders of rows. */
+/* Gives a plan as if values took 4 bytes: what two orders of rows are compared by, before a codec is chosen. */
 static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -54,7 +57,7 @@ static macko_plan with_values(const macko_csr *a, const macko_options *options, 
   return plan;
 }
 
-/* The best that sorted rows could be: no padding, no block, x as it lies everywhere. */
+/* Gives the best plan that sorted rows could have: no padding, no block, x as it lies everywhere. */
 static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_options *options)
 {
   macko_slice_facts p = {.window = WINDOW, .order_bytes = 2 * a->nrows, .uniform = nnz};
@@ -62,19 +65,22 @@ static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_optio
   return with_values(a, options, &p);
 }
 
+/* One window in so many is in the sample; parts at the most; slices of a window. */
 enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16, WINDOW_SLICES = WINDOW / MACKO_SLICE_ROWS };
 
+/* A sample under way, which all parts share. */
 typedef struct {
   const macko_csr *a; /* the rows at hand */
   int sorted;
   int64_t nrows, nnz;     /* of the matrix */
-  int64_t first, windows; /* windows: of the sample */
-  macko_block_key *keys;  /* of the blocks of all its slices */
-  macko_slice_facts *counts; /* of each of its windows */
+  int64_t first, windows; /* the sample's first window in the matrix; how many windows it has */
+  macko_block_key *keys;  /* those of the blocks of all its slices, 0 words for slices that are not there */
+  macko_slice_facts *counts; /* what was counted in each of its windows */
   macko_status status[SAMPLE_PARTS];
 } sampling;
 
-/* Adds a slice to the counts; its block stays in the buffer no longer than until its key is known. */
+/* Adds a slice to the counts; its block stays in the buffer no longer than until its key is known. Here `streamed` counts the
+ * entries of stencils, too: what is scaled up is a share of all entries. */
 static macko_status sample_slice(const sampling *s, const uint16_t *order, int64_t slice, macko_block_buffer *buffer,
                                  macko_slice_facts *facts, macko_block_key *key)
 {
@@ -85,6 +91,7 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
   return macko_fill_buffer(s->a, &c, buffer, key, NULL);
 }
 
+/* A macko_part: looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it. */
 static void sample_windows(void *context, int part, int64_t from, int64_t to)
 {
   sampling *s = context;
@@ -100,7 +107,7 @@ static void sample_windows(void *context, int part, int64_t from, int64_t to)
   free(buffer.words);
 }
 
-/* Words of all blocks of the sample where all but one in a hundred differ, else 0. */
+/* Sets *words to the words of all blocks of the sample where all but one in a hundred differ, else to 0. */
 static macko_status count_unlike(const sampling *s, int64_t *words, macko_error *err)
 {
   const int64_t slices = s->windows * WINDOW_SLICES;
@@ -117,26 +124,28 @@ static macko_status count_unlike(const sampling *s, int64_t *words, macko_error 
   return status;
 }
 
+/* Gives the nanoseconds that columns take by these counts, in which there are no pairs. */
 static double columns_of(const macko_cost *cost, const macko_slice_facts *p)
 {
   return (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform + (double)p->run * cost->run +
          (double)p->listed * cost->listed + (double)p->walked * cost->walked;
 }
 
+/* Gives the slots of values in them. */
 static double slots_of(const macko_slice_facts *p)
 {
   return (double)(p->uniform + p->run + p->listed + p->walked);
 }
 
-/* Three standard errors of the mean of n numbers whose sum and sum of squares those are, as a share of it. */
+/* Gives three standard errors of the mean of n numbers, whose sum and sum of squares those are, as a share of the mean. */
 static double error_of_mean(double sum, double squares, double n)
 {
   const double mean = sum / n, variance = squares / n - mean * mean;
   return sum > 0 && variance > 0 ? 3 * sqrt(variance / (n - 1)) / mean : 0;
 }
 
-/* What the sample may have missed, as a share: as much as its windows tell, at least 2 % and no more than a tenth, which it is where
- * windows are few. */
+/* Gives what the sample may have missed, as a share: as much as its windows tell, at least 2 % and no more than a tenth, which it
+ * is where windows are few. */
 static double missed_share(const sampling *s, const macko_cost *cost)
 {
   enum { FEW = 4 };
@@ -152,6 +161,7 @@ static double missed_share(const sampling *s, const macko_cost *cost)
   return fmin(fmax(share, 0.02), 0.1);
 }
 
+/* Scales the sample up to the matrix, by entries. */
 static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cost, int64_t unlike)
 {
   macko_slice_facts p = {0};
@@ -160,7 +170,7 @@ static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cos
   return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike, missed_share(s, cost)};
 }
 
-/* All windows of the sample, in parts where they are in memory. */
+/* Looks at all windows of the sample, in parts where they are in memory, else window by window. */
 static macko_status look_at_windows(sampling *s, macko_rows *rows, macko_error *err)
 {
   const macko_cut cut = {.n = s->windows};
@@ -182,7 +192,7 @@ static macko_status look_at_windows(sampling *s, macko_rows *rows, macko_error *
   return status;
 }
 
-/* Of a few windows of rows: every 16th window, or the one in the middle. */
+/* Makes an estimate from a few windows of rows: every 16th, or the one in the middle where they are few. */
 static macko_status sample(macko_rows *rows, int64_t nnz, const macko_cost *cost, int sorted, macko_slice_estimate *estimate,
                            macko_error *err)
 {
@@ -201,6 +211,7 @@ static macko_status sample(macko_rows *rows, int64_t nnz, const macko_cost *cost
   return status;
 }
 
+/* Each order is sampled once and kept among the findings. */
 macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
                                macko_error *err)
 {
@@ -217,7 +228,7 @@ macko_status macko_host_sample(void *context, const macko_options *options, int 
   return MACKO_OK;
 }
 
-/* The part of a plan that is no value's. */
+/* Sets the part of a plan that does not depend on the codec. */
 static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p, macko_plan *plan)
 {
   macko_params *params = macko_set_params(plan);
@@ -234,13 +245,15 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 
 /* ---- the order of rows by a sample: only for choices that no GPU makes, which looks at all ---- */
 
+/* Tells whether a sample may choose the order of rows: only for choices that no GPU makes, which looks at all slices. */
 static int may_sample(const macko_facts *f, const macko_options *options)
 {
   return options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU &&
          macko_columns_of(f)->sample != NULL;
 }
 
-/* Of a multiply, but for what depends on the codec, in an order of rows; 0 where the sample is empty. */
+/* Sets *time to that of a product in an order of rows, but for what depends on the codec, 0 where the sample is empty; and
+ * *padding, if it is not NULL, to the slots of padding. */
 static macko_status time_by_sample(const macko_facts *f, const macko_options *options, int sorted, double *time, double *padding,
                                    macko_error *err)
 {
@@ -257,7 +270,7 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   return MACKO_OK;
 }
 
-/* *sorted: rows sorted by length multiply faster for sure, so that their own order need not be looked at. */
+/* Sets *sorted if rows sorted by length multiply faster for sure, so that their own order need not be looked at. */
 static macko_status surely_sorted(const macko_facts *f, const macko_options *options, int *sorted, macko_error *err)
 {
   double time[2], padding;
@@ -270,7 +283,7 @@ static macko_status surely_sorted(const macko_facts *f, const macko_options *opt
   return s;
 }
 
-/* *unsorted: they do not, for sure. */
+/* Sets *unsorted if rows sorted by length multiply more slowly for sure, so that that order need not be looked at. */
 static macko_status surely_unsorted(const macko_facts *f, const macko_options *options, int *unsorted, macko_error *err)
 {
   double time[2];
@@ -282,7 +295,7 @@ static macko_status surely_unsorted(const macko_facts *f, const macko_options *o
   return s;
 }
 
-/* *best as if no slice were a stencil, where that is better: both kinds together cost more than either. */
+/* Makes *best the facts of no slice being a stencil, where that is better: both kinds together cost more than either. */
 static macko_status without_stencils(const macko_facts *f, const macko_options *options, macko_slice_facts *best,
                                      macko_error *err)
 {
@@ -294,8 +307,8 @@ static macko_status without_stencils(const macko_facts *f, const macko_options *
   return MACKO_OK;
 }
 
-/* Rows sorted by length in place of *best, where that is better. Sorting pays where it saves more padding, at 4 bytes a slot, than
- * the order of rows costs. */
+/* Puts rows sorted by length in place of *best, where that is better. Sorting pays where it saves more padding, at 4 bytes a
+ * slot, than the order of rows costs. */
 static macko_status try_sorted(const macko_facts *f, const macko_options *options, macko_slice_facts *best, macko_error *err)
 {
   macko_plan hoped = best_sorted(f->csr, f->nnz, options), unsorted = with_values(f->csr, options, best);
@@ -310,6 +323,8 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
+/* Few looks are taken, as each is at all slices: sorted rows at once where a sample is sure of them, else rows in their order,
+ * and sorted ones only where these could be better. Stencils are looked for in rows in their order alone. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -324,6 +339,7 @@ macko_status macko_slice_plan(const macko_facts *f, const macko_options *options
   return s;
 }
 
+/* Blocks take nothing, and a slot whose lanes had gaps of their own saves the time of walking. */
 macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan *pattern)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -334,6 +350,8 @@ macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan
   return hoped;
 }
 
+/* The order of rows and the stencils stay as *pattern has them. Pairs that a GPU's packed table does not hold, which has f16
+ * values and gaps of 16 bits, are told as wide. */
 macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
                                     macko_plan *plan, macko_error *err)
 {

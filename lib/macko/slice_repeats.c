@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-/* Gives a number that tells slices apart which are likely to differ: it mixes all lengths, and how far the last row and the end
- * of the first row are from the first column. It is 0 where there is nothing to compare: an empty row has no first column, and a
- * slice with fewer than 32 rows is the last one. */
+/* Gives a number that tells slices apart which are likely to differ: it mixes all lengths, and how far the first column of the
+ * last row and the last column of the first row are from the first column of all. It is 0 where there is nothing to compare: an
+ * empty row has no first column, and only the last slice has fewer than 32 rows. */
 static uint64_t sign(const macko_csr *a, const macko_csr_slice *c)
 {
   enum { TOGETHER = 8, LAST = MACKO_SLICE_ROWS - 1 };
@@ -46,7 +46,7 @@ int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_cs
   return 1;
 }
 
-/* A block of more words is left out, which keeps the places small enough to stay in a cache. */
+/* A block of more words is left out, as the place has no room for it. */
 void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block)
 {
   if (key->words > MACKO_REPEAT_WORDS) return;

@@ -1,5 +1,5 @@
-/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on. On a grid nearly all are, and
- * to compare them takes a fraction of describing them. Stencils, which are found as quickly, are not among them. */
+/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on. On a grid nearly all are,
+ * and to compare them takes a fraction of describing them. Stencils, which are found as quickly, are not among them. */
 #ifndef MACKO_SLICE_REPEATS_H
 #define MACKO_SLICE_REPEATS_H
 
@@ -20,7 +20,7 @@ typedef struct {
 
 /* Gives the place among the MACKO_REPEATS of `known` where a slice like *c is, or is to be remembered; *c has its rows and no
  * more. NULL where *c comes for the first time, or cannot repeat another: slices are remembered when they come for the second
- * time, as most of those that come once never come again. */
+ * time, so that those that never come again are not copied. */
 macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c);
 
 /* Gives 1 if *c has the lengths and columns of *k, all columns equally far on; c->s is then what macko_describe_slice would make
