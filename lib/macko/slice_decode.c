@@ -6,6 +6,8 @@
 
 /* ---- decode ---- */
 
+/* Sets row_ptr, of nrows + 1 elements, from the lengths of all rows: first at the place behind each row, wherever order puts it,
+ * and then summed up. */
 static void decode_lengths(const slice_reader *r, int64_t *row_ptr)
 {
   uint8_t stencil[MACKO_SLICE_ROWS];
@@ -19,6 +21,7 @@ static void decode_lengths(const slice_reader *r, int64_t *row_ptr)
   for (int64_t i = 0; i < r->nrows; i++) row_ptr[i + 1] += row_ptr[i];
 }
 
+/* Writes the columns of a lane, of a slice that is no stencil, from cols[0] on. */
 static void decode_columns(const slice_reader *r, const macko_slice *s, int lane, int64_t *cols)
 {
   const uint32_t *gaps = macko_slice_gaps(s, r->blocks);
@@ -29,6 +32,8 @@ static void decode_columns(const slice_reader *r, const macko_slice *s, int lane
   }
 }
 
+/* Writes the values of a lane from element p of values on. Elements narrower than a word lie `per` side by side, and are read
+ * so. */
 static void decode_values(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int lane, void *values, int64_t p)
 {
   macko_value_stream v = macko_stream_of(m);
@@ -43,7 +48,8 @@ static void decode_values(const macko_matrix *m, const slice_reader *r, const ma
                         length - k < per ? length - k : per, values, p + k);
 }
 
-/* Rows that are put in order lie within their window. */
+/* Goes through positions, not rows: rows that are put in order lie within their window, so that whole windows are gone through
+ * where there is an order, and rows outside first .. past - 1 are passed over. */
 void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const slice_reader r = macko_open_slices(m);
@@ -62,6 +68,8 @@ void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64
   }
 }
 
+/* Where every row begins has to be known before any is written, as slices with an order write rows out of turn. Without row_ptr
+ * of the caller's there is one for the time being. */
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   slice_reader r = macko_open_slices(m);
@@ -75,6 +83,7 @@ macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
 
 /* ---- validate ---- */
 
+/* Checks the numbers of a plan from outside, before sections are measured by them. */
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   int64_t words = macko_params_of(&m->plan)->slice.block_words, window = macko_params_of(&m->plan)->slice.window;
@@ -90,7 +99,7 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   return MACKO_OK;
 }
 
-/* The order of every window is a permutation of its rows. */
+/* Checks that the order of every window is a permutation of its rows. */
 static macko_status validate_order(const slice_reader *r, macko_error *err)
 {
   uint8_t seen[MACKO_SLICE_WINDOW];
@@ -105,7 +114,8 @@ static macko_status validate_order(const slice_reader *r, macko_error *err)
   return MACKO_OK;
 }
 
-/* Before the gap of an entry's code is looked up. The first of a row has gap 0, on which multiplies rely. */
+/* Checks the code of entry k of the row at a position, before its gap is looked up. The first of a row must have gap 0, on which
+ * products rely. */
 static macko_status validate_pair(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position, int64_t k,
                                   macko_error *err)
 {
@@ -119,6 +129,8 @@ static macko_status validate_pair(const macko_matrix *m, const slice_reader *r, 
   return MACKO_OK;
 }
 
+/* Checks the row at a position, of a slice that is no stencil: its length, its codes, and that its columns rise inside the
+ * matrix. */
 static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, const macko_slice *s, int64_t position,
                                   macko_error *err)
 {
@@ -142,6 +154,8 @@ static macko_status validate_lane(const macko_matrix *m, const slice_reader *r, 
   return MACKO_OK;
 }
 
+/* Checks that the block and the values of a slice lie inside their sections; only then may anything of the slice be read. Gaps of
+ * codes need codec pairs. */
 static macko_status validate_header(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
 {
   macko_slice s = macko_slice_at(r->headers, slice);
@@ -157,7 +171,7 @@ static macko_status validate_header(const macko_matrix *m, const slice_reader *r
   return s.stencil ? macko_validate_stencil(m, r, slice, err) : MACKO_OK;
 }
 
-/* What the plan counts of all slices: refresh makes room by it, and which kernels a GPU runs depends on it. */
+/* Checks what the plan counts of all slices: refresh makes room by it, and which kernels a GPU runs depends on it. */
 static macko_status validate_counts(const macko_matrix *m, const slice_reader *r, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -177,6 +191,7 @@ static macko_status validate_counts(const macko_matrix *m, const slice_reader *r
   return MACKO_OK;
 }
 
+/* A header is looked at before the first of its rows is, and the counts last. */
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_plan(m, err);

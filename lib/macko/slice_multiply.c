@@ -4,56 +4,60 @@
 #include "core/threads.h"
 #include "macko/slice.h"
 
-/* What a multiply reads of a slice before its steps. */
+/* What a product reads of a slice before its steps. Columns and lengths are not set where the slice is uniform, nor used of a
+ * stencil. */
 typedef struct {
   macko_slice s;
   const uint32_t *gaps;
-  int lanes, ordered; /* ordered: rows are those listed, else first_row and on */
-  int listed;         /* distances are the same in all rows, which are all there and equally long */
-  int uniform;        /* and begin at consecutive columns */
-  int look;           /* some lanes begin at columns nearby, so that others may follow */
-  int64_t shortest;   /* every lane has at least so many entries */
+  int lanes, ordered; /* how many lanes have a row; ordered: their rows are those listed, else first_row and on */
+  int listed;         /* 1 if distances are the same in all rows, which are all there and equally long */
+  int uniform;        /* 1 if they also begin at consecutive columns */
+  int look;           /* 1 if some lanes begin at columns nearby, so that their later columns may lie so, too */
+  int64_t shortest;   /* every lane has at least so many entries, so that so many steps need no mask */
   int64_t first_row, rows[MACKO_SLICE_ROWS];
-  int32_t lengths[MACKO_SLICE_ROWS], cols[MACKO_SLICE_ROWS]; /* base columns */
+  int32_t lengths[MACKO_SLICE_ROWS], cols[MACKO_SLICE_ROWS]; /* base columns; of gaps, those of the last step done */
 } open_slice;
 
 enum {
-  BLOCK_STEPS = 16,
+  BLOCK_STEPS = 16,     /* steps whose columns, and values where they are widened, are decoded together */
   NEAR = 16,            /* columns that one permutation of two vectors of x reaches */
   PREFETCH_BYTES = 8192 /* ahead in values and gaps: two pages measured 1.2 to 1.4 times as fast as half a page (Zen 4) */
 };
 
-/* How the columns of a vector of lanes lie in every step: anyhow, one after the other, or always at the same distances below NEAR
- * from the first (three unknowns a node: 0 0 0 3 3 3 6 6). */
+/* How the columns of a vector of lanes lie: anyhow, one after the other in every step, or in every step at the same distances
+ * below NEAR from the first (three unknowns a node: 0 0 0 3 3 3 6 6). */
 enum { SCATTERED, CONSECUTIVE, NEARBY };
 
-/* Beside the stored types: what reads all of them as doubles, a block of steps at a time; and codes into a table of at most a
- * vector of values, which stays in a register. */
+/* Beside the stored types, what a kernel may be compiled for: DOUBLES reads any of them, widened to doubles a block of steps at a
+ * time; FEW_VALUES reads codes into a table of at most a vector of values, which stays in a register. */
 enum { DOUBLES = 100, FEW_VALUES };
 
-/* Columns of a few steps of all lanes. */
+/* The columns of a few steps of all lanes, 0 in lanes without the step, and for each vector of lanes how they lie. */
 typedef struct {
   int32_t cols[BLOCK_STEPS * MACKO_SLICE_ROWS];
   int run[MACKO_SLICE_ROWS / 2];
 } column_block;
 
+/* The values of a slice as a product reads them. */
 typedef struct {
   macko_type stored;
-  const void *stream, *start; /* of the slice at hand */
+  const void *stream, *start; /* the value stream, and where the values of the slice at hand start in it */
   const void *table;          /* of the matrix's own type */
   macko_type table_type;
-  const uint32_t *pair_gaps;  /* of codes of pairs */
+  const uint32_t *pair_gaps;  /* the gaps that codes of pairs stand for */
   double wide[256];           /* the table as doubles, for codes of 8 bits */
   const double *doubles;      /* values of step `from` on as doubles: the stream itself, or room */
   int64_t from, ahead;        /* ahead: bytes from there to what is to be prefetched */
   double room[BLOCK_STEPS * MACKO_SLICE_ROWS];
 } slice_values;
 
+/* Gives the row of a lane. */
 static inline int64_t row_of(const open_slice *o, int lane)
 {
   return o->ordered ? o->rows[lane] : o->first_row + lane;
 }
 
+/* Gives the values of a matrix, of no slice yet. A dictionary of up to 256 values is widened once, not at every look-up. */
 static slice_values open_values(const macko_matrix *m)
 {
   slice_values v = {.stored = m->plan.stored_type, .stream = macko_section_data(m, "values"),
@@ -64,7 +68,7 @@ static slice_values open_values(const macko_matrix *m)
   return v;
 }
 
-/* Adds them; without signs, because lanes without entries may hold anything. */
+/* Adds 32 numbers of 1, 2 or 4 bytes to those in `to`; without signs, because lanes without entries may hold anything. */
 static void load_numbers(const void *array, int bytes, uint32_t *to)
 {
 #define ADD(type) for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const type *)array)[l]
@@ -74,6 +78,7 @@ static void load_numbers(const void *array, int bytes, uint32_t *to)
 #undef ADD
 }
 
+/* Reads all of *o from a slice's header and block. Lanes without a row get length 0. */
 static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *o)
 {
   o->s = macko_slice_at(r->headers, slice);
@@ -101,10 +106,12 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
 #define KERNEL "macko/slice_simd/kernel.inc"
 #include "core/widths.inc"
 
+/* Threads get slices with about as many values each, but where there are stencils, which have none to go by: as many slices
+ * each. */
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {
   const macko_section *values = macko_find_section(m, "values");
-  int stencils = macko_params_of(&m->plan)->slice.stencils > 0; /* which have no values to go by */
+  int stencils = macko_params_of(&m->plan)->slice.stencils > 0;
   const macko_cut cut = {macko_slices_of(m->nrows), MACKO_U32, stencils ? NULL : macko_section_data(m, "slices"),
                          MACKO_SLICE_WORDS, values->bytes / MACKO_VALUE_UNIT};
   macko_share_product(m, p, multiply_widest, &cut);

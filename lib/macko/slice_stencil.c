@@ -7,14 +7,16 @@
 
 #include <string.h>
 
-/* Place of a distance in steps[from .. count - 1], which rise: of the first that is not smaller. */
+/* Gives the place of the first of steps[from .. count - 1], which rise, whose distance is not smaller. Columns of a row rise, so
+ * that the search goes on where the last one ended. */
 static int find_distance(const macko_stencil_step *steps, int from, int count, int64_t distance)
 {
   while (from < count && steps[from].distance < distance) from++;
   return from;
 }
 
-/* Adds an entry of the lanes, found at place at; 0 where it does not fit. */
+/* Adds an entry that the lanes have, whose step is at place `at` or belongs there; 0 where another value is at that distance, or
+ * there are too many steps. */
 static int add_entry(macko_stencil_step *steps, int *count, int at, int64_t distance, uint32_t lanes, uint64_t value)
 {
   if (at < *count && steps[at].distance == distance) {
@@ -28,15 +30,15 @@ static int add_entry(macko_stencil_step *steps, int *count, int at, int64_t dist
   return 1;
 }
 
-/* 1 if rows of that length from entry p on, `more` of them after the first, have the columns of the one before plus 1, and its
- * values. */
+/* Gives 1 if rows of that length from entry p on, `more` of them after the first, have the columns of the one before plus 1, and
+ * its values. */
 static int same_as_before(const macko_csr *a, int64_t p, int64_t length, int64_t more)
 {
   return !macko_or_differences(a, p, p + length, length * more, 1) && macko_equal_values(a, p, p + length, length * more);
 }
 
-/* How many rows from entry p on, of those lengths, have the same values at the same distances from the diagonal: all of one length
- * at once, where the second is not another one already. */
+/* Gives how many rows from entry p on, of those lengths, have the same values at the same distances from the diagonal. All of one
+ * length are compared at once, where the second is not another one already. */
 static int equal_rows(const macko_csr *a, int64_t p, const int64_t *length, int lanes)
 {
   int same = 1, n = 1;
@@ -47,8 +49,8 @@ static int equal_rows(const macko_csr *a, int64_t p, const int64_t *length, int 
   return n + 1;
 }
 
-/* Of most slices that are no stencils the first two rows tell: 1 if their first entries, at one distance from the diagonal, have
- * different values. */
+/* Gives 1 if the first entries of the first two rows, at one distance from the diagonal, have different values: of most slices
+ * that are no stencils this tells it, and little has been read. */
 static int begins_unlike(const macko_csr *a, int64_t p, const int64_t *length, int lanes)
 {
   const int64_t q = p + length[0];
@@ -56,10 +58,12 @@ static int begins_unlike(const macko_csr *a, int64_t p, const int64_t *length, i
          macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, q);
 }
 
+/* Rows that are equal, as most are, become entries of all their lanes at once. It gives up where there are more than half as many
+ * distances again as the longest row has entries. */
 int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s)
 {
   int64_t p = macko_csr_row(a, row);
-  int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some distances, not most */
+  int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some of the distances, not most */
   if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS || begins_unlike(a, p, length, lanes)) return 0;
   for (int l = 0, n; l < lanes; l += n) {
     int at = 0;
@@ -78,7 +82,7 @@ int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t
   return 1;
 }
 
-/* Eight lanes at a time, a byte each: a step adds its bit of every lane. */
+/* Goes through the steps once for all lanes, eight lanes in a word, a byte each: a step adds its bit of every lane. */
 void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t lengths[MACKO_SLICE_ROWS])
 {
   const uint64_t ones = 0x0101010101010101u;
@@ -93,6 +97,7 @@ void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t 
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) lengths[l] = (uint8_t)(sums[l / 8] >> 8 * (l % 8));
 }
 
+/* An entry of the row is a step that has the lane. */
 int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane, macko_type type, int64_t *cols, void *values,
                            int64_t p)
 {
@@ -107,7 +112,7 @@ int64_t macko_stencil_lane(const slice_reader *r, const macko_slice *s, int lane
   return n;
 }
 
-/* How many entries a lane has, from entry p on; -1 where one has not the value of its step. */
+/* Gives how many entries a lane has, from entry p of the csr on; -1 where one of them has not the value of its step. */
 static int64_t lane_holds(const macko_csr *a, const macko_slice *s, const macko_stencil_step *steps, int lane, int64_t p)
 {
   int64_t n = 0;
@@ -117,8 +122,8 @@ static int64_t lane_holds(const macko_csr *a, const macko_slice *s, const macko_
   return apart ? -1 : n;
 }
 
-/* 1 if the lanes of a slice, whose entries begin at p, have the values of its steps. Lanes that have the steps of the one before
- * must have its values, all of them at once. */
+/* Gives 1 if the lanes of a slice, whose entries begin at p, have the values of its steps. Lanes that have the steps of the one
+ * before must have its values, so that a run of such lanes is compared at once. */
 static int slice_holds(const macko_csr *a, const macko_slice *s, const macko_stencil_step *steps, int lanes, int64_t p)
 {
   uint32_t change = 0;
@@ -132,12 +137,15 @@ static int slice_holds(const macko_csr *a, const macko_slice *s, const macko_ste
   return 1;
 }
 
+/* What parts share while they compare; differ: a part has found a value that is not its step's, and the others may stop. */
 typedef struct {
   const macko_csr *a;
   const macko_matrix *m;
   int differ;
 } stencil_check;
 
+/* A macko_part: compares the stencils among slices from .. to - 1. Stencils have rows in their own order, so that entries follow
+ * each other. */
 static void check_slices(void *context, int part, int64_t from, int64_t to)
 {
   stencil_check *c = context;
@@ -154,6 +162,7 @@ static void check_slices(void *context, int part, int64_t from, int64_t to)
   }
 }
 
+/* Nothing is read where the plan says that there are no stencils. */
 int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
 {
   const macko_cut cut = macko_cut_rows(a, MACKO_SLICE_ROWS);
@@ -162,6 +171,7 @@ int macko_stencils_hold(const macko_csr *a, const macko_matrix *m)
   return !c.differ;
 }
 
+/* Only the outermost lanes of a step can have a column outside, as columns rise by one from lane to lane. */
 macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err)
 {
   macko_slice s = macko_slice_at(r->headers, slice);

@@ -16,14 +16,15 @@
 #include <stdint.h>
 
 enum {
-  MACKO_SLIDE_LEAST = 2,       /* n: 2 of 4 columns */
-  MACKO_SLIDE_MOST = 8,        /* 14 of 16 */
-  MACKO_SLIDE_LANES = 32,
-  MACKO_SLIDE_PATTERNS = 256,  /* the most in section "patterns" */
-  MACKO_SLIDE_NOTHING = 3      /* a window whose slots are empty */
+  MACKO_SLIDE_LEAST = 2,       /* the least n: 2 of 4 columns */
+  MACKO_SLIDE_MOST = 8,        /* the largest n: 14 of 16 columns, so that positions take 28 bits of a word */
+  MACKO_SLIDE_LANES = 32,      /* lanes that take cells in turn: those of a warp */
+  MACKO_SLIDE_PATTERNS = 256,  /* the most patterns in section "patterns" */
+  MACKO_SLIDE_NOTHING = 3      /* the four bits of a window whose slots are both empty: columns 3 and 0, which fall */
 };
 
-/* The columns of a window's slots, and which of these have an entry. */
+/* These take positions apart: the four bits of window w; the column, from the window's first on, of a slot, 0 or 1; and whether
+ * the slot has an entry. */
 MACKO_INLINE int macko_slide_window(uint32_t positions, int w) { return (int)(positions >> 4 * w & 15); }
 MACKO_INLINE int macko_slide_column(int window, int slot) { return window >> 2 * slot & 3; }
 MACKO_INLINE int macko_slide_holds(int window, int slot)
@@ -31,17 +32,17 @@ MACKO_INLINE int macko_slide_holds(int window, int slot)
   return slot ? (window & 3) < window >> 2 : (window & 3) <= window >> 2;
 }
 
-/* Cells of a lane, of values of so many bytes. */
+/* Gives the cells of a lane in a tile, for stored values of so many bytes: a window of them takes 16 bytes. */
 MACKO_INLINE int macko_slide_per(int64_t bytes) { return (int)(8 / bytes); }
 
-/* Slots of so many cells: those of whole tiles. */
+/* Gives the slots of so many cells: those of whole tiles. */
 MACKO_INLINE int64_t macko_slide_slots(int n, int per, int64_t cells)
 {
   const int64_t tile = MACKO_SLIDE_LANES * per;
   return (cells + tile - 1) / tile * tile * (2 * n - 2);
 }
 
-/* Slot s of the windows of a cell, which has 2n - 2, in section "values". */
+/* Gives where slot s of the windows of a cell, which has 2n - 2 of them, is in section "values". */
 MACKO_INLINE int64_t macko_slide_slot(int n, int per, int64_t cell, int s)
 {
   const int64_t tile = MACKO_SLIDE_LANES * per, at = cell % tile;
@@ -49,10 +50,10 @@ MACKO_INLINE int64_t macko_slide_slot(int n, int per, int64_t cell, int s)
          at / MACKO_SLIDE_LANES * 2 + s % 2;
 }
 
-/* Words of the codes of so many cells: a spare one is at the end, as two are read together. */
+/* Gives the words of the codes of so many cells: a spare one is at the end, as two are read together. */
 MACKO_INLINE int64_t macko_slide_words(int bits, int64_t cells) { return cells ? (cells * bits + 31) / 32 + 1 : 0; }
 
-/* The code of a cell, of at most 28 bits. */
+/* Gives the code of a cell, of at most 28 bits. */
 MACKO_INLINE uint32_t macko_slide_code(const uint32_t *codes, int bits, int64_t cell)
 {
   const int64_t at = cell * bits;
@@ -60,8 +61,9 @@ MACKO_INLINE uint32_t macko_slide_code(const uint32_t *codes, int bits, int64_t 
   return (uint32_t)(two >> at % 32) & ((1u << bits) - 1);
 }
 
-/* Packs the entries of a block, a bit each, window by window from the left: the first two that are in a window and in none before
- * (SlideSparse, algorithm 2). Takes them out of *entries, where those stay that found no room. */
+/* Packs the entries of a block, a bit each, window by window from the left: each takes the first two that lie in it and in none
+ * before (SlideSparse, algorithm 2). Gives the positions and takes the entries out of *entries, where those stay that found no
+ * room. */
 MACKO_INLINE uint32_t macko_slide_pack(int n, uint32_t *entries)
 {
   uint32_t positions = 0;

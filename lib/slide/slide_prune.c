@@ -6,14 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Larger than any number for what is none, which must not get lost. */
+/* Gives what entries are compared by; for what is no number more than for any number, as it must not get lost. */
 static double magnitude(const macko_csr *a, int64_t p)
 {
   const double v = macko_float_at(a->value_type, a->values, p);
   return isnan(v) ? INFINITY : fabs(v);
 }
 
-/* 1 if entry p of the block from .. to - 1 is among its z largest; of equal ones those further left are. */
+/* Gives 1 if entry p of the block from .. to - 1 is among its z largest; of equal ones those further left are. Every entry is
+ * compared with all others of its block, which are few. */
 static int is_kept(const macko_csr *a, int64_t from, int64_t to, int64_t p, int64_t z)
 {
   const double own = magnitude(a, p);
@@ -22,7 +23,7 @@ static int is_kept(const macko_csr *a, int64_t from, int64_t to, int64_t p, int6
   return before < z;
 }
 
-/* The entry behind those that are in the block of l columns of entry p, before `end`. */
+/* Gives the entry behind those that are in the block of l columns of entry p, before `end`. */
 static int64_t block_end(const macko_csr *a, int64_t p, int64_t end, int64_t l)
 {
   const int64_t block = macko_csr_col(a, p) / l;
@@ -30,7 +31,7 @@ static int64_t block_end(const macko_csr *a, int64_t p, int64_t end, int64_t l)
   return p;
 }
 
-/* The entries that stay, into arrays of room for all, of the types and index base of *like. */
+/* Writes the entries that stay into arrays with room for all of *a, of the types and index base of *like. */
 static void prune(const macko_csr *a, int64_t z, int64_t l, const macko_csr *like, void *row_ptr, void *cols, void *values)
 {
   int64_t count = 0;

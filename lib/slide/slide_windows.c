@@ -2,6 +2,8 @@
  * (SlideSparse, appendix). */
 #include "core/format.h"
 
+/* Checks that Z:L is a pattern (INVALID_ARGUMENT), M:N a window of it (INVALID_ARGUMENT), and that the windows end with the block
+ * (UNSUPPORTED). L is limited, because every run of windows is looked at. */
 static macko_status check_numbers(int64_t z, int64_t l, int64_t m, int64_t n, macko_error *err)
 {
   const int64_t most = 1 << 12;
@@ -17,15 +19,17 @@ static macko_status check_numbers(int64_t z, int64_t l, int64_t m, int64_t n, ma
   return MACKO_OK;
 }
 
-/* The columns that lie in no other windows than first .. last: *from .. *to - 1. */
+/* Sets *from .. *to - 1 to the columns that lie in no other windows than first .. last: their entries have to find room there. It
+ * may be that *to is not above *from. */
 static void columns_within(const macko_windows *w, int64_t n, int64_t l, int64_t first, int64_t last, int64_t *from, int64_t *to)
 {
   *from = first ? (first - 1) * w->stride + n : 0;
   *to = last + 1 < w->windows ? (last + 1) * w->stride : l;
 }
 
-/* From the left every window takes the first entries that it can: as windows begin and end in the same order, nothing places more.
- * So all is placed wherever entries are, if the columns that a run of windows has for itself never hold more than they do. */
+/* From the left every window takes the first entries that it can: as windows begin and end in the same order, nothing places
+ * more. So all is placed wherever entries are, if the columns that a run of windows has for itself never hold more than they
+ * do. */
 macko_status macko_check_windows(int64_t z, int64_t l, int64_t m, int64_t n, macko_windows *windows, macko_error *err)
 {
   if (!windows) return macko_fail(err, MACKO_INVALID_ARGUMENT, "windows must not be NULL");
