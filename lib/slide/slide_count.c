@@ -6,19 +6,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What is counted of blocks, by a part or of all: those that have entries, their entries, those that break the pattern, the
+ * entries that find no room, the first that breaks it, and which patterns there are. */
 typedef struct {
   int64_t cells, entries, broken, rest;
   macko_slide_broken first;
   macko_slide_set found;
 } part_counts;
 
+/* What parts share while they count. */
 typedef struct {
   const macko_csr *a;
-  int n, stop; /* at a broken block */
+  int n, stop; /* blocks have 2n columns; stop: a part ends at a broken block */
   part_counts *parts;
 } counting;
 
-/* 1 if the block holds to the pattern. */
+/* Adds a block to the counts, and gives 1 if it holds to the pattern. A pattern is what windows hold, without what is left
+ * over. */
 static int count_block(part_counts *c, int n, int64_t row, int64_t block, uint32_t entries)
 {
   uint32_t left = entries;
@@ -32,6 +36,7 @@ static int count_block(part_counts *c, int n, int64_t row, int64_t block, uint32
   return 0;
 }
 
+/* A macko_part: counts the blocks of rows from .. to - 1, which are rows of the piece. */
 static void count_part(void *context, int part, int64_t from, int64_t to)
 {
   const counting *all = context;
@@ -44,7 +49,7 @@ static void count_part(void *context, int part, int64_t from, int64_t to)
     }
 }
 
-/* What the parts of a piece, whose row 0 is row `row`, add to *sum. */
+/* Adds to *sum what the parts of a piece have counted, whose row 0 is row `row` of the matrix. */
 static void add_parts(const part_counts *part, int parts, int64_t row, part_counts *sum)
 {
   for (int i = 0; i < parts; i++) {
@@ -55,6 +60,7 @@ static void add_parts(const part_counts *part, int parts, int64_t row, part_coun
   }
 }
 
+/* Counts the blocks of a piece in parts. Their sets of patterns are too large for the stack. */
 static macko_status count_piece(const macko_rows *rows, const macko_csr *a, int64_t row, int n, int stop, part_counts *sum,
                                 macko_error *err)
 {
@@ -68,7 +74,7 @@ static macko_status count_piece(const macko_rows *rows, const macko_csr *a, int6
   return MACKO_OK;
 }
 
-/* Everything but `every` and how codes are stored. */
+/* Sets all counts but `every` and how codes are stored, and gives how many patterns there are. */
 static int64_t set_counts(const part_counts *sum, int n, macko_slide_counts *counts, macko_slide_broken *first)
 {
   int64_t patterns = 0;
@@ -79,7 +85,7 @@ static int64_t set_counts(const part_counts *sum, int n, macko_slide_counts *cou
   return patterns;
 }
 
-/* Codes into a table where it is small and its bits are fewer. */
+/* Chooses codes into a table where the table is small and takes, together with them, fewer bits than positions. */
 static void choose_codes(macko_slide_counts *c, int64_t patterns)
 {
   int bits = 1;
@@ -89,6 +95,7 @@ static void choose_codes(macko_slide_counts *c, int64_t patterns)
     c->bits = bits, c->patterns = patterns;
 }
 
+/* A broken block ends the count after its piece, if the caller asks for the first one only. */
 macko_status macko_slide_count_rows(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err)
 {
   macko_rows *rows = context;

@@ -3,12 +3,14 @@
 
 #include <string.h>
 
+/* Adds an entry of the rest, by its number there, to *e. */
 static void add_rest(const macko_slide_reader *r, int64_t number, macko_slide_entries *e)
 {
   e->cols[e->count] = r->rest_cols[number];
   e->slots[e->count++] = r->first_rest + number;
 }
 
+/* Entries of windows come in the order of columns, as packing goes from the left; those of the rest are put between them. */
 void macko_slide_read(const macko_slide_reader *r, int64_t cell, int64_t block, int64_t *rest, int64_t rest_end,
                       macko_slide_entries *e)
 {
@@ -27,7 +29,7 @@ void macko_slide_read(const macko_slide_reader *r, int64_t cell, int64_t block, 
 
 /* ---- decode ---- */
 
-/* Those of row i, from element p on; returns where they end. */
+/* Writes the columns and values of row i, from element p on; either output may be NULL. Returns the element behind them. */
 static int64_t decode_row(const macko_matrix *m, const macko_slide_reader *r, int64_t i, int64_t p, int64_t *cols, void *values)
 {
   const macko_value_stream v = macko_stream_of(m);
@@ -44,12 +46,14 @@ static int64_t decode_row(const macko_matrix *m, const macko_slide_reader *r, in
   return p;
 }
 
+/* starts tells where each row goes, so that rows can be read from any one on. */
 void macko_slide_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const macko_slide_reader r = macko_slide_open(m);
   for (int64_t i = first; i < past; i++) decode_row(m, &r, i, starts[i] - starts[first], cols, values);
 }
 
+/* How many entries a row has is known once it is read, so that rows are read one after the other. */
 macko_status macko_slide_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   const macko_slide_reader r = macko_slide_open(m);
@@ -65,6 +69,7 @@ macko_status macko_slide_decode(const macko_matrix *m, int64_t *row_ptr, int64_t
 
 /* ---- validate ---- */
 
+/* Checks the numbers of a plan from outside, before sections are measured by them, and its codec. */
 static macko_status validate_plan(const macko_matrix *m, macko_error *err)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
@@ -82,7 +87,7 @@ static macko_status validate_plan(const macko_matrix *m, macko_error *err)
   return macko_check_codec(m, err);
 }
 
-/* Starts do not fall, and run from 0 to `total`. */
+/* Checks that starts do not fall, and run from 0 to `total`. */
 static macko_status validate_starts(const macko_section *s, int64_t nrows, int64_t total, macko_error *err)
 {
   int64_t before = 0;
@@ -96,6 +101,7 @@ static macko_status validate_starts(const macko_section *s, int64_t nrows, int64
   return MACKO_OK;
 }
 
+/* Checks that no pattern has bits beyond its n - 1 windows. */
 static macko_status validate_patterns(const macko_slide_reader *r, const macko_slide_counts *c, macko_error *err)
 {
   for (int64_t i = 0; i < c->patterns; i++)
@@ -105,14 +111,16 @@ static macko_status validate_patterns(const macko_slide_reader *r, const macko_s
   return MACKO_OK;
 }
 
-/* What the checks of rows add up to. */
+/* A check under way: the matrix, and what the rows add up to. */
 typedef struct {
   const macko_matrix *m;
   macko_slide_reader r;
   int64_t entries, empty;
 } check;
 
-/* The code is one of the table, windows are what packing writes, and columns rise inside the matrix. */
+/* Checks that the code of a cell is one of the table, its block inside the matrix, and that its columns, with those of the
+ * rest in the block, rise inside the matrix. Windows need not be those that packing would write: any whose columns rise can
+ * be read. */
 static macko_status validate_cell(check *k, int64_t row, int64_t cell, int64_t block, int64_t *rest, int64_t rest_end,
                                   macko_error *err)
 {
@@ -137,7 +145,8 @@ static macko_status validate_cell(check *k, int64_t row, int64_t cell, int64_t b
   return MACKO_OK;
 }
 
-/* Columns of the rest rise, so that a cell has no more of them than it has columns. */
+/* Checks that the columns of the rest of a row rise inside the matrix, so that a cell has no more of them than it has columns:
+ * there is room for these in macko_slide_entries. */
 static macko_status validate_rest(const check *k, int64_t row, int64_t rest, int64_t end, macko_error *err)
 {
   for (int64_t before = -1; rest < end; rest++) {
@@ -149,6 +158,7 @@ static macko_status validate_rest(const check *k, int64_t row, int64_t rest, int
   return MACKO_OK;
 }
 
+/* Checks row i: the rest first, as cells take it in; blocks rise, and every entry of the rest lies in the block of a cell. */
 static macko_status validate_row(check *k, int64_t i, macko_error *err)
 {
   int64_t first = macko_slide_start(&k->r, i), end = macko_slide_start(&k->r, i + 1), before = -1;
@@ -169,6 +179,7 @@ static macko_status validate_row(check *k, int64_t i, macko_error *err)
                     (long long)i);
 }
 
+/* Starts are checked before any row is read by them, codes of values last. */
 macko_status macko_slide_validate(const macko_matrix *m, macko_error *err)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);

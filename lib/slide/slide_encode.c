@@ -6,13 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What parts share while they write the pattern. */
 typedef struct {
   const macko_csr *a; /* the piece at hand */
-  int64_t row;        /* its first one in the matrix */
-  int changed;        /* since it was counted: nothing of it is written then */
+  int64_t row;        /* the number of its first row in the matrix */
+  int changed;        /* 1 if a row is not what it was when it was counted: encoding fails then */
   macko_matrix *m;
-  macko_slide_set *found;  /* of each part */
-  uint8_t *codes;          /* by the entries of a block, where there is a table */
+  macko_slide_set *found;  /* the patterns that each part has met */
+  uint8_t *codes;          /* where there is a table: the code of each pattern, which is the entries of a block as a number */
   const macko_section *starts, *rest_ptr, *blocks;
   uint32_t *positions;
   int32_t *rest_cols;
@@ -20,6 +21,8 @@ typedef struct {
 
 /* ---- where rows begin, and which patterns there are ---- */
 
+/* A macko_part: writes how many cells and entries of the rest each row has, in the place of where the next row begins, and notes
+ * which patterns there are. */
 static void count_rows(void *context, int part, int64_t from, int64_t to)
 {
   const packing *k = context;
@@ -39,7 +42,7 @@ static void count_rows(void *context, int part, int64_t from, int64_t to)
   }
 }
 
-/* Of as many as the plan knows of. */
+/* Makes starts of the numbers of each row. INVALID_MATRIX unless there are as many in all as the plan expects. */
 static macko_status sum_up(const macko_section *starts, int64_t nrows, int64_t expected, macko_error *err)
 {
   int64_t sum = 0;
@@ -48,7 +51,8 @@ static macko_status sum_up(const macko_section *starts, int64_t nrows, int64_t e
   return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has what %lld blocks held when it was planned", (long long)expected);
 }
 
-/* Patterns in the order of their entries as a number. */
+/* Fills the table of patterns, in the order of their entries as a number, so that it does not depend on which part met them
+ * first; and the code of each. */
 static macko_status fill_table(const packing *k, int parts, macko_error *err)
 {
   const int n = (int)macko_slide_counts_of(&k->m->plan)->n;
@@ -69,7 +73,8 @@ static macko_status fill_table(const packing *k, int parts, macko_error *err)
 
 /* ---- cells ---- */
 
-/* Parts share the words between them, which are zero before. */
+/* Stores the code of a cell. Cells of two parts may lie in one word, so that bits are added to words that were zero, by one
+ * operation that no thread can come between. */
 static void put_code(uint32_t *words, int bits, int64_t cell, uint32_t code)
 {
   const int64_t at = cell * bits;
@@ -78,6 +83,7 @@ static void put_code(uint32_t *words, int bits, int64_t cell, uint32_t code)
   if (two >> 32) __atomic_fetch_or(&words[at / 32 + 1], (uint32_t)(two >> 32), __ATOMIC_RELAXED);
 }
 
+/* Writes a cell: its code, its block, and the columns that are left over into the rest from *rest on, which moves behind them. */
 static void put_cell(const packing *k, int64_t cell, int64_t block, uint32_t entries, int64_t *rest)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&k->m->plan);
@@ -88,7 +94,8 @@ static void put_cell(const packing *k, int64_t cell, int64_t block, uint32_t ent
   for (; left; left &= left - 1) k->rest_cols[(*rest)++] = (int32_t)(block * 2 * c->n + __builtin_ctz(left));
 }
 
-/* Cells and rest of row i of the piece, if it still has as many as were counted. */
+/* Writes cells and rest of row i of the piece; 0 if it has not as many as were counted. None is written beyond the row's own
+ * then. */
 static int put_row(const packing *k, int64_t i)
 {
   const int n = (int)macko_slide_counts_of(&k->m->plan)->n;
@@ -106,6 +113,7 @@ static int put_row(const packing *k, int64_t i)
   return cell == end && rest == rest_end;
 }
 
+/* A macko_part: writes rows from .. to - 1 of the piece. */
 static void put_rows(void *context, int part, int64_t from, int64_t to)
 {
   packing *k = context;
@@ -114,7 +122,8 @@ static void put_rows(void *context, int part, int64_t from, int64_t to)
     if (!put_row(k, i)) __atomic_store_n(&k->changed, 1, __ATOMIC_RELAXED);
 }
 
-/* A piece after the other, each in parts. */
+/* Has the work done for all rows, a piece after the other, each in parts: in no more than the matrix was to have, as each part
+ * has a set of its own. INVALID_MATRIX where rows have changed. */
 static macko_status for_pieces(macko_rows *rows, packing *k, macko_part work, macko_error *err)
 {
   macko_csr piece = {0};
@@ -132,6 +141,8 @@ static macko_status for_pieces(macko_rows *rows, packing *k, macko_part work, ma
   return MACKO_OK;
 }
 
+/* Adds the sections of the pattern to m and fills them. It reads the rows twice: where a row's cells go depends on all rows
+ * before, and codes on all patterns. */
 static macko_status encode_pattern(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   int parts = macko_parts(m->nnz);
@@ -155,6 +166,7 @@ static macko_status encode_pattern(macko_rows *rows, macko_matrix *m, macko_erro
 
 /* ---- values ---- */
 
+/* What the walk that writes values reads. changed is NULL for a matrix in memory, which stays as it is. */
 typedef struct {
   const macko_csr *a; /* the piece at hand */
   int64_t row;
@@ -162,7 +174,7 @@ typedef struct {
   int *changed;
 } value_source;
 
-/* As many entries as the form has for row `row`. */
+/* Gives how many entries the form has for row `row`. */
 static int64_t entries_of(const macko_slide_reader *r, int64_t row)
 {
   int64_t first = macko_slide_start(r, row), rest = macko_slide_rest(r, row), rest_end = macko_slide_rest(r, row + 1), count = 0;
@@ -174,6 +186,8 @@ static int64_t entries_of(const macko_slide_reader *r, int64_t row)
   return count;
 }
 
+/* A macko_value_walk: writes the values of rows from .. to - 1 of the piece. Reading the pattern back gives the slots of a row's
+ * entries in the order of columns, which is that of the csr. */
 static void write_rows(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const value_source *source = context;
@@ -194,6 +208,7 @@ static void write_rows(const void *context, macko_value_writer *w, int64_t from,
   }
 }
 
+/* Writes the values of all rows, a piece after the other; in parts where they are in memory. */
 static macko_status write_pieces(macko_rows *rows, const macko_matrix *m, macko_value_writer *w, macko_error *err)
 {
   macko_csr piece = {0};
@@ -213,7 +228,8 @@ static macko_status write_pieces(macko_rows *rows, const macko_matrix *m, macko_
   return s;
 }
 
-/* The value stream of m->plan in fresh sections; nothing of m changes. */
+/* Makes the value stream of m->plan in fresh sections, which the caller owns; nothing of m changes, so that a failure leaves it
+ * as it was. */
 static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_section *values, macko_section *dict, macko_error *err)
 {
   const macko_plan *plan = &m->plan;
@@ -233,6 +249,7 @@ static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_se
   return s;
 }
 
+/* Encodes the rows by m->plan: the pattern first, because it says in which slot each value goes. */
 static macko_status encode_all(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   macko_section values, dict;
@@ -248,6 +265,7 @@ macko_status macko_slide_encode(macko_findings *found, macko_matrix *m, macko_er
   return encode_all(macko_found_rows(found, &whole), m, err);
 }
 
+/* Entries are counted before anything else, as the plan needs their number. */
 macko_status macko_slide_encode_rows(macko_rows *rows, macko_matrix *m, macko_error *err)
 {
   static const macko_slide_facts of_rows = {macko_slide_count_rows};
@@ -259,6 +277,7 @@ macko_status macko_slide_encode_rows(macko_rows *rows, macko_matrix *m, macko_er
   return s ? s : encode_all(rows, m, err);
 }
 
+/* There is always a new stream, so that a failure leaves m as it was. */
 macko_status macko_slide_refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_findings found = {.csr = a};

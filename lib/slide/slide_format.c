@@ -1,18 +1,21 @@
 /* Format slide (SlideSparse, 2026): matrices of which 2n - 2 of every 2n columns have entries, as windows of two entries in four
- * columns, which sparse tensor cores multiply. Kept of the paper: blocks, windows and how they are packed. Apart from it: only blocks
- * with entries are stored, with their columns, so that any matrix has a form; the entries of a block that find no room are kept
- * beside, as CSR; what a block holds is a code into a table where that takes fewer bits; a slot that holds nothing is told apart
- * from an explicit zero and multiplies nothing.
+ * columns, which sparse tensor cores multiply. Blocks, windows and how they are packed are the paper's. Apart from it, only
+ * blocks with entries are stored, with their columns, so that any matrix has a form; the entries of a block that find no room are
+ * kept beside, as CSR; what a block holds is a code into a table where that takes fewer bits; a slot that holds nothing is told
+ * apart from an explicit zero and multiplies nothing.
  *
  * Here is the table of functions; slide_count.c and slide_plan.c choose the pattern, slide_encode.c writes the sections,
  * slide_decode.c and slide_multiply.c read them. */
 #include "slide/slide.h"
 
+/* The answer to what planning asks, for a csr in host memory. */
 static const macko_slide_facts host_facts = {macko_slide_host_count};
 
+/* Format slide has all codecs but two: coded is dtans' own, and pairs that of layout slice. */
 static const macko_form forms[] = {{.values = MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED) & ~MACKO_HAS(VALUES_PAIRS),
                                     .variant = MACKO_HAS(VARIANT_STRICT), .target = MACKO_HAS_ALL}};
 
+/* Sections that the matrix does not need leave their fields 0, by which readers know. */
 macko_slide_reader macko_slide_open(const macko_matrix *m)
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
@@ -28,6 +31,8 @@ macko_slide_reader macko_slide_open(const macko_matrix *m)
   return r;
 }
 
+/* Lists the sections that the numbers of the plan ask for, and gives how many. Numbers of blocks are missing where every row has
+ * all, the table of patterns where it would take more than it spares, the rest where there is none. */
 static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS])
 {
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
@@ -43,6 +48,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return macko_list_values(m, slots, list, n);
 }
 
+/* The names of all sections that a matrix may have. */
 static const char *const section_names[] = {"starts", "blocks", "positions", "patterns", "rest_ptr", "rest_cols", "values", "dict",
                                             NULL};
 

@@ -1,10 +1,10 @@
 /* What lies where in the sections of format slide, for host and kernels (doc/formats/slide.md).
  *
- * A block is 2n columns of a row, from a multiple of 2n on; one that has entries is a cell. It is covered by n - 1 windows of four
- * columns, each two columns behind the one before, and each window has two slots for entries in it: 2n - 2 of the 2n columns can
- * have one. What a window holds is four bits: in which of its columns the first slot's entry is (bits 0 and 1) and the second's
- * (bits 2 and 3). Entries rise, so that equal columns say that the second slot is empty, and falling ones that both are. The
- * windows of a cell, lowest bits first, are its positions.
+ * A block is 2n columns of a row, from a multiple of 2n on; one that has entries is a cell. It is covered by n - 1 windows of
+ * four columns, each two columns behind the one before, and each window has two slots for entries in it: 2n - 2 of the 2n columns
+ * can have one. What a window holds is four bits: in which of its columns the first slot's entry is (bits 0 and 1) and the
+ * second's (bits 2 and 3). Entries rise, so that equal columns say that the second slot is empty, and falling ones that both are.
+ * The windows of a cell, lowest bits first, are its positions.
  *
  * Cells follow each other row by row, and 32 lanes take them in turn, `per` cells a lane: a tile is 32 per cells. Its values are
  * [window][lane][cell of the lane][slot], where per is such that a lane finds 16 bytes of every window side by side. */

@@ -1,5 +1,6 @@
-/* Where the windows of format slide lie once they are lifted: side by side, four columns each, so that the matrix has two entries in
- * every four columns, and elements of X are repeated for the windows that they are in (SlideSparse, section 4). For host and kernels. */
+/* Where the windows of format slide lie once they are lifted: side by side, four columns each, so that the matrix has two entries
+ * in every four columns, and elements of X are repeated for the windows that they are in (SlideSparse, section 4). For host and
+ * kernels. */
 #ifndef MACKO_SLIDE_LIFT_H
 #define MACKO_SLIDE_LIFT_H
 

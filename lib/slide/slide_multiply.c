@@ -7,26 +7,29 @@
 #include <string.h>
 
 enum {
-  CELLS = MACKO_SLIDE_LANES, /* decoded together: those that lie side by side */
-  ROOM = 2 * CELLS + 8,      /* entries of one window of these, and a vector more */
-  WINDOWS = MACKO_SLIDE_MOST - 1
+  CELLS = MACKO_SLIDE_LANES, /* cells that are decoded together: those whose slots lie at one distance from each other */
+  ROOM = 2 * CELLS + 8,      /* slots of one window of these, and a vector more, as the last vector may reach beyond them */
+  WINDOWS = MACKO_SLIDE_MOST - 1 /* the most windows of a block */
 };
 
-/* A few cells of a row: columns of the slots of every window, -1 where there is no entry, and their values. */
+/* A few cells of a row: for each window the columns of its slots, negative where there is no entry, and their values. Slots of a
+ * window lie together, so that a vector takes those of several cells. */
 typedef struct {
-  int count; /* of cells */
+  int count; /* how many cells there are */
   int32_t cols[WINDOWS][ROOM];
   double values[WINDOWS][ROOM];
 } chunk;
 
-/* Columns of a window's two slots from its first column on, far below zero where there is no entry. */
+/* Columns of a window's two slots, from its first column on, by its four bits; NONE where there is no entry. The first column is
+ * added to both: what NONE becomes is negative as long as that is below 2^30. */
 #define NONE (INT32_MIN / 2)
 static const int32_t columns_of[16][2] = {{0, NONE},    {NONE, NONE}, {NONE, NONE}, {NONE, NONE}, {0, 1},    {1, NONE},
                                           {NONE, NONE}, {NONE, NONE}, {0, 2},       {1, 2},       {2, NONE}, {NONE, NONE},
                                           {0, 3},       {1, 3},       {2, 3},       {3, NONE}};
 #undef NONE
 
-/* Cells from `cell` on as far as they lie side by side, before `end`; their columns. */
+/* Sets the columns of the cells from `cell` on, before `end`, as far as they lie in one tile at one distance; `first` is the
+ * first cell of the row. Behind them come eight columns that say "no entry", for the last vector. */
 static inline __attribute__((always_inline)) void read_columns(const macko_slide_reader *r, int64_t first, int64_t cell, int64_t end,
                                                                chunk *c)
 {
@@ -44,6 +47,7 @@ static inline __attribute__((always_inline)) void read_columns(const macko_slide
     for (int i = 2 * c->count; i < 2 * c->count + 8; i++) c->cols[w][i] = -1;
 }
 
+/* Sets the values of the cells of *c, from `cell` on, as doubles; stored and table are constants. */
 static inline __attribute__((always_inline)) void read_values_as(const macko_slide_reader *r, macko_type stored, macko_type table,
                                                                  const macko_value_stream *v, int64_t cell, chunk *c)
 {
@@ -56,6 +60,7 @@ static inline __attribute__((always_inline)) void read_values_as(const macko_sli
   }
 }
 
+/* The same for the type that the matrix has. */
 static void read_values(const macko_slide_reader *r, const macko_matrix *m, const macko_value_stream *v, int64_t cell, chunk *c)
 {
   switch (m->plan.stored_type) {
@@ -69,7 +74,7 @@ static void read_values(const macko_slide_reader *r, const macko_matrix *m, cons
   }
 }
 
-/* Entries of a row that are beside the cells. */
+/* Gives the sum of the terms of a row's entries that are in the rest, for one vector. */
 static double rest_of_row(const macko_slide_reader *r, const macko_matrix *m, const macko_value_stream *v, const macko_product *q,
                           int64_t vector, int64_t row)
 {
@@ -87,6 +92,7 @@ static double rest_of_row(const macko_slide_reader *r, const macko_matrix *m, co
 
 /* ---- op T ---- */
 
+/* Adds a row to y, for one vector: its entries times alpha and its element of x. */
 static void transpose_row(const macko_slide_reader *r, const macko_matrix *m, const macko_value_stream *v, const macko_product *q,
                           int64_t row)
 {
@@ -101,7 +107,7 @@ static void transpose_row(const macko_slide_reader *r, const macko_matrix *m, co
   }
 }
 
-/* A vector at a time. */
+/* A macko_pieces for op T: rows from .. to - 1, a vector at a time. */
 static void transpose_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   macko_slide_reader r = macko_slide_open(m);
@@ -112,6 +118,7 @@ static void transpose_rows(const macko_matrix *m, const macko_product *p, int64_
   }
 }
 
+/* Threads get rows with about as many cells each. For op T y is scaled by beta before terms are added to it. */
 macko_status macko_slide_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   const macko_section *starts = macko_find_section(m, "starts");

@@ -5,17 +5,19 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Gives the question of format slide among those of all formats; NULL where nobody answers it, as for a csr in device memory. */
 static const macko_slide_facts *facts_of(const macko_facts *f)
 {
   return (const macko_slide_facts *)f->of_format[MACKO_FORMAT_SLIDE];
 }
 
-/* Slots of the value stream, those of the rest included. */
+/* Gives the slots of the value stream, those of the rest included. */
 static int64_t slots_of(const macko_slide_counts *c, macko_type stored)
 {
   return macko_slide_slots((int)c->n, macko_slide_per(macko_type_bytes(stored)), c->cells) + c->rest;
 }
 
+/* Gives the bytes of all sections but those of the values. */
 static int64_t pattern_bytes(const macko_csr *a, const macko_slide_counts *c)
 {
   int64_t bytes = (a->nrows + 1) * macko_type_bytes(macko_index_type(c->cells));
@@ -24,7 +26,7 @@ static int64_t pattern_bytes(const macko_csr *a, const macko_slide_counts *c)
   return c->rest ? bytes + (a->nrows + 1) * macko_type_bytes(macko_index_type(c->rest)) + c->rest * 4 : bytes;
 }
 
-/* Adds a value stream to *plan, or takes it away (sign -1). */
+/* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1). The time is set anew, as it is no sum. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -35,6 +37,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   macko_set_time(options, f->csr, plan);
 }
 
+/* Sets the reason to what the numbers say in words. */
 static void describe(const macko_csr *a, const macko_slide_counts *c, macko_plan *plan)
 {
   char cols[64] = "all blocks of all rows", rest[128] = "";
@@ -46,6 +49,7 @@ static void describe(const macko_csr *a, const macko_slide_counts *c, macko_plan
            2 * (long long)c->n, a->nrows ? cols : "no rows", (long long)c->bits, (long long)c->empty, rest);
 }
 
+/* Refuses what has no form: columns have 32 bits in every section. */
 static macko_status check_limits(const macko_csr *a, macko_error *err)
 {
   if (a->ncols > INT32_MAX)
@@ -53,7 +57,8 @@ static macko_status check_limits(const macko_csr *a, macko_error *err)
   return MACKO_OK;
 }
 
-/* Where no pattern covers the matrix: that of the fewest bytes, what is too much in the rest; strict refuses. */
+/* Where no pattern covers the matrix: takes the one of the fewest bytes, with raw values, and leaves what is too much to the
+ * rest. Variant strict refuses, and names *broken, which is a block of the widest pattern. */
 static macko_status cover_most(const macko_facts *f, const macko_options *options, const macko_slide_broken *broken,
                                macko_slide_counts *counts, macko_error *err)
 {
@@ -73,7 +78,7 @@ static macko_status cover_most(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
-/* The narrowest pattern that covers the matrix. */
+/* Takes the narrowest pattern that covers the matrix, as narrower blocks have fewer slots a column. */
 static macko_status choose_pattern(const macko_facts *f, const macko_options *options, macko_slide_counts *counts, macko_error *err)
 {
   macko_slide_broken broken;
@@ -84,6 +89,7 @@ static macko_status choose_pattern(const macko_facts *f, const macko_options *op
   return cover_most(f, options, &broken, counts, err);
 }
 
+/* The pattern is chosen first, from the columns alone, and then the codec. */
 macko_status macko_slide_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_cost *cost = macko_cost_of(options);
@@ -101,14 +107,15 @@ macko_status macko_slide_plan(const macko_facts *f, const macko_options *options
   return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
+/* The pattern stays; the codec is chosen again. */
 macko_status macko_slide_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
   return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
-/* By memory: its bytes are counted. By time only where nothing else has what is asked for: other formats multiply sooner on a CPU,
- * and one vector on a GPU about as soon. */
-/* By memory alone, and not for a GPU: what is encoded there knows nothing of its bytes, and the choice must not depend on where. */
+/* Where another format has what is asked for, this one may win by memory alone: by time, others multiply sooner on a CPU, and one
+ * vector on a GPU about as soon. It may not win for a GPU, because what is encoded there knows nothing of its bytes, and the
+ * choice must not depend on where the csr is. */
 int macko_slide_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   (void)plans;

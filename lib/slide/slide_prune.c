@@ -14,7 +14,7 @@ static double magnitude(const macko_csr *a, int64_t p)
 }
 
 /* Gives 1 if entry p of the block from .. to - 1 is among its z largest; of equal ones those further left are. Every entry is
- * compared with all others of its block, which are few. */
+ * compared with all others of its block, so that the time grows with the square of its entries. */
 static int is_kept(const macko_csr *a, int64_t from, int64_t to, int64_t p, int64_t z)
 {
   const double own = magnitude(a, p);
@@ -48,6 +48,8 @@ static void prune(const macko_csr *a, int64_t z, int64_t l, const macko_csr *lik
   }
 }
 
+/* A sorted copy is made only where rows are unsorted or have duplicates. The arrays have room for all entries, as how many stay
+ * is not known before. */
 macko_status macko_prune(const macko_csr *csr, int64_t z, int64_t l, macko_csr *pruned, macko_error *err)
 {
   macko_csr a;

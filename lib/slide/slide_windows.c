@@ -1,5 +1,5 @@
-/* Which patterns windows cover: Z entries of every L columns by windows of N columns with M entries, each N - M behind the one before
- * (SlideSparse, appendix). */
+/* Which patterns windows cover: Z entries of every L columns by windows of N columns with M entries, each N - M behind the one
+ * before (SlideSparse, appendix). */
 #include "core/format.h"
 
 /* Checks that Z:L is a pattern (INVALID_ARGUMENT), M:N a window of it (INVALID_ARGUMENT), and that the windows end with the block
