@@ -37,8 +37,8 @@ enum {
 
 enum { MACKO_BASE_ROWS = 32 }; /* rows that share a reference under MACKO_BASE_BLOCK */
 
-/* How the base column of a row is stored: as reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. The reference is 0,
- * the number of the row, or the smallest first column of the MACKO_BASE_ROWS rows that it is among. */
+/* This is how the base column of a row is stored: as reference + bias + offset, the offset 0, 1, 2 or 4 bytes wide. The reference
+ * is 0, the number of the row, or the smallest first column of the MACKO_BASE_ROWS rows that it is among. */
 enum { MACKO_BASE_ABSOLUTE, MACKO_BASE_DIAGONAL, MACKO_BASE_BLOCK };
 
 /* Gives the code of entry p, of b = 1, 2, 4, 8 or 16 bits. No width but 16 crosses a byte, so that one load is enough. */
@@ -79,7 +79,7 @@ MACKO_INLINE int macko_unsigned_bytes(uint64_t largest)
   return largest == 0 ? 0 : largest < 256 ? 1 : largest < 65536 ? 2 : 4;
 }
 
-/* A slice's header with its fields apart. */
+/* This is a slice's header with its fields apart. */
 typedef struct {
   uint32_t values;  /* where its values start in section "values", in units of MACKO_VALUE_UNIT bytes */
   uint32_t block;   /* where its block starts in section "blocks", in words */
@@ -91,8 +91,8 @@ typedef struct {
   int stencil;      /* 1 if the slice is a stencil: base is its first row then, and the widths above are 0 */
 } macko_slice;
 
-/* A step of a stencil: the lanes whose bit is set have an entry in column base + lane + distance, and its value has these bits of
- * the matrix's value type. */
+/* This is a step of a stencil: the lanes whose bit is set have an entry in column base + lane + distance, and its value has these
+ * bits of the matrix's value type. */
 typedef struct {
   int32_t distance;
   uint32_t lanes;

@@ -8,8 +8,8 @@
 #include "macko/params.h"
 #include "values/codecs.h"
 
-/* The functions of a layout. Where one reads "items", these are the rows of layouts row and paper and the slices of layout
- * slice. */
+/* These are the functions of a layout. Where one reads "items", these are the rows of layouts row and paper and the slices of
+ * layout slice. */
 typedef struct {
   /* Fills layout, gap_bits and params of *plan, and bytes and time of everything but the value stream, from the pattern alone:
    * the codec is chosen behind it. UNSUPPORTED or LIMIT where the layout or options->gap_bits cannot hold the matrix. */
@@ -30,7 +30,7 @@ typedef struct {
   /* Tells whether what encode_pattern took from the values is still so for *a. It is NULL where it took nothing. Where it is not
    * so, refresh encodes the matrix anew. */
   int (*pattern_holds)(const macko_csr *a, const macko_matrix *m);
-  /* refresh to elements of another size: makes *fresh, which the caller owns, the section that says where values start, as
+  /* Serves refresh to elements of another size: makes *fresh, which the caller owns, the section that says where values start, as
    * m->plan has them. It is NULL where no section says so. */
   macko_status (*move_values)(const macko_matrix *m, macko_section *fresh, macko_error *err);
   /* These four are as in format.h, for a matrix of this layout; for op T y has been scaled by beta before multiply is called. */
@@ -49,12 +49,12 @@ static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
   return layout == MACKO_LAYOUT_SLICE ? &macko_slice_layout : &macko_paper_layout;
 }
 
-/* What format macko can be asked for: one form for each layout, in the order in which they are planned. Slice comes first,
- * because its plan is what tells whether layout row need be looked at. */
+/* This is what format macko can be asked for: one form for each layout, in the order in which they are planned. Slice comes
+ * first, because its plan is what tells whether layout row need be looked at. */
 enum { MACKO_MACKO_FORMS = 3 };
 extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
 
-/* plan and plan_values of format macko (format.h). */
+/* These are plan and plan_values of format macko (format.h). */
 macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
@@ -69,8 +69,8 @@ macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *o
  * that would not be good enough. */
 macko_plan macko_slice_hope_pairs(const macko_options *options, const macko_plan *pattern);
 
-/* The sections that hold the values, made apart from a matrix so that nothing of it changes before all has gone well. Where data
- * is NULL there is none of that name. */
+/* These are the sections that hold the values, made apart from a matrix so that nothing of it changes before all has gone well.
+ * Where data is NULL there is none of that name. */
 typedef struct {
   macko_section values, dict, pair_gaps;
 } macko_value_sections;

@@ -5,29 +5,30 @@
 
 #include "core/facts.h"
 
-/* What planning knows of all slices of layout slice, with the rows in their order or sorted by length. The order decides which
- * rows share a slice, and with it everything here. */
+/* This is what planning knows of all slices of layout slice, with the rows in their order or sorted by length. The order decides
+ * which rows share a slice, and with it everything here. */
 typedef struct {
   /* The window is MACKO_SLICE_WINDOW where rows are sorted, else 0; block_words counts equal blocks once; order_bytes are those
    * of section "order". */
   int64_t window, block_words, order_bytes;
-  /* The units of MACKO_VALUE_UNIT bytes of the value stream, for elements of 1, 2, 4 and 8 bytes: the codec is chosen later. */
+  /* These are the units of MACKO_VALUE_UNIT bytes of the value stream, for elements of 1, 2, 4 and 8 bytes: the codec is chosen
+   * later. */
   int64_t units[4];
   int64_t stencils, streamed; /* how many slices are stencils, and how many entries the other slices have */
   int64_t longest;            /* the steps of the longest slice */
-  /* Slots, counted by how a product finds their columns; cost.h has a time for each kind. */
+  /* Slots are counted by how a product finds their columns; cost.h has a time for each kind. */
   int64_t stencil, uniform, run, listed, walked, paired, run_paired;
   int wide_pairs;             /* 1 if a gap of a pair has more than 16 bits */
-  /* Under MACKO_PAIRS the pairs of a gap and a value. It is -1 if there are more than MACKO_PAIR_LIMIT: counting ends there, and
-   * nothing else is known. */
+  /* Under MACKO_PAIRS this counts the pairs of a gap and a value. It is -1 if there are more than MACKO_PAIR_LIMIT: counting ends
+   * there, and nothing else is known. */
   int64_t pairs;
 } macko_slice_facts;
 
-/* The kinds of slices that a look may find besides lists and gaps of their own: stencils, and slices whose gaps come from codes
- * of pairs (layout_bits.h). The values are bits of the argument `kinds`. */
+/* These are the kinds of slices that a look may find besides lists and gaps of their own: stencils, and slices whose gaps come
+ * from codes of pairs (layout_bits.h). The values are bits of the argument `kinds`. */
 enum { MACKO_STENCILS = 1, MACKO_PAIRS = 2 };
 
-/* What a sample of the slices tells about layout slice. Everything is scaled up to the whole matrix. */
+/* This is what a sample of the slices tells about layout slice. Everything is scaled up to the whole matrix. */
 typedef struct {
   /* columns: nanoseconds that a product spends on columns, without what their bytes take; 0 where the sample is empty.
    * slots: slots of values.
@@ -36,16 +37,17 @@ typedef struct {
   double columns, slots, blocks, missed;
 } macko_slice_estimate;
 
-/* What planning knows of the rows of layout row: from these counts follow the escapes of every gap width, and the bytes of every
- * base mode. */
+/* This is what planning knows of the rows of layout row: from these counts follow the escapes of every gap width, and the bytes
+ * of every base mode. */
 typedef struct {
   int64_t by_log[33];       /* gaps between neighbours in a row, counted by their binary logarithm, rounded down */
-  /* The least and the largest distance of a first column from the reference of each base mode; low > high where there is none. */
+  /* These are the least and the largest distance of a first column from the reference of each base mode; low > high where no row
+   * has one. */
   int64_t low[3], high[3];
 } macko_row_facts;
 
-/* The questions that planning of format macko asks. The context is that of macko_facts. The host and the GPU answer them with
- * functions of their own, and the choice that is made of the answers is the same code. */
+/* These are the questions that planning of format macko asks. The context is that of macko_facts. The host and the GPU answer
+ * them with functions of their own, and the choice that is made of the answers is the same code. */
 typedef struct {
   /* Fills *facts for one order of the rows; `kinds` are bits of MACKO_STENCILS and MACKO_PAIRS. This looks at every slice. */
   macko_status (*slices)(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
@@ -62,8 +64,8 @@ static inline const macko_column_facts *macko_columns_of(const macko_facts *f)
   return (const macko_column_facts *)f->of_format[MACKO_FORMAT_MACKO];
 }
 
-/* The answers for a csr in host memory; the context is a macko_findings, which keeps what later planning and encoding need again.
- * Errors: OUT_OF_MEMORY, LIMIT, and those of macko_get_rows where rows come in pieces. */
+/* These are the answers for a csr in host memory; the context is a macko_findings, which keeps what later planning and encoding
+ * need again. Errors: OUT_OF_MEMORY, LIMIT, and those of macko_get_rows where rows come in pieces. */
 macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *facts, macko_error *err);
 macko_status macko_host_sample(void *context, const macko_options *options, int sorted, macko_slice_estimate *estimate,
                                macko_error *err);

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The answers to what planning asks, for a csr in host memory. */
+/* These are the answers to what planning asks, for a csr in host memory. */
 static const macko_column_facts host_columns = {macko_host_slices, macko_host_sample, macko_host_rows};
 
 /* ---- what a matrix is stored in ---- */
@@ -38,7 +38,8 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
 
 /* ---- encode and refresh ---- */
 
-/* A macko_value_walk: items from .. to - 1 count from source->first, the layout's from the first of the matrix. */
+/* As a macko_value_walk this writes items from .. to - 1, which count from source->first, the layout's from the first of the
+ * matrix. */
 static void write_items(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_value_source *source = context;
@@ -85,8 +86,8 @@ static void put_values(macko_matrix *m, const macko_value_sections *v)
   if (v->pair_gaps.data) macko_put_section(m, &v->pair_gaps);
 }
 
-/* encode of the format (format.h): the pattern first, because it says in which slot each value goes. Findings are freed in
- * between, as the value stream takes about as much memory. */
+/* This is encode of the format (format.h). The pattern comes first, because it says in which slot each value goes. Findings are
+ * freed in between, as the value stream takes about as much memory. */
 static macko_status encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
@@ -113,8 +114,8 @@ static macko_status encode_again(const macko_csr *a, macko_matrix *m, macko_erro
   return MACKO_OK;
 }
 
-/* refresh under codec pairs: new values for the gaps that m has. Where that makes more pairs than there are codes, all is encoded
- * anew. */
+/* This is refresh under codec pairs, which takes new values for the gaps that m has. Where that makes more pairs than there are
+ * codes, all is encoded anew. */
 static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   macko_value_sections v;
@@ -127,10 +128,10 @@ static macko_status refresh_pairs(const macko_csr *a, macko_matrix *m, macko_err
   return MACKO_OK;
 }
 
-/* refresh of the format (format.h). Three cases differ in what they cost. Where stencils or pairs no longer hold, the matrix is
- * encoded anew. Where the codec and its type stay and it is no dictionary, values are written over the old ones, which needs no
- * memory. Else there is a new stream, and where the size of its elements changes, new starts of slices; all of it is made before
- * m changes. */
+/* This is refresh of the format (format.h). Three cases differ in what they cost. Where stencils or pairs no longer hold, the
+ * matrix is encoded anew. Where the codec and its type stay and it is no dictionary, values are written over the old ones, which
+ * needs no memory. Else there is a new stream, and where the size of its elements changes, new starts of slices; all of it is
+ * made before m changes. */
 static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(m->plan.layout);
@@ -168,20 +169,20 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   return MACKO_OK;
 }
 
-/* decode of the format: the layout's own. */
+/* This is decode of the format: the layout's own. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   return macko_layout_of(m->plan.layout)->decode(m, row_ptr, cols, values, err);
 }
 
-/* decode_rows of the format: the layout's own. */
+/* This is decode_rows of the format: the layout's own. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   macko_layout_of(m->plan.layout)->decode_rows(m, starts, first, past, cols, values);
 }
 
-/* validate of the format. The codec comes first, as layouts rely on the size of its elements; codes are looked at last, as the
- * layout's check tells that section "values" has the length that it should. */
+/* This is validate of the format. The codec comes first, as layouts rely on the size of its elements; codes are looked at last,
+ * as the layout's check tells that section "values" has the length that it should. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   if (m->plan.layout != MACKO_LAYOUT_ROW && m->plan.layout != MACKO_LAYOUT_SLICE && m->plan.layout != MACKO_LAYOUT_PAPER)
@@ -193,8 +194,8 @@ static macko_status validate(const macko_matrix *m, macko_error *err)
   return s ? s : macko_check_codes(m, err);
 }
 
-/* multiply of the format. For op T entries of a row add to any element of y, so that y is scaled by beta before; for op N each
- * element is written once, and scaled as it is. */
+/* This is multiply of the format. For op T entries of a row add to any element of y, so that y is scaled by beta before; for op N
+ * each element is written once, and scaled as it is. */
 static macko_status multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
 {
   (void)err;
@@ -203,7 +204,7 @@ static macko_status multiply(const macko_matrix *m, const macko_product *p, mack
   return MACKO_OK;
 }
 
-/* The names of all sections of all layouts, which a file may have. */
+/* These are the names of all sections of all layouts, which a file may have. */
 static const char *const section_names[] = {"row_ptr", "base", "block_base", "gaps", "long_ptr", "long_gaps", "slices",
                                             "blocks", "order", "values", "dict", "pair_gaps", NULL};
 

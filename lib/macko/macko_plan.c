@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Choices of options: all codecs but dtans' own; and the gap widths of layout paper, in which codes do not take two bytes. */
+/* These are choices of options: all codecs but dtans' own; and the gap widths of layout paper, in which codes do not take two
+ * bytes. */
 #define ALL_BUT_CODED (MACKO_HAS_ALL & ~MACKO_HAS(VALUES_CODED))
 #define PAPER_BITS (MACKO_HAS(GAP_BITS_1) | MACKO_HAS(GAP_BITS_2) | MACKO_HAS(GAP_BITS_4) | MACKO_HAS(GAP_BITS_8))
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The widths of a code that the paper has, in bits. */
+/* These are the widths of a code that the paper has, in bits. */
 enum { WIDTHS = 4 };
 static const int widths[WIDTHS] = {1, 2, 4, 8};
 
@@ -30,8 +30,8 @@ static int64_t count_stored(const macko_csr *a, int b, int64_t from, int64_t to)
   return stored;
 }
 
-/* plan_pattern of the layout (layouts.h). The width is that of the fewest bytes, values included, because padding takes values,
- * too. The rows are read for it, as no facts count padding. The value stream itself is added by the caller. */
+/* This is plan_pattern of the layout (layouts.h). The width is that of the fewest bytes, values included, because padding takes
+ * values, too. The rows are read for it, as no facts count padding. The value stream itself is added by the caller. */
 static macko_status plan_pattern(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;
@@ -59,7 +59,7 @@ static macko_status plan_pattern(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* value_slots of the layout: padding has a value, the marker. */
+/* This is value_slots of the layout: padding has a value, the marker. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)nnz, (void)element_bytes;
@@ -128,9 +128,9 @@ static macko_status find_zero(macko_rows *rows, int *found, macko_error *err)
   return s;
 }
 
-/* plan_values of the layout: chooses the marker of padding, which depends on the values. It is +0.0 as in the paper where no
- * entry is, else a quiet NaN that no entry has. limit keeps payloads within the bits below the quiet one; of f64 2^30 are tried
- * at the most. */
+/* This is plan_values of the layout. It chooses the marker of padding, which depends on the values. It is +0.0 as in the paper
+ * where no entry is, else a quiet NaN that no entry has. limit keeps payloads within the bits below the quiet one; of f64 2^30
+ * are tried at the most. */
 static macko_status plan_values(macko_rows *rows, macko_plan *plan, macko_error *err)
 {
   const macko_type type = rows->value_type;
@@ -169,7 +169,7 @@ static int64_t encode_row(const macko_csr *a, int64_t i, int b, uint8_t *gaps, i
   return q;
 }
 
-/* encode_pattern of the layout, by one thread: the layout is there to be compared with. */
+/* This is encode_pattern of the layout, by one thread: the layout is there to be compared with. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const int64_t stored = macko_params_of(&m->plan)->paper.stored;
@@ -202,7 +202,8 @@ static void write_row(const macko_csr *a, const macko_matrix *m, macko_value_wri
   }
 }
 
-/* write_values of the layout. A row that comes in pieces is counted again, so that a changed one does not write into the next. */
+/* This is write_values of the layout. A row that comes in pieces is counted again, so that a changed one does not write into the
+ * next. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
@@ -215,7 +216,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
 
 /* ---- decode ---- */
 
-/* A matrix of this layout as it is read: the data of its sections, the marker and the bits of a gap. */
+/* This is a matrix of this layout as it is read: the data of its sections, the marker and the bits of a gap. */
 typedef struct {
   const macko_section *row_ptr;
   const uint8_t *gaps;
@@ -253,7 +254,7 @@ static int64_t decode_row(const macko_matrix *m, const paper_reader *r, int64_t 
   return p;
 }
 
-/* decode of the layout. Only the values tell how many entries a row has, so that all rows are read even for row_ptr. */
+/* This is decode of the layout. Only the values tell how many entries a row has, so that all rows are read even for row_ptr. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   paper_reader r = open_paper(m);
@@ -267,15 +268,15 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return MACKO_OK;
 }
 
-/* decode_rows of the layout. */
+/* This is decode_rows of the layout. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const paper_reader r = open_paper(m);
   for (int64_t i = first; i < past; i++) (void)decode_row(m, &r, i, starts[i] - starts[first], cols, values);
 }
 
-/* validate of the layout. Columns rise by themselves, as every gap is at least 1; what is left to check is where rows begin, the
- * last column of each, and that as many slots are no padding as the matrix has entries. */
+/* This is validate of the layout. Columns rise by themselves, as every gap is at least 1; what is left to check is where rows
+ * begin, the last column of each, and that as many slots are no padding as the matrix has entries. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   int64_t stored = macko_params_of(&m->plan)->paper.stored, entries = 0;
@@ -333,7 +334,8 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
-/* multiply of the layout, by one thread, as the layout is there to be compared with. f64 values have kernels of their own. */
+/* This is multiply of the layout, by one thread, as the layout is there to be compared with. f64 values have kernels of their
+ * own. */
 static void multiply(const macko_matrix *m, const macko_product *p)
 {
 #define F64(vector, op, group) multiply_as(m, &q, m->plan.gap_bits, MACKO_F64, vector, op, group)

@@ -4,13 +4,13 @@
 
 #include "core/format.h"
 
-/* The numbers of a plan, once as the array that plan.params and files hold, and once by the names that each layout gives them.
- * Which struct counts follows from plan.layout. doc/formats/macko.md numbers them in this order. */
+/* These are the numbers of a plan, once as the array that plan.params and files hold, and once by the names that each layout
+ * gives them. Which struct counts follows from plan.layout. doc/formats/macko.md numbers them in this order. */
 typedef union {
   int64_t all[MACKO_MAX_PARAMS]; /* as plan.params and files have them */
   struct {
-    /* How base columns are stored: MACKO_BASE_..., what is added to all of them, bytes of an element of section "base"; and
-     * the elements of section "long_gaps". */
+    /* This is how base columns are stored: MACKO_BASE_..., what is added to all of them, bytes of an element of section "base";
+     * and the elements of section "long_gaps". */
     int64_t base_mode, base_bias, base_bytes, long_gaps;
   } row;
   struct {

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* value_slots of the layout: a slot for each entry, and no padding. */
+/* This is value_slots of the layout: a slot for each entry, and no padding. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)plan, (void)element_bytes;
@@ -55,7 +55,7 @@ static inline void put_code(uint8_t *gaps, int b, int64_t p, uint32_t code)
   else gaps[p * b >> 3] |= (uint8_t)(code << (p * b & 7));
 }
 
-/* What parts share while they encode the rows of a view. */
+/* This is what parts share while they encode the rows of a view. */
 typedef struct {
   const macko_csr *a; /* the rows at hand, from row `row` on */
   int64_t row, before; /* entry q of their arrays is entry q + before of the matrix */
@@ -65,7 +65,7 @@ typedef struct {
   uint8_t *gaps;
   uint32_t *long_ptr, *long_gaps;
   int b;
-  /* For each part its first row, and how many long gaps come before it, those of earlier views among them. */
+  /* These are, for each part, its first row, and how many long gaps come before it, those of earlier views among them. */
   int64_t first_row[MACKO_MOST_PARTS], long_before[MACKO_MOST_PARTS + 1];
 } row_encoding;
 
@@ -75,7 +75,7 @@ static inline uint32_t code_before(const macko_csr *a, int64_t q)
   return (uint32_t)(macko_csr_col(a, q) - macko_csr_col(a, q - 1) - 1);
 }
 
-/* A macko_part: counts the long gaps of a part, which the part behind it has to know before it writes its own. */
+/* As a macko_part this counts the long gaps of a part, which the part behind it has to know before it writes its own. */
 static void count_long_gaps(void *context, int part, int64_t from, int64_t to)
 {
   row_encoding *e = context;
@@ -159,8 +159,8 @@ static void encode_view(row_encoding *e, const macko_view *v)
   if (e->long_ptr) e->long_before[0] = e->long_ptr[v->past];
 }
 
-/* encode_pattern of the layout (layouts.h). Views begin with a multiple of MACKO_BASE_ROWS, so that no reference needs rows of
- * two. */
+/* This is encode_pattern of the layout (layouts.h). Views begin with a multiple of MACKO_BASE_ROWS, so that no reference needs
+ * rows of two. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   macko_rows whole, *rows = macko_found_rows(found, &whole);
@@ -176,8 +176,8 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   return macko_fail(err, MACKO_INVALID_MATRIX, "the rows are not what they were when they were counted");
 }
 
-/* write_values of the layout. Entries lie as row_ptr says, which is CSR's, so that rows that follow each other are one run of
- * slots. */
+/* This is write_values of the layout. Entries lie as row_ptr says, which is CSR's, so that rows that follow each other are one
+ * run of slots. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   const macko_section *row_ptr = macko_find_section(m, "row_ptr");
@@ -188,7 +188,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
 
 /* ---- decode ---- */
 
-/* decode of the layout: in one pass over the rows, each output only where it is asked for. */
+/* This is decode of the layout. It goes through the rows once for each output that is asked for. */
 static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err)
 {
   macko_row_reader r = macko_open_rows(m);
@@ -205,7 +205,7 @@ static macko_status decode(const macko_matrix *m, int64_t *row_ptr, int64_t *col
   return MACKO_OK;
 }
 
-/* decode_rows of the layout. starts are the caller's, which spares reading row_ptr again. */
+/* This is decode_rows of the layout. starts are the caller's, which spares reading row_ptr again. */
 static void decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const macko_row_reader r = macko_open_rows(m);
@@ -264,8 +264,8 @@ static macko_status validate_row(const macko_matrix *m, const macko_row_reader *
   return MACKO_OK;
 }
 
-/* validate of the layout: the plan, then the lengths of sections, then every row. It is what makes products safe without a
- * check. */
+/* This is validate of the layout: the plan, then the lengths of sections, then every row. It is what makes products safe without
+ * a check. */
 static macko_status validate(const macko_matrix *m, macko_error *err)
 {
   macko_status s = validate_plan(m, err);

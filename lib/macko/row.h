@@ -4,8 +4,8 @@
 
 #include "macko/layouts.h"
 
-/* A matrix of layout row as it is read: the data of its sections and the numbers of its plan, looked up once. Everything points
- * into the matrix, so that there is nothing to free. Sections that the matrix does not need are NULL. */
+/* This is a matrix of layout row as it is read: the data of its sections and the numbers of its plan, looked up once. Everything
+ * points into the matrix, so that there is nothing to free. Sections that the matrix does not need are NULL. */
 typedef struct {
   const macko_section *row_ptr;
   const void *base;
@@ -60,8 +60,8 @@ static inline __attribute__((always_inline)) int64_t macko_next_gap(const macko_
  * MACKO_BASE_BLOCK. */
 int64_t macko_row_block_first(const macko_csr *a, int64_t block);
 
-/* plan_pattern of the layout (layouts.h): chooses the gap width and the base mode. LIMIT where there would be more long gaps than
- * INT32_MAX. */
+/* This is plan_pattern of the layout (layouts.h). It chooses the gap width and the base mode. LIMIT where there would be more
+ * long gaps than INT32_MAX. */
 macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 
 /* Adds the product to y, or for op N computes y, from layout row; arguments are checked, and for op T y is scaled by beta. */

@@ -7,14 +7,14 @@
 
 #include <string.h>
 
-/* Entries whose columns and values are decoded together: their buffers lie on the stack. */
+/* So many entries have their columns and values decoded together: the buffers lie on the stack. */
 enum { BLOCK = 256 };
 
 /* Decodes the columns of entries p .. p + n - 1, which follow column *at, into cols, and moves *at to the last of them;
  * *next_long walks the row's long gaps. The code of a row's first entry is 0, so that it follows the column before its base. */
 typedef void (*decode_columns)(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols);
 
-/* The same for any processor, an entry at a time. b is a constant in every caller. */
+/* Does the same on any processor, an entry at a time. b is a constant in every caller. */
 static inline __attribute__((always_inline)) void decode_plain(const macko_row_reader *r, int b, int64_t p, int n, int32_t *at,
                                                                uint32_t *next_long, int32_t *cols)
 {
@@ -24,7 +24,7 @@ static inline __attribute__((always_inline)) void decode_plain(const macko_row_r
   *at = col, *next_long = next;
 }
 
-/* A decoder of its own for each width of a code, so that shifts and masks are constants. */
+/* There is a decoder of its own for each width of a code, so that shifts and masks are constants. */
 #define FOR_WIDTHS(define) define(1) define(2) define(4) define(8) define(16)
 #define DEFINE(b) \
   static void plain_##b(const macko_row_reader *r, int64_t p, int n, int32_t *at, uint32_t *next_long, int32_t *cols) \
@@ -37,7 +37,7 @@ FOR_WIDTHS(DEFINE)
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-/* Columns that AVX2 decodes at once, and doubles of a vector of AVX-512. */
+/* So many columns are decoded at once by AVX2, and so many doubles are in a vector of AVX-512. */
 enum { PACK = 8 };
 
 /* Gives the eight codes from entry p on. It reads 16 bytes for codes of 16 bits and 8 bytes else, which the caller knows to be
@@ -104,7 +104,7 @@ static decode_columns decoder(int b)
 
 /* ---- values ---- */
 
-/* Vectors that every processor has, of four elements. */
+/* These are vectors that every processor has, of four elements. */
 typedef uint16_t halves __attribute__((vector_size(8)));
 typedef uint32_t words __attribute__((vector_size(16)));
 typedef int32_t integers __attribute__((vector_size(16)));
@@ -168,7 +168,7 @@ static inline __attribute__((always_inline)) void add_block(const macko_product 
 }
 
 #if MACKO_HAS_X86_64
-/* Vectors of AVX-512, of eight elements. */
+/* These are vectors of AVX-512, of eight elements. */
 typedef double pack __attribute__((vector_size(8 * PACK)));
 typedef float float_pack __attribute__((vector_size(4 * PACK)));
 
@@ -176,8 +176,8 @@ typedef float float_pack __attribute__((vector_size(4 * PACK)));
  * columns to come back from the cache. */
 #define GATHER(x, c) {x[c[0]], x[c[1]], x[c[2]], x[c[3]], x[c[4]], x[c[5]], x[c[6]], x[c[7]]}
 
-/* add_block for op N, eight entries at a time. Vector number j gets the same bits with any number of vectors beside it: the order
- * of its terms does not depend on the group. */
+/* Does what add_block does for op N, eight entries at a time. Vector number j gets the same bits with any number of vectors
+ * beside it: the order of its terms does not depend on the group. */
 static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const macko_product *q, const int32_t *cols,
                                                                           const double *values, int n, double *sums,
                                                                           macko_type vector, int group)
@@ -260,7 +260,8 @@ static inline __attribute__((always_inline)) void multiply_as(const macko_matrix
   }
 }
 
-/* A macko_pieces: rows from .. to - 1 for all vectors of p. Columns are decoded and values widened once for 4 or 2 of them. */
+/* As a macko_pieces this multiplies rows from .. to - 1 for all vectors of p. Columns are decoded and values widened once for 4
+ * or 2 of them. */
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   for (int64_t j = 0, group; j < p->k; j += group) {

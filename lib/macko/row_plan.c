@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The widths of a code that are tried, in bits. */
+/* These are the widths of a code that are tried, in bits. */
 enum { WIDTHS = 5 };
 static const int widths[WIDTHS] = {1, 2, 4, 8, 16};
 
-/* A way to store base columns: base mode, bytes of an offset, what is added to all of them, and the bytes of it all. */
+/* This is a way to store base columns: base mode, bytes of an offset, what is added to all of them, and the bytes of it all. */
 typedef struct {
   int mode, bytes;
   int64_t bias, cost;
@@ -56,13 +56,13 @@ static void count_gaps(const macko_csr *a, int64_t from, int64_t to, int64_t by_
   }
 }
 
-/* What parts share while they count: the rows in view, and the facts of each part. */
+/* This is what parts share while they count: the rows in view, and the facts of each part. */
 typedef struct {
   const macko_view *v;
   macko_row_facts *of_parts;
 } counting;
 
-/* A macko_part: counts into facts on its stack first, which other parts do not write beside. */
+/* As a macko_part this counts into facts on its stack first, which other parts do not write beside. */
 static void count_part(void *context, int part, int64_t from, int64_t to)
 {
   const counting *c = context;

@@ -57,8 +57,8 @@ static int look_is_planned(const macko_slice_look *look, const macko_plan *plan)
          !memcmp(look->facts.units, params->slice.value_units, sizeof look->facts.units);
 }
 
-/* encode_pattern of the layout (layouts.h). Where planning has kept the blocks of a look, that is the result; else all slices are
- * looked at again, with the blocks kept. */
+/* This is encode_pattern of the layout (layouts.h). Where planning has kept the blocks of a look, that is the result; else all
+ * slices are looked at again, with the blocks kept. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
@@ -76,7 +76,7 @@ static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko
   return s;
 }
 
-/* The rows of a slice in the csr: first entry and length of each lane, and the least of the lengths. */
+/* These are the rows of a slice in the csr: first entry and length of each lane, and the least of the lengths. */
 typedef struct {
   int lanes;
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
@@ -150,7 +150,7 @@ static int same_lengths(const slice_reader *r, const macko_slice *s, const slice
   return 1;
 }
 
-/* write_values of the layout. Stencils are passed over, as their values are in their blocks. */
+/* This is write_values of the layout. Stencils are passed over, as their values are in their blocks. */
 static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
   slice_reader r = macko_open_slices(m);
@@ -164,7 +164,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
   }
 }
 
-/* move_values of the layout: headers for elements of another size, in which nothing but the starts of values differs. */
+/* This is move_values of the layout: headers for elements of another size, in which nothing but the starts of values differs. */
 static macko_status move_values(const macko_matrix *m, macko_section *fresh, macko_error *err)
 {
   const macko_section *old = macko_find_section(m, "slices");
@@ -175,7 +175,7 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
   return MACKO_OK;
 }
 
-/* value_slots of the layout. */
+/* This is value_slots of the layout. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
   (void)nnz;

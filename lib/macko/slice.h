@@ -4,8 +4,8 @@
 
 #include "macko/layouts.h"
 
-/* A matrix of layout slice as it is read: the data of its sections and the numbers of its plan, looked up once. Everything points
- * into the matrix, so that there is nothing to free. */
+/* This is a matrix of layout slice as it is read: the data of its sections and the numbers of its plan, looked up once.
+ * Everything points into the matrix, so that there is nothing to free. */
 typedef struct {
   const uint32_t *headers, *blocks;
   const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
@@ -71,14 +71,15 @@ static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice
  * room for MACKO_STENCIL_MAX_STEPS. s->steps has to be the length of the longest of them. If they are none *s stays as it is. */
 int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s);
 
-/* pattern_holds of the layout (layouts.h): whether the stencils of m have the values of *a, which has the pattern of m. */
+/* This is pattern_holds of the layout (layouts.h): whether the stencils of m have the values of *a, which has the pattern of
+ * m. */
 int macko_stencils_hold(const macko_csr *a, const macko_matrix *m);
 
 /* Checks a stencil of a matrix from outside. CORRUPT unless its widths are 0, its distances rise, and its lanes and columns are
  * those of the matrix. */
 macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r, int64_t slice, macko_error *err);
 
-/* The functions of the layout that other files have, as layouts.h says. */
+/* These are the functions of the layout that other files have, as layouts.h says. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
 void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);

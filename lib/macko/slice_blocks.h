@@ -7,14 +7,14 @@
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
 
-/* A place of the table: a block that has been stored, by hash and words, and where it starts; free where used is 0. */
+/* This is a place of the table: a block that has been stored, by hash and words, and where it starts; free where used is 0. */
 typedef struct {
   uint64_t hash;
   uint32_t start, words;
   int used;
 } macko_known_block;
 
-/* The blocks that have been stored, in a table of hashes with open addressing. */
+/* These are the blocks that have been stored, in a table of hashes with open addressing. */
 typedef struct {
   const uint32_t *block; /* the one at hand, which the caller sets before it is placed */
   macko_known_block *table;
@@ -38,7 +38,7 @@ static inline int macko_block_align(const macko_slice *s)
   return s->stencil ? MACKO_STENCIL_WORDS : 1;
 }
 
-/* Lanes that are looked at together when slots are counted: as many as a vector of AVX-512 has doubles. */
+/* So many lanes are looked at together when slots are counted: as many as a vector of AVX-512 has doubles. */
 enum { MACKO_SIDE_BY_SIDE = 8 };
 
 /* Gives 1 if all 32 lanes are there, equally long, and their columns side by side in every step; also for a stencil. */

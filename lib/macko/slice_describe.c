@@ -9,8 +9,8 @@ enum { WINDOW = MACKO_SLICE_WINDOW };
 
 /* ---- the order of rows ---- */
 
-/* A radix sort, 6 bits a pass from the lowest on, which keeps rows of equal length in order. Digits are taken from 63 down, so
- * that lengths fall. Bits that no length has, which is most of them, are not sorted by. */
+/* This is a radix sort, 6 bits a pass from the lowest on, which keeps rows of equal length in order. Digits are taken from 63
+ * down, so that lengths fall. Bits that no length has, which is most of them, are not sorted by. */
 void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order)
 {
   int64_t count = a->nrows - start < WINDOW ? a->nrows - start : WINDOW;
@@ -162,7 +162,7 @@ static inline __attribute__((always_inline)) void write_gaps(const macko_csr *a,
   if (p < end) *gaps = gap_word(a, type, p, (int)(end - p), bits);
 }
 
-/* The same with constants for the widths that columns of 32 bits mostly have. */
+/* Does the same with constants for the widths that columns of 32 bits mostly have. */
 static void write_lane(const macko_csr *a, int64_t p, int64_t end, int bits, uint32_t *gaps)
 {
   int narrow = a->col_type == MACKO_I32;

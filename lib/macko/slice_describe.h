@@ -5,9 +5,9 @@
 #include "macko/slice.h"
 #include "macko/slice_blocks.h"
 
-/* A slice of a csr with its rows, and how its columns are best written. */
+/* This is a slice of a csr with its rows, and how its columns are best written. */
 typedef struct {
-  /* The first entry of each lane's row, its length (0 for lanes without a row), and the least of the lengths. */
+  /* These are the first entry of each lane's row, its length (0 for lanes without a row), and the least of the lengths. */
   int64_t begin[MACKO_SLICE_ROWS], length[MACKO_SLICE_ROWS], shortest;
   macko_slice s; /* the header, everything but where its values and its block start */
   int lanes, longest; /* how many lanes hold a row; a lane that holds the longest */
@@ -26,15 +26,15 @@ int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64
 /* Sets c->s for a slice that is no stencil: how its columns are best written. All of its rows have been found. */
 void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
 
-/* Blocks one after the other: `used` words of `room` are taken. Blocks are hashed under the key. free(words) gives the memory
- * back. */
+/* This holds blocks one after the other: `used` words of `room` are taken. Blocks are hashed under the key. free(words) gives the
+ * memory back. */
 typedef struct {
   uint32_t *words;
   int64_t used, room;
   macko_hash_key key;
 } macko_block_buffer;
 
-/* What tells a block from others: the hash of its words, how many there are, and what its start must be a multiple of. */
+/* This is what tells a block from others: the hash of its words, how many there are, and what its start must be a multiple of. */
 typedef struct {
   uint64_t hash;
   uint32_t words, align;

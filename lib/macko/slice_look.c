@@ -12,7 +12,7 @@ enum {
   FIRST_ROOM = 1 << 12 /* words of blocks that there is room for at first; grids need no more */
 };
 
-/* A slice that has been described, and waits to be placed. */
+/* This is a slice that has been described, and waits to be placed. */
 typedef struct {
   macko_slice s;
   macko_block_key key;
@@ -20,7 +20,7 @@ typedef struct {
   int64_t block;
 } seen_slice;
 
-/* What a part has of its own, from round to round. */
+/* This is what a part has of its own, from round to round. */
 typedef struct {
   macko_block_buffer buffer;
   macko_slice_facts facts;
@@ -30,7 +30,7 @@ typedef struct {
   macko_error err;
 } round_part;
 
-/* A look under way, which all parts share. */
+/* This is a look under way, which all parts share. */
 typedef struct {
   const macko_csr *a; /* the rows at hand */
   macko_slice_look *look;
@@ -68,7 +68,7 @@ void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_s
   macko_count_slice(p, &c->s, c->lanes, lined, entries);
 }
 
-/* A macko_part: sorts windows of rows, which are counted from the first of the view. */
+/* As a macko_part this sorts windows of rows, which are counted from the first of the view. */
 static void sort_windows(void *context, int part, int64_t from, int64_t to)
 {
   const slice_round *r = context;
@@ -113,7 +113,7 @@ static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice
   return MACKO_OK;
 }
 
-/* A macko_part: describes slices of the round. The buffer begins anew, as blocks of the last round have been placed. */
+/* As a macko_part this describes slices of the round. The buffer begins anew, as blocks of the last round have been placed. */
 static void look_at_part(void *context, int number, int64_t from, int64_t to)
 {
   slice_round *r = context;

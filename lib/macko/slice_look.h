@@ -4,8 +4,8 @@
 
 #include "macko/slice_pairs.h"
 
-/* All slices in one order of rows as sections have them: headers, whose values start nowhere yet, as the codec is not chosen;
- * equal blocks once; the order. What is not NULL is owned by the look. */
+/* This holds all slices in one order of rows as sections have them: headers, whose values start nowhere yet, as the codec is not
+ * chosen; equal blocks once; the order. What is not NULL is owned by the look. */
 typedef struct {
   int sorted, kinds;       /* whether rows are sorted by length; which kinds of slices were looked for (macko_facts.h) */
   macko_slice_facts facts; /* what was counted */
@@ -15,7 +15,7 @@ typedef struct {
   int64_t room;      /* words that there is room for in blocks */
 } macko_slice_look;
 
-/* What the host knows of the slices of a csr, from planning to encoding: format macko's own among the findings. */
+/* This is what the host knows of the slices of a csr, from planning to encoding: format macko's own among the findings. */
 typedef struct {
   macko_slice_look looks[8]; /* for rows in their order and by length; both again with pairs; all of these again with stencils */
   int sampled[2];            /* 1 if there is an estimate, for rows in their order and by length */

@@ -4,8 +4,8 @@
 #include "core/threads.h"
 #include "macko/slice.h"
 
-/* What a product reads of a slice before its steps. Columns and lengths are not set where the slice is uniform, nor used of a
- * stencil. */
+/* This is what a product reads of a slice before its steps. Columns and lengths are not set where the slice is uniform, nor used
+ * of a stencil. */
 typedef struct {
   macko_slice s;
   const uint32_t *gaps;
@@ -24,21 +24,21 @@ enum {
   PREFETCH_BYTES = 8192 /* ahead in values and gaps: two pages measured 1.2 to 1.4 times as fast as half a page (Zen 4) */
 };
 
-/* How the columns of a vector of lanes lie: anyhow, one after the other in every step, or in every step at the same distances
- * below NEAR from the first (three unknowns a node: 0 0 0 3 3 3 6 6). */
+/* This is how the columns of a vector of lanes lie: anyhow, one after the other in every step, or in every step at the same
+ * distances below NEAR from the first (three unknowns a node: 0 0 0 3 3 3 6 6). */
 enum { SCATTERED, CONSECUTIVE, NEARBY };
 
-/* Beside the stored types, what a kernel may be compiled for: DOUBLES reads any of them, widened to doubles a block of steps at a
- * time; FEW_VALUES reads codes into a table of at most a vector of values, which stays in a register. */
+/* A kernel may be compiled for the stored types, and for these two: DOUBLES reads any of them, widened to doubles a block of
+ * steps at a time; FEW_VALUES reads codes into a table of at most a vector of values, which stays in a register. */
 enum { DOUBLES = 100, FEW_VALUES };
 
-/* The columns of a few steps of all lanes, 0 in lanes without the step, and for each vector of lanes how they lie. */
+/* These are the columns of a few steps of all lanes, 0 in lanes without the step, and for each vector of lanes how they lie. */
 typedef struct {
   int32_t cols[BLOCK_STEPS * MACKO_SLICE_ROWS];
   int run[MACKO_SLICE_ROWS / 2];
 } column_block;
 
-/* The values of a slice as a product reads them. */
+/* These are the values of a slice as a product reads them. */
 typedef struct {
   macko_type stored;
   const void *stream, *start; /* the value stream, and where the values of the slice at hand start in it */
@@ -91,7 +91,7 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
   for (int l = 0; o->ordered && l < o->lanes; l++) o->rows[l] = macko_slice_row(r, o->first_row + l);
   o->shortest = o->s.steps;
   if (o->uniform) return;
-  /* Without signs, because lanes without entries may lie beyond the last column. */
+  /* The sums are without signs, because lanes without entries may lie beyond the last column. */
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->cols[l] = (int32_t)((uint32_t)o->s.base + (uint32_t)l);
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->lengths[l] = o->s.length_bytes || l >= o->lanes ? 0 : (int32_t)o->s.steps;
   if (o->s.offset_bytes) load_numbers(macko_slice_offsets(&o->s, r->blocks), o->s.offset_bytes, (uint32_t *)o->cols);
@@ -106,7 +106,7 @@ static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *
 #define KERNEL "macko/slice_simd/kernel.inc"
 #include "core/widths.inc"
 
-/* Threads get slices with about as many values each, but where there are stencils, which have none to go by: as many slices
+/* Threads get slices with about as many values each. Where there are stencils, which have none to go by, they get as many slices
  * each. */
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p)
 {

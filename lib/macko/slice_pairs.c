@@ -54,14 +54,14 @@ int macko_add_pairs_of(macko_pair_set *set, const macko_pair_set *more, uint8_t 
   return 1;
 }
 
-/* What a part needs to write codes: it numbers pairs as it finds them, and renumbers its codes once the parts before are done, so
- * that they are those of one part. */
+/* This is what a part needs to write codes: it numbers pairs as it finds them, and renumbers its codes once the parts before are
+ * done, so that they are those of one part. */
 typedef struct {
   macko_pair_set pairs;
   uint8_t recode[MACKO_PAIR_LIMIT]; /* what each code of this part becomes */
 } pair_part;
 
-/* What parts share while they write the codes of the rows in view. */
+/* This is what parts share while they write the codes of the rows in view. */
 typedef struct {
   const macko_csr *a; /* the rows at hand, from slice `first` on */
   int64_t first;
@@ -115,14 +115,14 @@ static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t 
   }
 }
 
-/* A macko_part: writes codes numbered by the part itself. */
+/* As a macko_part this writes codes numbered by the part itself. */
 static void write_part(void *context, int part, int64_t from, int64_t to)
 {
   pair_writing *w = context;
   walk_slices(w, &w->parts[part], 0, from, to);
 }
 
-/* A macko_part: renumbers codes. Those of the first part stay, as its numbers are everyone's. */
+/* As a macko_part this renumbers codes. Those of the first part stay, as its numbers are everyone's. */
 static void recode_part(void *context, int part, int64_t from, int64_t to)
 {
   pair_writing *w = context;
@@ -164,7 +164,7 @@ macko_status macko_too_many_pairs(macko_error *err)
                     MACKO_PAIR_LIMIT);
 }
 
-/* Fewer parts than for other work, as each has a set of pairs of its own. */
+/* There are fewer parts than for other work, as each has a set of pairs of its own. */
 macko_status macko_new_pairs(macko_rows *rows, const macko_matrix *m, int again, macko_value_sections *v, macko_error *err)
 {
   int parts = macko_large_parts(m->nnz);

@@ -9,7 +9,7 @@
 /* A code has 8 bits. The table of hashes has four places a pair, so that probing is short. */
 enum { MACKO_PAIR_LIMIT = 256, MACKO_PAIR_HASH = 4 * MACKO_PAIR_LIMIT };
 
-/* Pairs in the order of their first appearance, which is their code: the gap and the bits of the value of each. */
+/* This holds pairs in the order of their first appearance, which is their code: the gap and the bits of the value of each. */
 typedef struct {
   int used;
   uint32_t gaps[MACKO_PAIR_LIMIT];

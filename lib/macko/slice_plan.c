@@ -65,10 +65,10 @@ static macko_plan best_sorted(const macko_csr *a, int64_t nnz, const macko_optio
   return with_values(a, options, &p);
 }
 
-/* One window in so many is in the sample; parts at the most; slices of a window. */
+/* One window in SAMPLE_EVERY is in the sample, at most SAMPLE_PARTS parts look at it, and a window has WINDOW_SLICES slices. */
 enum { SAMPLE_EVERY = 16, SAMPLE_PARTS = 16, WINDOW_SLICES = WINDOW / MACKO_SLICE_ROWS };
 
-/* A sample under way, which all parts share. */
+/* This is a sample under way, which all parts share. */
 typedef struct {
   const macko_csr *a; /* the rows at hand */
   int sorted;
@@ -91,7 +91,7 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
   return macko_fill_buffer(s->a, &c, buffer, key, NULL);
 }
 
-/* A macko_part: looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it. */
+/* As a macko_part this looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it. */
 static void sample_windows(void *context, int part, int64_t from, int64_t to)
 {
   sampling *s = context;
@@ -323,8 +323,8 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
-/* Few looks are taken, as each is at all slices: sorted rows at once where a sample is sure of them, else rows in their order,
- * and sorted ones only where these could be better. Stencils are looked for in rows in their order alone. */
+/* Few looks are taken, as each is at all slices: one at sorted rows where a sample is sure of them, else one at rows in their
+ * order, and one more at sorted rows only where these could be better. Stencils are looked for in rows in their order alone. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;

@@ -5,10 +5,10 @@
 
 #include "macko/slice_describe.h"
 
-/* How many slices are remembered at a time, and how many words their blocks have at most. */
+/* This is how many slices are remembered at a time, and how many words their blocks have at most. */
 enum { MACKO_REPEATS = 256, MACKO_REPEAT_WORDS = 512 }; /* slices that are remembered, with blocks of so many words at most */
 
-/* A slice that may come again. */
+/* This is a slice that may come again. */
 typedef struct {
   uint64_t signature; /* that of the slice that was looked for here last; 0: none */
   int described;      /* 1 if what follows is that slice's */

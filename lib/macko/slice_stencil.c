@@ -137,15 +137,16 @@ static int slice_holds(const macko_csr *a, const macko_slice *s, const macko_ste
   return 1;
 }
 
-/* What parts share while they compare; differ: a part has found a value that is not its step's, and the others may stop. */
+/* This is what parts share while they compare; differ: a part has found a value that is not its step's, and the others may
+ * stop. */
 typedef struct {
   const macko_csr *a;
   const macko_matrix *m;
   int differ;
 } stencil_check;
 
-/* A macko_part: compares the stencils among slices from .. to - 1. Stencils have rows in their own order, so that entries follow
- * each other. */
+/* As a macko_part this compares the stencils among slices from .. to - 1. Stencils have rows in their own order, so that entries
+ * follow each other. */
 static void check_slices(void *context, int part, int64_t from, int64_t to)
 {
   stencil_check *c = context;

@@ -6,23 +6,24 @@
 #include "slide/slide_params.h"
 #include "values/codecs.h"
 
-/* A block that breaks the pattern: its row, its number in the row, and how many entries it has. */
+/* This is a block that breaks the pattern: its row, its number in the row, and how many entries it has. */
 typedef struct {
   int64_t row, block, entries;
 } macko_slide_broken;
 
-/* The question that planning of format slide asks. lib/ counts in host memory; nothing counts in device memory yet. */
+/* This is the question that planning of format slide asks. lib/ counts in host memory; nothing counts in device memory yet. */
 typedef struct {
   /* Sets *counts to those of blocks of 2n columns; context is that of macko_facts. With `first` not NULL it counts only as far as
    * a broken block, the first of which is *first: a caller who wants none in any block needs no more. */
   macko_status (*count)(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err);
 } macko_slide_facts;
 
-/* That function for a csr in host memory; the context is a macko_findings. Errors: OUT_OF_MEMORY, and those of macko_get_rows. */
+/* This is that function for a csr in host memory; the context is a macko_findings. Errors: OUT_OF_MEMORY, and those of
+ * macko_get_rows. */
 macko_status macko_slide_host_count(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first,
                                     macko_error *err);
 
-/* The same with the rows themselves, macko_rows, as context. */
+/* This does the same with the rows themselves, macko_rows, as context. */
 macko_status macko_slide_count_rows(void *context, int n, macko_slide_counts *counts, macko_slide_broken *first, macko_error *err);
 
 /* ---- blocks of a csr ---- */
@@ -41,8 +42,8 @@ static inline int64_t macko_slide_next_block(const macko_csr *a, int n, int64_t 
   return p;
 }
 
-/* A set of patterns, each of which is the columns of a block that have an entry, as a number. 16 columns have as many as there
- * are bits: 65536. */
+/* This is a set of patterns, each of which is the columns of a block that have an entry, as a number. 16 columns have as many as
+ * there are bits: 65536. */
 typedef struct {
   uint64_t words[1024];
 } macko_slide_set;
@@ -61,8 +62,8 @@ static inline int macko_slide_has(const macko_slide_set *s, uint32_t entries)
 
 /* ---- reading ---- */
 
-/* A matrix of format slide as it is read: the data of its sections and the numbers of its plan, looked up once. Everything points
- * into the matrix, so that there is nothing to free. */
+/* This is a matrix of format slide as it is read: the data of its sections and the numbers of its plan, looked up once.
+ * Everything points into the matrix, so that there is nothing to free. */
 typedef struct {
   int n, per, bits;    /* blocks have 2n columns; cells of a lane in a tile; bits of a code */
   int64_t blocks;      /* blocks of a row, where every row has all and their numbers are not stored; else 0 */
@@ -103,8 +104,8 @@ static inline uint32_t macko_slide_positions(const macko_slide_reader *r, int64_
   return r->patterns ? r->patterns[code] : code;
 }
 
-/* The entries of one block of a row, in the order of columns, with the slot of each. There is room for those of a block that is
- * not valid, whose windows and rest hold the same columns. */
+/* These are the entries of one block of a row, in the order of columns, with the slot of each. There is room for those of a block
+ * that is not valid, whose windows and rest hold the same columns. */
 typedef struct {
   int count;
   int64_t cols[2 * 2 * MACKO_SLIDE_MOST], slots[2 * 2 * MACKO_SLIDE_MOST];
@@ -115,7 +116,7 @@ typedef struct {
 void macko_slide_read(const macko_slide_reader *r, int64_t cell, int64_t block, int64_t *rest, int64_t rest_end,
                       macko_slide_entries *e);
 
-/* The functions of the format that other files have, as format.h says. */
+/* These are the functions of the format that other files have, as format.h says. */
 macko_status macko_slide_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slide_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 int macko_slide_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);

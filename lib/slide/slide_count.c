@@ -6,15 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is counted of blocks, by a part or of all: those that have entries, their entries, those that break the pattern, the
- * entries that find no room, the first that breaks it, and which patterns there are. */
+/* This is what is counted of blocks, by a part or of all: those that have entries, their entries, those that break the pattern,
+ * the entries that find no room, the first that breaks it, and which patterns there are. */
 typedef struct {
   int64_t cells, entries, broken, rest;
   macko_slide_broken first;
   macko_slide_set found;
 } part_counts;
 
-/* What parts share while they count. */
+/* This is what parts share while they count. */
 typedef struct {
   const macko_csr *a;
   int n, stop; /* blocks have 2n columns; stop: a part ends at a broken block */
@@ -36,7 +36,7 @@ static int count_block(part_counts *c, int n, int64_t row, int64_t block, uint32
   return 0;
 }
 
-/* A macko_part: counts the blocks of rows from .. to - 1, which are rows of the piece. */
+/* As a macko_part this counts the blocks of rows from .. to - 1, which are rows of the piece. */
 static void count_part(void *context, int part, int64_t from, int64_t to)
 {
   const counting *all = context;

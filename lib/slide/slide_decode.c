@@ -111,7 +111,7 @@ static macko_status validate_patterns(const macko_slide_reader *r, const macko_s
   return MACKO_OK;
 }
 
-/* A check under way: the matrix, and what the rows add up to. */
+/* This is a check under way: the matrix, and what the rows add up to. */
 typedef struct {
   const macko_matrix *m;
   macko_slide_reader r;

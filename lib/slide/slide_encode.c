@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What parts share while they write the pattern. */
+/* This is what parts share while they write the pattern. */
 typedef struct {
   const macko_csr *a; /* the piece at hand */
   int64_t row;        /* the number of its first row in the matrix */
@@ -21,8 +21,8 @@ typedef struct {
 
 /* ---- where rows begin, and which patterns there are ---- */
 
-/* A macko_part: writes how many cells and entries of the rest each row has, in the place of where the next row begins, and notes
- * which patterns there are. */
+/* As a macko_part this writes how many cells and entries of the rest each row has, in the place of where the next row begins, and
+ * notes which patterns there are. */
 static void count_rows(void *context, int part, int64_t from, int64_t to)
 {
   const packing *k = context;
@@ -113,7 +113,7 @@ static int put_row(const packing *k, int64_t i)
   return cell == end && rest == rest_end;
 }
 
-/* A macko_part: writes rows from .. to - 1 of the piece. */
+/* As a macko_part this writes rows from .. to - 1 of the piece. */
 static void put_rows(void *context, int part, int64_t from, int64_t to)
 {
   packing *k = context;
@@ -166,7 +166,7 @@ static macko_status encode_pattern(macko_rows *rows, macko_matrix *m, macko_erro
 
 /* ---- values ---- */
 
-/* What the walk that writes values reads. changed is NULL for a matrix in memory, which stays as it is. */
+/* This is what the walk that writes values reads. changed is NULL for a matrix in memory, which stays as it is. */
 typedef struct {
   const macko_csr *a; /* the piece at hand */
   int64_t row;
@@ -186,8 +186,8 @@ static int64_t entries_of(const macko_slide_reader *r, int64_t row)
   return count;
 }
 
-/* A macko_value_walk: writes the values of rows from .. to - 1 of the piece. Reading the pattern back gives the slots of a row's
- * entries in the order of columns, which is that of the csr. */
+/* As a macko_value_walk this writes the values of rows from .. to - 1 of the piece. Reading the pattern back gives the slots of a
+ * row's entries in the order of columns, which is that of the csr. */
 static void write_rows(const void *context, macko_value_writer *w, int64_t from, int64_t to)
 {
   const value_source *source = context;

@@ -8,7 +8,7 @@
  * slide_decode.c and slide_multiply.c read them. */
 #include "slide/slide.h"
 
-/* The answer to what planning asks, for a csr in host memory. */
+/* This is the answer to what planning asks, for a csr in host memory. */
 static const macko_slide_facts host_facts = {macko_slide_host_count};
 
 /* Format slide has all codecs but two: coded is dtans' own, and pairs that of layout slice. */
@@ -48,7 +48,7 @@ static int sections(const macko_matrix *m, macko_section list[MACKO_MAX_SECTIONS
   return macko_list_values(m, slots, list, n);
 }
 
-/* The names of all sections that a matrix may have. */
+/* These are the names of all sections that a matrix may have. */
 static const char *const section_names[] = {"starts", "blocks", "positions", "patterns", "rest_ptr", "rest_cols", "values", "dict",
                                             NULL};
 

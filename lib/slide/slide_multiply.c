@@ -12,16 +12,16 @@ enum {
   WINDOWS = MACKO_SLIDE_MOST - 1 /* the most windows of a block */
 };
 
-/* A few cells of a row: for each window the columns of its slots, negative where there is no entry, and their values. Slots of a
- * window lie together, so that a vector takes those of several cells. */
+/* This holds a few cells of a row: for each window the columns of its slots, negative where there is no entry, and their values.
+ * Slots of a window lie together, so that a vector takes those of several cells. */
 typedef struct {
   int count; /* how many cells there are */
   int32_t cols[WINDOWS][ROOM];
   double values[WINDOWS][ROOM];
 } chunk;
 
-/* Columns of a window's two slots, from its first column on, by its four bits; NONE where there is no entry. The first column is
- * added to both: what NONE becomes is negative as long as that is below 2^30. */
+/* These are the columns of a window's two slots, from its first column on, by its four bits; NONE where there is no entry. The
+ * first column is added to both: what NONE becomes is negative as long as that is below 2^30. */
 #define NONE (INT32_MIN / 2)
 static const int32_t columns_of[16][2] = {{0, NONE},    {NONE, NONE}, {NONE, NONE}, {NONE, NONE}, {0, 1},    {1, NONE},
                                           {NONE, NONE}, {NONE, NONE}, {0, 2},       {1, 2},       {2, NONE}, {NONE, NONE},
@@ -60,7 +60,7 @@ static inline __attribute__((always_inline)) void read_values_as(const macko_sli
   }
 }
 
-/* The same for the type that the matrix has. */
+/* Does the same for the type that the matrix has. */
 static void read_values(const macko_slide_reader *r, const macko_matrix *m, const macko_value_stream *v, int64_t cell, chunk *c)
 {
   switch (m->plan.stored_type) {
@@ -107,7 +107,7 @@ static void transpose_row(const macko_slide_reader *r, const macko_matrix *m, co
   }
 }
 
-/* A macko_pieces for op T: rows from .. to - 1, a vector at a time. */
+/* As a macko_pieces for op T this multiplies rows from .. to - 1, a vector at a time. */
 static void transpose_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   macko_slide_reader r = macko_slide_open(m);

@@ -5,7 +5,7 @@
 #include "core/facts.h"
 #include "slide/slide_layout.h"
 
-/* What all blocks of 2n columns of a matrix together are. These are the numbers of a plan, which files keep in this order. */
+/* This is what all blocks of 2n columns of a matrix together are: the numbers of a plan, which files keep in this order. */
 typedef struct {
   int64_t n;        /* half the columns of a block */
   int64_t cells;    /* blocks that have entries */
@@ -17,7 +17,7 @@ typedef struct {
   int64_t rest;     /* entries that find no room in the windows of these */
 } macko_slide_counts;
 
-/* Those numbers as plan.params and files have them. */
+/* Those numbers are kept as plan.params and files have them. */
 typedef union {
   int64_t all[MACKO_MAX_PARAMS];
   macko_slide_counts of;
