@@ -147,6 +147,7 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   if (old.values == MACKO_VALUES_PAIRS) return refresh_pairs(a, m, err);
   macko_status s = macko_plan_values(&f, m, &next.plan, err);
   if (s) return s;
+  /* A dictionary is written anew, as its size may change; so is paper, whose marker is chosen by the values. */
   if (!ops->plan_values && old.values != MACKO_VALUES_DICT && next.plan.values == old.values &&
       next.plan.stored_type == old.stored_type) {
     m->plan = next.plan;

@@ -136,6 +136,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
     if (estimated_time(f, options, estimates, &raw) <= bound) return MACKO_OK;
     s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
     if (s) return s;
+    /* The codecs stay with the caller, so that the values are not looked at a second time. */
     best = &codecs[0];
     for (int i = 1; i < *count; i++)
       if (estimated_time(f, options, estimates, &codecs[i]) < estimated_time(f, options, estimates, best)) best = &codecs[i];

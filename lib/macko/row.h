@@ -64,7 +64,8 @@ int64_t macko_row_block_first(const macko_csr *a, int64_t block);
  * long gaps than INT32_MAX. */
 macko_status macko_row_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 
-/* Adds the product to y, or for op N computes y, from layout row; arguments are checked, and for op T y is scaled by beta. */
+/* Multiplies with a matrix of layout row, arguments checked: for op N it computes y, for op T it adds to y, which has been scaled
+ * by beta. */
 void macko_row_multiply(const macko_matrix *m, const macko_product *p);
 
 #endif

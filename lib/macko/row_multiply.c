@@ -70,6 +70,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void decode_wide(const m
       col = *at;
       continue;
     }
+    /* A gap is a code plus 1. The shifts sum up within each half of the vector, and the upper half lacks the lower's total. */
     __m256i sums = _mm256_sub_epi32(codes, _mm256_set1_epi32(-1));
     sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 4));
     sums = _mm256_add_epi32(sums, _mm256_slli_si256(sums, 8));

@@ -38,7 +38,8 @@ static void put_look(macko_matrix *m, macko_slice_look *look)
 {
   macko_section list[MACKO_MAX_SECTIONS];
   macko_params *params = macko_set_params(&m->plan);
-  m->plan.bytes += 4 * (look->facts.block_words - params->slice.block_words); /* more if planning mistook blocks for equal */
+  /* There are more words than planned if planning took blocks of equal hashes for equal that are not. */
+  m->plan.bytes += 4 * (look->facts.block_words - params->slice.block_words);
   params->slice.block_words = look->facts.block_words;
   int n = sections(m, list);
   void *all[] = {look->headers, look->blocks, look->order};

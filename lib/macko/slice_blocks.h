@@ -16,7 +16,7 @@ typedef struct {
 
 /* These are the blocks that have been stored, in a table of hashes with open addressing. */
 typedef struct {
-  const uint32_t *block; /* the one at hand, which the caller sets before it is placed */
+  const uint32_t *block; /* the one at hand, which the caller sets where blocks are to be compared */
   macko_known_block *table;
   uint64_t mask;      /* places of the table, a power of two, less 1 */
   macko_hash_key key; /* a place in the table is drawn by it: hashes of blocks that come from a GPU are made without a key */

@@ -108,6 +108,7 @@ static void walk_slices(pair_writing *w, pair_part *part, int recoding, int64_t 
     for (int l = 0; l < macko_slice_lanes(&r, i) && !s.stencil; l++) {
       int64_t row = macko_slice_row(&r, i * MACKO_SLICE_ROWS + l), begin = macko_csr_row(w->a, row),
               end = macko_csr_row(w->a, row + 1);
+      /* A row of another length would write into slots of other lanes or beyond the slice. */
       if (w->in_pieces && end - begin != macko_lane_length(&r, &s, l)) macko_set(&w->changed);
       else if (recoding) recode_lane(w, units, l, end - begin, part->recode);
       else if (!write_lane(w, &r, &s, units, l, begin, end, &part->pairs)) macko_set(&w->full);

@@ -91,7 +91,7 @@ void macko_stencil_lengths(const slice_reader *r, const macko_slice *s, uint8_t 
     uint32_t lanes = macko_stencil_at(s, r->blocks, k).lanes;
     for (int g = 0; g < MACKO_SLICE_ROWS / 8; g++) {
       uint64_t bits = (lanes >> 8 * g & 0xff) * ones & 0x8040201008040201u; /* in byte l nothing but bit l */
-      sums[g] += (bits + 0x7f * ones) >> 7 & ones;
+      sums[g] += (bits + 0x7f * ones) >> 7 & ones; /* 1 in the bytes that are not 0 */
     }
   }
   for (int l = 0; l < MACKO_SLICE_ROWS; l++) lengths[l] = (uint8_t)(sums[l / 8] >> 8 * (l % 8));

@@ -186,6 +186,7 @@ macko_status macko_slide_validate(const macko_matrix *m, macko_error *err)
   macko_status s = validate_plan(m, err);
   if (!s) s = macko_check_sections(m, err);
   if (s) return s;
+  /* Every section that the plan asks for is there now and has its length, which opening relies on. */
   check k = {.m = m, .r = macko_slide_open(m)};
   s = validate_starts(&k.r.starts, m->nrows, c->cells, err);
   if (!s && c->rest) s = validate_starts(&k.r.rest_ptr, m->nrows, c->rest, err);

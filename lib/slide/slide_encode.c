@@ -107,6 +107,7 @@ static int put_row(const packing *k, int64_t i)
     p = macko_slide_next_block(k->a, n, p, past, &block, &entries);
     left = entries;
     macko_slide_pack(n, &left);
+    /* A row that has grown since it was counted must not write over the next one. */
     if (cell == end || rest + __builtin_popcount(left) > rest_end) return 0;
     put_cell(k, cell++, block, entries, &rest);
   }
