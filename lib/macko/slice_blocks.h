@@ -41,7 +41,8 @@ static inline int macko_block_align(const macko_slice *s)
 /* So many lanes are looked at together when slots are counted: as many as a vector of AVX-512 has doubles. */
 enum { MACKO_SIDE_BY_SIDE = 8 };
 
-/* Gives 1 if all 32 lanes are there, equally long, and their columns side by side in every step; also for a stencil. */
+/* Gives 1 if all 32 lanes are there, equally long, and their columns side by side in every step; also for a stencil of 32
+ * lanes. */
 static inline int macko_is_uniform(const macko_slice *s, int lanes)
 {
   return !s->gap_bits && !s->offset_bytes && !s->length_bytes && lanes == MACKO_SLICE_ROWS;

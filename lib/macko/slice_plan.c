@@ -324,7 +324,8 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
 }
 
 /* Few looks are taken, as each is at all slices: one at sorted rows where a sample is sure of them, else one at rows in their
- * order, and one more at sorted rows only where these could be better. Stencils are looked for in rows in their order alone. */
+ * order, and one more at sorted rows only where these could be better. Stencils are looked for in rows in their order alone;
+ * where only some slices are stencils and that costs something, another look tells whether to do without. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   const macko_csr *a = f->csr;

@@ -6,7 +6,7 @@
 #include "macko/slice_describe.h"
 
 /* This is how many slices are remembered at a time, and how many words their blocks have at most. */
-enum { MACKO_REPEATS = 256, MACKO_REPEAT_WORDS = 512 }; /* slices that are remembered, with blocks of so many words at most */
+enum { MACKO_REPEATS = 256, MACKO_REPEAT_WORDS = 512 };
 
 /* This is a slice that may come again. */
 typedef struct {
@@ -27,8 +27,8 @@ macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a
  * it. The signature is a guess; this compares every entry. */
 int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c);
 
-/* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as their blocks are not
- * all that tells of their columns. */
+/* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as the pairs of each must
+ * be counted. */
 void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block);
 
 #endif
