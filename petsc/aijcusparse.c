@@ -432,7 +432,8 @@ PetscErrorCode MackoCusparseRetrieve(Mat A)
   if (m->kind == &MackoMPIDevice) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
     for (int i = 0; i < 2; i++) PetscCall(MackoCusparseRetrieve(blocks[i]));
-  } else if (m->csr_gone && !A->boundtocpu) PetscCall(GetArrays(A, &starts, &cols, &values));
+  } else if (m->csr_gone && A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS); /* wanted once A is bound to the GPU again */
+  else if (m->csr_gone) PetscCall(GetArrays(A, &starts, &cols, &values));
   m->csr_gone = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

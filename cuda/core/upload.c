@@ -69,7 +69,7 @@ macko_status macko_device_allocate(macko_device_matrix *d, cudaStream_t stream, 
 macko_status macko_upload(macko_device_matrix *d, const macko_matrix *matrix, cudaStream_t stream, macko_error *err)
 {
   d->m = *matrix;
-  d->m.prepared = NULL; /* the host's */
+  d->m.prepared = NULL, d->m.borrowed = 0; /* the host's: arrays on the GPU are its own */
   macko_status s = take_memory(d, err);
   for (int i = 0; !s && i < matrix->nsections; i++) s = copy_section(&matrix->sections[i], d->m.sections[i].data, stream, err);
   return s;

@@ -165,14 +165,14 @@ static int get_flag(reader *r, const json_t *object, const char *key)
   return found && json_is_true(found);
 }
 
-/* Gives element i of the array of that key, which must have `count` elements, each at least `least`. */
-static int64_t get_element(reader *r, const json_t *object, const char *key, size_t count, size_t i, int64_t least)
+/* Gives element i of the array of that key, which must have `count` elements, if it is in least .. most. */
+static int64_t get_element(reader *r, const json_t *object, const char *key, size_t count, size_t i, int64_t least, int64_t most)
 {
   const json_t *array = member(r, object, key, 0, JSON_ARRAY, "a list");
   if (!r->status && json_array_size(array) != count)
     r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: \"%s\" in its head has %zu elements, not %zu", r->name, key,
                            json_array_size(array), count);
-  return r->status ? 0 : check_integer(r, json_array_get(array, i), key, least, INT64_MAX);
+  return r->status ? 0 : check_integer(r, json_array_get(array, i), key, least, most);
 }
 
 /* Gives the element type of that key. */
@@ -239,7 +239,7 @@ static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
   plan->lossy = get_flag(r, object, "lossy");
   plan->table = get_integer(r, object, "dictionary", 0, INT64_MAX);
   for (size_t i = 0; i < MACKO_MAX_PARAMS; i++)
-    plan->params[i] = get_element(r, object, "parameters", MACKO_MAX_PARAMS, i, INT64_MIN);
+    plan->params[i] = get_element(r, object, "parameters", MACKO_MAX_PARAMS, i, INT64_MIN, INT64_MAX);
   plan->time = json_number_value(member(r, object, "predicted_nanoseconds", 0, JSON_REAL, "a number"));
   plan->work = json_number_value(member(r, object, "of_work", 0, JSON_REAL, "a number"));
   snprintf(plan->reason, sizeof plan->reason, "%s", get_text(r, head, "reason"));
@@ -309,8 +309,10 @@ macko_status macko_container_read_head(const char *name, const char *text, int64
       return macko_fail(err, MACKO_OUT_OF_MEMORY, "%s: no memory to read its head", name);
     return macko_fail(err, MACKO_CORRUPT, "%s: line %d of its head is no JSON: %.150s", name, why.line, why.text);
   }
-  m->nrows = get_element(&r, head, "shape", 2, 0, 0), m->ncols = get_element(&r, head, "shape", 2, 1, 0);
-  m->nnz = get_integer(&r, head, "number_of_stored_values", 0, INT64_MAX);
+  /* The limits are those of macko_validate, which does not see a head that is read alone. */
+  m->nrows = get_element(&r, head, "shape", 2, 0, 0, INT64_MAX / 64);
+  m->ncols = get_element(&r, head, "shape", 2, 1, 0, INT64_MAX);
+  m->nnz = get_integer(&r, head, "number_of_stored_values", 0, INT64_MAX / 64);
   m->value_type = get_type(&r, head, "value_type");
   get_format(&r, head, m);
   get_encoding(&r, head, &m->plan);

@@ -56,10 +56,11 @@ static double time_to_beat(const macko_options *options, const macko_plan *best)
   return options->target == MACKO_TARGET_CPU ? 0.9 * best->time : best->time;
 }
 
-/* Tells whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. */
+/* Tells whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. Before
+ * anything is measured, prefer measured goes by time. */
 static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
 {
-  return options->prefer == MACKO_PREFER_TIME ? plan->time < time_to_beat(options, best) : plan->bytes < best->bytes;
+  return options->prefer == MACKO_PREFER_MEMORY ? plan->bytes < best->bytes : plan->time < time_to_beat(options, best);
 }
 
 /* Sets format and plan of m. Automatic choice is of the formats that have what the options ask for, and passes over one that
@@ -74,7 +75,7 @@ static macko_status choose(const macko_facts *f, const macko_options *options, m
     if (!automatic && options->format != (macko_format)i) continue;
     if (automatic && !macko_format_has((macko_format)i, options)) continue;
     if (automatic && macko_formats[i]->may_win && !macko_formats[i]->may_win(f, options, plans, best)) continue;
-    plans[i].time = best && options->prefer == MACKO_PREFER_TIME ? time_to_beat(options, best) : 0;
+    plans[i].time = best && options->prefer != MACKO_PREFER_MEMORY ? time_to_beat(options, best) : 0;
     macko_status s = macko_formats[i]->plan(f, options, &plans[i], err);
     if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) refused = s;
     else if (s) return s;

@@ -231,6 +231,8 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[3], old = macko_codec_of(&m->plan);
   macko_plan next = m->plan;
   int count = 0;
+  /* A matrix from a file lacks it, as it is a fact of the machine. */
+  if (next.layout == MACKO_LAYOUT_SLICE) next.drag = macko_cost_of(&m->options)->drag;
   add_stream(f, &m->options, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, codecs, &count, &next, err);
   if (s) return s;

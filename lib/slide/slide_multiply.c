@@ -20,13 +20,19 @@ typedef struct {
   double values[WINDOWS][ROOM];
 } chunk;
 
-/* These are the columns of a window's two slots, from its first column on, by its four bits; NONE where there is no entry. The
- * first column is added to both: what NONE becomes is negative as long as that is below 2^30. */
-#define NONE (INT32_MIN / 2)
+/* These are the columns of a window's two slots, from its first column on, by its four bits; NONE where there is no entry. */
+#define NONE (-1)
 static const int32_t columns_of[16][2] = {{0, NONE},    {NONE, NONE}, {NONE, NONE}, {NONE, NONE}, {0, 1},    {1, NONE},
                                           {NONE, NONE}, {NONE, NONE}, {0, 2},       {1, 2},       {2, NONE}, {NONE, NONE},
                                           {0, 3},       {1, 3},       {2, 3},       {3, NONE}};
 #undef NONE
+
+/* Gives the column of a slot of a window that begins at column `at`, and -1 where there is no entry. It neither branches nor
+ * overflows, as windows of the last block may begin beyond the greatest column. */
+static inline int32_t column_at(uint32_t at, int32_t offset)
+{
+  return (int32_t)(at + (uint32_t)offset) | offset >> 31;
+}
 
 /* Sets the columns of the cells from `cell` on, before `end`, as far as they lie in one tile at one distance; `first` is the
  * first cell of the row. Behind them come eight columns that say "no entry", for the last vector. */
@@ -37,10 +43,10 @@ static inline __attribute__((always_inline)) void read_columns(const macko_slide
   c->count = (int)(end - cell < most ? end - cell : most);
   for (int i = 0; i < c->count; i++) {
     uint32_t positions = macko_slide_positions(r, cell + i);
-    int32_t at = (int32_t)(macko_slide_block(r, first, cell + i) * 2 * r->n);
+    uint32_t at = (uint32_t)(macko_slide_block(r, first, cell + i) * 2 * r->n);
     for (int w = 0; w < r->n - 1; w++, at += 2, positions >>= 4) {
-      c->cols[w][2 * i] = at + columns_of[positions & 15][0];
-      c->cols[w][2 * i + 1] = at + columns_of[positions & 15][1];
+      c->cols[w][2 * i] = column_at(at, columns_of[positions & 15][0]);
+      c->cols[w][2 * i + 1] = column_at(at, columns_of[positions & 15][1]);
     }
   }
   for (int w = 0; w < r->n - 1; w++)

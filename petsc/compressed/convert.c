@@ -132,6 +132,7 @@ PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *ne
 
   PetscFunctionBegin;
   if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatZeroEntries(B)); /* it may have entries that A has no more */
     PetscCall(MackoCompressedFill(A, B));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

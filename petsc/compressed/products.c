@@ -293,7 +293,7 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   device = (PetscBool)(m->device && (device || MackoOf(A)->backend == MACKO_BACKEND_CUDA) && !m->halo && op == MACKO_OP_N);
   PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
   /* The one element more is there so that the array exists even without a halo. */
-  PetscCall(PetscMalloc1(m->ghosts * B->cmap->N + 1, &halos));
+  PetscCall(PetscMalloc1((size_t)m->ghosts * (size_t)B->cmap->N + 1, &halos));
   /* The halo's entries of all columns are exchanged first, because the blocks' products read B's array as a whole. */
   if (m->halo && op == MACKO_OP_N) PetscCall(ExchangeColumns(m, B, halos, op));
   PetscCall(MultiplyBlocks(A, device, op, B, C, halos));

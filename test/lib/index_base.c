@@ -2,6 +2,7 @@
 #include "matrices.h"
 #include "suite.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -155,6 +156,31 @@ START_TEST(the_last_column_of_a_slice)
 }
 END_TEST
 
+/* One row of an entry in the middle and one in the last column that format slide has: what fills their windows reads nothing of x,
+ * where it may be infinite. */
+START_TEST(the_last_window)
+{
+  enum { MIDDLE = 1 << 30, NEAR = 64 };
+  int64_t row_ptr[] = {0, 2}, cols[] = {MIDDLE, INT32_MAX - 1};
+  double values[] = {2, 3};
+  float y = 1, *x = mmap(NULL, (size_t)INT32_MAX * 4, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  macko_csr c = {.nrows = 1, .ncols = INT32_MAX, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = cols, .values = values};
+  macko_options o;
+  macko_matrix *m = NULL;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_SLIDE;
+  ck_assert(!macko_encode(&c, &o, &m, NULL) && !macko_validate(m, NULL));
+  ck_assert(x != MAP_FAILED);
+  for (int64_t i = 0; i < NEAR; i++) x[i] = x[MIDDLE - 1 - i] = x[MIDDLE + 1 + i] = x[INT32_MAX - 2 - i] = INFINITY;
+  x[MIDDLE] = 5, x[INT32_MAX - 1] = 7;
+  ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F32, 1, 1, x, 0, 0, &y, 0, NULL));
+  ck_assert(y == 31);
+  macko_destroy(&m);
+  munmap(x, (size_t)INT32_MAX * 4);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("index base");
@@ -165,6 +191,7 @@ int main(void)
   tcase_add_test(t, sentences_count_as_the_caller_does);
   tcase_add_test(t, the_ends_of_the_index_types_are_refused);
   tcase_add_test(t, the_last_column_of_a_slice);
+  tcase_add_test(t, the_last_window);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
