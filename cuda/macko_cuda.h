@@ -70,14 +70,14 @@ int macko_device_has_transpose(const macko_device_matrix *device);
  * on the same stream still see the old values. Graphs captured before must be captured again if kernels get other arguments,
  * which happens when the value codec changed, where values are coded (format dtans) and where layout paper pads with something
  * else; *moved (may be NULL) says so. Errors: as macko_device_upload; INVALID_MATRIX where *matrix has another pattern or type;
- * the old values and the old transpose stay then. */
+ * INVALID_ARGUMENT where *device is not on the current GPU; the old values and the old transpose stay then. */
 macko_status macko_device_refresh(macko_device_matrix *device, const macko_matrix *matrix, struct CUstream_st *stream, int *moved,
                                   macko_error *err);
 
 /* Takes the values of *csr, whose three arrays are in memory of the current device, for the same pattern, which is proved there
  * as by macko_refresh: what that and macko_device_refresh would give, byte for byte. *moved (may be NULL) as there. The arrays
  * are read until this returns; a transpose, if there is one, is made anew as by macko_device_add_transpose_csr. Errors: as
- * macko_refresh and macko_device_upload; the old values and the old transpose stay then, unless the device failed. */
+ * macko_refresh and macko_device_refresh; the old values and the old transpose stay then, unless the device failed. */
 macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_csr *csr, struct CUstream_st *stream, int *moved,
                                       macko_error *err);
 

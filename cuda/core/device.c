@@ -291,7 +291,8 @@ macko_status macko_device_refresh(macko_device_matrix *device, const macko_matri
   if (matrix->value_type != device->m.value_type)
     return macko_fail(err, MACKO_INVALID_MATRIX, "a matrix of %s cannot refresh one of %s", macko_type_name(matrix->value_type),
                       macko_type_name(device->m.value_type));
-  s = check_pattern(device, matrix, stream, MACKO_INVALID_MATRIX, err);
+  s = macko_check_device(device, err);
+  if (!s) s = check_pattern(device, matrix, stream, MACKO_INVALID_MATRIX, err);
   /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */
   if (!s && device->transpose) s = upload_transpose(matrix, stream, &transpose, err);
   if (s) return s;

@@ -268,6 +268,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   int done = 0, changed = 0;
   if (!device || !csr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and csr must not be NULL");
   macko_status s = macko_check_same_type(device, csr, err);
+  if (!s) s = macko_check_device(device, err);
   if (s) return s;
   const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout};
   if (is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);

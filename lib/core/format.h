@@ -121,7 +121,8 @@ typedef struct macko_format_ops {
   /* The names of all sections that a matrix of the format may have, with NULL at the end. A file may name these only, and a
    * matrix read from it points to these texts. */
   const char *const *section_names;
-  /* Fills m->sections by m->plan, from found->csr and whatever else has been found; the caller frees them when this fails. */
+  /* Fills m->sections by m->plan, from found->csr (but see in_pieces) and whatever else has been found; the caller frees them when
+   * this fails. */
   macko_status (*encode)(macko_findings *found, macko_matrix *m, macko_error *err);
   /* Takes new values for the same pattern, which the caller has checked; on failure m is unchanged. Where m has borrowed arrays
    * it may borrow those of *a in their place. */
@@ -149,6 +150,8 @@ typedef struct macko_format_ops {
   void (*decode_rows)(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
   /* 1: encode may make sections of the caller's arrays where found->lent says so. */
   int borrows;
+  /* 1: encode reads found->rows where there are some. Else rows that come in pieces are put together before it. */
+  int in_pieces;
 } macko_format_ops;
 
 #define MACKO_FORMAT(symbol, name, text) extern const macko_format_ops macko_##name##_ops;

@@ -141,6 +141,7 @@ static macko_status plan_and_encode(macko_findings *found, const macko_options *
   macko_status s = new_matrix(&facts, options, &m, err);
   if (!s && found->rows && found->rows->failed.status)
     s = macko_fail(err, found->rows->failed.status, "%s", found->rows->failed.text);
+  if (!s && found->rows && !m->ops->in_pieces) found->rows->needs_whole = 1;
   if (!s && found->rows && found->rows->needs_whole)
     s = macko_fail(err, MACKO_UNSUPPORTED, "rows in pieces are to be put together first");
   if (!s) forget_others(found, (int)m->format);

@@ -13,7 +13,7 @@ typedef struct macko_rows {
   void *owned;                    /* the sorted copy of the piece at hand, where one had to be made */
   uint32_t *seen;                 /* a hash of every row that has been asked for, 0 before; NULL: each is asked for once */
   int64_t nnz;                    /* entries of rows that come in pieces, once they have been counted */
-  int needs_whole;                /* set by a format that cannot tell what it would do before all rows are put together */
+  int needs_whole;                /* 1: the format wants all rows put together before it encodes, or tells what it would do */
   macko_error failed;             /* why a view failed whose caller had no room for an error; status 0: none has */
 } macko_rows;
 

@@ -487,5 +487,6 @@ const macko_format_ops macko_csr_ops = {
   .may_win = NULL,     /* planned at once */
   .forms = forms,
   .nforms = sizeof forms / sizeof *forms,
+  .in_pieces = 1,
   .decode_rows = decode_rows,
   .borrows = 1};

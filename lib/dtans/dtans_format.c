@@ -103,4 +103,5 @@ const macko_format_ops macko_dtans_ops = {
   .encode_rows = encode_rows,
   .may_win = macko_dtans_may_win,
   .forms = forms,
-  .nforms = sizeof forms / sizeof *forms};
+  .nforms = sizeof forms / sizeof *forms,
+  .in_pieces = 1};

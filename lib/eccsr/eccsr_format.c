@@ -128,4 +128,5 @@ const macko_format_ops macko_eccsr_ops = {
   .encode_rows = NULL, /* what planning has counted is not looked at again */
   .may_win = may_win,
   .forms = macko_eccsr_forms,
-  .nforms = 2};
+  .nforms = 2,
+  .in_pieces = 1};

@@ -58,6 +58,7 @@ static inline __attribute__((always_inline)) void put_gaps_as(const new_slice *n
   const uint32_t *from[MACKO_ECCSR_LANES];
   uint32_t factors[MACKO_ECCSR_LANES], word = 0;
   int active = n->s.blocks, used = 0;
+  if (n->s.steps < 2) return; /* a window without gaps has no array of them */
   for (int b = 0; b < active; b++) from[b] = n->window->gaps + n->blocks[b]->at, factors[b] = factor_of(n, n->blocks[b]);
   for (uint32_t k = 1; k < n->s.steps; k++) {
     while (n->blocks[active - 1]->runs <= k) active--; /* the first has all steps */

@@ -226,4 +226,5 @@ const macko_format_ops macko_macko_ops = {
   .may_win = NULL,     /* plan itself foresees where it has no chance */
   .forms = macko_macko_forms,
   .nforms = MACKO_MACKO_FORMS,
+  .in_pieces = 1,
   .decode_rows = decode_rows};

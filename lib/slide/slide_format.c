@@ -69,4 +69,5 @@ const macko_format_ops macko_slide_ops = {
   .encode_rows = macko_slide_encode_rows,
   .may_win = macko_slide_may_win,
   .forms = forms,
-  .nforms = sizeof forms / sizeof *forms};
+  .nforms = sizeof forms / sizeof *forms,
+  .in_pieces = 1};

@@ -41,13 +41,13 @@ command -v ccache >/dev/null && cc="ccache gcc"
 mkdir "$dir/build" && cd "$dir/build" || exit 1
 run() { "$@" >"$dir/text" 2>&1 || { tail -n 40 "$dir/text"; fail "$*"; }; }
 (cd ../new && run autoreconf -fi) || exit 1
-run ../new/configure CC="$cc" CFLAGS="-O1 -g1 --coverage -fprofile-filter-files=.*/coo/.*" --with-cuda=no --with-fortran=no --with-slepc=no --without-openmp # others have OpenMP
+run ../new/configure CC="$cc" CFLAGS="-O1 -g1 --coverage -fprofile-filter-files=.*/coo/.*" CPPFLAGS=-DCONFORMANCE_STRIDE=5 --with-cuda=no --with-fortran=no --with-slepc=no --without-openmp # others have OpenMP
 run make -j"$jobs" libmacko.la solvers/macko-bench
 
 # Runs suites and tells how often the table's functions were called in them.
 suites() { # NAME...
   find . -name '*.gcda' -delete
-  run make -j"$jobs" check TESTS="$*" check_PROGRAMS="$*" check_LTLIBRARIES= check_LIBRARIES=
+  run make -j"$jobs" check VERBOSE=1 TESTS="$*" check_PROGRAMS="$*" check_LTLIBRARIES= check_LIBRARIES=
   sed -n 's/^\(PASS\|SKIP\): /\1: /p' "$dir/text"
   [ "$(grep -c '^PASS: ' "$dir/text")" = $# ] || fail "not all of $* have passed"
   called "$1" "${must[@]}"
