@@ -105,15 +105,15 @@ PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MackoWaits(Mat A, PetscBool *waits)
+PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 {
   Mat_Macko *m;
 
   PetscFunctionBegin;
   PetscCall(MackoWouldWait(A, waits));
   PetscCall(MackoGet(A, &m));
-  m->products++;
-  m->products_below += *waits;
+  m->products += count;
+  m->products_below += *waits ? count : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -173,7 +173,7 @@ PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits)
 
 /* ---- the products of the type below ---- */
 
-PetscErrorCode MackoTransposedByBase(Mat A, PetscBool *base)
+PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base)
 {
   Mat_Macko *m;
 
@@ -181,6 +181,22 @@ PetscErrorCode MackoTransposedByBase(Mat A, PetscBool *base)
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadOptions(A, NULL));
   *base = (PetscBool)(Automatic(m) && !MackoDeviceAllowed(A, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool *base)
+{
+  enum { MANY = 3 };               /* columns */
+  const double least_gain = 0.7; /* of csr's time for one column */
+  Mat_Macko   *m;
+  macko_info   info;
+
+  PetscFunctionBegin;
+  PetscCall(MackoWaits(A, columns, base));
+  if (*base) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoUpdateSeq(A));
+  PetscCall(MackoGet(A, &m));
+  *base = (PetscBool)(columns >= MANY && MackoInfo(m, &info) && info.seconds > least_gain * info.csr_seconds);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -199,17 +199,21 @@ PETSC_INTERN PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error
 /* The same, with a refusal raised as an error: where there is nobody to agree with. */
 PETSC_INTERN PetscErrorCode MackoUpdateSeq(Mat A);
 
-/* Whether another product with A is the type's below, because so few make no use of a compressed form; such a product is counted.
-   Of a parallel matrix: the same on all ranks, collective where the matrix changed. */
-PETSC_INTERN PetscErrorCode MackoWaits(Mat A, PetscBool *waits);
+/* Whether another product with A is the type's below, because so few make no use of a compressed form; the product is counted, as
+   one for each of `count` vectors. Of a parallel matrix: the same on all ranks, collective where the matrix changed. */
+PETSC_INTERN PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits);
 PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
 
 /* Whether it would be; nothing is counted. */
 PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
 
-/* Whether AIJ does the products with A's transpose, one vector or several: on a CPU, where no option says how to store or when. Its
-   loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
-PETSC_INTERN PetscErrorCode MackoTransposedByBase(Mat A, PetscBool *base);
+/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does all with A's transpose,
+   one vector or several: its loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
+PETSC_INTERN PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base);
+
+/* Whether AIJ does a product of A with so many dense columns where it may: it reads the matrix once for four of them, as a form of
+   ours does, which gains too little then where it is barely faster for one. Such a product is counted. */
+PETSC_INTERN PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool *base);
 
 /* z = op(A) x + y, or z = op(A) x where y is NULL, as the type that A, sequential, stands on does it. */
 PETSC_INTERN PetscErrorCode MackoBaseProduct(Mat A, macko_op op, Vec x, Vec y, Vec z);
@@ -243,7 +247,7 @@ PETSC_INTERN PetscErrorCode MackoFindProduct(Mat C, PetscErrorCode (**f)(Mat));
 PETSC_INTERN PetscErrorCode MackoComposeSeq(Mat A, PetscBool in);
 PETSC_INTERN PetscErrorCode MackoComposeMPI(Mat A, PetscBool in);
 
-/* ---- AIJCUSPARSE, the type that ours stands on where products may run on a GPU: cusparse*.c. Its functions on the GPU ask
+/* ---- AIJCUSPARSE, the type that ours stands on where products may run on a GPU: aijcusparse*.c. Its functions on the GPU ask
    matrices for its own name, to which those of ours answer while such a function runs. Elsewhere all of this does nothing. ---- */
 
 /* A, a sequential AIJ or AIJCUSPARSE, becomes the other one, with its values; *device is PETSC_FALSE where it cannot. */
@@ -351,7 +355,7 @@ PETSC_INTERN PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const
 /* Names each -mat_macko_ option that is none, once, on the first rank's stderr. */
 PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
 
-/* Every rank raises the error of the lowest rank that has one. Collective. */
+/* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);

@@ -85,14 +85,38 @@ PetscErrorCode MackoDenseSymbolic(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* C = A B as AIJ does it or as we do, whichever is faster: AIJ's product is prepared, ours needs nothing besides. */
+static PetscErrorCode ProductNumericAuto(Mat C)
+{
+  Mat       A = C->product->A, B = C->product->B;
+  PetscBool base;
+
+  PetscFunctionBegin;
+  PetscCall(MackoDenseByBase(A, B->cmap->n, &base));
+  if (base) PetscCall((*C->ops->matmultnumeric)(A, B, C));
+  else PetscCall(MultiplyBlock(A, MACKO_OP_N, B, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProductSymbolicAuto(Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoForwardProduct(C)); /* sets AIJ's in place of this function */
+  PetscCall((*C->ops->productsymbolic)(C));
+  C->ops->productnumeric = ProductNumericAuto;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* What is not taken here PETSc does in its own ways. */
 PetscErrorCode MackoDenseProduct(Mat C)
 {
-  PetscBool base = PETSC_FALSE;
+  const MatProductType type = C->product->type;
+  PetscBool            base;
 
   PetscFunctionBegin;
-  if (C->product->type == MATPRODUCT_AtB) PetscCall(MackoTransposedByBase(C->product->A, &base));
-  if (!base && (C->product->type == MATPRODUCT_AB || C->product->type == MATPRODUCT_AtB)) C->ops->productsymbolic = MackoDenseSymbolic;
+  PetscCall(MackoMayUseBase(C->product->A, &base));
+  if (type == MATPRODUCT_AB) C->ops->productsymbolic = base ? ProductSymbolicAuto : MackoDenseSymbolic;
+  else if (type == MATPRODUCT_AtB && !base) C->ops->productsymbolic = MackoDenseSymbolic;
   else PetscCall(MackoForwardProduct(C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

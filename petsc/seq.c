@@ -75,7 +75,7 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
   PetscBool waits;
 
   PetscFunctionBegin;
-  PetscCall(MackoWaits(A, &waits));
+  PetscCall(MackoWaits(A, 1, &waits));
   if (waits) {
     PetscCall(MackoBaseProduct(A, op, x, y, z));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -93,7 +93,7 @@ static PetscErrorCode MultiplyTransposed(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionBegin;
   PetscCall(MackoCusparseMultTranspose(A, x, y, z, &done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoTransposedByBase(A, &done));
+  PetscCall(MackoMayUseBase(A, &done));
   if (done) PetscCall(MackoBaseProduct(A, MACKO_OP_T, x, y, z));
   else PetscCall(Multiply(A, MACKO_OP_T, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -223,6 +223,49 @@ START_TEST(csr_takes_no_second_copy)
 }
 END_TEST
 
+/* C = A B with `columns` columns by both; fails unless they agree. */
+static void multiply_dense(Mat A, Mat P, Mat B, Mat C, Mat D, const char *when)
+{
+  PetscReal difference, norm;
+  OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
+  OK(MatMatMult(P, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
+  OK(MatNorm(D, NORM_FROBENIUS, &norm));
+  OK(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
+  OK(MatNorm(D, NORM_FROBENIUS, &difference));
+  ASSERT_ALL(difference <= 1e-14 * norm, "%s: off by %g of %g", when, (double)difference, (double)norm);
+}
+
+/* By itself a product with dense columns is AIJ's too, until the columns together pay for encoding; each rank does its own. */
+START_TEST(dense_columns_count)
+{
+  enum { COLUMNS = 8, MOST = 2000 };
+  Mat         A, P, B, C, D;
+  int         products = 0;
+  if (_i == 0) OK(PetscOptionsClearValue(NULL, "-mat_macko_after")); /* which is 0 in these suites */
+  OK(MatCreateSeqAIJ(PETSC_COMM_SELF, N, N, 3, NULL, &P));
+  for (PetscInt i = 0; i < N; i++)
+    for (PetscInt j = i > 0 ? i - 1 : 0; j < N && j <= i + 1; j++) OK(MatSetValue(P, i, j, 1 + 1.0 / (double)(i + 2 * j + 1), INSERT_VALUES));
+  OK(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  OK(MatConvert(P, MATSEQAIJMACKO, MAT_INITIAL_MATRIX, &A));
+  OK(MatCreateSeqDense(PETSC_COMM_SELF, N, COLUMNS, NULL, &B));
+  OK(MatSetRandom(B, NULL));
+  OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &D));
+  ASSERT_ALL((info_of(A).encodes > 0) == _i, "-mat_macko_after %s: encoded %d times", _i ? "0" : "auto", (int)info_of(A).encodes);
+  for (; products < MOST && !info_of(A).encodes; products++) multiply_dense(A, P, B, C, D, "before");
+  ASSERT_ALL(info_of(A).encodes == 1, "%d products of %d columns are not encoded", MOST, COLUMNS);
+  multiply_dense(A, P, B, C, D, "after");
+  ASSERT_ALL(info_of(A).encodes == 1, "encoded again");
+  OK(MatDestroy(&B));
+  OK(MatDestroy(&C));
+  OK(MatDestroy(&D));
+  OK(MatDestroy(&A));
+  OK(MatDestroy(&P));
+  OK(clear_options());
+}
+END_TEST
+
 static Suite *after_suite(void)
 {
   Suite *s = suite_create("products before compressing pays");
@@ -233,6 +276,7 @@ static Suite *after_suite(void)
   tcase_add_loop_test(t, transposed_by_itself, 0, 2);
   tcase_add_loop_test(t, diagonals_agree, 0, TYPES);
   tcase_add_test(t, csr_takes_no_second_copy);
+  tcase_add_loop_test(t, dense_columns_count, 0, 2);
   tcase_add_loop_test(t, what_is_no_number_is_refused, 0, 4);
   tcase_set_timeout(t, 200);
   suite_add_tcase(s, t);
