@@ -1,5 +1,6 @@
 /* macko-bench: pictures, by writing a script for gnuplot and running it. */
 #include "bench/bench.h"
+#include "common/json.h"
 #include "common/output_file.h"
 
 #include <errno.h>
@@ -51,8 +52,11 @@ static void survey(drawing *d)
   d->forms[d->count] = peers;
 }
 
-/* Writes text in gnuplot's double quotes; control characters become blanks. */
-static void quote(FILE *f, const char *text)
+/* ---- data: one block of points a form ---- */
+
+/* Writes text in the double quotes of gnuplot's data, where nothing is a command, backquotes neither; control characters become
+ * blanks. */
+static void put_name(FILE *f, const char *text)
 {
   putc('"', f);
   for (; *text; text++)
@@ -60,8 +64,6 @@ static void quote(FILE *f, const char *text)
     else putc((unsigned char)*text < ' ' ? ' ' : *text, f);
   putc('"', f);
 }
-
-/* ---- data: one block of points a form ---- */
 
 /* Writes a line for each matrix that the form was measured with: the number of the matrix, its name, and size and time of the
  * best sparse peer over this form's. */
@@ -76,7 +78,7 @@ static void write_ratios(drawing *d, int form)
     double time = bench_best_peer(d->table, r, bench_time, 0) / bench_time(r);
     if (strcmp(r->name, d->forms[form]) || !isfinite(size) || !isfinite(time)) continue;
     fprintf(d->f, "%d ", matrix);
-    quote(d->f, r->matrix);
+    put_name(d->f, r->matrix);
     fprintf(d->f, " %.6g %.6g\n", size, time);
     d->drawn[form]++;
   }
@@ -128,7 +130,7 @@ static void write_curves(const drawing *d, const char *block, const char *how, i
     fprintf(d->f, "$%s%d ", block, form);
     fprintf(d->f, how, markers[form % MARKERS], form + 1);
     fprintf(d->f, " title ");
-    quote(d->f, d->forms[form]);
+    put_gnuplot_string(d->f, d->forms[form]);
     fprintf(d->f, ", ");
     if (named && first)
       fprintf(d->f, "$%s%d using 3:4:2 with labels left offset 0.7,0.3 font \",7\" textcolor rgb \"gray40\" notitle, ", block, form);
@@ -145,9 +147,8 @@ static void write_picture(const drawing *d, const char *name, int width, const c
     if (png) fprintf(d->f, "eval \"set terminal \".png.\" noenhanced size %d,640\"\n", width);
     else fprintf(d->f, "set terminal svg noenhanced size %d,640 background \"white\"\n", width);
     snprintf(path, sizeof path, "%s-%s.%s", d->prefix, name, png ? "png" : "svg");
-    fprintf(d->f, "set output ");
-    quote(d->f, path);
-    fprintf(d->f, "\nplot ");
+    put_gnuplot_output(d->f, path);
+    fprintf(d->f, "plot ");
     write_curves(d, block, how, !strcmp(name, "time"));
     fprintf(d->f, "set output\n");
   }

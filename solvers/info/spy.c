@@ -2,6 +2,7 @@
 #include "info/info.h"
 
 #include "common/arrays.h"
+#include "common/json.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -28,16 +29,6 @@ static void fill(const macko_csr *a, grid *g)
   g->height = (int)((a->nrows + g->rows - 1) / g->rows), g->width = (int)((a->ncols + g->cols - 1) / g->cols);
   for (int64_t i = 0; i < a->nrows; i++)
     for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) g->count[i / g->rows][col_at(a, p) / g->cols]++;
-}
-
-/* Writes text in gnuplot's double quotes; control characters become blanks. */
-static void quote(FILE *f, const char *text)
-{
-  putc('"', f);
-  for (; *text; text++)
-    if (*text == '"' || *text == '\\') fprintf(f, "\\%c", *text);
-    else putc((unsigned char)*text < ' ' ? ' ' : *text, f);
-  putc('"', f);
 }
 
 /* Writes the pixels that have entries as gnuplot's data: the middle of each, and the share of its cells that hold entries. */
@@ -75,10 +66,9 @@ static void put_script(FILE *f, const char *output, int png, const report *r, co
   if (png) fprintf(f, "eval \"set terminal \".(strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\")."
                       "\" noenhanced size 1200,600\"\n");
   else fprintf(f, "set terminal svg noenhanced size 1200,600 background \"white\"\n");
-  fprintf(f, "set output "), quote(f, output);
-  fprintf(f, "\n");
+  put_gnuplot_output(f, output);
   put_grid(f, g), put_lengths(f, r->s, a->nrows);
-  fprintf(f, "set multiplot layout 1,2 title "), quote(f, r->path);
+  fprintf(f, "set multiplot layout 1,2 title "), put_gnuplot_string(f, r->path);
   /* The scale of colours goes from a tenth of one entry a pixel to a full pixel. */
   fprintf(f, "\nset title \"%lld x %lld, %lld nonzeros: their share of each pixel\"\nset logscale cb\nset cbrange [%g:1]\n",
           (long long)a->nrows, (long long)a->ncols, (long long)r->s->nnz, 0.1 / ((double)g->rows * (double)g->cols));

@@ -130,7 +130,7 @@ refused 1 "leave out --dry-run" --dry-run "$source/test/data/small.tar.gz"
 
 # A picture: what gnuplot is told, and what it draws where it is there.
 mkdir bin
-printf '#!/bin/sh\ncat >script\nsed -n "s/^set output \\"\\(..*\\)\\"/\\1/p" script | while read -r f; do echo drawn >"$f"; done\n' >bin/gnuplot
+printf '#!/bin/sh\ncat >script\nsed -n "s/^set output .\\(..*\\)./\\1/p" script | while read -r f; do echo drawn >"$f"; done\n' >bin/gnuplot
 chmod +x bin/gnuplot
 PATH=$PWD/bin:$PATH run -o spy.svg square.mtx
 [ "$(cat spy.svg)" = drawn ] || fail "no picture"
@@ -141,6 +141,12 @@ PATH=$PWD/bin:$PATH run -o spy.svg big.mtx
 sed -n '/^\$spy/,/^END/p' script | paste -sd, | grep -qxF '$spy << END,1 1 1,3 1 0.5,1 3 0.5,3 3 0.25,479 479 0.25,END' ||
   fail "pixels are not the share of their cells: $(sed -n '/^\$spy/,/^END/p' script)"
 sed -n '/^\$lengths/,/^END/p' script | paste -sd, | grep -qxF '$lengths << END,0 476,1 1,2 0,3 3,END' || fail "row lengths: $(cat script)"
+# Names are text to gnuplot, never commands.
+odd="'it's \`touch ran\` ''\"\\'"
+cp square.mtx "$odd.mtx"
+PATH=$PWD/bin:$PATH run -o spy.svg "$odd.mtx"
+grep -qxF "set multiplot layout 1,2 title ''.\"'\".'it'.\"'\".'s \`touch ran\` '.\"'\".''.\"'\".'\"\\'.\"'\".'.mtx'" script ||
+  fail "the name in the title: $(grep multiplot script)"
 printf '#!/bin/sh\nexit 1\n' >bin/gnuplot
 echo old >spy.svg
 PATH=$PWD/bin:$PATH refused 1 "not drawn: gnuplot" -o spy.svg square.mtx
@@ -149,6 +155,11 @@ if command -v gnuplot >/dev/null; then
   run -o real.svg "$golden/matrix.mtx"
   grep -q '</svg>' real.svg || fail "no SVG: $(head -3 real.svg)"
   [ ! -s bad ] || fail "gnuplot complains: $(cat bad)"
+  for picture in "$odd.svg" "|touch ran;.svg" "~$odd.svg"; do
+    run -o "$picture" "$odd.mtx"
+    grep -qF "'it's \`touch ran\` ''\"\\'.mtx</text>" "$picture" || fail "no picture $picture with the name as it is"
+  done
+  [ ! -e ran ] || fail "a command in the name of a file was run"
 else echo "no gnuplot: its pictures are not drawn"
 fi
 

@@ -146,6 +146,18 @@ python3 - "$dir/odd.json" <<'END' || fail "a file name that is not UTF-8"
 import json, sys
 assert json.load(open(sys.argv[1], encoding="utf-8"))["results"][0]["matrix"] == '\u00e4\ufffd\\".mtx'
 END
+# Names are text to gnuplot, never commands: those of matrices, of forms in a file that --from reads, and of pictures.
+odd="'it's \`touch ran\` ''\"\\'"
+cp "$dir/little \"one\".mtx" "$dir/$odd.mtx"
+sed "s/${tab}auto${tab}/$tab$(sed 's/[\\&/]/\\&/g' <<<"$odd")$tab/" "$dir/gpu.tsv" >"$dir/forms.tsv"
+(
+  cd "$dir" || exit 1
+  expect 0 "$bench" --device cpu --repeat 1 --encodings auto --plot "$odd" "$odd.mtx"
+  expect 0 "$bench" --from forms.tsv --plot "|touch ran;"
+  grep -qF "title ''.\"'\".'it'.\"'\".'s \`touch ran\` '.\"'\".''.\"'\".'\"\\'.\"'\".''" "|touch ran;.gnuplot" || fail "the name of a form"
+  [ ! -e ran ] || fail "a command in the name of a file was run"
+  ! command -v gnuplot >/dev/null || { [ -s "$odd-time.svg" ] && [ -s "|touch ran;-size.png" ]; } || fail "no pictures of odd names"
+) || exit 1
 mkdir "$dir/empty"
 PATH=$dir/empty expect 0 $bench --from "$dir/gpu.tsv" --plot "$dir/later"
 grep -q "gnuplot is not there" "$dir/text" || fail "not a word of gnuplot"
