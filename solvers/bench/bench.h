@@ -78,12 +78,6 @@ int64_t bench_blocks_of_row(const macko_csr *a, int64_t block, int64_t row, int3
 /* The sets and tile as help text. */
 extern const char bench_matrix_help[];
 
-/* Says whether a file begins as a matrix of PETSc's binary files does; reads such a one, with 32-bit indices and values of f64.
- * The arrays are new and freed with macko_free_csr. Errors: IO, PARSE, UNSUPPORTED (what 32 bits are too few for),
- * OUT_OF_MEMORY. */
-int bench_is_petsc_binary(const char *path);
-macko_status bench_read_petsc_binary(const char *path, macko_csr *a, macko_error *err);
-
 /* Puts what tables call a matrix, its name without folders, into label, and returns label. */
 const char *bench_label(const char *name, char *label, size_t room);
 

@@ -1,6 +1,8 @@
 /* macko-bench: from names to matrices, and sets of names. */
 #include "bench/bench.h"
 #include "bench/generate.h"
+#include "common/arrays.h"
+#include "common/petsc_binary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,22 +16,52 @@ static int is_file(const char *name)
   return access(name, F_OK) == 0;
 }
 
-/* Whether that is no pipe, so that its first bytes may be looked at before it is read. */
-static int is_regular(const char *name)
+/* Whether a file begins as PETSc's binary ones do. Of a pipe nothing is read here, as it would be lost for its reader. */
+static int is_petsc_binary(const char *name)
 {
   struct stat facts;
-  return !stat(name, &facts) && S_ISREG(facts.st_mode);
+  unsigned char start[8];
+  FILE *f = !stat(name, &facts) && S_ISREG(facts.st_mode) ? fopen(name, "rb") : NULL;
+  const size_t count = f ? fread(start, 1, sizeof start, f) : 0;
+  if (f) fclose(f);
+  return petsc_binary_starts(start, count);
 }
 
-/* Makes a matrix of a file or, where there is none of that name, generates it. Peers take 32-bit indices only, so others are
- * refused. */
+/* Makes 32-bit indices of 64-bit ones that fit, in their own memory, and returns it, which is smaller then. */
+static void *narrow(void *indices, int64_t count)
+{
+  const int64_t *from = indices;
+  for (int64_t i = 0; i < count; i++) {
+    const int32_t index = (int32_t)from[i];
+    memcpy((char *)indices + i * (int64_t)sizeof index, &index, sizeof index);
+  }
+  void *smaller = realloc(indices, (size_t)count * sizeof(int32_t) + 1);
+  return smaller ? smaller : indices;
+}
+
+/* Gives *a the 32-bit indices that peers take. */
+static macko_status fit_peers(const char *name, macko_csr *a, macko_error *err)
+{
+  const int64_t nnz = row_at(a, a->nrows);
+  if (a->nrows >= INT32_MAX || a->ncols > INT32_MAX || nnz > INT32_MAX)
+    return bench_fail(err, MACKO_UNSUPPORTED, "%.300s: %lld x %lld with %lld nonzeros, and the peers take 32-bit indices only",
+                      name, (long long)a->nrows, (long long)a->ncols, (long long)nnz);
+  if (a->row_ptr_type == MACKO_I64) a->row_ptr = narrow((void *)a->row_ptr, a->nrows + 1);
+  if (a->col_type == MACKO_I64) a->cols = narrow((void *)a->cols, nnz);
+  a->row_ptr_type = a->col_type = MACKO_I32;
+  return MACKO_OK;
+}
+
+/* Makes a matrix of a file or, where there is none of that name, generates it. */
 static macko_status read_or_generate(const char *name, macko_csr *a, macko_error *err)
 {
-  if (is_regular(name) && bench_is_petsc_binary(name)) return bench_read_petsc_binary(name, a, err);
-  macko_status s = is_file(name) ? macko_read(name, NULL, a, NULL, err) : generate_matrix(name, a, err);
-  if (s || (a->row_ptr_type == MACKO_I32 && a->col_type == MACKO_I32)) return s;
-  macko_free_csr(a);
-  return bench_fail(err, MACKO_UNSUPPORTED, "%s: the peers take 32-bit indices only", name);
+  macko_status s = is_petsc_binary(name) ? petsc_binary_read(name, a, err)
+                   : is_file(name)       ? macko_read(name, NULL, a, NULL, err)
+                                         : generate_matrix(name, a, err);
+  if (s) return s;
+  s = fit_peers(name, a, err);
+  if (s) macko_free_csr(a);
+  return s;
 }
 
 /* ---- sets ---- */

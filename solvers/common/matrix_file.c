@@ -150,6 +150,17 @@ static macko_status read_text(const char *name, matrix_file *f, macko_error *err
   return MACKO_OK;
 }
 
+/* Reads a PETSc binary matrix, whose rows may be in any order. */
+static macko_status read_petsc_binary(const char *name, macko_csr *csr, macko_error *err)
+{
+  macko_error why;
+  macko_status s = petsc_binary_read(name, csr, err);
+  if (s) return s;
+  /* The library's sentence does not name the file. */
+  s = matrix_file_settle(csr, &why);
+  return s ? matrix_file_fail(err, s, name, "%.240s", why.text) : s;
+}
+
 /* Chooses the reader by the first bytes, never by the name, which a pipe has not and a download may have wrong. Text comes last:
  * it has no mark that all of its formats share. */
 static macko_status read_named(const char *name, matrix_file *f, macko_error *err)
@@ -166,7 +177,7 @@ static macko_status read_named(const char *name, matrix_file *f, macko_error *er
   }
   if (petsc_binary_starts(start, count)) {
     snprintf(f->kind, sizeof f->kind, "PETSc binary");
-    return petsc_binary_read(name, &f->csr, err);
+    return read_petsc_binary(name, &f->csr, err);
   }
   if (binsparse_starts(start, count)) {
     snprintf(f->kind, sizeof f->kind, "Binsparse HDF5");

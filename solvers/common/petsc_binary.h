@@ -10,8 +10,9 @@
  * how many bytes there are. Vectors are known too, so that they are refused by their name. */
 int petsc_binary_starts(const unsigned char *start, size_t count);
 
-/* Reads a sparse matrix. *csr is sorted and free of duplicates; its arrays are new and freed with macko_free_csr, with values of
- * f64 and 64-bit indices. Errors: IO, PARSE, UNSUPPORTED (dense matrices, vectors), OUT_OF_MEMORY. */
+/* Reads a sparse matrix, whose columns are all within it; entries of a row are as the file has them, in any order and perhaps
+ * twice. The arrays of *csr are new and freed with macko_free_csr, with values of f64 and 64-bit indices; after an error there is
+ * nothing to free. Errors: IO, PARSE, UNSUPPORTED (dense matrices, vectors), OUT_OF_MEMORY. */
 macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *err);
 
 /* Reads the sizes alone; nnz is the number of stored entries. Errors: IO, PARSE, UNSUPPORTED. */

@@ -130,7 +130,11 @@ refused 1 "leave out --dry-run" --dry-run "$source/test/data/small.tar.gz"
 
 # A picture: what gnuplot is told, and what it draws where it is there.
 mkdir bin
-printf '#!/bin/sh\ncat >script\nsed -n "s/^set output .\\(..*\\)./\\1/p" script | while read -r f; do echo drawn >"$f"; done\n' >bin/gnuplot
+cat >bin/gnuplot <<'SH'
+#!/bin/sh
+cat >script
+sed -n "s/^set output '\(.*\)'/\1/p" script | while read -r f; do echo drawn >"$f"; done
+SH
 chmod +x bin/gnuplot
 PATH=$PWD/bin:$PATH run -o spy.svg square.mtx
 [ "$(cat spy.svg)" = drawn ] || fail "no picture"

@@ -154,9 +154,12 @@ sed "s/${tab}auto${tab}/$tab$(sed 's/[\\&/]/\\&/g' <<<"$odd")$tab/" "$dir/gpu.ts
   cd "$dir" || exit 1
   expect 0 "$bench" --device cpu --repeat 1 --encodings auto --plot "$odd" "$odd.mtx"
   expect 0 "$bench" --from forms.tsv --plot "|touch ran;"
-  grep -qF "title ''.\"'\".'it'.\"'\".'s \`touch ran\` '.\"'\".''.\"'\".'\"\\'.\"'\".''" "|touch ran;.gnuplot" || fail "the name of a form"
+  grep -qF "title ''.\"'\".'it'.\"'\".'s \`touch ran\` '.\"'\".''.\"'\".'\"\\'.\"'\".''" "|touch ran;.gnuplot" ||
+    fail "the name of a form"
   [ ! -e ran ] || fail "a command in the name of a file was run"
-  ! command -v gnuplot >/dev/null || { [ -s "$odd-time.svg" ] && [ -s "|touch ran;-size.png" ]; } || fail "no pictures of odd names"
+  if command -v gnuplot >/dev/null; then
+    [ -s "$odd-time.svg" ] && [ -s "|touch ran;-size.png" ] || fail "no pictures of odd names"
+  fi
 ) || exit 1
 mkdir "$dir/empty"
 PATH=$dir/empty expect 0 $bench --from "$dir/gpu.tsv" --plot "$dir/later"
@@ -184,6 +187,18 @@ done
 head -c 50 "$dir/b.bin" >"$dir/short.bin"
 expect 1 $bench --device cpu "$dir/short.bin"
 grep -q "short.bin: cut short" "$dir/text" || fail "a file that is cut short"
+python3 - "$dir/b.bin" "$dir" <<'END'
+import struct, sys
+whole = open(sys.argv[1], "rb").read()
+damage = ("right", 16 + 12 + 8, 4), ("left", 16 + 12, -1), ("row", 16 + 4, -1), ("head", 12, 2000000000), ("class", 0, 1211214)
+for name, at, number in damage:
+    open(f"{sys.argv[2]}/{name}.bin", "wb").write(whole[:at] + struct.pack(">i", number) + whole[at + 4:])
+END
+for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin: column -1 at entry 0 of row 0" \
+  "row.bin: row 2 has -1 entries" "head.bin: cut short" "class.bin: a PETSc binary vector"; do
+  expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
+  grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
+done
 expect 2 $bench --encodings slic.raw 27-point:4
 grep -q 'encoding "slic" is unknown; the nearest is "slice"' "$dir/text" || fail "the nearest encoding"
 expect 1 $bench 7-pint:4
