@@ -33,6 +33,37 @@ static void add_info(file_head *h, const macko_info *info)
   h->nrows = info->nrows, h->ncols = info->ncols, h->stored = info->nnz, h->compressed = 1, h->info = *info;
 }
 
+/* Reads the beginning of a line into `line`, which has room for LINE bytes, and passes over the rest of it: comments may be
+ * longer. Returns 0 where the file ends. */
+static int read_line(gzFile f, char *line)
+{
+  char rest[LINE];
+  const char *end = line;
+  if (!gzgets(f, line, LINE)) return 0;
+  while (!strchr(end, '\n') && gzgets(f, rest, LINE)) end = rest;
+  return 1;
+}
+
+/* Whether the bytes of CSR can be counted: up to 8 a row, and 16 for each of twice the entries. */
+static int is_countable(const file_head *h)
+{
+  const int64_t most = INT64_MAX / 64;
+  return h->nrows <= most && h->ncols <= most && h->stored <= most;
+}
+
+/* Refuses sizes in the words of the file, because a number beyond 64 bits is not what was read of it. Changes `line`. */
+static macko_status refuse_sizes(const char *path, char *line, macko_error *err)
+{
+  return matrix_file_fail(err, MACKO_LIMIT, path, "'%.80s' says more rows, columns or entries than can be counted",
+                          strtok(line, "\r\n"));
+}
+
+/* Returns the entries of a dense matrix, or more than is countable where their number is beyond 64 bits. */
+static int64_t dense_entries(int64_t nrows, int64_t ncols)
+{
+  return ncols && nrows > INT64_MAX / ncols ? INT64_MAX : nrows * ncols;
+}
+
 /* Reads the banner, which is in `line`, the comments and the line of sizes. A dense file (array) stores all entries and says no
  * number of them. `line` has room for LINE bytes and is overwritten. */
 static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
@@ -43,7 +74,7 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
     return matrix_file_fail(err, MACKO_PARSE, path, "the banner of a Matrix Market file has five words");
   /* Comments begin with a percent sign, and blank lines may stand among them. */
   do
-    if (!gzgets(f, line, LINE)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
+    if (!read_line(f, line)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
   while (line[0] == '%' || !line[strspn(line, " \t\r\n")]);
   /* Only a sparse file says how many entries it has. */
   const int array = !strcasecmp(format, "array"), count = sscanf(line, "%lld %lld %lld", &sizes[0], &sizes[1], &sizes[2]);
@@ -51,8 +82,8 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
     return matrix_file_fail(err, MACKO_PARSE, path, "'%.40s' is no line of sizes", strtok(line, "\r\n"));
   snprintf(h->kind, sizeof h->kind, "Matrix Market %s %s %s", format, field, symmetry);
   h->one_triangle = strcasecmp(symmetry, "general") != 0;
-  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = array ? sizes[0] * sizes[1] : sizes[2];
-  return MACKO_OK;
+  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = array ? dense_entries(sizes[0], sizes[1]) : sizes[2];
+  return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
 /* Reads type, rows, columns and entries from the third line; `line` holds the first one. Neither of the first two says what the
@@ -63,14 +94,15 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
   long long sizes[3] = {0};
   /* A file that ends here leaves an empty line, which is refused below. */
   for (int i = 0; i < 2; i++)
-    if (!gzgets(f, line, LINE)) line[0] = 0;
+    if (!read_line(f, line)) line[0] = 0;
   if (sscanf(line, "%7s %lld %lld %lld", type, &sizes[0], &sizes[1], &sizes[2]) != 4 || strlen(type) != 3 ||
       !strchr("RIPCQ", toupper((unsigned char)type[0])) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
-    return matrix_file_fail(err, MACKO_PARSE, path, "the header is none of Matrix Market, Harwell-Boeing, PETSc binary or .macko");
+    return matrix_file_fail(err, MACKO_PARSE, path,
+                            "the header is none of Matrix Market, Harwell-Boeing, PETSc binary, Binsparse or .macko");
   snprintf(h->kind, sizeof h->kind, "Harwell-Boeing %s", type);
   h->one_triangle = !strchr("UR", toupper((unsigned char)type[1]));
   h->nrows = sizes[0], h->ncols = sizes[1], h->stored = sizes[2];
-  return MACKO_OK;
+  return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
 /* Reads the header of a text file, packed by gzip or not: gzgets takes both. */
@@ -81,7 +113,7 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   gzFile f = gzopen(path, "rb");
   if (!f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
   macko_status s = MACKO_OK;
-  if (!gzgets(f, line, sizeof line)) s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read");
+  if (!read_line(f, line)) s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read");
   else if (!strncasecmp(line, "%%MatrixMarket", 14)) s = read_matrix_market(path, f, line, h, err);
   else s = read_harwell_boeing(path, f, line, h, err);
   gzclose(f);
@@ -109,7 +141,9 @@ static macko_status read_binsparse(const char *name, file_head *h, macko_error *
   if (s) return s;
   snprintf(h->kind, sizeof h->kind, "Binsparse HDF5, %.12s %.20s", head.format, head.structure[0] ? head.structure : "general");
   h->nrows = head.nrows, h->ncols = head.ncols, h->stored = head.stored, h->one_triangle = head.structure[0] != 0;
-  return MACKO_OK;
+  if (is_countable(h)) return MACKO_OK;
+  return matrix_file_fail(err, MACKO_LIMIT, name, "%lld x %lld with %lld entries is more than can be counted",
+                          (long long)h->nrows, (long long)h->ncols, (long long)h->stored);
 }
 
 /* Chooses by the first bytes as read_named in matrix_file.c does. Archives come first, as their head says nothing of a matrix. */

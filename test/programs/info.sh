@@ -126,6 +126,20 @@ for kind in macko petsc; do
   run --dry-run h.$kind
   grep -q '5 x 5, 8 entries stored' text || fail "--dry-run of $kind: $(cat text)"
 done
+# A comment may be longer than any line should be, and is not taken for sizes.
+{ head -1 triangle.mtx; printf '%%%5000s\n7 7 7\n' '8 8 8'; } >long.mtx
+run --dry-run long.mtx
+grep -q '7 x 7, 7 entries' text || fail "a long comment: $(cat text)"
+# Sizes whose products are beyond 64 bits are said as they stand there.
+for sizes in 'array general 4000000000 4000000000' 'coordinate general 9223372036854775807 1 0' \
+  'coordinate symmetric 3 3 4611686018427387905' 'coordinate general 3 99999999999999999999 4' \
+  'coordinate general 3 3 900000000000000000'; do
+  read -r form symmetry numbers <<<"$sizes"
+  printf '%%%%MatrixMarket matrix %s real %s\n%s\n' "$form" "$symmetry" "$numbers" >huge.mtx
+  refused 1 "huge.mtx: '$numbers' says more rows, columns or entries than can be counted" --dry-run huge.mtx
+done
+printf 'title\n 1 1 1 1\nRUA 5 5 4611686018427387905 0\n' >huge.rua
+refused 1 "'RUA 5 5 4611686018427387905 0' says more" --dry-run huge.rua
 refused 1 "leave out --dry-run" --dry-run "$source/test/data/small.tar.gz"
 
 # A picture: what gnuplot is told, and what it draws where it is there.
@@ -176,6 +190,6 @@ refused 1 "none/spy.svg" -o none/spy.svg square.mtx
 refused 1 "none.mtx: cannot be opened" --dry-run none.mtx
 echo nonsense >bad.mtx
 refused 1 "bad.mtx" bad.mtx
-refused 1 "the header is none of" --dry-run bad.mtx
+refused 1 "is none of Matrix Market, Harwell-Boeing, PETSc binary, Binsparse or .macko" --dry-run bad.mtx
 ls | grep part && fail "something is left over"
 exit 0
