@@ -49,7 +49,7 @@ static macko_status Check(Mat A, PetscCount count, const PetscInt rows[], const 
     if (rows[k] < 0 || cols[k] < 0) continue;
     const char *what = NULL;
     if (cols[k] >= A->cmap->N || rows[k] >= A->rmap->N) what = "is outside of the matrix";
-    else if (rows[k] < A->rmap->rstart || rows[k] >= A->rmap->rend) 
+    else if (rows[k] < A->rmap->rstart || rows[k] >= A->rmap->rend)
       what = "belongs to another rank: type macko takes entries on the rank that owns their row";
     if (what) {
       err->status = MACKO_UNSUPPORTED;
