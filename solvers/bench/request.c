@@ -94,11 +94,16 @@ static macko_status parse_option(const char *spec, char *word, const generate_ki
 /* Takes SIZE, which is NULL where spec ends before it, and checks that the kind can have it. */
 static macko_status parse_size(const char *spec, const char *word, const generate_kind *k, generate_request *r, macko_error *err)
 {
-  /* What follows the numbers in a word is not looked at. */
-  int two = !has_size_only(k), found = word ? sscanf(word, "%" SCNd64 "x%" SCNd64, &r->a, &r->b) : 0;
-  if (found < 1 + two || r->a < 1 || (two && r->b < 1))
-    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, k->name, k->name,
-                      two ? "1000x20" : "20");
+  const int two = !has_size_only(k);
+  const char *example = two ? "1000x20" : "20";
+  int end = 0;
+  if (!word) return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s needs a size, as in %s:%s", spec, k->name, k->name, example);
+  if (two) sscanf(word, "%" SCNd64 "x%" SCNd64 "%n", &r->a, &r->b, &end);
+  else sscanf(word, "%" SCNd64 "%n", &r->a, &end);
+  /* `end` stays 0 where a number is missing. */
+  if (!end || word[end] || r->a < 1 || (two && r->b < 1))
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: '%s' is no size; %s needs one as in %s:%s", spec, word, k->name, k->name,
+                      example);
   if (k->most && r->a > k->most)
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: the size of %s is at most %d", spec, k->name, k->most);
   if (!strcmp(k->name, "mesh") && r->a % MESH_BRICK)
@@ -124,12 +129,15 @@ macko_status generate_parse(const char *spec, generate_request *r, const generat
                       names[macko_nearest_name(word ? word : spec, names, KINDS)]);
   }
   *found = k;
-  /* Weights are f16, and of pruned ones half are dropped, where nothing is said. */
-  *r = (generate_request){.random = k->random, .type = k->dense ? MACKO_F16 : MACKO_F64, .option = k->dense ? 50 : 0,
+  /* Weights are f16, and of pruned ones half are dropped, where nothing is said; for N of pattern nothing stands. */
+  const int pattern = !strcmp(k->name, "pattern");
+  *r = (generate_request){.random = k->random, .type = k->dense ? MACKO_F16 : MACKO_F64, .option = k->dense && !pattern ? 50 : 0,
                  .unknowns = k->unknowns ? k->unknowns : 1};
   snprintf(r->kind, sizeof r->kind, "%s", word);
   macko_status s = parse_size(spec, strtok_r(NULL, ":", &save), k, r, err);
   while (!s && (word = strtok_r(NULL, ":", &save))) s = parse_option(spec, word, k, r, err);
+  if (!s && pattern && !r->option)
+    s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: pattern needs a number N behind its size, as in pattern:1000x20:4", spec);
   /* An arrow of two unknowns keeps all four couplings, and an upper triangle of one keeps the one. */
   if (!s && r->unknowns < (r->mask == MASK_ARROW ? 3 : r->mask == MASK_UPPER ? 2 : 1))
     s = bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s leaves nothing out of %d unknown%s a node", spec,

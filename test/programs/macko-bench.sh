@@ -207,6 +207,11 @@ expect 1 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/late.tsv" ab
 [ "$(grep -c "^# " "$dir/text")" = 1 ] && [ "$(grep -c "^matrix" "$dir/late.tsv")" = 1 ] || fail "headings twice, after a matrix that is not there"
 
 # What is wrong is said.
+for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is no size" "5-point:20x30: '20x30' is no size" \
+  "erdos:20x3x4: '20x3x4' is no size" "pattern:64x64:f32: pattern needs a number"; do
+  expect 1 $bench --device cpu --repeat 1 --encodings csr "${words%%: *}"
+  grep -qF "macko-bench: $words" "$dir/text" || fail "not said: $words"
+done
 expect 2 $bench --from "$dir/absent.tsv"
 grep -q "absent.tsv" "$dir/text" || fail "which file"
 expect 2 $bench --from "$dir/gpu.tsv" 27-point:4
