@@ -71,8 +71,8 @@ static void help(void)
          "  --sparselt PATH    libcusparseLt.so.0 for it, or the folder that holds it (default: where the loader finds it)\n"
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
          "  --mkl PATH         libmkl_rt.so, or the folder that holds it (default: where the loader finds it)\n"
-         "  --tsv FILE         the table as tab-separated values\n"
-         "  --json FILE        the same as JSON\n"
+         "  --tsv FILE         the table as tab-separated values (- is standard output)\n"
+         "  --json FILE        the same as JSON (- is standard output)\n"
          "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the best peer's),\n"
          "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
@@ -92,10 +92,10 @@ static macko_status measure(const device *d, const char *name, bench_settings *s
 }
 
 /* Opens a file that grows while measuring goes on, so it is written in place; ends the program with status 2 if that cannot
- * be. */
+ * be. Returns stdout for a name of standard output. */
 static FILE *open_output(const char *path)
 {
-  FILE *f = fopen(path, "w");
+  FILE *f = output_is_standard(path) ? stdout : fopen(path, "w");
   if (!f) fprintf(stderr, "macko-bench: %s: %s\n", path, strerror(errno)), exit(2);
   return f;
 }
@@ -273,10 +273,12 @@ static int run(request *r, char **arguments, int count)
   if (!r->settings.encodings) r->settings.encodings = d->encodings;
   if (!choose(arguments, count, d->matrices, &n)) return fprintf(stderr, "macko-bench: more than %d matrices\n", MATRICES), 2;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
-  int failed = measure_all(d, &n, &r->settings, &r->table, tsv);
+  /* Standard output gets all rows as one table, below the one for people. */
+  int failed = measure_all(d, &n, &r->settings, &r->table, tsv == stdout ? NULL : tsv);
   /* A wrong product is left out of the table, but must not be overlooked. */
   if (r->table.wrong) failed = 1;
   bench_print_means(stdout, &r->table, &r->settings);
+  if (tsv == stdout) bench_print_tsv(tsv, &r->table, &r->settings, -1);
   if (tsv && unwritten(tsv, r->tsv)) failed = 1;
   /* These are the runs that may have started PETSc. */
   if (d == &cpu || r->settings.solve) bench_cpu_close();
@@ -284,13 +286,29 @@ static int run(request *r, char **arguments, int count)
   return failed;
 }
 
+/* Returns what was asked for that has no place beside --matmul, matrix being the first one named or NULL; NULL if all has. */
+static const char *beside_matmul(const request *r, const char *matrix)
+{
+  const struct {
+    int there;
+    const char *name;
+  } others[] = {{r->settings.vectors, "--vectors"}, {r->settings.cpu_time, "--cpu-time"}, {r->settings.mkl != NULL, "--mkl"},
+                {r->settings.encodings != NULL, "--encodings"}, {r->settings.solve, "--solve"}, {r->json != NULL, "--json"},
+                {r->plot != NULL, "--plot"}, {r->read, "--from"}, {r->where && strcmp(r->where, "gpu"), r->where}};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (others[i].there) return others[i].name;
+  return matrix;
+}
+
 /* Does --matmul and returns the exit status. Other options have no place beside it. */
-static int run_matmul(request *r, int matrices)
+static int run_matmul(request *r, const char *matrix)
 {
   macko_error err = {0};
+  const char *other = beside_matmul(r, matrix);
   /* Silently leaving out what was asked for would look like an answer. */
-  if (matrices || r->json || r->plot || r->read || r->settings.solve || r->settings.encodings || (r->where && strcmp(r->where, "gpu")))
-    return fprintf(stderr, "macko-bench: --matmul stands with --repeat, --sparselt, --tsv and --device gpu only\n"), 2;
+  if (other)
+    return fprintf(stderr, "macko-bench: --matmul stands with --repeat, --sparselt, --tsv and --device gpu only, not with %s\n",
+                   other), 2;
 #ifdef HAVE_CUDA
   if (!macko_device_count(&err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 77;
   FILE *tsv = r->tsv ? open_output(r->tsv) : NULL;
@@ -336,7 +354,7 @@ int main(int argc, char **argv)
   if (status < 0 && r.read && optind < argc)
     status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
   if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
-  if (status < 0 && r.matmul) status = run_matmul(&r, argc - optind);
+  if (status < 0 && r.matmul) status = run_matmul(&r, argv[optind]);
   /* From here on the command line is right. */
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);

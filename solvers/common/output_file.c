@@ -107,9 +107,8 @@ void output_abandon(void)
 
 /* ---- what the programs call ---- */
 
-/* Standard output is known by the name "-" and by what it leads to, as with /dev/stdout: replacing that file would lose what was
- * printed. */
-static int is_standard(const char *path)
+/* What standard output leads to counts, because replacing that file would lose what was printed. */
+int output_is_standard(const char *path)
 {
   struct stat file, standard;
   if (!strcmp(path, "-")) return 1;
@@ -132,7 +131,7 @@ int output_refusal(const char *path)
   struct stat facts;
   int there = resolve(path, &facts);
   char *slash = strrchr(target, '/');
-  if (is_standard(path)) return 0;
+  if (output_is_standard(path)) return 0;
   if (there && S_ISDIR(facts.st_mode)) return EISDIR;
   if (there && !S_ISREG(facts.st_mode)) return access(path, W_OK) ? errno : 0;
   if (slash) slash[slash == target] = 0;
@@ -145,7 +144,7 @@ FILE *output_open(const char *path, int *bad)
   struct stat facts;
   int there = resolve(path, &facts);
   *bad = 0;
-  if (is_standard(path)) return stdout;
+  if (output_is_standard(path)) return stdout;
   if (!there || S_ISREG(facts.st_mode)) return open_new(there ? &facts : NULL, bad);
   FILE *f = fopen(path, "w");
   if (!f) *bad = errno;

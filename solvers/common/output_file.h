@@ -8,6 +8,9 @@
  * before a long computation. */
 int output_refusal(const char *path);
 
+/* Whether path is standard output: the name "-", or a name of what standard output leads to, as /dev/stdout is. */
+int output_is_standard(const char *path);
+
 /* Opens path for writing, one file at a time. A new file is made beside path, under a name of its own, and output_close puts it
  * in path's place. Until then what path holds stays as it is, and SIGHUP, SIGINT and SIGTERM remove the new file before they act.
  * Of a link the file behind it is replaced, and a link to nothing itself; permissions are those of the old file. Pipes and

@@ -206,6 +206,21 @@ grep -q 'the nearest is 7-point' "$dir/text" || fail "the nearest matrix"
 expect 1 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/late.tsv" absent.mtx 27-point:4 rmat:5
 [ "$(grep -c "^# " "$dir/text")" = 1 ] && [ "$(grep -c "^matrix" "$dir/late.tsv")" = 1 ] || fail "headings twice, after a matrix that is not there"
 
+# --tsv - is standard output, as --json - is; neither makes a file of that name.
+(
+  cd "$dir" || exit 1
+  expect 0 "$bench" --device cpu --repeat 1 --encodings csr --tsv - 27-point:4 rmat:5
+  sed -n "/^matrix${tab}form$tab/,\$p" text >rows.tsv
+  cut -f 1 rows.tsv | sort -u | paste -sd, | grep -qx "27-point:4,matrix,rmat:5" ||
+    fail "no table of tab-separated values on standard output"
+  grep -c '^  csr ' rows.tsv | grep -qx 0 || fail "the tables are mixed"
+  "$bench" --from gpu.tsv --tsv /dev/stdout --json - >both 2>text || fail "--from to standard output"
+  for begins in "x peer" "matrix${tab}form$tab" '{"machine"'; do
+    grep -q "^$begins" both || fail "standard output lacks $begins"
+  done
+  [ ! -e - ] || fail "a file named -"
+) || exit 1
+
 # What is wrong is said.
 for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is no size" "5-point:20x30: '20x30' is no size" \
   "erdos:20x3x4: '20x3x4' is no size" "pattern:64x64:f32: pattern needs a number"; do
@@ -223,6 +238,13 @@ expect 1 $bench --device cpu --repeat 1 --encodings "" --plot "$dir/none" 27-poi
 grep -q "no matrix was multiplied both" "$dir/text" || fail "nothing to draw is not said"
 expect 2 $bench --matmul 64x64x64 27-point:4
 grep -q -e "--matmul stands with" "$dir/text" || fail "what stands beside --matmul is not said"
+for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--solve 2" "--json $dir/m.json" "--plot $dir/m" \
+  "--from $dir/gpu.tsv"; do
+  expect 2 $bench --matmul 64x64x64 $option
+  grep -q -e "--matmul stands with .* only, not with ${option%% *}" "$dir/text" || fail "$option beside --matmul is not refused"
+done
+expect 2 $bench --matmul 64x64x64 --device cpu
+grep -q -e "--device gpu only, not with cpu" "$dir/text" || fail "--matmul on a CPU is not refused"
 expect 2 $bench --sparselt . --device cpu 27-point:4
 expect 0 $bench --help
 for word in tile: tetra: arrow pruned-shapes --plot --from --solve --matmul --sparselt --vectors; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
