@@ -19,15 +19,17 @@ typedef struct {
   int failed; /* 1: no memory, or too many entries; what is there is of no use then */
 } builder;
 
-/* Appends an entry to the row at hand, or sets failed where there is no room for it. */
+/* Appends an entry to the row at hand, or sets failed where there is no room for it; after that nothing is appended. */
 static void add(builder *b, int64_t col)
 {
+  if (b->failed) return;
   if (b->nnz == b->room) {
-    int64_t room = 2 * b->room + 1024;
-    int32_t *larger = realloc(b->cols, (size_t)room * sizeof *larger);
-    if (!larger || room > (int64_t)INT32_MAX * 2) b->failed = 1, b->nnz = 0;
-    else b->cols = larger, b->room = room;
+    const int64_t room = 2 * b->room + 1024;
+    /* A room that is too large is not asked for, since realloc would take the old one away. */
+    int32_t *larger = room > (int64_t)INT32_MAX * 2 ? NULL : realloc(b->cols, (size_t)room * sizeof *larger);
+    b->failed = !larger;
     if (b->failed) return;
+    b->cols = larger, b->room = room;
   }
   b->cols[b->nnz++] = (int32_t)col;
 }
@@ -72,7 +74,7 @@ static void random_row(builder *b, const generate_request *r, int64_t i)
 {
   uint64_t state = mix((uint64_t)i + 1);
   int64_t start = b->nnz, banded = !strcmp(r->kind, "banded"), width = 8 * r->b + 1;
-  for (int64_t k = 0; k < r->b; k++) {
+  for (int64_t k = 0; k < r->b && !b->failed; k++) {
     int64_t col = banded ? i - 4 * r->b + (int64_t)(draw(&state) % (uint64_t)width) : (int64_t)(draw(&state) % (uint64_t)r->a);
     if (col >= 0 && col < b->ncols) add(b, col);
   }

@@ -1,6 +1,21 @@
 /* Matrices of macko-bench: generated and repeated ones, sets of names, files. */
 #include "bench.h"
 
+/* A second copy of generate.c, for what only a lack of memory shows: here realloc gives nothing, or what the test has. */
+static void *given;
+static int asked;
+static void *give(void *old, size_t bytes)
+{
+  (void)old, (void)bytes;
+  asked++;
+  return given;
+}
+#define realloc give
+#define generate_matrix generate_matrix_of_little
+#include "../../solvers/bench/generate.c"
+#undef realloc
+#undef generate_matrix
+
 /* ---- tile ---- */
 
 static void write_small(const char *path)
@@ -121,6 +136,23 @@ START_TEST(pruned_drops_its_share)
   double deviation = sqrt(200000 * 0.1 * 0.9);
   ck_assert_double_lt(fabs((double)nonzeros(&a) - 20000), 6 * deviation);
   macko_free_csr(&a);
+}
+END_TEST
+
+START_TEST(a_pattern_without_room_stays_as_it_was)
+{
+  int32_t cols[2] = {7, 8}, other[2] = {0, 0};
+  const int64_t most = (int64_t)INT32_MAX * 2;
+  /* Without memory, and with memory for more than there may be. */
+  builder b = {.nnz = 2, .room = 2, .cols = cols}, large = {.nnz = most, .room = most, .cols = cols};
+  given = NULL, asked = 0;
+  for (int i = 0; i < 3; i++) add(&b, 9);
+  ck_assert(b.failed && b.cols == cols && b.nnz == 2 && cols[0] == 7 && cols[1] == 8);
+  ck_assert_int_eq(asked, 1);
+  given = other, asked = 0;
+  for (int i = 0; i < 3; i++) add(&large, 9);
+  ck_assert(large.failed && large.cols == cols && large.nnz == most && cols[0] == 7 && other[0] == 0);
+  ck_assert_int_eq(asked, 0);
 }
 END_TEST
 
@@ -325,6 +357,7 @@ TCase *test_bench_matrices(void)
   tcase_add_loop_test(tests, refusals_name_what_is_wrong, 0, (int)(sizeof refused / sizeof *refused));
   tcase_add_test(tests, patterns_keep_all_but_two);
   tcase_add_test(tests, pruned_drops_its_share);
+  tcase_add_test(tests, a_pattern_without_room_stays_as_it_was);
   tcase_add_test(tests, tetra_is_one_mesh_in_any_order);
   tcase_add_test(tests, tetra_couples_as_many_as_tetrahedra);
   tcase_add_test(tests, numbers_are_reverse_cuthill_mckee);
