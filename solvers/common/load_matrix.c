@@ -47,7 +47,8 @@ typedef struct {
   PetscScalar *values;
 } LocalRows;
 
-enum { PIECE = 1 << 24 }; /* entries of a message: MPI counts in an int */
+enum { PIECE = 1 << 24 }; /* entries or row pointers of a message: MPI counts in an int */
+#define PieceAt(i, count) ((int)PetscMin((count) - (i), PIECE)) /* elements of the message that begins with element i */
 
 /* Element i of an array of indices; as 64 bits, because the number of entries may not fit the PetscInt that IndexAt gives. */
 static int64_t Entry(macko_type type, const void *array, int64_t i)
@@ -64,10 +65,9 @@ static PetscInt IndexAt(macko_type type, const void *array, int64_t i)
 static PetscErrorCode SendEntries(MPI_Comm comm, const macko_csr *csr, int64_t begin, int64_t end, int to, LocalRows *rows)
 {
   PetscInt *cols;
-  int64_t room = PetscMin(end - begin, PIECE);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(room, &cols));
+  PetscCall(PetscMalloc1(PieceAt(begin, end), &cols));
   for (int64_t p = begin; p < end; p += PIECE) {
     int64_t count = PetscMin(end - p, PIECE);
     for (int64_t i = 0; i < count; i++) cols[i] = IndexAt(csr->col_type, csr->cols, p + i);
@@ -87,10 +87,9 @@ static PetscErrorCode SendEntries(MPI_Comm comm, const macko_csr *csr, int64_t b
 static PetscErrorCode ReceiveEntries(MPI_Comm comm, PetscInt count, LocalRows *rows)
 {
   PetscFunctionBegin;
-  for (PetscInt p = 0; p < count; p += PIECE) {
-    int piece = (int)PetscMin(count - p, PIECE);
-    PetscCallMPI(MPI_Recv(rows->ja + p, piece, MPIU_INT, 0, 1, comm, MPI_STATUS_IGNORE));
-    PetscCallMPI(MPI_Recv(rows->values + p, piece, MPIU_SCALAR, 0, 2, comm, MPI_STATUS_IGNORE));
+  for (int64_t p = 0; p < count; p += PIECE) {
+    PetscCallMPI(MPI_Recv(rows->ja + p, PieceAt(p, count), MPIU_INT, 0, 1, comm, MPI_STATUS_IGNORE));
+    PetscCallMPI(MPI_Recv(rows->values + p, PieceAt(p, count), MPIU_SCALAR, 0, 2, comm, MPI_STATUS_IGNORE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,15 +121,16 @@ static PetscErrorCode Distribute(Mat A, const macko_csr *csr, LocalRows *rows)
   PetscCall(PetscMalloc1(last - first + 1, &rows->ia));
   if (rank == 0) LocalPointers(csr, first, last, rows->ia);
   for (int to = 1; rank == 0 && to < size; to++) {
-    PetscInt count = ranges[to + 1] - ranges[to] + 1;
+    const PetscInt count = ranges[to + 1] - ranges[to] + 1;
     PetscCall(PetscMalloc1(count, &ia));
     LocalPointers(csr, ranges[to], ranges[to + 1], ia);
-    PetscCallMPI(MPI_Send(ia, (int)count, MPIU_INT, to, 0, comm));
+    for (int64_t i = 0; i < count; i += PIECE) PetscCallMPI(MPI_Send(ia + i, PieceAt(i, count), MPIU_INT, to, 0, comm));
     PetscCall(PetscFree(ia));
     PetscCall(SendEntries(comm, csr, IndexAt(csr->row_ptr_type, csr->row_ptr, ranges[to]),
                           IndexAt(csr->row_ptr_type, csr->row_ptr, ranges[to + 1]), to, rows));
   }
-  if (rank) PetscCallMPI(MPI_Recv(rows->ia, (int)(last - first + 1), MPIU_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+  for (int64_t i = 0, count = last - first + 1; rank && i < count; i += PIECE)
+    PetscCallMPI(MPI_Recv(rows->ia + i, PieceAt(i, count), MPIU_INT, 0, 0, comm, MPI_STATUS_IGNORE));
   PetscCall(PetscMalloc2(rows->ia[last - first], &rows->ja, rows->ia[last - first], &rows->values));
   if (rank) PetscCall(ReceiveEntries(comm, rows->ia[last - first], rows));
   else PetscCall(SendEntries(comm, csr, 0, rows->ia[last - first], 0, rows));
