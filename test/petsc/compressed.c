@@ -360,6 +360,7 @@ static Suite *suite(void)
   tcase_add_test(t, another_matrix_for_the_preconditioner);
   tcase_add_test(t, no_entries);
   add_row_tests(t);
+  add_refusal_tests(t);
   add_change_tests(t);
   suite_add_tcase(s, t);
   return s;

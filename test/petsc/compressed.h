@@ -31,5 +31,6 @@ PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const
 
 void add_row_tests(TCase *t);
 void add_change_tests(TCase *t);
+void add_refusal_tests(TCase *t);
 
 #endif
