@@ -1,6 +1,6 @@
 /* macko-bench: pictures, by writing a script for gnuplot and running it. */
 #include "bench/bench.h"
-#include "common/json.h"
+#include "common/gnuplot.h"
 #include "common/output_file.h"
 
 #include <errno.h>

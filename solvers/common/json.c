@@ -1,4 +1,4 @@
-/* Text and numbers as JSON, and text as gnuplot takes it. */
+/* Text and numbers as JSON. */
 #include "common/json.h"
 
 #include <math.h>
@@ -38,23 +38,4 @@ void put_json_number(FILE *f, const char *name, double value, const char *end)
 {
   if (isfinite(value)) fprintf(f, "\"%s\": %.17g%s", name, value, end);
   else fprintf(f, "\"%s\": null%s", name, end);
-}
-
-/* Single quotes, because gnuplot gives what is between backquotes in double ones to a shell. A quote inside stands in double
- * quotes, put beside the rest by dots: gnuplot 5.4 reads doubled quotes wrongly where they come first or follow each other. */
-void put_gnuplot_string(FILE *f, const char *text)
-{
-  putc('\'', f);
-  for (; *text; text++)
-    if (*text == '\'') fputs("'.\"'\".'", f);
-    else putc((unsigned char)*text < ' ' ? ' ' : *text, f);
-  putc('\'', f);
-}
-
-/* A bar would begin a command of the shell, and a tilde the name of a home folder. */
-void put_gnuplot_output(FILE *f, const char *path)
-{
-  fputs(*path == '|' || *path == '~' ? "set output './'." : "set output ", f);
-  put_gnuplot_string(f, path);
-  putc('\n', f);
 }

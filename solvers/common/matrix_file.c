@@ -9,7 +9,6 @@
 #include "common/petsc_binary.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,18 +17,6 @@
 #if HAVE_ZLIB
 #include <zlib.h>
 #endif
-
-/* The path is cut at 240 characters, so that a long one leaves room for the sentence. */
-macko_status matrix_file_fail(macko_error *err, macko_status status, const char *path, const char *sentence, ...)
-{
-  char text[256];
-  va_list args;
-  va_start(args, sentence);
-  vsnprintf(text, sizeof text, sentence, args);
-  va_end(args);
-  snprintf(err->text, sizeof err->text, "%.240s: %s", path, text);
-  return err->status = status;
-}
 
 /* Each array gets one element more than it needs, because malloc(0) may return NULL, which would pass for no memory. */
 macko_status matrix_file_decode(const macko_matrix *m, macko_csr *csr, macko_error *err)

@@ -2,9 +2,9 @@
 #include "common/petsc_binary.h"
 
 #include "common/arrays.h"
+#include "common/matrix_file.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdlib.h>
 
 /* MAT_FILE_CLASSID and VEC_FILE_CLASSID of PETSc's headers, which this file does without */
@@ -43,26 +43,13 @@ typedef struct {
   macko_error *err; /* the caller's */
 } reader;
 
-/* Makes the caller's error say "path: sentence" and returns status. matrix_file_fail would do, but comes with readers of other
- * files and their libraries, which macko-bench does without. */
-static macko_status fail(reader *r, macko_status status, const char *sentence, ...)
-{
-  char text[256];
-  va_list args;
-  va_start(args, sentence);
-  vsnprintf(text, sizeof text, sentence, args);
-  va_end(args);
-  snprintf(r->err->text, sizeof r->err->text, "%.240s: %s", r->path, text);
-  return r->err->status = status;
-}
-
 /* Reads `count` indices of the file's width into 64-bit ones. */
 static macko_status get_indices(reader *r, int64_t *to, int64_t count)
 {
   unsigned char bytes[8];
   for (int64_t i = 0; i < count; i++) {
     if (fread(bytes, 1, (size_t)r->width, r->f) != (size_t)r->width)
-      return fail(r, MACKO_PARSE, "the PETSc binary file is cut short");
+      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
     to[i] = big_endian(bytes, r->width);
   }
   return MACKO_OK;
@@ -74,7 +61,7 @@ static macko_status get_values(reader *r, double *to, int64_t count)
   unsigned char bytes[8];
   for (int64_t i = 0; i < count; i++) {
     if (fread(bytes, 1, sizeof bytes, r->f) != sizeof bytes)
-      return fail(r, MACKO_PARSE, "the PETSc binary file is cut short");
+      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
     const int64_t bits = big_endian(bytes, 8);
     memcpy(&to[i], &bits, sizeof bits);
   }
@@ -87,19 +74,19 @@ static macko_status get_sizes(reader *r, int64_t sizes[4])
 {
   /* A vector has only two numbers in its head, and may end before four: so its class is looked at before the failure is. */
   macko_status s = get_indices(r, sizes, 4);
-  if (sizes[0] == VECTOR) return fail(r, MACKO_UNSUPPORTED, "a PETSc binary vector, no matrix");
+  if (sizes[0] == VECTOR) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a PETSc binary vector, no matrix");
   if (s) return s;
-  if (sizes[3] == -1) return fail(r, MACKO_UNSUPPORTED, "a dense matrix of PETSc's, which is not read");
+  if (sizes[3] == -1) return matrix_file_fail(r->err, MACKO_UNSUPPORTED, r->path, "a dense matrix of PETSc's, which is not read");
   /* What is left of the file has to hold row lengths, and a column and a value for each entry. */
   const long at = ftell(r->f);
   fseek(r->f, 0, SEEK_END);
   const int64_t left = ftell(r->f) - at;
   fseek(r->f, at, SEEK_SET);
   if (sizes[1] < 0 || sizes[2] < 0 || sizes[3] < 0)
-    return fail(r, MACKO_PARSE, "a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be",
+    return matrix_file_fail(r->err, MACKO_PARSE, r->path, "a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be",
                             (long long)sizes[1], (long long)sizes[2], (long long)sizes[3]);
   if (left / r->width < sizes[1] || (left - sizes[1] * r->width) / (r->width + 8) < sizes[3])
-    return fail(r, MACKO_PARSE, "cut short: %lld bytes, too few for %lld rows with %lld nonzeros",
+    return matrix_file_fail(r->err, MACKO_PARSE, r->path, "cut short: %lld bytes, too few for %lld rows with %lld nonzeros",
                             (long long)left, (long long)sizes[1], (long long)sizes[3]);
   return MACKO_OK;
 }
@@ -110,8 +97,8 @@ static macko_status check_columns(reader *r, const macko_csr *csr)
   for (int64_t i = 0; i < csr->nrows; i++)
     for (int64_t p = row_at(csr, i); p < row_at(csr, i + 1); p++)
       if (col_at(csr, p) < 0 || col_at(csr, p) >= csr->ncols)
-        return fail(r, MACKO_PARSE, "column %lld at entry %lld of row %lld is outside 0..%lld", (long long)col_at(csr, p),
-                    (long long)p, (long long)i, (long long)csr->ncols - 1);
+        return matrix_file_fail(r->err, MACKO_PARSE, r->path, "column %lld at entry %lld of row %lld is outside 0..%lld",
+                                (long long)col_at(csr, p), (long long)p, (long long)i, (long long)csr->ncols - 1);
   return MACKO_OK;
 }
 
@@ -127,16 +114,17 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
   *csr = (macko_csr){.nrows = sizes[1], .ncols = sizes[2], .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
                      .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
   if (!row_ptr || !cols || !values)
-    return fail(r, MACKO_OUT_OF_MEMORY, "no memory for %lld nonzeros", (long long)sizes[3]);
+    return matrix_file_fail(r->err, MACKO_OUT_OF_MEMORY, r->path, "no memory for %lld nonzeros", (long long)sizes[3]);
   s = get_indices(r, row_ptr + 1, sizes[1]);
   for (int64_t i = 1; i <= sizes[1] && !s; i++) {
     if (row_ptr[i] < 0 || row_ptr[i] > sizes[3] - sum)
-      s = fail(r, MACKO_PARSE, "row %lld has %lld entries, of %lld in all", (long long)i,
+      s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)i,
                            (long long)row_ptr[i], (long long)sizes[3]);
     sum = row_ptr[i] += sum;
   }
   if (!s && sum != sizes[3])
-    s = fail(r, MACKO_PARSE, "its rows have %lld entries, not %lld", (long long)sum, (long long)sizes[3]);
+    s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "its rows have %lld entries, not %lld", (long long)sum,
+                         (long long)sizes[3]);
   if (!s) s = get_indices(r, cols, sizes[3]);
   if (!s) s = check_columns(r, csr);
   return s ? s : get_values(r, values, sizes[3]);
@@ -147,7 +135,7 @@ static macko_status open_reader(const char *path, reader *r, macko_error *err)
 {
   unsigned char start[8];
   *r = (reader){path, fopen(path, "rb"), 0, err};
-  if (!r->f) return fail(r, MACKO_IO, "cannot be opened: %s", strerror(errno));
+  if (!r->f) return matrix_file_fail(r->err, MACKO_IO, r->path, "cannot be opened: %s", strerror(errno));
   r->width = width_of(start, fread(start, 1, sizeof start, r->f));
   rewind(r->f);
   return MACKO_OK;

@@ -2,7 +2,7 @@
 #include "info/info.h"
 
 #include "common/arrays.h"
-#include "common/json.h"
+#include "common/gnuplot.h"
 
 #include <errno.h>
 #include <signal.h>
