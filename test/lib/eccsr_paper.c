@@ -1,6 +1,7 @@
 /* Variants paper and shared of format eccsr: what blocks are extracted, sizes that must be reached, slots without an entry, new values,
  * damage, options, the example of the manual. */
 #include "eccsr/eccsr_paper.h"
+#include "damage.h"
 #include "manual.h"
 #include "suite.h"
 
@@ -226,27 +227,11 @@ END_TEST
 
 /* ---- what comes from files ---- */
 
-/* Every byte of every section changed in turn: an error, or a matrix that can be used. */
 START_TEST(damage_is_found_or_harmless)
 {
   test_matrix t = make(33, 200, families);
   macko_matrix *m = encode(&t.csr, MACKO_VARIANT_SHARED, _i ? 8 : 4);
-  double x[200] = {0}, y[200];
-  macko_error err;
-  int found = 0;
-  for (int64_t i = 0; i < m->nsections; i++)
-    for (int64_t byte = 0; byte < m->sections[i].bytes; byte++) {
-      uint8_t *at = (uint8_t *)m->sections[i].data + byte, old = *at;
-      *at ^= (uint8_t)(1u << byte % 8);
-      macko_status s = macko_validate(m, &err);
-      ck_assert(s == MACKO_OK || s == MACKO_CORRUPT);
-      if (!s) ck_assert(!macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, 200, 0, y, 200, &err));
-      if (!s) ck_assert(!macko_multiply(m, MACKO_OP_T, MACKO_F64, 1, 1, x, 200, 0, y, 200, &err));
-      found += s == MACKO_CORRUPT;
-      *at = old;
-    }
-  ck_assert(!macko_validate(m, &err));
-  ck_assert_int_gt(found, 100);
+  test_change_every_byte(m, 100);
   macko_destroy(&m);
   release(&t);
 }
