@@ -131,7 +131,7 @@ static macko_status plan_variant(macko_dtans_planner *p, wish w, const choice *c
   if (!s && w.variant == MACKO_VARIANT_SPLIT && c->coded) s = macko_dtans_open_coder(p->in, plan.params, 1, &streams[1], err);
   for (int i = 0; i < 2; i++)
     if (streams[i].table[0] && streams[i].table[0]->escaped > p->escaped) p->escaped = streams[i].table[0]->escaped;
-  if (streams[0].table[0]) p->escapes = streams[0].table[0]->escaped;
+  if (streams[0].table[0]) p->tried = streams[0].table[0]->escaped;
   double worth = INFINITY;
   for (int64_t rows = w.rows ? w.rows : 1, most = most_rows(p, &w); !s && rows <= most; rows *= 2) {
     plan.params[MACKO_DTANS_ROWS] = rows;
@@ -141,6 +141,12 @@ static macko_status plan_variant(macko_dtans_planner *p, wish w, const choice *c
   }
   macko_dtans_close_coder(&streams[0]), macko_dtans_close_coder(&streams[1]);
   return s;
+}
+
+/* Keeps a plan, the one made last: the time is predicted by its escapes. */
+static void keep_plan(macko_dtans_planner *p, const macko_plan *last, macko_plan *plan)
+{
+  *plan = *last, p->escapes = p->tried;
 }
 
 /* Tells whether pairs can be worth a try. A pair is at least as rare as its rarer part, so JOINT has as many escapes as SPLIT or
@@ -159,22 +165,23 @@ static macko_status plan_for_memory(macko_dtans_planner *p, const choice *c, mac
   macko_plan other;
   /* Variants other than paper are first compared with M = 1024 and any multiplicities up to that. */
   wish w = {c->variant ? c->variant : MACKO_VARIANT_SPLIT, paper ? 256 : 1024, 0, 0};
-  macko_status s = plan_variant(p, w, c, plan, err);
+  macko_status s = plan_variant(p, w, c, &other, err);
+  if (!s) keep_plan(p, &other, plan);
   if (!s && may_join(p, c, plan->bytes)) {
     w.variant = MACKO_VARIANT_JOINT;
     s = plan_variant(p, w, c, &other, err);
-    if (!s && other.bytes < plan->bytes) *plan = other;
+    if (!s && other.bytes < plan->bytes) keep_plan(p, &other, plan);
   }
   w.variant = (macko_variant)plan->params[MACKO_DTANS_VARIANT], w.rows = plan->params[MACKO_DTANS_ROWS];
   if (!s && !paper) { /* two checks a segment instead of three are worth one per cent */
     w.multiplicity = 256;
     s = plan_variant(p, w, c, &other, err);
-    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) keep_plan(p, &other, plan);
   }
   if (!s && !paper) { /* and so are digits that are bits */
     w.multiplicity = (int)plan->params[MACKO_DTANS_MULTIPLICITY], w.least = LEAST_SLOTS;
     s = plan_variant(p, w, c, &other, err);
-    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) *plan = other;
+    if (!s && (double)other.bytes < 1.01 * (double)plan->bytes) keep_plan(p, &other, plan);
   }
   return s;
 }
@@ -193,9 +200,9 @@ static macko_status plan_for_time(macko_dtans_planner *p, const choice *c, macko
       wish w = {joint ? MACKO_VARIANT_JOINT : first, 256, least[i], 1};
       if (joint && !may_join(p, c, plan->bytes)) return MACKO_OK;
       s = plan_variant(p, w, c, &other, err);
-      double weight = macko_dtans_weight(&other, p->nnz, p->escapes); /* of the plan made last */
+      double weight = macko_dtans_weight(&other, p->nnz, p->tried);
       if (s || weight >= best) continue;
-      *plan = other, best = weight;
+      keep_plan(p, &other, plan), best = weight;
     }
   return s;
 }
@@ -207,7 +214,10 @@ static macko_status predict_choice(macko_dtans_planner *p, const choice *c, mack
   wish w = {(macko_variant)q[MACKO_DTANS_VARIANT], (int)q[MACKO_DTANS_MULTIPLICITY], (int)q[MACKO_DTANS_LEAST],
             q[MACKO_DTANS_ROWS]};
   p->sample = MACKO_DTANS_SAMPLE;
-  return plan_variant(p, w, c, plan, err);
+  macko_plan sampled;
+  macko_status s = plan_variant(p, w, c, &sampled, err);
+  if (!s) keep_plan(p, &sampled, plan);
+  return s;
 }
 
 /* Fails where gaps of 32 bits cannot span all columns. */
@@ -244,11 +254,13 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   return s;
 }
 
-/* M and the rows a lane stay, as the gaps are coded by them. */
+/* M and the rows a lane stay, as the gaps are coded by them. So do the gaps' escapes, so that the time changes by as much as it does
+ * without any. */
 macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3];
   macko_dtans_coder coder = {.flags = NULL};
+  const macko_plan old = *plan;
   int count, coded;
   macko_status s = value_choices(in, options->values, codecs, &count, &coded, err);
   macko_dtans_planner p;
@@ -261,6 +273,7 @@ macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options 
   if (!s) s = add_values(&p, codecs, count, coded ? &coder : NULL, plan, err);
   macko_dtans_close_coder(&coder);
   macko_dtans_close_planner(&p);
+  if (!s) plan->time += macko_dtans_time(in, options, plan, 0) - macko_dtans_time(in, options, &old, 0);
   describe(plan);
   return s;
 }

@@ -21,7 +21,7 @@ typedef struct {
     int domains, short_tail;
   } full; /* what full_size found last; rows: 0 before */
   int64_t escaped; /* the larger number of escapes, of gaps or of values, that SPLIT would have */
-  int64_t escapes; /* of stream 0 in the plan made last */
+  int64_t tried, escapes; /* those of stream 0 in the plan made last, and in the one that is kept */
 } macko_dtans_planner;
 
 /* Opens a planner for rows that must stay; macko_dtans_close_planner frees what it holds. Errors: OUT_OF_MEMORY. */
