@@ -163,9 +163,9 @@ static int pays(gain more, gain less)
 }
 
 /* Finds s->m[i] slots for each of n symbols, 1 <= m <= multiplicity, at most MACKO_DTANS_SLOTS in all, so that the sum of
- * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right get
- * what is left, or give back what is too much; then slots move while that pays. Who got one in that way would not give it back,
- * nor the other way round, so that it does no harm that their other key is outdated. */
+ * counts[i] * log2(K / m[i]) is smallest: as if the next slot always went where it saves most. Shares that are nearly right, and
+ * never take too much, get what is left; then slots move while that pays. Who got one in that way would not give it back, nor the
+ * other way round, so that it does no harm that their other key is outdated. */
 static void allocate(search *s, int n)
 {
   heap gains, losses;
@@ -173,10 +173,6 @@ static void allocate(search *s, int n)
   fill_gains(s, &gains, n);
   for (; left > 0 && gains.size; left--) give_slot(s, &gains);
   fill_losses(s, &losses, n);
-  if (left < 0) {
-    for (; left < 0; left++) take_slot(s, &losses);
-    fill_gains(s, &gains, n);
-  }
   while (gains.size && losses.size && pays(gains.gains[0], losses.gains[0])) give_slot(s, &gains), take_slot(s, &losses);
 }
 
