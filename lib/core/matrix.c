@@ -153,19 +153,14 @@ static macko_status plan_and_encode(macko_findings *found, const macko_options *
   return s;
 }
 
-/* Encodes *a, sorted and checked; lent says that its arrays outlive the matrix. */
-static macko_status encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
+                                 macko_error *err)
 {
   const macko_format_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_formats[options->format];
   macko_findings found = {.csr = a, .handed_on = 1, .lent = lent};
   if (!asked || !asked->encode_rows || (lent && asked->borrows)) return plan_and_encode(&found, options, matrix, err);
   macko_rows rows = macko_rows_of(a); /* plans and encodes in one go, so that what plan has counted is not counted again */
   return macko_encode_in_pieces(&rows, options, asked, matrix, err);
-}
-
-macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err)
-{
-  return encode_sorted(a, options, 0, matrix, err);
 }
 
 macko_status macko_encode_views(macko_rows *r, const macko_options *options, macko_matrix **matrix, macko_error *err)
@@ -186,8 +181,8 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   macko_status s = check_input(csr, options, &settled, &a, &owned, err);
   if (s) return s;
-  s = settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured(&a, &settled, matrix, err)
-                                              : encode_sorted(&a, &settled, lent && !owned, matrix, err);
+  s = settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured(&a, &settled, lent && !owned, matrix, err)
+                                              : macko_encode_sorted(&a, &settled, lent && !owned, matrix, err);
   if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
   free(owned);
   return s;

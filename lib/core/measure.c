@@ -98,14 +98,14 @@ static macko_status new_vectors(const macko_csr *a, double **x, double **y, mack
 }
 
 /* Encodes and times the first n forms. The fastest is left in *matrix, as a new matrix, and first in the list. Never more than
- * two of them are in memory. */
-static macko_status try_forms(const macko_csr *a, form *forms, int n, macko_matrix **matrix, macko_error *err)
+ * two of them are in memory. lent: the arrays of *a outlive the matrix. */
+static macko_status try_forms(const macko_csr *a, form *forms, int n, int lent, macko_matrix **matrix, macko_error *err)
 {
   double *x = NULL, *y = NULL;
   macko_status s = new_vectors(a, &x, &y, err);
   for (int i = 0; i < n && !s; i++) {
     macko_matrix *m = NULL;
-    s = macko_encode_sorted(a, &forms[i].options, &m, err);
+    s = macko_encode_sorted(a, &forms[i].options, lent, &m, err);
     if (!s) s = time_products(m, PRODUCTS / n, x, y, &forms[i].measured, err);
     if (s || (i && forms[i].measured >= forms[0].measured)) {
       macko_destroy(&m);
@@ -178,22 +178,23 @@ static int recall(const char *key, const macko_options *asked, macko_options *op
 
 /* A remembered form that can no longer be encoded is measured again, and so replaced. With fewer than two forms there is nothing
  * to compare. */
-macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, macko_matrix **matrix, macko_error *err)
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
+                                   macko_error *err)
 {
   char key[MACKO_KEY_LENGTH], choice[MACKO_CHOICE_LENGTH];
   form forms[FORMS];
   macko_options options;
   macko_matrix *m = NULL;
   make_key(a, asked, key);
-  if (recall(key, asked, &options, choice) && !macko_encode_sorted(a, &options, &m, NULL)) {
+  if (recall(key, asked, &options, choice) && !macko_encode_sorted(a, &options, lent, &m, NULL)) {
     explain(choice, " in an earlier run", &m->plan);
     *matrix = m;
     return MACKO_OK;
   }
   options = *asked, options.prefer = MACKO_PREFER_TIME;
   int n = list_forms(a, asked, forms);
-  if (n < 2) return macko_encode_sorted(a, n ? &forms[0].options : &options, matrix, err);
-  macko_status s = try_forms(a, forms, n, &m, err);
+  if (n < 2) return macko_encode_sorted(a, n ? &forms[0].options : &options, lent, matrix, err);
+  macko_status s = try_forms(a, forms, n, lent, &m, err);
   if (s) return s;
   name_choice(forms, n, choice);
   int kept = macko_remember(key, choice);

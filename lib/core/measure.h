@@ -7,12 +7,14 @@
 /* Encodes *a, sorted and checked, in the form that multiplies fastest here, of those that have what *options ask for and are
  * predicted to take at most a few times as long as the best of them; some 20 products in all are timed. The form is remembered
  * for this processor, number of threads, pattern and set of options (remember.c), and taken without measuring the next time. The
- * reason says what was measured. Errors: as macko_encode. */
-macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err);
+ * reason says what was measured. lent: as for macko_encode_sorted. Errors: as macko_encode. */
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
+                                   macko_error *err);
 
-/* Does what macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. Errors: as
- * macko_encode. */
-macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, macko_matrix **matrix, macko_error *err);
+/* Does what macko_encode does once its arguments are checked and the choice is not by measuring: *a is sorted. lent: 1 if its
+ * arrays outlive the matrix, which may use them as its own. Errors: as macko_encode. */
+macko_status macko_encode_sorted(const macko_csr *a, const macko_options *options, int lent, macko_matrix **matrix,
+                                 macko_error *err);
 
 /* Plans *a, sorted and checked: *m becomes a matrix without sections, with the plan that *options make of it. It owns no memory.
  * Errors: as macko_encode. */

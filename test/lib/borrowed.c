@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROWS = 4, ENTRIES = 7 };
@@ -60,6 +61,27 @@ START_TEST(arrays_are_used)
   check_product(m, values);
   macko_destroy(&m);
   ck_assert_mem_eq(values, before, sizeof values);
+}
+END_TEST
+
+/* Also where format csr has been measured to be the fastest, or is the only one to measure. The cache is no folder, so that nothing
+ * is remembered. */
+START_TEST(arrays_are_used_where_the_choice_is_measured)
+{
+  macko_csr a = view(values);
+  macko_options options;
+  macko_matrix *m = NULL;
+  macko_info info;
+  macko_error err;
+  ck_assert(!setenv("XDG_CACHE_HOME", "/dev/null", 1));
+  macko_options_init(&options);
+  options.prefer = MACKO_PREFER_MEASURED, options.format = _i ? MACKO_FORMAT_AUTO : MACKO_FORMAT_CSR;
+  ck_assert_msg(macko_encode_borrowed(&a, &options, &m, &err) == MACKO_OK, "%s", err.text);
+  macko_get_info(m, &info);
+  ck_assert(_i || info.format == MACKO_FORMAT_CSR);
+  ck_assert_int_eq(borrows(m, &a), info.format == MACKO_FORMAT_CSR);
+  check_product(m, values);
+  macko_destroy(&m);
 }
 END_TEST
 
@@ -140,6 +162,7 @@ int main(void)
   Suite *suite = suite_create("borrowed");
   TCase *cases = tcase_create("arrays");
   tcase_add_loop_test(cases, arrays_are_used, 0, 2);
+  tcase_add_loop_test(cases, arrays_are_used_where_the_choice_is_measured, 0, 2);
   tcase_add_test(cases, copies_are_whole);
   tcase_add_test(cases, refresh_takes_other_arrays);
   tcase_add_loop_test(cases, refresh_copies_what_cannot_be_used, 0, 2);
