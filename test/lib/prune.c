@@ -3,6 +3,7 @@
 #include "suite.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* 1 if all sets of z of l columns are placed by windows from the left, each of which takes the first m entries that are in it. */
@@ -91,6 +92,31 @@ START_TEST(pruning_keeps_the_largest)
 }
 END_TEST
 
+/* A block of a million entries, whose largest are found in no time that grows with its square: the magnitudes 0 .. 999, a thousand
+ * times each, of which the 300500 largest are all from 700 on and half of those of 699, the first ones. */
+START_TEST(large_blocks_are_pruned)
+{
+  enum { WIDE = 1000000, KEPT = 300500 };
+  const int64_t row_ptr[] = {0, WIDE};
+  int32_t *cols = malloc(WIDE * sizeof *cols);
+  float *values = malloc(WIDE * sizeof *values);
+  macko_error err = {0};
+  for (int32_t j = 0; j < WIDE; j++) cols[j] = j, values[j] = (float)(j * 7 % 1000) * (j % 2 ? -1.f : 1.f);
+  macko_csr a = {.nrows = 1, .ncols = WIDE, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F32,
+                 .row_ptr = row_ptr, .cols = cols, .values = values}, b = {0};
+  ck_assert_msg(!macko_prune(&a, KEPT, WIDE, &b, &err), "%s", err.text);
+  ck_assert_int_eq(((const int64_t *)b.row_ptr)[1], KEPT);
+  for (int64_t p = 0, q = 0, equal = 0; p < WIDE; p++) {
+    const float size = fabsf(values[p]);
+    if (size < 699 || (size == 699 && equal++ >= 500)) continue;
+    ck_assert_int_eq(((const int32_t *)b.cols)[q], p);
+    ck_assert_float_eq(((const float *)b.values)[q++], values[p]);
+  }
+  macko_free_csr(&b);
+  free(cols), free(values);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("prune");
@@ -99,6 +125,7 @@ int main(void)
   tcase_add_loop_test(t, windows_cover_what_is_said, 4, 13);
   tcase_add_test(t, windows_are_measured_or_refused);
   tcase_add_test(t, pruning_keeps_the_largest);
+  tcase_add_test(t, large_blocks_are_pruned);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
