@@ -42,13 +42,14 @@ static void count_rows(void *context, int part, int64_t from, int64_t to)
   }
 }
 
-/* Makes starts of the numbers of each row. INVALID_MATRIX unless there are as many in all as the plan expects. */
-static macko_status sum_up(const macko_section *starts, int64_t nrows, int64_t expected, macko_error *err)
+/* Makes starts of the numbers of each row. INVALID_MATRIX unless there are as many in all as the plan expects; `what` says of
+ * what. */
+static macko_status sum_up(const macko_section *starts, int64_t nrows, int64_t expected, const char *what, macko_error *err)
 {
   int64_t sum = 0;
   for (int64_t i = 0; i < nrows; i++) sum += macko_index_at(starts, i + 1), macko_put_index(starts, i + 1, sum);
   if (sum == expected) return MACKO_OK;
-  return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has what %lld blocks held when it was planned", (long long)expected);
+  return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has the %lld %s that were counted", (long long)expected, what);
 }
 
 /* Fills the table of patterns, in the order of their entries as a number, so that it does not depend on which part met them
@@ -157,8 +158,9 @@ static macko_status encode_pattern(macko_rows *rows, macko_matrix *m, macko_erro
   k.blocks = macko_find_section(m, "blocks");
   k.positions = macko_section_data(m, "positions"), k.rest_cols = macko_section_data(m, "rest_cols");
   if (!s) s = for_pieces(rows, &k, count_rows, err);
-  if (!s) s = sum_up(k.starts, m->nrows, macko_slide_counts_of(&m->plan)->cells, err);
-  if (!s && k.rest_ptr) s = sum_up(k.rest_ptr, m->nrows, macko_slide_counts_of(&m->plan)->rest, err);
+  if (!s) s = sum_up(k.starts, m->nrows, macko_slide_counts_of(&m->plan)->cells, "blocks with entries", err);
+  if (!s && k.rest_ptr)
+    s = sum_up(k.rest_ptr, m->nrows, macko_slide_counts_of(&m->plan)->rest, "entries beside the windows", err);
   if (!s && table) s = fill_table(&k, parts, err);
   if (!s) s = for_pieces(rows, &k, put_rows, err);
   free(k.found), free(k.codes);
