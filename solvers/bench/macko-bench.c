@@ -199,7 +199,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 /* What the command line asks for, and what came of it. */
 typedef struct {
   const char *tsv, *json, *plot, *where, *matmul, *sparselt; /* arguments of options, NULL without; where is that of --device */
-  int read; /* results come from files */
+  int read, repeated; /* results come from files, which say how often they were repeated; --repeat was given */
   bench_settings settings;
   bench_table table;
 } request;
@@ -229,6 +229,7 @@ static int unknown_encoding(const char *list)
 static int take_option(int c, request *r)
 {
   macko_error err = {0};
+  if (c == 'r') r->repeated = 1;
   if (c == 'd') r->where = optarg;
   else if (c == 'r' && (r->settings.repeats = positive(optarg)) < 1)
     return fprintf(stderr, "macko-bench: --repeat wants a positive number, not %s\n", optarg), 2;
@@ -260,10 +261,8 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  if (r->settings.vectors > 1 && (r->settings.solve || (r->where && !strcmp(r->where, "gpu"))))
+  if (r->settings.vectors > 1 && r->where && !strcmp(r->where, "gpu"))
     return fprintf(stderr, "macko-bench: --vectors is for products on a CPU\n"), 2;
-  if (r->settings.solve && (r->tsv || r->json || r->plot || r->settings.encodings))
-    return fprintf(stderr, "macko-bench: --solve prints a table of its own, without --tsv, --json, --plot and --encodings\n"), 2;
   /* --solve and --vectors measure on the CPU where nothing is said. */
   const device *d = open_device(r->where || (!r->settings.solve && r->settings.vectors < 2) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
@@ -286,26 +285,48 @@ static int run(request *r, char **arguments, int count)
   return failed;
 }
 
-/* Returns what was asked for that has no place beside --matmul, matrix being the first one named or NULL; NULL if all has. */
-static const char *beside_matmul(const request *r, const char *matrix)
+/* What is done instead of measuring products: an option may stand with some of it. */
+enum { BY_FROM = 1, BY_SOLVE = 2, BY_MATMUL = 4 };
+
+/* Returns an option that was given and has no place beside what is done; NULL if all have. Silently leaving out what was asked for
+ * would look like an answer. */
+static const char *misplaced(const request *r, int done)
 {
   const struct {
     int there;
     const char *name;
-  } others[] = {{r->settings.vectors, "--vectors"}, {r->settings.cpu_time, "--cpu-time"}, {r->settings.mkl != NULL, "--mkl"},
-                {r->settings.encodings != NULL, "--encodings"}, {r->settings.solve, "--solve"}, {r->json != NULL, "--json"},
-                {r->plot != NULL, "--plot"}, {r->read, "--from"}, {r->where && strcmp(r->where, "gpu"), r->where}};
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (others[i].there) return others[i].name;
-  return matrix;
+    int beside;
+  } options[] = {{r->settings.vectors, "--vectors", 0}, {r->settings.cpu_time, "--cpu-time", 0}, {r->settings.mkl != NULL, "--mkl", 0},
+                 {r->settings.encodings != NULL, "--encodings", 0}, {r->settings.solve, "--solve", BY_SOLVE},
+                 {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM}, {r->read, "--from", BY_FROM},
+                 {r->tsv != NULL, "--tsv", BY_FROM | BY_MATMUL}, {r->repeated, "--repeat", BY_SOLVE | BY_MATMUL},
+                 {r->where != NULL, "--device", BY_SOLVE | BY_MATMUL}};
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+    if (options[i].there && !(options[i].beside & done)) return options[i].name;
+  return NULL;
+}
+
+/* Returns 1, with a sentence, if something was asked for that has no place beside --from or --solve; matrix is the first one named, or
+ * NULL. */
+static int out_of_place(const request *r, const char *matrix)
+{
+  const char *other = NULL;
+  if (r->read) other = misplaced(r, BY_FROM);
+  if (r->read && !other) other = matrix;
+  if (other) return fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", other), 1;
+  if (r->settings.solve) other = misplaced(r, BY_SOLVE);
+  if (!other) return 0;
+  return fprintf(stderr, "macko-bench: --solve prints a table of its own and stands with --repeat and --device only, not with %s\n",
+                 other), 1;
 }
 
 /* Does --matmul and returns the exit status. Other options have no place beside it. */
 static int run_matmul(request *r, const char *matrix)
 {
   macko_error err = {0};
-  const char *other = beside_matmul(r, matrix);
-  /* Silently leaving out what was asked for would look like an answer. */
+  const char *other = misplaced(r, BY_MATMUL);
+  if (!other && r->where && strcmp(r->where, "gpu")) other = r->where;
+  if (!other) other = matrix;
   if (other)
     return fprintf(stderr, "macko-bench: --matmul stands with --repeat, --sparselt, --tsv and --device gpu only, not with %s\n",
                    other), 2;
@@ -351,10 +372,9 @@ int main(int argc, char **argv)
   int status = -1;
   for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
   /* These can be said only once all options are known. */
-  if (status < 0 && r.read && optind < argc)
-    status = 2, fprintf(stderr, "macko-bench: --from measures nothing, so %s has no place beside it\n", argv[optind]);
   if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
   if (status < 0 && r.matmul) status = run_matmul(&r, argv[optind]);
+  if (status < 0 && out_of_place(&r, argv[optind])) status = 2;
   /* From here on the command line is right. */
   if (status >= 0) return free(r.table.all), status;
   if (r.json) check_output(r.json);

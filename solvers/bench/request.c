@@ -33,7 +33,11 @@ static const generate_kind kinds[] = {
     {"elasticity", 3, 0, 1, 3, 0, 0}, {"mesh", 3, 0, 1, 1, 0, 0}, {"tetra", 3, 0, 1, 1, POINTS_MOST, 0},
     {"banded", 0, 0, 1, 1, 0, 0}, {"rmat", 0, 0, 0, 0, 25, 0}, {"erdos", 0, 0, 1, 1, 0, 0}, {"pruned", 0, 0, 1, 0, 0, 1},
     {"pattern", 0, 0, 1, 0, 0, 1}};
-enum { KINDS = sizeof kinds / sizeof *kinds, MOST_UNKNOWNS = 16 };
+enum {
+  KINDS = sizeof kinds / sizeof *kinds,
+  MOST_UNKNOWNS = 16,
+  MOST_PATTERN = INT32_MAX / 2 /* the N of pattern, of which blocks have twice as many columns */
+};
 
 /* Whether SIZE is one number: the side of a grid or cube, or the power of two of rmat. */
 static int has_size_only(const generate_kind *k)
@@ -65,6 +69,9 @@ static int parse_coupling(const char *word, const generate_kind *k, generate_req
 static macko_status parse_number(const char *spec, long long number, const generate_kind *k, generate_request *r, macko_error *err)
 {
   /* Dense weights have no nodes, so that a number can mean something else. */
+  if (k->dense && number > (strcmp(k->name, "pattern") ? 100 : MOST_PATTERN))
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, strcmp(k->name, "pattern") ? "%s: %s drops at most 100 percent, not %lld"
+                      : "%s: the N of %s is too large: %lld", spec, k->name, number);
   if (k->dense) return r->option = number, MACKO_OK;
   if (!k->unknowns) return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: %s has one unknown a node", spec, k->name);
   if (number > MOST_UNKNOWNS)
@@ -106,6 +113,9 @@ static macko_status parse_size(const char *spec, const char *word, const generat
                       example);
   if (k->most && r->a > k->most)
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: the size of %s is at most %d", spec, k->name, k->most);
+  if (two && !k->dense && r->b >= INT32_MAX)
+    return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: rows of %s have less than 2^31 - 1 entries, not %lld", spec, k->name,
+                      (long long)r->b);
   if (!strcmp(k->name, "mesh") && r->a % MESH_BRICK)
     return bench_fail(err, MACKO_INVALID_ARGUMENT, "%s: a mesh is made of bricks of %d cells a side, so N is a multiple of %d",
                       spec, MESH_BRICK, MESH_BRICK);

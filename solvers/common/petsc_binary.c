@@ -118,7 +118,7 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
   s = get_indices(r, row_ptr + 1, sizes[1]);
   for (int64_t i = 1; i <= sizes[1] && !s; i++) {
     if (row_ptr[i] < 0 || row_ptr[i] > sizes[3] - sum)
-      s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)i,
+      s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)i - 1,
                            (long long)row_ptr[i], (long long)sizes[3]);
     sum = row_ptr[i] += sum;
   }

@@ -195,7 +195,7 @@ for name, at, number in damage:
     open(f"{sys.argv[2]}/{name}.bin", "wb").write(whole[:at] + struct.pack(">i", number) + whole[at + 4:])
 END
 for words in "right.bin: column 4 at entry 2 of row 2 is outside 0..3" "left.bin: column -1 at entry 0 of row 0" \
-  "row.bin: row 2 has -1 entries" "head.bin: cut short" "class.bin: a PETSc binary vector"; do
+  "row.bin: row 1 has -1 entries" "head.bin: cut short" "class.bin: a PETSc binary vector"; do
   expect 1 $bench --device cpu --repeat 1 --encodings csr "$dir/${words%%:*}"
   grep -q "$words" "$dir/text" && [ "$(grep -c "macko-bench: " "$dir/text")" = 1 ] || fail "not said: $words"
 done
@@ -223,13 +223,24 @@ expect 1 $bench --device cpu --repeat 1 --encodings csr --tsv "$dir/late.tsv" ab
 
 # What is wrong is said.
 for words in "pattern:64x64: pattern needs a number" "5-point:20abc: '20abc' is no size" "5-point:20x30: '20x30' is no size" \
-  "erdos:20x3x4: '20x3x4' is no size" "pattern:64x64:f32: pattern needs a number"; do
+  "erdos:20x3x4: '20x3x4' is no size" "pattern:64x64:f32: pattern needs a number" \
+  "pattern:64x64:4611686018427387905: the N of pattern is too large" "pruned:64x64:101: pruned drops at most 100 percent" \
+  "banded:64x1152921504606846976: rows of banded have less than 2^31 - 1 entries" \
+  "rmat:99999999999: the size of rmat is at most 25" "pruned:64x99999999999999999999:50: too big for 32-bit indices"; do
   expect 1 $bench --device cpu --repeat 1 --encodings csr "${words%%: *}"
   grep -qF "macko-bench: $words" "$dir/text" || fail "not said: $words"
 done
 expect 2 $bench --from "$dir/absent.tsv"
 grep -q "absent.tsv" "$dir/text" || fail "which file"
 expect 2 $bench --from "$dir/gpu.tsv" 27-point:4
+for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--solve 2" "--repeat 3" "--device cpu"; do
+  expect 2 $bench --from "$dir/gpu.tsv" $option
+  grep -q -e "--from measures nothing, so ${option%% *} has no place" "$dir/text" || fail "$option beside --from is not refused"
+done
+for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--json $dir/m.json" "--plot $dir/m" "--tsv $dir/m.tsv"; do
+  expect 2 $bench --solve 2 $option 27-point:4
+  grep -q -e "--solve prints a table .* not with ${option%% *}" "$dir/text" || fail "$option beside --solve is not refused"
+done
 expect 2 $bench --repeat 0 27-point:4
 expect 2 $bench --device fpga 27-point:4
 expect 1 $bench --device cpu --repeat 1 tile:27-point:4:MB
