@@ -322,47 +322,55 @@ static macko_status time_batch(const bench_method *m, int k, int batch, int cach
   return s;
 }
 
-/* Rehearses every method and then times all of them, `repeats` rounds in random order. times[i * repeats + round] is of method i;
- * singles has the same of one vector, where v has more. */
-static macko_status time_rounds(const char *matrix, const bench_method *methods, int count, int cached, int repeats, vectors *v,
-                                double *times, double *singles, rehearsal *h, macko_error *err)
+/* The methods of one matrix, what they multiply, and what was measured: times[i * repeats + round] is of method i; singles has the
+ * same of one vector, where v has more. cached: the matrix fits into the cache. */
+typedef struct {
+  const char *matrix;
+  bench_method methods[METHODS + 1];
+  int count, cached, repeats;
+  vectors v;
+  rehearsal h[METHODS];
+  double *times, *singles;
+} comparison;
+
+/* Rehearses every method and then times all of them, `repeats` rounds in random order. */
+static macko_status time_rounds(comparison *c, macko_error *err)
 {
   int order[METHODS];
   unsigned state = 1;
   macko_status s = MACKO_OK;
-  for (int i = 0; !s && i < count; i++) s = rehearse(matrix, &methods[i], v, &h[i], err), order[i] = i;
+  for (int i = 0; !s && i < c->count; i++) s = rehearse(c->matrix, &c->methods[i], &c->v, &c->h[i], err), order[i] = i;
   /* Every method has its turn in a round before any has the next. */
-  for (int round = 0; round < repeats; round++) {
-    shuffle(order, count, &state);
-    for (int turn = 0; !s && turn < count; turn++) {
-      int i = order[turn];
-      s = time_batch(&methods[i], v->k, h[i].batch, cached, v, &times[i * repeats + round], err);
-      if (!s && v->k > 1) s = time_batch(&methods[i], 1, h[i].batch_of_one, cached, v, &singles[i * repeats + round], err);
+  for (int round = 0; round < c->repeats; round++) {
+    shuffle(order, c->count, &state);
+    for (int turn = 0; !s && turn < c->count; turn++) {
+      const int i = order[turn], at = i * c->repeats + round;
+      s = time_batch(&c->methods[i], c->v.k, c->h[i].batch, c->cached, &c->v, &c->times[at], err);
+      if (!s && c->v.k > 1) s = time_batch(&c->methods[i], 1, c->h[i].batch_of_one, c->cached, &c->v, &c->singles[at], err);
     }
   }
   return s;
 }
 
 /* Adds a row of the table for each method whose products were right. */
-static macko_status add_rows(const char *matrix, const macko_csr *a, const bench_method *methods, int count, int cached,
-                             const bench_settings *settings, double *times, double *singles, const rehearsal *h,
-                             bench_table *table, macko_error *err)
+static macko_status add_rows(const comparison *c, const macko_csr *a, bench_table *table, macko_error *err)
 {
-  const int repeats = settings->repeats, k = settings->vectors;
-  for (int i = 0; i < count; i++) {
-    const bench_method *m = &methods[i];
+  const int repeats = c->repeats, k = c->v.k;
+  for (int i = 0; i < c->count; i++) {
+    const bench_method *m = &c->methods[i];
     /* The program ends with an error if there are any. */
-    table->wrong += h[i].wrong;
-    if (h[i].wrong) continue;
+    table->wrong += c->h[i].wrong;
+    if (c->h[i].wrong) continue;
     bench_result *r = bench_add(table);
-    if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for results");
-    *r = (bench_result){.peer = m->peer, .lossy = m->rounding > 0, .cached = cached, .nrows = a->nrows, .ncols = a->ncols,
-                        .bytes = m->bytes, .k = k, .predicted = m->predicted, .plan = m->plan, .encode = m->encode, .refresh = m->refresh, .difference = h[i].difference};
+    if (!r) return bench_refuse(err, MACKO_OUT_OF_MEMORY, c->matrix, "no memory for results");
+    *r = (bench_result){.peer = m->peer, .lossy = m->rounding > 0, .cached = c->cached, .nrows = a->nrows, .ncols = a->ncols,
+                        .bytes = m->bytes, .k = k, .predicted = m->predicted, .plan = m->plan, .encode = m->encode,
+                        .refresh = m->refresh, .difference = c->h[i].difference};
     r->nnz = ((const int32_t *)a->row_ptr)[a->nrows];
     r->moved = m->bytes + k * (a->nrows + a->ncols) * macko_type_bytes(vector_type(a));
-    r->us = 1e6 * bench_median(times + i * repeats, repeats);
-    if (k > 1) r->singles = 1e6 * k * bench_median(singles + i * repeats, repeats);
-    snprintf(r->matrix, sizeof r->matrix, "%s", matrix);
+    r->us = 1e6 * bench_median(c->times + i * repeats, repeats);
+    if (k > 1) r->singles = 1e6 * k * bench_median(c->singles + i * repeats, repeats);
+    snprintf(r->matrix, sizeof r->matrix, "%s", c->matrix);
     snprintf(r->name, sizeof r->name, "%s", m->name);
     snprintf(r->detail, sizeof r->detail, "%s", m->detail);
     memcpy(r->format, m->format, sizeof r->format), memcpy(r->layout, m->layout, sizeof r->layout);
@@ -371,23 +379,22 @@ static macko_status add_rows(const char *matrix, const macko_csr *a, const bench
   return MACKO_OK;
 }
 
-/* One array holds both kinds of times. */
+/* One array holds both kinds of times. The matrix as CSR decides whether it fits into the cache, for all forms alike, so that they
+ * are timed in the same way. */
 macko_status bench_cpu(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
-  bench_method methods[METHODS + 1];
-  vectors v;
-  rehearsal h[METHODS];
-  double *times = malloc(2 * (size_t)settings->repeats * METHODS * sizeof *times), *singles = times + settings->repeats * METHODS;
-  /* The matrix as CSR decides, for all forms alike, so that they are timed in the same way. */
-  int cached = csr_bytes(a) <= settings->cache, count = 0;
-  macko_status s = open_vectors(a, settings->vectors, &v, err);
-  if (!s && !times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
-  if (!s) count = open_methods(matrix, a, settings, methods);
-  if (!s) s = time_rounds(matrix, methods, count, cached, settings->repeats, &v, times, singles, h, err);
-  if (!s) s = add_rows(matrix, a, methods, count, cached, settings, times, singles, h, table, err);
-  for (int i = 0; i < count; i++) methods[i].close(&methods[i]);
-  bench_reference_close(&v.reference);
-  free(v.x), free(v.y), free(times);
+  const size_t most = (size_t)settings->repeats * METHODS;
+  comparison c = {.matrix = matrix, .cached = csr_bytes(a) <= settings->cache, .repeats = settings->repeats,
+                  .times = malloc(2 * most * sizeof(double))};
+  if (c.times) c.singles = c.times + most;
+  macko_status s = open_vectors(a, settings->vectors, &c.v, err);
+  if (!s && !c.times) s = bench_refuse(err, MACKO_OUT_OF_MEMORY, matrix, "no memory for times");
+  if (!s) c.count = open_methods(matrix, a, settings, c.methods);
+  if (!s) s = time_rounds(&c, err);
+  if (!s) s = add_rows(&c, a, table, err);
+  for (int i = 0; i < c.count; i++) c.methods[i].close(&c.methods[i]);
+  bench_reference_close(&c.v.reference);
+  free(c.v.x), free(c.v.y), free(c.times);
   return s;
 }
 
