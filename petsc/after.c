@@ -51,6 +51,7 @@ static PetscErrorCode NoticeChange(Mat A, Mat_Macko *m, PetscBool *changed)
   *changed = (PetscBool)(m->counted_owner != A || m->counted_state != state || m->counted_nonzerostate != nonzerostate);
   if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
   m->products_before = m->products, m->products = 0;
+  m->gain_known = PETSC_FALSE;
   m->counted_owner = A, m->counted_state = state, m->counted_nonzerostate = nonzerostate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -184,19 +185,44 @@ PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether a form of A, sequential, is not much faster than csr for one vector: the one that there is or, where there is none, the one
+   that would be made, which is predicted once for the values that A has. Where that fails encoding says why. */
+static PetscErrorCode GainsLittle(Mat A, Mat_Macko *m, PetscBool *little)
+{
+  const double  least_gain = 0.7; /* of csr's time for one column */
+  macko_options options    = m->options;
+  macko_status  status     = MACKO_OK;
+  macko_info    info       = {0};
+  MackoRows     rows;
+  PetscBool     fresh;
+
+  PetscFunctionBegin;
+  PetscCall(MackoIsFresh(A, &fresh));
+  if (fresh) fresh = MackoInfo(m, &info);
+  else if (!m->gain_known) {
+    options.target = MACKO_TARGET_CPU;
+    PetscCall(MackoOpenRows(A, PETSC_FALSE, &rows));
+    status = macko_predict(&rows.csr, &options, &info, NULL);
+    PetscCall(MackoCloseRows(A, &rows));
+  }
+  if (fresh || !m->gain_known) m->gains_little = (PetscBool)(!status && info.seconds > least_gain * info.csr_seconds);
+  m->gain_known = PETSC_TRUE;
+  *little       = m->gains_little;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Nothing is encoded before it is known that ours is the faster one. */
 PetscErrorCode MackoDenseByBase(Mat A, PetscInt columns, PetscBool *base)
 {
-  enum { MANY = 3 };               /* columns */
-  const double least_gain = 0.7; /* of csr's time for one column */
-  Mat_Macko   *m;
-  macko_info   info;
+  enum { MANY = 3 }; /* columns */
+  Mat_Macko *m;
 
   PetscFunctionBegin;
   PetscCall(MackoWaits(A, columns, base));
   if (*base) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoUpdateSeq(A));
   PetscCall(MackoGet(A, &m));
-  *base = (PetscBool)(columns >= MANY && MackoInfo(m, &info) && info.seconds > least_gain * info.csr_seconds);
+  if (columns >= MANY) PetscCall(GainsLittle(A, m, base));
+  if (!*base) PetscCall(MackoUpdateSeq(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -86,6 +86,7 @@ typedef struct {
   Mat              counted_owner;
   PetscObjectState counted_state, counted_nonzerostate;
   PetscBool        held; /* a block whose parallel matrix waits */
+  PetscBool        gain_known, gains_little; /* for these values: whether a form is hardly faster than csr for one vector */
 } Mat_Macko;
 
 enum { MACKO_AFTER_AUTO = -1 };
