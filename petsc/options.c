@@ -71,10 +71,11 @@ typedef const char *const choices[3];
    within MatSetFromOptions, the options database is asked directly, with A's own prefix. */
 static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *option, const char *help, choices names, int *choice)
 {
-  char      text[64] = "auto";
+  char      text[64];
   PetscBool given = PETSC_FALSE, same = PETSC_FALSE;
 
   PetscFunctionBegin;
+  PetscCall(PetscStrncpy(text, names[*choice], sizeof text)); /* what -help shows as the default */
   if (items) {
     MackoOptionItems PetscOptionsObject = items;
     PetscCall(PetscOptionsString(option, help, "MATAIJMACKO", text, text, sizeof text, &given));
@@ -95,11 +96,12 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
 static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after)
 {
   const char *prefix = ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "";
-  char        text[64] = "auto", *end = text;
+  char        text[64] = "auto", *end = text; /* the choice at hand is what -help shows as the default */
   PetscBool   given = PETSC_FALSE, automatic;
   long long   number;
 
   PetscFunctionBegin;
+  if (*after != MACKO_AFTER_AUTO) PetscCall(PetscSNPrintf(text, sizeof text, "%" PetscInt64_FMT, *after));
   if (items) {
     MackoOptionItems PetscOptionsObject = items;
     PetscCall(PetscOptionsString("-mat_macko_after",
