@@ -142,18 +142,18 @@ static void Scale(PetscInt rows, PetscInt k, PetscScalar beta, PetscScalar *y, P
 
 /* A forward product writes each piece's rows of Y. One with the transpose adds to all of Y for each piece, so that beta counts
    for the first piece only. */
-macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx, PetscScalar beta,
-                                PetscScalar *y, PetscInt ldy, macko_error *err)
+macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                macko_error *err)
 {
   macko_status status = MACKO_OK;
-  if (!b->count) Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y, ldy);
+  if (!b->count) Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y.data, y.ld);
   for (PetscInt p = 0; !status && p < b->count; p++) {
     MackoPiece *piece = &b->pieces[p];
     status = MackoPieceFetch(piece, err);
     if (status) return status;
     if (op == MACKO_OP_N)
-      status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x, ldx, beta, y + piece->first, ldy, err);
-    else status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x + piece->first, ldx, p ? 1 : beta, y, ldy, err);
+      status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x.data, x.ld, beta, y.data + piece->first, y.ld, err);
+    else status = macko_multiply(piece->rows, op, MACKO_F64, k, 1, x.data + piece->first, x.ld, p ? 1 : beta, y.data, y.ld, err);
   }
   return status;
 }

@@ -55,9 +55,9 @@ PETSC_INTERN macko_status MackoCollectEnd(MackoCollector *c, macko_status status
    caller's. */
 PETSC_INTERN macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err);
 
-/* Y = op(A) X + beta Y of k vectors in host memory, ldx and ldy elements apart. Pieces that are on the GPU only are fetched. */
-PETSC_INTERN macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, const PetscScalar *x, PetscInt ldx,
-                                             PetscScalar beta, PetscScalar *y, PetscInt ldy, macko_error *err);
+/* Y = op(A) X + beta Y of k vectors in host memory. Pieces that are on the GPU only are fetched. */
+PETSC_INTERN macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                             macko_error *err);
 
 /* Gives the entries of row i of the block, in ascending order of their columns, valid until the next call; the arrays are the
    block's. The piece that the row is in stays decoded until MackoBlockForget, so that rows are best asked for in order. */

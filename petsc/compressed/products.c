@@ -64,7 +64,7 @@ static PetscErrorCode MultiplyArrays(Mat A, MackoBlock *b, PetscBool device, mac
     PetscCall(MackoBlockDeviceMultiply(A, b, op, k, x, beta, y));
     PetscCall(PetscLogGpuFlops(flops));
   } else {
-    status = MackoBlockMultiply(b, op, k, x.data, x.ld, beta, y.data, y.ld, &err);
+    status = MackoBlockMultiply(b, op, k, x, beta, y, &err);
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
     PetscCall(PetscLogFlops(flops));
   }
