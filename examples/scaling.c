@@ -12,30 +12,45 @@ typedef struct {
   PetscInt points, nx, ny, nz, its;
 } box;
 
-/* Diagonal 6 or 26, -1 for each neighbour: an assembled AIJ matrix. */
+/* The row of a point: diagonal 6 or 26, -1 for each neighbour. Returns how many entries there are. */
+static PetscInt Row(const box *b, PetscInt row, PetscInt cols[27], PetscScalar values[27])
+{
+  PetscInt x = row % b->nx, y = row / b->nx % b->ny, z = row / b->nx / b->ny, count = 0;
+
+  for (PetscInt k = PetscMax(z - 1, 0); k <= PetscMin(z + 1, b->nz - 1); k++)
+    for (PetscInt j = PetscMax(y - 1, 0); j <= PetscMin(y + 1, b->ny - 1); j++)
+      for (PetscInt i = PetscMax(x - 1, 0); i <= PetscMin(x + 1, b->nx - 1); i++) {
+        PetscInt apart = PetscAbsInt(i - x) + PetscAbsInt(j - y) + PetscAbsInt(k - z);
+        if (b->points == 7 && apart > 1) continue;
+        values[count] = apart ? -1 : b->points - 1;
+        cols[count++] = (k * b->ny + j) * b->nx + i;
+      }
+  return count;
+}
+
+/* An assembled AIJ matrix. Entries are counted first, as a rank may end anywhere in a plane, or have less than one. */
 static PetscErrorCode Assemble(const box *b, Mat *A)
 {
-  PetscInt first, last, cols[27], count, n = b->nx * b->ny * b->nz;
+  PetscInt    first, last, local = PETSC_DECIDE, n = b->nx * b->ny * b->nz, *own, *elsewhere, cols[27], count;
+  PetscScalar values[27];
 
   PetscFunctionBegin;
-  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
-  PetscCall(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, n, n));
-  PetscCall(MatSetType(*A, MATAIJ));
-  PetscCall(MatSeqAIJSetPreallocation(*A, b->points, NULL));
-  PetscCall(MatMPIAIJSetPreallocation(*A, b->points, NULL, b->points == 7 ? 2 : 18, NULL));
-  PetscCall(MatGetOwnershipRange(*A, &first, &last));
+  PetscCall(PetscSplitOwnership(PETSC_COMM_WORLD, &local, &n));
+  PetscCallMPI(MPI_Scan(&local, &last, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  first = last - local;
+  PetscCall(PetscCalloc2(local, &own, local, &elsewhere));
   for (PetscInt row = first; row < last; row++) {
-    PetscInt    x = row % b->nx, y = row / b->nx % b->ny, z = row / b->nx / b->ny;
-    PetscScalar values[27];
-    count = 0;
-    for (PetscInt k = PetscMax(z - 1, 0); k <= PetscMin(z + 1, b->nz - 1); k++)
-      for (PetscInt j = PetscMax(y - 1, 0); j <= PetscMin(y + 1, b->ny - 1); j++)
-        for (PetscInt i = PetscMax(x - 1, 0); i <= PetscMin(x + 1, b->nx - 1); i++) {
-          PetscInt apart = PetscAbsInt(i - x) + PetscAbsInt(j - y) + PetscAbsInt(k - z);
-          if (b->points == 7 && apart > 1) continue;
-          values[count] = apart ? -1 : b->points - 1;
-          cols[count++] = (k * b->ny + j) * b->nx + i;
-        }
+    count = Row(b, row, cols, values);
+    for (PetscInt k = 0; k < count; k++) (cols[k] >= first && cols[k] < last ? own : elsewhere)[row - first]++;
+  }
+  PetscCall(MatCreate(PETSC_COMM_WORLD, A));
+  PetscCall(MatSetSizes(*A, local, local, n, n));
+  PetscCall(MatSetType(*A, MATAIJ));
+  PetscCall(MatSeqAIJSetPreallocation(*A, 0, own));
+  PetscCall(MatMPIAIJSetPreallocation(*A, 0, own, 0, elsewhere));
+  PetscCall(PetscFree2(own, elsewhere));
+  for (PetscInt row = first; row < last; row++) {
+    count = Row(b, row, cols, values);
     PetscCall(MatSetValues(*A, 1, &row, count, cols, values, INSERT_VALUES));
   }
   PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));

@@ -38,4 +38,11 @@ for points in 7 27; do
   echo "$text" | awk -v p=$points '$1 == 2 && $2 == p && $4 > 0 && $5 >= $4 && $6 < 1e-6 { n++ } END { exit !(n == 2) }' ||
     fail "scaling: $text"
 done
+# Ranks with less than a plane of the box, which have neighbours on several others, on both sides.
+for points in 7 27; do
+  text=$(${MPIEXEC:-mpiexec} -n 3 examples/scaling -points $points -nx 9 -ny 8 -nz 2 -its 100 -types aij) ||
+    fail "scaling with less than a plane: $text"
+  echo "$text" | awk -v p=$points '$1 == 3 && $2 == p && $6 < 1e-6 { n++ } END { exit !(n == 1) }' ||
+    fail "scaling with less than a plane: $text"
+done
 exit 0
