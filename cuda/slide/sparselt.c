@@ -121,8 +121,9 @@ static macko_status load(macko_sparselt *lt, const char *library, macko_error *e
   return MACKO_OK;
 }
 
-/* Starts the library and checks its version, whose number is 100 times the minor version plus the patch: 801 for 0.8.1. From
- * 1000000 on a number is read as one with a major version. */
+/* Starts the library and checks its version, whose number is, as cusparseLt.h of 0.10 has it, 1000000 times the major version
+ * plus 100 times the minor one plus the patch: 801 for 0.8.1, 1000 for 0.10.0. Older headers had 1000 times the major version,
+ * which was 0 in all of them. */
 static macko_status start(macko_sparselt *lt, macko_error *err)
 {
   int version = 0;
