@@ -38,6 +38,14 @@ typedef struct {
   int run[MACKO_SLICE_ROWS / 2];
 } column_block;
 
+/* These are steps from .. from + steps - 1 of the lanes from `first` on. masked and look are constants: some lanes may lack a step;
+ * some vectors of lanes have columns that are consecutive or nearby, in all of the steps, so that the branch on it is foreseen.
+ * Such lanes all have these steps. */
+typedef struct {
+  int64_t from;
+  int steps, first, masked, look;
+} step_range;
+
 /* These are the values of a slice as a product reads them. */
 typedef struct {
   macko_type stored;
