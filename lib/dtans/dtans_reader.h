@@ -232,14 +232,23 @@ MACKO_DTANS_LOOP void macko_dtans_hand_over(const macko_dtans_reader *r, int64_t
     }
 }
 
-/* Walks one slice. Returns 0 if its streams ended too early or held slots of no symbol, and the walk stopped there. domains,
- * groups, streams (1 or 2) and pairs are constants where it has to be fast. */
-MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type type, int domains, int groups, int streams,
-                                         int pairs, int64_t slice, macko_dtans_walk *w, macko_dtans_sink sink, void *context)
+/* What the streams of a matrix hold: values of which type, slots of one domain or of two in turn, how many groups of digits, one
+ * stream or two, and whether a symbol is a pair of gap and value. */
+typedef struct {
+  macko_type type;
+  int domains, groups, streams, pairs;
+} macko_dtans_kind;
+
+/* Walks one slice. Returns 0 if its streams ended too early or held slots of no symbol, and the walk stopped there. What is in
+ * `kind` are constants where it has to be fast. */
+MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_dtans_kind kind, int64_t slice, macko_dtans_walk *w,
+                                         macko_dtans_sink sink, void *context)
 {
+  const macko_type type = kind.type;
+  const int domains = kind.domains, groups = kind.groups, streams = kind.streams;
   int words = type == MACKO_F64 ? 2 : 1, per = MACKO_DTANS_SEGMENT / domains;
   const macko_dtans_coding first = {.domains = domains, .groups = groups, .short_tail = domains == 1, .gap_words = {1, 0},
-                                    .value_words = {pairs ? words : 0, words}};
+                                    .value_words = {kind.pairs ? words : 0, words}};
   const macko_dtans_coding second = {.domains = 1, .groups = groups, .short_tail = 1, .value_words = {words}};
   macko_dtans_start_slice(r, slice, w, sink, context);
   macko_dtans_start(&r->stream[0], &first, slice, w->count, &w->cursor[0]);
@@ -247,7 +256,7 @@ MACKO_DTANS_LOOP int macko_dtans_walk_as(const macko_dtans_reader *r, macko_type
   for (int64_t j = 0; j * per < w->longest; j++) {
     macko_dtans_segment(&r->stream[0], &first, type, j, w->count, &w->cursor[0], &w->batch);
     if (streams == 2) macko_dtans_segment(&r->stream[1], &second, type, j, w->count, &w->cursor[1], &w->batch);
-    else if (domains == 1 && !pairs) macko_dtans_place_values(r, j * per, per, w);
+    else if (domains == 1 && !kind.pairs) macko_dtans_place_values(r, j * per, per, w);
     /* Damaged streams are found before what they hold is handed over. */
     if (w->cursor[0].overrun || w->cursor[0].bad_slots) return 0;
     if (streams == 2 && (w->cursor[1].overrun || w->cursor[1].bad_slots)) return 0;
@@ -262,9 +271,10 @@ MACKO_DTANS_LOOP int macko_dtans_walk_any(const macko_dtans_reader *r, int64_t s
                                           void *context)
 {
   const int64_t *q = r->m->plan.params;
-  return macko_dtans_walk_as(r, r->m->value_type, q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 2 : 1,
-                             q[MACKO_DTANS_MULTIPLICITY] == 256 ? 2 : 3, macko_dtans_has_value_stream(&r->m->plan) ? 2 : 1,
-                             q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT, slice, w, sink, context);
+  const macko_dtans_kind kind = {r->m->value_type, q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER ? 2 : 1,
+                                 q[MACKO_DTANS_MULTIPLICITY] == 256 ? 2 : 3, macko_dtans_has_value_stream(&r->m->plan) ? 2 : 1,
+                                 q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT};
+  return macko_dtans_walk_as(r, kind, slice, w, sink, context);
 }
 
 /* Does the same with the coding as constants, chosen once a slice. */
@@ -273,15 +283,13 @@ MACKO_DTANS_LOOP int macko_dtans_walk_slice(const macko_dtans_reader *r, macko_t
 {
   const int64_t *q = r->m->plan.params;
   int few = q[MACKO_DTANS_MULTIPLICITY] == 256;
-  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER) return macko_dtans_walk_as(r, type, 2, 2, 1, 0, slice, w, sink, context);
-  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT)
-    return few ? macko_dtans_walk_as(r, type, 1, 2, 1, 1, slice, w, sink, context)
-               : macko_dtans_walk_as(r, type, 1, 3, 1, 1, slice, w, sink, context);
-  if (macko_dtans_has_value_stream(&r->m->plan))
-    return few ? macko_dtans_walk_as(r, type, 1, 2, 2, 0, slice, w, sink, context)
-               : macko_dtans_walk_as(r, type, 1, 3, 2, 0, slice, w, sink, context);
-  return few ? macko_dtans_walk_as(r, type, 1, 2, 1, 0, slice, w, sink, context)
-             : macko_dtans_walk_as(r, type, 1, 3, 1, 0, slice, w, sink, context);
+#define WALK(domains, groups, streams, pairs) \
+  macko_dtans_walk_as(r, (macko_dtans_kind){type, domains, groups, streams, pairs}, slice, w, sink, context)
+  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_PAPER) return WALK(2, 2, 1, 0);
+  if (q[MACKO_DTANS_VARIANT] == MACKO_VARIANT_JOINT) return few ? WALK(1, 2, 1, 1) : WALK(1, 3, 1, 1);
+  if (macko_dtans_has_value_stream(&r->m->plan)) return few ? WALK(1, 2, 2, 0) : WALK(1, 3, 2, 0);
+  return few ? WALK(1, 2, 1, 0) : WALK(1, 3, 1, 0);
+#undef WALK
 }
 
 #endif

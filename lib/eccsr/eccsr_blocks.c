@@ -48,34 +48,41 @@ macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko
   return MACKO_OK;
 }
 
+/* What find_gaps has found: whether columns are such runs, the longest gap, and 0 only if all gaps are multiples of the unit. */
+typedef struct {
+  int are_runs;
+  uint32_t most, uneven;
+} run_gaps;
+
 /* Finds the gaps between the runs of w columns from the end of one to the beginning of the next, counted in units of so many
- * columns. Returns 0 where columns are no such runs. *most becomes the longest gap; *uneven is 0 only if all gaps are multiples
- * of the unit. */
-static inline __attribute__((always_inline)) int find_gaps(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t unit,
-                                                           uint32_t *gaps, uint32_t *most, uint32_t *uneven)
+ * columns. */
+static inline __attribute__((always_inline)) run_gaps find_gaps(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w,
+                                                                uint32_t unit, uint32_t *gaps)
 {
   int64_t end = macko_index(type, a->cols, p);
-  *most = *uneven = 0;
+  run_gaps found = {0, 0, 0};
   for (int64_t k = 0, past = p + n; p < past; k++, p += w) {
     const int64_t start = macko_index(type, a->cols, p);
     const uint32_t gap = (uint32_t)(start - end), units = gap / unit;
-    if (macko_index(type, a->cols, p + w - 1) - start != w - 1) return 0;
-    *uneven |= gap - units * unit;
-    if (units > *most) *most = units;
+    if (macko_index(type, a->cols, p + w - 1) - start != w - 1) return found;
+    found.uneven |= gap - units * unit;
+    if (units > found.most) found.most = units;
     gaps[k] = units;
     end = start + w;
   }
-  return 1;
+  found.are_runs = 1;
+  return found;
 }
 
 /* Counts gaps in runs, or, where any is no multiple of runs, all of them in columns. */
 static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t *gaps,
                                                            macko_eccsr_block *b)
 {
-  uint32_t uneven;
-  b->unit = (uint8_t)w;
-  if (!find_gaps(a, type, p, n, w, w, gaps, &b->most, &uneven)) return 0;
-  if (uneven) b->unit = 1, find_gaps(a, type, p, n, w, 1, gaps, &b->most, &uneven);
+  run_gaps found = find_gaps(a, type, p, n, w, w, gaps);
+  if (!found.are_runs) return 0;
+  b->unit = (uint8_t)(found.uneven ? 1 : w);
+  if (found.uneven) found = find_gaps(a, type, p, n, w, 1, gaps);
+  b->most = found.most;
   return 1;
 }
 

@@ -44,6 +44,15 @@ typedef struct {
   int32_t cols[CHUNK * MACKO_ECCSR_LANES];  /* [step][block]: where runs begin; a column for those without one, too */
 } column_chunk;
 
+/* What a loop over chunks is compiled for, as constants (but for g of blocks of many rows): the type that values are stored in, or
+ * DOUBLES, the rows of a block, and the type of x; and x, of which `last` is the last element. */
+typedef struct {
+  int stored, g;
+  macko_type vector;
+  const void *x;
+  int32_t last;
+} block_loop;
+
 /* Opens a slice before its first steps; returns the slot of its first entry. */
 static inline int64_t open_chunks(const macko_eccsr_reader *r, int64_t slice, column_chunk *c)
 {

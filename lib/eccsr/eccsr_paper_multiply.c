@@ -12,8 +12,11 @@ enum {
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* The slots of a granule that have an entry, and the columns of these. */
+/* A granule of a block: the rows that have it, which of the granules of values is that of the first row, the slots that have an
+ * entry, and the columns of these. */
 typedef struct {
+  uint32_t mask;
+  int64_t values;
   int size, count; /* all slots, and those with an entry */
   int slots[SLOTS];
   int32_t cols[SLOTS];
@@ -89,32 +92,30 @@ static double dot(const granule *g, const double *values, const double *x)
   return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
 }
 
-/* Adds granule number t of a block to the sums of its rows, for `group` vectors: elements of x are gathered once for all rows,
+/* Adds a granule to the sums of its rows, for `group` vectors: elements of x are gathered once for all rows,
  * values are widened once for all vectors. */
-INLINE void add_granule(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const macko_eccsr_paper_block *b,
-                        int64_t t, const granule *g, macko_type vector, int group, double sums[ROWS][MACKO_GROUP])
+INLINE void add_granule(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const granule *g,
+                        macko_type vector, int group, double sums[ROWS][MACKO_GROUP])
 {
   double x[MACKO_GROUP][SLOTS], values[SLOTS];
-  const int rows = __builtin_popcount(b->mask);
   int j = 0;
   for (int i = 0; i < group; i++)
     for (int k = 0; k < g->count; k++) x[i][k] = macko_x(vector, q, i, g->cols[k]);
-  for (uint32_t left = b->mask; left; left &= left - 1, j++) {
-    read_values(m, v, (b->values + t * rows + j) * g->size, g->size, values);
+  for (uint32_t left = g->mask; left; left &= left - 1, j++) {
+    read_values(m, v, (g->values + j) * g->size, g->size, values);
     for (int i = 0; i < group; i++) sums[__builtin_ctz(left)][i] += dot(g, values, x[i]);
   }
 }
 
-/* Adds granule number t of a block, transposed, to y. of_rows has alpha times the elements of x that belong to the rows of the
+/* Adds a granule, transposed, to y. of_rows has alpha times the elements of x that belong to the rows of the
  * bundle. */
-INLINE void add_to_columns(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const macko_eccsr_paper_block *b,
-                           int64_t t, const granule *g, macko_type vector, int group, double of_rows[ROWS][MACKO_GROUP])
+INLINE void add_to_columns(const macko_matrix *m, const macko_value_stream *v, const macko_product *q, const granule *g,
+                           macko_type vector, int group, double of_rows[ROWS][MACKO_GROUP])
 {
   double values[SLOTS];
-  const int rows = __builtin_popcount(b->mask);
   int j = 0;
-  for (uint32_t left = b->mask; left; left &= left - 1, j++) {
-    read_values(m, v, (b->values + t * rows + j) * g->size, g->size, values);
+  for (uint32_t left = g->mask; left; left &= left - 1, j++) {
+    read_values(m, v, (g->values + j) * g->size, g->size, values);
     for (int i = 0; i < group; i++)
       for (int k = 0; k < g->count; k++)
         macko_add_y(vector, q, i, g->cols[k], values[g->slots[k]] * of_rows[__builtin_ctz(left)][i]);
@@ -137,10 +138,13 @@ INLINE void multiply_bundle(const macko_matrix *m, const macko_eccsr_paper_reade
   for (int64_t b = r->bundles[3 * bundle]; b < r->bundles[3 * bundle + 3]; b++) {
     int64_t at[LANES];
     macko_eccsr_next_block(r, bundle, b, &block);
+    const int block_rows = __builtin_popcount(block.mask);
+    g.mask = block.mask;
     for (int64_t t = 0; t < block.granules; t++) {
+      g.values = block.values + t * block_rows;
       read_granule(r, &block, t, at, &g);
-      if (op == MACKO_OP_N) add_granule(m, &v, q, &block, t, &g, vector, group, of_rows);
-      else add_to_columns(m, &v, q, &block, t, &g, vector, group, of_rows);
+      if (op == MACKO_OP_N) add_granule(m, &v, q, &g, vector, group, of_rows);
+      else add_to_columns(m, &v, q, &g, vector, group, of_rows);
     }
   }
   for (int j = 0; op == MACKO_OP_N && j < count; j++)
