@@ -185,8 +185,8 @@ PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whether a form of A, sequential, is not much faster than csr for one vector: the one that there is or, where there is none, the one
-   that would be made, which is predicted once for the values that A has. Where that fails encoding says why. */
+/* Whether a form of A, sequential, is not much faster than csr for one vector: the one that there is or, where there is none, the
+   one that would be made, which is predicted once for the values that A has. Where that fails encoding says why. */
 static PetscErrorCode GainsLittle(Mat A, Mat_Macko *m, PetscBool *little)
 {
   const double  least_gain = 0.7; /* of csr's time for one column */

@@ -254,8 +254,8 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
   return s;
 }
 
-/* M and the rows a lane stay, as the gaps are coded by them. So do the gaps' escapes, so that the time changes by as much as it does
- * without any. */
+/* M and the rows a lane stay, as the gaps are coded by them. So do the gaps' escapes, so that the time changes by as much as it
+ * does without any. */
 macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   macko_codec codecs[3];

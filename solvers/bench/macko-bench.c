@@ -296,8 +296,9 @@ static const char *misplaced(const request *r, int done)
     int there;
     const char *name;
     int beside;
-  } options[] = {{r->settings.vectors, "--vectors", 0}, {r->settings.cpu_time, "--cpu-time", 0}, {r->settings.mkl != NULL, "--mkl", 0},
-                 {r->settings.encodings != NULL, "--encodings", 0}, {r->settings.solve, "--solve", BY_SOLVE},
+  } options[] = {{r->settings.vectors, "--vectors", 0}, {r->settings.cpu_time, "--cpu-time", 0},
+                 {r->settings.mkl != NULL, "--mkl", 0}, {r->settings.encodings != NULL, "--encodings", 0},
+                 {r->settings.solve, "--solve", BY_SOLVE},
                  {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM}, {r->read, "--from", BY_FROM},
                  {r->tsv != NULL, "--tsv", BY_FROM | BY_MATMUL}, {r->repeated, "--repeat", BY_SOLVE | BY_MATMUL},
                  {r->where != NULL, "--device", BY_SOLVE | BY_MATMUL}};
@@ -306,8 +307,8 @@ static const char *misplaced(const request *r, int done)
   return NULL;
 }
 
-/* Returns 1, with a sentence, if something was asked for that has no place beside --from or --solve; matrix is the first one named, or
- * NULL. */
+/* Returns 1, with a sentence, if something was asked for that has no place beside --from or --solve; matrix is the first one
+ * named, or NULL. */
 static int out_of_place(const request *r, const char *matrix)
 {
   const char *other = NULL;

@@ -139,8 +139,8 @@ START_TEST(transposed_by_itself)
 }
 END_TEST
 
-/* Where AIJ does the products with several columns nothing is encoded for them, however many there are; a product with one vector then
-   is, as there have been enough. */
+/* Where AIJ does the products with several columns nothing is encoded for them, however many there are; for a product with one
+ * vector it then is, as there have been enough. */
 START_TEST(columns_by_itself)
 {
   Mat       A, P, B, X, Y;
