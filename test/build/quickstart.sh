@@ -34,6 +34,10 @@ tool autoreconf 'exit 1' && tool automake ':' && tool libtoolize ':'
 tool sudo 'echo "sudo: a password is required" >&2; exit 1'
 run plain 1 "sudo is refused, and with it: apt-get install autoconf"
 three 'petsc/build-petsc --prefix=$HOME/petsc' 'export PKG_CONFIG_PATH=$HOME/petsc/lib/pkgconfig:$PKG_CONFIG_PATH' ./quickstart
+mkdir -p "$dir/petsc/arch/lib/pkgconfig" && : >"$dir/petsc/arch/lib/pkgconfig/PETSc.pc" || exit 1
+PETSC_DIR=$dir/petsc run plain 1 "neither pkg-config nor PETSC_DIR knows a PETSc"
+PETSC_DIR=$dir/petsc PETSC_ARCH=arch run plain 1 "going on with what is here"
+grep -q "'autoreconf -fi' failed" "$dir/text" || fail "does not go on to autoreconf with PETSC_DIR"
 tool pkg-config ':'
 run plain 1 "going on with what is here"
 grep -q "'autoreconf -fi' failed" "$dir/text" || fail "does not go on to autoreconf"
@@ -45,7 +49,8 @@ done
 (cd "$dir/plain" && PATH=$dir/few "$dir/few/bash" ./quickstart) >"$dir/text" 2>&1 && fail "no tools, and all is well"
 grep -q "this machine has no apt-get, and make pkg-config mpicc cc autoreconf automake libtoolize cannot be found" "$dir/text" ||
   fail "what is missing is not named"
-three "conda create -y -p ~/macko-tools -c conda-forge autoconf automake libtool make pkg-config compilers openmpi petsc zlib libarchive" \
+conda="conda create -y -p ~/macko-tools -c conda-forge autoconf automake libtool make pkg-config compilers openmpi petsc"
+three "$conda zlib libarchive jansson" \
   "conda activate ~/macko-tools" ./quickstart
 [ -e "$dir/apt" ] && fail "apt-get was called"
 tool sudo 'exec "$@"'
@@ -105,6 +110,15 @@ made hand ""
 run hand 1 "$no_solver" --with-cuda
 made hand "configure --prefix=/opt/my macko --with-cuda" "make clean"
 
+folder module # a PETSc that PETSC_DIR alone tells of; one that pkg-config finds comes first
+PETSC_DIR=$dir/petsc PETSC_ARCH=arch run module 1 "$no_solver"
+made module "configure --with-cuda=no"
+rm "$dir/module/config.status" "$dir/module/Makefile"
+tool pkg-config 'case $* in *--exists*) exit 1 ;; esac'
+PETSC_DIR=$dir/petsc PETSC_ARCH=arch run module 1 "$no_solver"
+made module "configure --with-cuda=no --with-petsc=$dir/petsc/arch"
+tool pkg-config ':'
+
 tool nvidia-smi 'printf "9.0\n8.6\n9.0\n"'
 folder gpu # for those that are here
 run gpu 1 "$no_solver"
@@ -114,4 +128,28 @@ made gpu ""
 (cd "$dir/hand" && ./configure && rm made) || exit 1
 run hand 1 "$no_solver"
 made hand ""
+
+# To the end without apt: a generated matrix is solved, and what the tests want is named where it is missing.
+mkdir -p "$dir/end/solvers" "$dir/end/quickstart-data" && cp "$src/quickstart" "$dir/end" || exit 1
+: >"$dir/end/quickstart-data/brick.mtx"
+for program in mv head fold tail xargs sort tr uname pkg-config mpicc cc make autoreconf automake libtoolize; do
+  found=$(PATH=$dir/bin:$PATH command -v $program) && ln -sf "$found" "$dir/few/$program"
+done
+cat >"$dir/end/solvers/macko-solve" <<'END'
+#!/bin/sh
+while [ "$1" != -json ]; do shift; done
+echo '{"format": "csr", "iterations": 3, "residual": 1e-9, "bytes": 12, "encode": 0, "solve": 1}' >"$2"
+END
+chmod +x "$dir/end/solvers/macko-solve"
+end() { # LINE OF THE MAKEFILE, SENTENCE
+  echo "$1" >"$dir/end/Makefile" && : >"$dir/end/configure"
+  chmod +x "$dir/end/configure" && touch -r "$dir/end/Makefile" "$dir/end/configure"
+  (cd "$dir/end" && PATH=$dir/few "$dir/few/bash" ./quickstart) >"$dir/text" 2>&1 || fail "does not come to its end without apt"
+  grep -q "this machine has no apt-get; going on with what is here" "$dir/text" || fail "does not say that it goes on"
+  grep -q "no apt-get, no real matrix" "$dir/text" || fail "does not say why no real matrix is solved"
+  grep -q "command not found" "$dir/text" && fail "calls what is not there"
+  grep -q "^Next: $2\. In your own PETSc program: -dll_append $dir/end/" "$dir/text" || fail "no '$2'"
+}
+end "CHECK_LIBS = -lcheck" "make check"
+end "CHECK_LIBS = " "make check, once Check is there and ./configure was run again"
 exit 0
