@@ -56,7 +56,7 @@ int main(int argc, char **argv)
   PetscCall(Load(argv[1], &A));
   PetscCall(MatCreateVecs(A, &x, &b));
   PetscCall(VecSet(x, 1));
-  PetscCall(MatMult(A, x, b)); /* the first product compresses the matrix */
+  PetscCall(MatMult(A, x, b)); /* after some such products the matrix is compressed */
   PetscCall(VecSet(x, 0));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
