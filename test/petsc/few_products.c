@@ -84,14 +84,17 @@ static int counted(const work *w, const char *name)
   ck_abort_msg("%s is not counted", name);
 }
 
-/* The band matrix of 2 * 4 + 1 diagonals, of more entries on each rank than a cache is counted on to hold (petsc/after.c). */
+/* A band matrix of 2 * 4 + 1 diagonals, of more entries on the first rank than a cache is counted on to hold (petsc/after.c), which
+   decides for all; other ranks have few rows, as there are more ranks than cores. */
 static Mat large_band(const char *type)
 {
-  enum { ROWS = 240000, REACH = 4 };
-  PetscInt first, past, n = ROWS * ranks();
+  enum { ROWS = 240000, FEW_ROWS = 1000, REACH = 4 };
+  PetscMPIInt rank;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  PetscInt first, past, mine = rank ? FEW_ROWS : ROWS, n = ROWS + FEW_ROWS * (ranks() - 1);
   Mat      P;
   OK(MatCreate(PETSC_COMM_WORLD, &P));
-  OK(MatSetSizes(P, ROWS, ROWS, n, n));
+  OK(MatSetSizes(P, mine, mine, n, n));
   OK(MatSetType(P, type));
   OK(MatSeqAIJSetPreallocation(P, 2 * REACH + 1, NULL));
   OK(MatMPIAIJSetPreallocation(P, 2 * REACH + 1, NULL, REACH, NULL));
@@ -104,16 +107,18 @@ static Mat large_band(const char *type)
   return P;
 }
 
-/* Of a large matrix too: the events, operations, messages and the solution are AIJ's, and so is the memory but for a page. What
-   comes on top is one reduction for each change of the values of a parallel matrix, in which the ranks agree that they wait.
+/* Of a large matrix too: the events, operations, messages and the solution are AIJ's, and so is the memory but for MPI's buffers.
+   What comes on top is one reduction for each change of the values of a parallel matrix, in which the ranks agree that they wait.
    With -mat_macko_after 0, for comparison, the same solve encodes and takes memory: what is looked at here would show it. */
 START_TEST(few_products_cost_what_aij_s_do)
 {
-  enum { FEW = 5, PAGE = 4096 };
-  Mat       A, P;
-  Vec       x, y;
-  PetscBool same;
-  const int at_once = _i / TYPES, parallel = _i % TYPES == PARALLEL_TYPE || ranks() > 1;
+  enum { FEW = 5, BUFFERS = 1 << 18 }; /* MPI's come and go; the values of the first rank take 64 times as much */
+  Mat         A, P;
+  Vec         x, y;
+  PetscBool   same;
+  PetscMPIInt rank;
+  const int   at_once = _i / TYPES, parallel = _i % TYPES == PARALLEL_TYPE || ranks() > 1;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   OK(PetscLogDefaultBegin());
   OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
   OK(at_once ? PetscOptionsSetValue(NULL, "-mat_macko_after", "0") : PetscOptionsClearValue(NULL, "-mat_macko_after"));
@@ -131,11 +136,11 @@ START_TEST(few_products_cost_what_aij_s_do)
       ASSERT_ALL(ours.messages == plain.messages && ours.length == plain.length, "%g messages of %g bytes, not %g of %g",
                  ours.messages, ours.length, plain.messages, plain.length);
       ASSERT_ALL(ours.reductions <= plain.reductions + parallel, "%g reductions, not %g", ours.reductions, plain.reductions);
-      ASSERT_ALL(ours.memory <= plain.memory + PAGE, "%zu bytes, not %zu", ours.memory, plain.memory);
+      ASSERT_ALL(ours.memory <= plain.memory + BUFFERS, "%zu bytes, not %zu", ours.memory, plain.memory);
       OK(VecEqual(x, y, &same));
       ASSERT_ALL(same, "another solution");
     } else if (!again && in_use()) /* a sanitizer's malloc does not tell */
-      ASSERT_ALL(ours.memory > plain.memory + PAGE, "%zu bytes, as %zu", ours.memory, plain.memory);
+      ASSERT_ALL(rank || ours.memory > plain.memory + BUFFERS, "%zu bytes, as %zu", ours.memory, plain.memory);
     OK(VecDestroy(&x));
     OK(VecDestroy(&y));
     OK(MatScale(A, 2));
