@@ -1,6 +1,7 @@
 #!/bin/bash
 # The good path of quickstart in a clean copy of this repository, and again where the real matrix cannot be had: what it prints is
-# README's listing but for iterations, residuals and seconds. No part of make check, as it installs packages and builds everything.
+# README's listing but for iterations, residuals and seconds; then an installation with another prefix. No part of make
+# check, as it installs packages and builds everything.
 cd "$(dirname "$0")/.." || exit 1
 src=$PWD
 dir=$(mktemp -d) || exit 1
@@ -30,3 +31,17 @@ rm quickstart-data/bcsstk24.rsa
 PATH=$dir/bin:$PATH ./quickstart >"$dir/text" 2>&1 || fail "quickstart fails without the real matrix"
 grep -q "scilab-doc cannot be had here (E: unable to locate package scilab-doc)" "$dir/text" || fail "no word of the real matrix"
 diff <(listing "$src/README.md" | brick) <(listing "$dir/text" | brick) || fail "README lists another brick"
+
+echo "installed into a folder in reach of whoever has no root"
+prefix=$dir/home/macko
+{ ./configure --prefix="$prefix" --with-cuda=no && make -j2 && make install; } >"$dir/text" 2>&1 ||
+  fail "make install with another prefix after quickstart"
+export PATH=$prefix/bin:$PATH LD_LIBRARY_PATH=$prefix/lib PKG_CONFIG_PATH=$prefix/lib/pkgconfig
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+cd "$prefix/share/doc/macko/examples" || exit 1
+# shellcheck disable=SC2046
+cc spmv.c $(pkg-config --cflags --libs macko) -o "$dir/spmv" >"$dir/text" 2>&1 || fail "spmv.c does not compile"
+"$dir/spmv" tridiagonal.mtx >"$dir/text" 2>&1 || fail "spmv does not run"
+mpicc gmres.c $(pkg-config --cflags --libs macko-petsc) -o "$dir/gmres" >"$dir/text" 2>&1 || fail "gmres.c does not compile"
+"$dir/gmres" tridiagonal.mtx >"$dir/text" 2>&1 || fail "gmres does not run"
+macko-solve 7-point:10 -ksp_type cg >"$dir/text" 2>&1 || fail "macko-solve does not run"
