@@ -9,15 +9,19 @@
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
 
-/* This is the number of tiles of a warp that are on their way or being added, and blocks of threads on a multiprocessor, which
- * leave the registers for that. N is the format's n: blocks have 2n columns. */
-template <int N> constexpr int depth = N <= 4 ? 3 : 2;
-template <int N> constexpr int resident = N == 5 ? 5 : 4;
+/* This is the number of blocks of threads on a multiprocessor. A warp loads a tile and then adds it, so that others must have theirs
+ * on the way meanwhile; the wider a block of columns, the more registers a tile takes. N is the format's n: blocks have 2n
+ * columns. */
+template <int N> constexpr int resident = N <= 4 ? 8 : N == 5 ? 6 : N == 6 ? 5 : 4;
+
+/* Codes of up to so many bits are looked up in shared memory, and those of a tile are loaded by a warp at once. */
+enum { CODE_BITS = 7, CODES = 1 << CODE_BITS };
 
 /* This is a matrix of format slide as kernels take it by value, but for its values; device pointers. */
 struct slide {
   int n, bits, lanes; /* bits of a code; lanes that take a row where its cells are looked at one by one */
   int padded;         /* some slots of cells are empty */
+  int coded;          /* codes have up to CODE_BITS bits and stand for patterns */
   int64_t nrows, ncols;
   int64_t blocks;     /* of every row where no column is stored, else 0 */
   int64_t first_rest; /* slot of the first value of the rest */
@@ -42,6 +46,7 @@ static inline slide slide_of(const macko_device_matrix *d)
   if (rest) a.rest_ptr = rest->data, a.rest_type = rest->type, a.rest_cols = (const int *)macko_device_data(d, "rest_cols");
   if (blocks) a.block_cols = blocks->data, a.cols_type = blocks->type;
   a.codes = (const uint32_t *)macko_device_data(d, "positions"), a.patterns = (const uint32_t *)macko_device_data(d, "patterns");
+  a.coded = a.patterns && a.bits <= CODE_BITS;
   return a;
 }
 
@@ -88,6 +93,42 @@ template <int TYPE> static __device__ __forceinline__ float2 pair_of(uint32_t wo
   if constexpr (TYPE == MACKO_F16)
     return __half22float2(__halves2half2(__ushort_as_half((unsigned short)word), __ushort_as_half((unsigned short)(word >> 16))));
   else return make_float2(number_of<TYPE>(word & 0xffff), number_of<TYPE>(word >> 16));
+}
+
+/* ---- where the slots of a cell have their columns ---- */
+
+/* This is what a code stands for. Beside the positions, which are four bits a window, there is for two windows a word of the 16
+ * bits by which __byte_perm takes their two elements of x of 2 bytes out of four: with a table of these nothing need be computed.
+ * Kernels leave out what they do not use. */
+template <int N> struct places {
+  uint32_t positions, selectors[N / 2];
+};
+
+/* Gives the places of those positions. */
+template <int N> static __device__ __forceinline__ places<N> places_of(uint32_t positions)
+{
+  places<N> at = {positions, {}};
+#pragma unroll
+  for (int w = 0; w < N - 1; w++) {
+    const int window = macko_slide_window(positions, w);
+    at.selectors[w / 2] |= (uint32_t)(0x1010 + (window & 3) * 0x22 + (window >> 2) * 0x2200) << w % 2 * 16;
+  }
+  return at;
+}
+
+/* Gives the places of a code: from the table where there is one. */
+template <int N> static __device__ __forceinline__ places<N> look_up(const slide &a, const places<N> *table, uint32_t code)
+{
+  if (a.coded) return table[code];
+  return places_of<N>(a.patterns ? __ldg(a.patterns + code) : code);
+}
+
+/* Makes the table of all codes; all threads of the block take part. */
+template <int N> static __device__ __forceinline__ void make_table(const slide &a, places<N> table[CODES])
+{
+  if (!a.coded) return;
+  for (int code = threadIdx.x; code < 1 << a.bits; code += THREADS) table[code] = places_of<N>(__ldg(a.patterns + code));
+  __syncthreads();
 }
 
 /* ---- elements of x of a block, as words ---- */
@@ -143,12 +184,12 @@ template <int VECTOR, int N> struct block_x {
     return p & 2 ? high : low;
   }
 
-  /* Sets first and second to the elements that the two slots of window w multiply; window is its four bits of positions. */
-  template <typename SUM> __device__ __forceinline__ void slots(int w, int window, SUM &first, SUM &second) const
+  /* Sets first and second to the elements that the two slots of window w multiply. */
+  template <typename SUM> __device__ __forceinline__ void slots(int w, const places<N> &at, SUM &first, SUM &second) const
   {
-    const int p = window & 3, q = window >> 2;
+    const int window = macko_slide_window(at.positions, w), p = window & 3, q = window >> 2;
     if constexpr (BYTES == 2) {
-      const float2 pair = pair_of<VECTOR>(__byte_perm(words[w], words[w + 1], 0x1010 + p * 0x22 + q * 0x2200));
+      const float2 pair = pair_of<VECTOR>(__byte_perm(words[w], words[w + 1], at.selectors[w / 2] >> w % 2 * 16));
       first = (SUM)pair.x, second = (SUM)pair.y;
     } else if constexpr (BYTES == 4) {
       const uint32_t *c = words + 2 * w;
@@ -179,44 +220,49 @@ static __device__ __forceinline__ void values_in(const uint4 &u, int i, SUM &fir
   }
 }
 
-/* This is what a lane loads of a tile before it needs any of it: 16 bytes of values a window, which are PER cells, and the
- * words that their codes lie in. */
+/* This is what a lane loads of a tile: 16 bytes of values a window, which are PER cells, and where the matrix is coded one of the
+ * words that the tile's codes lie in. */
 template <int STORED, int N> struct slide_tile {
   static constexpr int PER = 8 / sizeof(typename element<STORED>::type);
   uint4 values[N - 1];
-  uint32_t low[PER], high[PER]; /* words that the codes lie in */
+  uint32_t word;
 
-  /* Loads the calling lane's share of a tile. */
+  /* Loads the calling lane's share of a tile. The last code ends before the word of the last lane does, which may be the next
+   * tile's. */
   __device__ __forceinline__ void load(const slide &a, const void *stream, int64_t tile)
   {
     const int lane = threadIdx.x % WARP;
     const uint4 *from = (const uint4 *)stream + tile * (N - 1) * WARP + lane;
-    const uint32_t *code = a.codes + tile * PER * a.bits + lane * a.bits / 32;
 #pragma unroll
     for (int w = 0; w < N - 1; w++) values[w] = __ldcs(from + w * WARP);
-#pragma unroll
-    for (int j = 0; j < PER; j++) low[j] = __ldg(code + j * a.bits), high[j] = __ldg(code + j * a.bits + 1);
+    word = a.coded && lane <= PER * a.bits ? __ldg(a.codes + tile * PER * a.bits + lane) : 0;
   }
 
-  /* Gives the positions of the lane's cell number j in the tile. */
-  __device__ __forceinline__ uint32_t positions(const slide &a, int j) const
+  /* Gives the code of the lane's cell number j in the tile; all lanes of the warp take part. */
+  __device__ __forceinline__ uint32_t code(const slide &a, int64_t tile, int j) const
   {
-    const uint32_t code = __funnelshift_r(low[j], high[j], threadIdx.x % WARP * a.bits) & ((1u << a.bits) - 1);
-    return a.patterns ? __ldg(a.patterns + code) : code;
+    const int lane = threadIdx.x % WARP, at = j * a.bits + lane * a.bits / 32;
+    uint32_t low, high;
+    if (a.coded) low = __shfl_sync(EVERY, word, at), high = __shfl_sync(EVERY, word, at + 1);
+    else {
+      const uint32_t *words = a.codes + tile * PER * a.bits + at;
+      low = __ldg(words), high = __ldg(words + 1);
+    }
+    return __funnelshift_r(low, high, lane * a.bits) & ((1u << a.bits) - 1);
   }
 };
 
 /* Adds cell number j of a lane, into two sums, so that additions wait less for each other. PADDED: slots may be empty, and
  * multiply nothing then. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
-static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, int j, uint32_t positions,
+static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, int j, const places<N> &at,
                                                 const block_x<VECTOR, N> &x, SUM sum[2])
 {
 #pragma unroll
   for (int w = 0; w < N - 1; w++) {
-    const int window = macko_slide_window(positions, w);
+    const int window = macko_slide_window(at.positions, w);
     SUM first, second, v, u;
-    x.slots(w, window, first, second);
+    x.slots(w, at, first, second);
     values_in<STORED, SUM>(t.values[w], j, v, u);
     if (!PADDED || macko_slide_holds(window, 0)) sum[0] += v * first;
     if (!PADDED || macko_slide_holds(window, 1)) sum[1] += u * second;
@@ -224,68 +270,65 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
 }
 
 /* Adds a tile whose cells are all of one row and whose blocks have all of their columns: what several cells need of x is on its
- * way before the first of them is added. `cell` is the lane's first. */
+ * way before the first of them is added. `first` is the row's first cell. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
-static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const void *x, int64_t first,
-                                                int64_t cell, SUM sum[2])
+static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
+                                                int64_t first, int64_t tile, SUM sum[2])
 {
-  constexpr int PER = slide_tile<STORED, N>::PER, TOGETHER = N <= 4 || PER < 2 ? PER : 2;
+  constexpr int PER = slide_tile<STORED, N>::PER, TOGETHER = block_x<VECTOR, N>::WORDS <= 6 || PER < 2 ? PER : 2;
+  const int64_t cell = tile * PER * WARP + threadIdx.x % WARP;
 #pragma unroll
   for (int from = 0; from < PER; from += TOGETHER) {
     block_x<VECTOR, N> blocks[TOGETHER];
-    uint32_t positions[TOGETHER];
+    places<N> at[TOGETHER];
 #pragma unroll
     for (int j = 0; j < TOGETHER; j++) {
       blocks[j].load_vectors(x, block_of(a, first, cell + (from + j) * WARP) * (2 * N));
-      positions[j] = t.positions(a, from + j);
+      at[j] = look_up<N>(a, table, t.code(a, tile, from + j));
     }
 #pragma unroll
-    for (int j = 0; j < TOGETHER; j++) add_cell<STORED, VECTOR, SUM, N, PADDED>(t, from + j, positions[j], blocks[j], sum);
+    for (int j = 0; j < TOGETHER; j++) add_cell<STORED, VECTOR, SUM, N, PADDED>(t, from + j, at[j], blocks[j], sum);
   }
 }
 
 /* Does the same for any tile, of whose cells some may be other rows': those from first to before end are this row's. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
-static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const void *x, int aligned, int64_t first,
-                                                int64_t end, int64_t cell, SUM sum[2])
+static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
+                                                int aligned, int64_t first, int64_t end, int64_t tile, SUM sum[2])
 {
+  constexpr int PER = slide_tile<STORED, N>::PER;
 #pragma unroll
-  for (int j = 0; j < slide_tile<STORED, N>::PER; j++, cell += WARP) {
+  for (int j = 0; j < PER; j++) {
+    const int64_t cell = (tile * PER + j) * WARP + threadIdx.x % WARP;
+    const uint32_t code = t.code(a, tile, j);
     if (cell < first || cell >= end) continue;
     const int64_t col = block_of(a, first, cell) * (2 * N);
     block_x<VECTOR, N> block;
     if (aligned && col + 2 * N <= a.ncols) block.load_vectors(x, col);
     else block.load_some(x, col, a.ncols);
-    add_cell<STORED, VECTOR, SUM, N, PADDED>(t, j, t.positions(a, j), block, sum);
+    add_cell<STORED, VECTOR, SUM, N, PADDED>(t, j, look_up<N>(a, table, code), block, sum);
   }
 }
 
-/* Multiplies one vector by rows, a warp each: DEPTH tiles are on their way while the oldest of them is added. aligned: x begins
- * at a multiple of 16 bytes. */
+/* Multiplies one vector by rows, a warp each. aligned: x begins at a multiple of 16 bytes. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide a, device_values values, device_vectors v, int aligned)
 {
   typedef slide_tile<STORED, N> tile_data;
-  constexpr int TILE = WARP * tile_data::PER, DEPTH = depth<N>;
+  constexpr int TILE = WARP * tile_data::PER;
+  __shared__ places<N> table[CODES];
   const int lane = threadIdx.x % WARP, whole = aligned && a.ncols % (2 * N) == 0;
+  make_table<N>(a, table);
   for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < a.nrows; row += (int64_t)gridDim.x * WARPS) {
     const int64_t first = start_of(a, row), end = start_of(a, row + 1);
     const int64_t last = first < end ? (end + TILE - 1) / TILE : 0;
     SUM sum[2] = {0, 0};
-    tile_data tiles[DEPTH];
-#pragma unroll
-    for (int i = 0; i < DEPTH; i++)
-      if (first / TILE + i < last) tiles[i].load(a, values.stream, first / TILE + i);
-    for (int64_t from = first / TILE; from < last; from += DEPTH) {
-#pragma unroll
-      for (int i = 0; i < DEPTH; i++) {
-        const int64_t tile = from + i, cell = tile * TILE + lane;
-        if (tile >= last) continue;
-        if (whole && tile * TILE >= first && (tile + 1) * TILE <= end)
-          add_tile<STORED, VECTOR, SUM, N, PADDED>(a, tiles[i], v.x, first, cell, sum);
-        else add_some<STORED, VECTOR, SUM, N, PADDED>(a, tiles[i], v.x, aligned, first, end, cell, sum);
-        if (tile + DEPTH < last) tiles[i].load(a, values.stream, tile + DEPTH);
-      }
+    for (int64_t tile = first / TILE; tile < last; tile++) {
+      tile_data t;
+      t.load(a, values.stream, tile);
+      if (whole && tile * TILE >= first && (tile + 1) * TILE <= end)
+        add_tile<STORED, VECTOR, SUM, N, PADDED>(a, t, table, v.x, first, tile, sum);
+      else add_some<STORED, VECTOR, SUM, N, PADDED>(a, t, table, v.x, aligned, first, end, tile, sum);
     }
     sum[0] += sum[1];
     add_rest<STORED, VECTOR, SUM, 1>(a, values, v, row, lane, WARP, sum);

@@ -155,7 +155,7 @@ START_TEST(formats_agree_with_csr)
 }
 END_TEST
 
-enum { ALL = 4, FEW = 16 };
+enum { ALL = 12, FEW = 16 };
 
 /* What a memory checker can get through: every kernel once, on matrices that have every kind of slice and row. */
 START_TEST(a_few)

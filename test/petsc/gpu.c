@@ -184,21 +184,30 @@ START_TEST(coo_values_in_gpu_memory_are_refused_on_the_cpu)
 }
 END_TEST
 
-static Suite *gpu_suite(void)
+static void add_type_tests(TCase *t)
 {
-  Suite *s = suite_create("the matrix type on a GPU");
-  TCase *t = tcase_create("gpu");
   tcase_add_loop_test(t, vectors_live_on_the_gpu, 0, WAYS);
   tcase_add_loop_test(t, backend_can_be_chosen, 0, 2);
-  add_halo_tests(t);
   tcase_add_loop_test(t, dense_products_agree, 0, DENSE_KINDS);
   tcase_add_test(t, vectors_in_host_memory_are_multiplied);
   tcase_add_loop_test(t, coo_values_in_gpu_memory_are_refused_on_the_cpu, 0, 2 * TYPES);
-  add_setup_tests(t);
-  add_solve_tests(t);
-  add_compressed_tests(t);
-  tcase_set_timeout(t, 200);
-  suite_add_tcase(s, t);
+}
+
+/* Each part is a case, which CK_RUN_CASE runs alone. */
+static Suite *gpu_suite(void)
+{
+  static const struct {
+    const char *name;
+    void (*add)(TCase *);
+  } parts[] = {{"type", add_type_tests}, {"halo", add_halo_tests}, {"setup", add_setup_tests}, {"solve", add_solve_tests},
+               {"compressed", add_compressed_tests}};
+  Suite *s = suite_create("the matrix type on a GPU");
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    TCase *t = tcase_create(parts[i].name);
+    parts[i].add(t);
+    tcase_set_timeout(t, 200);
+    suite_add_tcase(s, t);
+  }
   return s;
 }
 

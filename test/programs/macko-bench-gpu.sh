@@ -11,7 +11,7 @@ $bench --device gpu --repeat 5 --encodings auto --json "$dir/g.json" 27-point:20
 [ $status = 0 ] || fail "exit status $status on a GPU"
 python3 - "$dir/g.json" <<'END' || fail "results of a GPU"
 import json, sys
-forms = {(r["matrix"], r["form"]) for r in json.load(open(sys.argv[1]))["results"] if r["flushed_us"] > 0 and r["warm_us"] > 0}
+forms = {(r["matrix"], r["form"]) for r in json.load(open(sys.argv[1]))["results"] if r["us"] > 0 and r["warm_us"] > 0}
 for form in "csr1 csr1-plain csr2 csr2-plain csr1-f32 coo sell".split(): assert ("27-point:20", "cusparse-" + form) in forms, form
 assert ("tetra:12:3", "cusparse-bsr") in forms, "bsr"
 for form in "cublas-gemm cublas-gemv cusparse-csr1 auto".split(): assert ("pruned:256x256:50", form) in forms, form
