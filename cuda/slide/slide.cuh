@@ -116,11 +116,11 @@ template <int N> static __device__ __forceinline__ places<N> places_of(uint32_t 
   return at;
 }
 
-/* Gives the places of a code: from the table where there is one. */
-template <int N> static __device__ __forceinline__ places<N> look_up(const slide &a, const places<N> *table, uint32_t code)
+/* Gives the places of a code: from the table where there is one (CODED). */
+template <int N, int CODED> static __device__ __forceinline__ places<N> look_up(const slide &a, const places<N> *table, uint32_t code)
 {
-  if (a.coded) return table[code];
-  return places_of<N>(a.patterns ? __ldg(a.patterns + code) : code);
+  if constexpr (CODED) return table[code];
+  else return places_of<N>(a.patterns ? __ldg(a.patterns + code) : code);
 }
 
 /* Makes the table of all codes; all threads of the block take part. */
@@ -239,11 +239,11 @@ template <int STORED, int N> struct slide_tile {
   }
 
   /* Gives the code of the lane's cell number j in the tile; all lanes of the warp take part. */
-  __device__ __forceinline__ uint32_t code(const slide &a, int64_t tile, int j) const
+  template <int CODED> __device__ __forceinline__ uint32_t code(const slide &a, int64_t tile, int j) const
   {
     const int lane = threadIdx.x % WARP, at = j * a.bits + lane * a.bits / 32;
     uint32_t low, high;
-    if (a.coded) low = __shfl_sync(EVERY, word, at), high = __shfl_sync(EVERY, word, at + 1);
+    if constexpr (CODED) low = __shfl_sync(EVERY, word, at), high = __shfl_sync(EVERY, word, at + 1);
     else {
       const uint32_t *words = a.codes + tile * PER * a.bits + at;
       low = __ldg(words), high = __ldg(words + 1);
@@ -269,30 +269,31 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
   }
 }
 
-/* Adds a tile whose cells are all of one row and whose blocks have all of their columns: what several cells need of x is on its
- * way before the first of them is added. `first` is the row's first cell. */
+/* Adds a tile of a matrix that is coded and has all blocks, where its cells are all of one row and its blocks have all of their
+ * columns: what several cells need of x is on its way before the first of them is added, as no branch comes between. `first` is
+ * the row's first cell. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
 static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
                                                 int64_t first, int64_t tile, SUM sum[2])
 {
   constexpr int PER = slide_tile<STORED, N>::PER, TOGETHER = block_x<VECTOR, N>::WORDS <= 6 || PER < 2 ? PER : 2;
-  const int64_t cell = tile * PER * WARP + threadIdx.x % WARP;
+  const int64_t block = tile * PER * WARP + threadIdx.x % WARP - first;
 #pragma unroll
   for (int from = 0; from < PER; from += TOGETHER) {
     block_x<VECTOR, N> blocks[TOGETHER];
     places<N> at[TOGETHER];
 #pragma unroll
     for (int j = 0; j < TOGETHER; j++) {
-      blocks[j].load_vectors(x, block_of(a, first, cell + (from + j) * WARP) * (2 * N));
-      at[j] = look_up<N>(a, table, t.code(a, tile, from + j));
+      blocks[j].load_vectors(x, (block + (from + j) * WARP) * (2 * N));
+      at[j] = look_up<N, 1>(a, table, t.template code<1>(a, tile, from + j));
     }
 #pragma unroll
     for (int j = 0; j < TOGETHER; j++) add_cell<STORED, VECTOR, SUM, N, PADDED>(t, from + j, at[j], blocks[j], sum);
   }
 }
 
-/* Does the same for any tile, of whose cells some may be other rows': those from first to before end are this row's. */
-template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
+/* Adds any tile, of whose cells some may be other rows': those from first to before end are this row's. */
+template <int STORED, int VECTOR, typename SUM, int N, int PADDED, int CODED>
 static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
                                                 int aligned, int64_t first, int64_t end, int64_t tile, SUM sum[2])
 {
@@ -300,13 +301,13 @@ static __device__ __forceinline__ void add_some(const slide &a, const slide_tile
 #pragma unroll
   for (int j = 0; j < PER; j++) {
     const int64_t cell = (tile * PER + j) * WARP + threadIdx.x % WARP;
-    const uint32_t code = t.code(a, tile, j);
+    const uint32_t code = t.template code<CODED>(a, tile, j);
     if (cell < first || cell >= end) continue;
     const int64_t col = block_of(a, first, cell) * (2 * N);
     block_x<VECTOR, N> block;
     if (aligned && col + 2 * N <= a.ncols) block.load_vectors(x, col);
     else block.load_some(x, col, a.ncols);
-    add_cell<STORED, VECTOR, SUM, N, PADDED>(t, j, look_up<N>(a, table, code), block, sum);
+    add_cell<STORED, VECTOR, SUM, N, PADDED>(t, j, look_up<N, CODED>(a, table, code), block, sum);
   }
 }
 
@@ -317,7 +318,7 @@ static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide
   typedef slide_tile<STORED, N> tile_data;
   constexpr int TILE = WARP * tile_data::PER;
   __shared__ places<N> table[CODES];
-  const int lane = threadIdx.x % WARP, whole = aligned && a.ncols % (2 * N) == 0;
+  const int lane = threadIdx.x % WARP, whole = aligned && a.ncols % (2 * N) == 0 && a.blocks && a.coded;
   make_table<N>(a, table);
   for (int64_t row = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP; row < a.nrows; row += (int64_t)gridDim.x * WARPS) {
     const int64_t first = start_of(a, row), end = start_of(a, row + 1);
@@ -328,7 +329,8 @@ static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide
       t.load(a, values.stream, tile);
       if (whole && tile * TILE >= first && (tile + 1) * TILE <= end)
         add_tile<STORED, VECTOR, SUM, N, PADDED>(a, t, table, v.x, first, tile, sum);
-      else add_some<STORED, VECTOR, SUM, N, PADDED>(a, t, table, v.x, aligned, first, end, tile, sum);
+      else if (a.coded) add_some<STORED, VECTOR, SUM, N, PADDED, 1>(a, t, table, v.x, aligned, first, end, tile, sum);
+      else add_some<STORED, VECTOR, SUM, N, PADDED, 0>(a, t, table, v.x, aligned, first, end, tile, sum);
     }
     sum[0] += sum[1];
     add_rest<STORED, VECTOR, SUM, 1>(a, values, v, row, lane, WARP, sum);
