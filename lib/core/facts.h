@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
   unsigned asked, misfits;  /* bit t: it is known whether a value misfits type t; and one does */
   int64_t limit, distinct;  /* how many differ, or -1: more than limit; limit 0: that is not known */
+  macko_csr *fewer;         /* a csr that has each of them at least once, and no others; one allocation. NULL: there is none */
 } macko_known_values;
 
 /* What planning has found of a csr in host memory, for encoding to take over: one pointer a format, whose table says how it is

@@ -24,9 +24,12 @@ void macko_forget(macko_findings *found, int i)
   found->own[i] = NULL;
 }
 
-/* Frees all findings but those of one format; of all formats where that is -1. */
+/* Frees all findings but those of one format; of all formats where that is -1. Values are asked about while formats are planned,
+ * and no longer. */
 static void forget_others(macko_findings *found, int format)
 {
+  free(found->values.fewer);
+  found->values.fewer = NULL;
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
     if (i != format) macko_forget(found, i);
 }

@@ -4,6 +4,7 @@
 #include "core/cost.h"
 #include "core/threads.h"
 #include "macko/slice_look.h"
+#include "macko/slice_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +177,14 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
   return MACKO_OK;
 }
 
+/* This is fewer_values of the layout. Where nothing is streamed no codec is chosen, and nobody asks. */
+static macko_csr *fewer_values(const macko_csr *a, const macko_matrix *m)
+{
+  const macko_params *params = macko_params_of(&m->plan);
+  const slice_reader r = macko_open_slices(m);
+  return params->slice.stencils && params->slice.value_units[0] ? macko_fewer_values(a, &r, params->slice.block_words) : NULL;
+}
+
 /* This is value_slots of the layout. */
 static int64_t value_slots(int64_t nnz, const macko_plan *plan, int64_t element_bytes)
 {
@@ -191,6 +200,7 @@ const macko_layout_ops macko_slice_layout = {
   .write_values = write_values,
   .rows_of_item = MACKO_SLICE_ROWS,
   .pattern_holds = macko_stencils_hold,
+  .fewer_values = fewer_values,
   .move_values = move_values,
   .decode = macko_slice_decode,
   .decode_rows = macko_slice_decode_rows,

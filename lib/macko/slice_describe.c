@@ -117,8 +117,7 @@ static void find_longest(macko_csr_slice *c)
   for (int l = c->lanes; l < MACKO_SLICE_ROWS; l++) c->length[l] = 0;
 }
 
-/* The stencil comes first, as describing a slice in another way is wasted on it. */
-int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+void macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c)
 {
   const int64_t start = slice * MACKO_SLICE_ROWS;
   c->s = (macko_slice){0};
@@ -128,7 +127,11 @@ int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64
   else find_rows(a, MACKO_I64, start, c);
   find_longest(c);
   c->s.steps = (uint32_t)c->length[c->longest];
-  if (!(kinds & MACKO_STENCILS) || order) return 0;
+}
+
+int macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c)
+{
+  const int64_t start = slice * MACKO_SLICE_ROWS;
   prefetch_values(a, start + 8 * MACKO_SLICE_ROWS);
   return macko_find_stencil(a, start, c->lanes, c->length, c->stencil, &c->s);
 }

@@ -18,10 +18,13 @@ typedef struct {
  * length stay in order. The window is MACKO_SLICE_WINDOW rows, or as many as are left. */
 void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
 
-/* Finds the rows of a slice: sets all of *c but how its columns are written. 1 if it is a stencil, and *c complete. order is that
- * of the slice's window, NULL for rows in their own order, in which alone stencils are looked for; kinds are those of
- * macko_facts.h that slices may be. */
-int macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
+/* Finds the rows of a slice: sets all of *c but how its columns are written. order is that of the slice's window, NULL for rows in
+ * their own order. */
+void macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
+
+/* Gives 1 if the slice, whose rows have been found in their own order, is a stencil; *c is then complete. It comes before
+ * macko_describe_slice, which is wasted on stencils. */
+int macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c);
 
 /* Sets c->s for a slice that is no stencil: how its columns are best written. All of its rows have been found. */
 void macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);

@@ -2,6 +2,7 @@
 #include "core/threads.h"
 #include "macko/slice_look.h"
 #include "macko/slice_repeats.h"
+#include "macko/slice_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,15 +92,25 @@ static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *
   return macko_fill_buffer(r->a, c, &part->buffer, key, &part->err);
 }
 
+/* Gives 1 if *c, whose rows are known, repeats the slice that is remembered in its place (NULL: there is none). What repeats a
+ * stencil is known to be one by that alone; what repeats another slice might be one nevertheless, by its values. */
+static int repeats(const slice_round *r, const macko_known_slice *like, int64_t slice, macko_csr_slice *c)
+{
+  const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order, of_stencil = like && like->s.stencil;
+  if (of_stencil && macko_repeats_slice(r->a, like, slice, c)) return 1;
+  if (stencils && macko_try_stencil(r->a, slice, c)) return 0;
+  return like && !of_stencil && macko_repeats_slice(r->a, like, slice, c);
+}
+
 /* Describes a slice into *seen and the part's buffer. One that repeats another takes that one's header and block. */
 static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice, seen_slice *seen)
 {
   macko_csr_slice c;
   const int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
-  const int stencil = macko_find_slice(r->a, r->look->order ? r->look->order + window : NULL, r->look->kinds, slice, &c);
-  macko_known_slice *like = part->known && !stencil ? macko_slice_like(part->known, r->a, &c) : NULL;
   macko_status s;
-  if (like && macko_repeats_slice(r->a, like, &c)) {
+  macko_find_slice(r->a, r->look->order ? r->look->order + window : NULL, slice, &c);
+  macko_known_slice *like = part->known ? macko_slice_like(part->known, r->a, &c) : NULL;
+  if (repeats(r, like, slice, &c)) {
     seen->key = like->key;
     s = macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
   } else {
@@ -355,10 +366,13 @@ macko_slice_findings *macko_slice_findings_of(macko_findings *found)
 }
 
 /* Gives the words that blocks of looks may still take: all together no more than f64 values would, which are written when they
- * are gone; where the rows are not in memory, no more than values of a byte. */
+ * are gone; where the rows are not in memory, no more than values of a byte; where only the plan is wanted, a few, as of stencils,
+ * which tell of values. */
 static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
 {
-  int64_t words = !f->handed_on ? 0 : f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
+  enum { FEW_WORDS = 1 << 18 };
+  int64_t words = f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
+  if (!f->handed_on && words > FEW_WORDS) words = FEW_WORDS;
   for (int i = 0; words > 0 && i < 8; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
   return words > 0 ? words : 0;
 }
@@ -374,6 +388,7 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
   macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
   macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
   *p = look.facts;
+  if (!s && look.blocks) macko_learn_values(&look, f);
   if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);
   else macko_trim_look(&look), *place = look;
   return s;

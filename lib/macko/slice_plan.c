@@ -85,7 +85,8 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
                                  macko_slice_facts *facts, macko_block_key *key)
 {
   macko_csr_slice c;
-  if (!macko_find_slice(s->a, order, MACKO_STENCILS, slice, &c)) macko_describe_slice(s->a, 0, &c);
+  macko_find_slice(s->a, order, slice, &c);
+  if (order || !macko_try_stencil(s->a, slice, &c)) macko_describe_slice(s->a, 0, &c);
   macko_count_csr_slice(s->a, &c, facts);
   for (int l = 0; l < c.lanes && c.s.stencil; l++) facts->streamed += c.length[l]; /* those of stencils too */
   return macko_fill_buffer(s->a, &c, buffer, key, NULL);

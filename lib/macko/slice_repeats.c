@@ -33,13 +33,15 @@ macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a
   return NULL;
 }
 
-/* The rows of both slices follow each other in the csr, so that all columns are compared as one run. */
-int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c)
+/* Distances of a stencil count from the diagonal, so that rows must be as far on as columns. The rows of both slices follow each
+ * other in the csr, so that all columns are compared as one run. */
+int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c)
 {
   enum { LAST = MACKO_SLICE_ROWS - 1 };
   const int64_t begin = c->begin[0], entries = c->begin[LAST] + c->length[LAST] - begin;
   if (!k->described || memcmp(c->length, k->length, sizeof k->length)) return 0;
   const int64_t shift = macko_csr_col(a, begin) - macko_csr_col(a, k->begin);
+  if (k->s.stencil && (shift != slice * MACKO_SLICE_ROWS - k->s.base || !macko_equal_values(a, k->begin, begin, entries))) return 0;
   if (macko_or_differences(a, k->begin, begin, entries, shift)) return 0;
   c->s = k->s;
   c->s.base += (int32_t)shift;

@@ -1,5 +1,5 @@
-/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on. On a grid nearly all are,
- * and to compare them takes a fraction of describing them. Stencils, which are found as quickly, are not among them. */
+/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on, and of a stencil the values,
+ * too. On a grid nearly all are, and to compare them takes a fraction of describing them. */
 #ifndef MACKO_SLICE_REPEATS_H
 #define MACKO_SLICE_REPEATS_H
 
@@ -23,9 +23,10 @@ typedef struct {
  * time, so that those that never come again are not copied. */
 macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c);
 
-/* Gives 1 if *c has the lengths and columns of *k, all columns equally far on; c->s is then what macko_describe_slice would make
- * it. The signature is a guess; this compares every entry. */
-int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, macko_csr_slice *c);
+/* Gives 1 if *c, which is that slice, has the lengths and columns of *k, all columns equally far on, and where *k is a stencil its
+ * values; c->s is then what macko_try_stencil or macko_describe_slice would make it. The signature is a guess; this compares every
+ * entry. */
+int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c);
 
 /* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as the pairs of each must
  * be counted. */

@@ -58,26 +58,87 @@ static int begins_unlike(const macko_csr *a, int64_t p, const int64_t *length, i
          macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, q);
 }
 
-/* Rows that are equal, as most are, become entries of all their lanes at once. It gives up where there are more than half as many
- * distances again as the longest row has entries. */
+/* These are the rows of a slice while it is tried as a stencil, and the steps that they have so far. */
+typedef struct {
+  const macko_csr *a;
+  int64_t row, begin[MACKO_SLICE_ROWS + 1]; /* the first row, and where each begins in the csr */
+  const int64_t *length;
+  macko_stencil_step *steps;
+  int lanes, count, limit; /* steps so far, and how many there may be */
+} stencil_try;
+
+/* Adds the entries of lane l, which are also those of the n - 1 lanes behind it; 0 where they make it no stencil. */
+static int add_lanes(stencil_try *t, int l, int n)
+{
+  const macko_csr *a = t->a;
+  const uint32_t mask = (0xffffffffu >> (MACKO_SLICE_ROWS - n)) << l;
+  int at = 0;
+  for (int64_t p = t->begin[l]; p < t->begin[l + 1]; p++) {
+    int64_t distance = macko_csr_col(a, p) - (t->row + l);
+    at = find_distance(t->steps, at, t->count, distance);
+    if (!add_entry(t->steps, &t->count, at, distance, mask, macko_bits_at(a->value_type, a->values, p)) || t->count > t->limit)
+      return 0;
+  }
+  return 1;
+}
+
+/* Gives 1 if lanes l .. l + n - 1 have the columns, as far on as they are, and the values of those k lanes before. */
+static int same_as_earlier(const stencil_try *t, int l, int n, int k)
+{
+  const int64_t p = t->begin[l - k], q = t->begin[l], count = t->begin[l + n] - q;
+  return !macko_or_differences(t->a, p, q, count, k) && macko_equal_values(t->a, p, q, count);
+}
+
+/* Gives how many lanes from l on, the first of which has entries, are like those k lanes before. A look at the first entry passes
+ * over most that are not. All are compared at once, and one by one only where some differ. */
+static int repeated_lanes(const stencil_try *t, int l, int k)
+{
+  const macko_csr *a = t->a;
+  const int64_t p = t->begin[l - k], q = t->begin[l];
+  int n = 1, same = 0;
+  if (t->length[l] != t->length[l - k] || macko_csr_col(a, q) - macko_csr_col(a, p) != k ||
+      macko_bits_at(a->value_type, a->values, p) != macko_bits_at(a->value_type, a->values, q) || !same_as_earlier(t, l, 1, k))
+    return 0;
+  while (l + n < t->lanes && t->length[l + n] && t->length[l + n] == t->length[l + n - k]) n++;
+  if (same_as_earlier(t, l, n, k)) return n;
+  while (same_as_earlier(t, l + same, 1, k)) same++; /* one of them differs */
+  return same;
+}
+
+/* Gives how many lanes from l on repeat those some lanes before, and adds them to the steps of these: where a node has several
+ * unknowns, the next rows that are alike are those of the next node. */
+static int repeat_lanes(stencil_try *t, int l)
+{
+  int k = 0, n = 0;
+  if (t->length[l])
+    while (!n && k < l) n = repeated_lanes(t, l, ++k);
+  if (!n) return 0;
+  uint64_t copies = 0;
+  for (int i = 0; i < n; i += k) copies |= (uint64_t)1 << i;
+  for (int i = 0; i < t->count; i++) {
+    const uint64_t before = t->steps[i].lanes >> (l - k) & (0xffffffffu >> (MACKO_SLICE_ROWS - k));
+    t->steps[i].lanes |= (uint32_t)((before * copies & (0xffffffffu >> (MACKO_SLICE_ROWS - n))) << l);
+  }
+  return n;
+}
+
+/* Rows that are equal, as most are, become entries of all their lanes at once, and so do those that repeat rows before them. It
+ * gives up where there are more than half as many distances again as the longest row has entries: rows at a boundary lack some of
+ * the distances, not most. */
 int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s)
 {
-  int64_t p = macko_csr_row(a, row);
-  int count = 0, limit = (int)s->steps + (int)s->steps / 2 + 1; /* rows at a boundary lack some of the distances, not most */
-  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS || begins_unlike(a, p, length, lanes)) return 0;
+  stencil_try t = {.a = a, .row = row, .begin = {macko_csr_row(a, row)}, .length = length, .steps = steps, .lanes = lanes,
+                   .limit = (int)s->steps + (int)s->steps / 2 + 1};
+  if (s->steps == 0 || s->steps > MACKO_STENCIL_MAX_STEPS || begins_unlike(a, t.begin[0], length, lanes)) return 0;
+  for (int l = 0; l < lanes; l++) t.begin[l + 1] = t.begin[l] + length[l];
   for (int l = 0, n; l < lanes; l += n) {
-    int at = 0;
-    n = equal_rows(a, p, length + l, lanes - l);
-    for (int64_t q = p; q < p + length[l]; q++) {
-      int64_t distance = macko_csr_col(a, q) - (row + l);
-      uint32_t mask = (0xffffffffu >> (MACKO_SLICE_ROWS - n)) << l;
-      at = find_distance(steps, at, count, distance);
-      if (!add_entry(steps, &count, at, distance, mask, macko_bits_at(a->value_type, a->values, q)) || count > limit) return 0;
-    }
-    p += n * length[l];
+    n = repeat_lanes(&t, l);
+    if (n) continue;
+    n = equal_rows(a, t.begin[l], length + l, lanes - l);
+    if (!add_lanes(&t, l, n)) return 0;
   }
   s->stencil = 1;
-  s->steps = (uint32_t)count;
+  s->steps = (uint32_t)t.count;
   s->base = (int32_t)row;
   return 1;
 }
@@ -137,6 +198,21 @@ static int slice_holds(const macko_csr *a, const macko_slice *s, const macko_ste
   return 1;
 }
 
+/* These are slices of which stencils were found to hold, by where their blocks start: another one with the block of one of them
+ * holds if it has that one's values. */
+enum { HELD = 256 };
+typedef struct {
+  uint32_t block, steps;
+  int64_t begin, entries; /* of the slice in the csr; 0 entries: there is none here */
+} held_stencil;
+
+/* Gives 1 if the entries of a stencil, those from p on, have the values of that slice, whose entries lie at the same distances. */
+static int as_held(const macko_csr *a, const held_stencil *h, const macko_slice *s, int64_t p, int64_t entries)
+{
+  return h->entries && h->entries == entries && h->block == s->block && h->steps == s->steps &&
+         macko_equal_values(a, h->begin, p, entries);
+}
+
 /* This is what parts share while they compare; differ: a part has found a value that is not its step's, and the others may
  * stop. */
 typedef struct {
@@ -152,14 +228,17 @@ static void check_slices(void *context, int part, int64_t from, int64_t to)
   stencil_check *c = context;
   slice_reader r = macko_open_slices(c->m);
   macko_stencil_step steps[MACKO_STENCIL_MAX_STEPS];
+  held_stencil held[HELD] = {{0}};
   (void)part;
   for (int64_t i = from; i < to && !macko_is_set(&c->differ); i++) {
-    macko_slice s = macko_slice_at(r.headers, i);
-    int lanes = macko_slice_lanes(&r, i);
-    int64_t p = macko_csr_row(c->a, i * MACKO_SLICE_ROWS);
-    if (!s.stencil) continue;
+    const macko_slice s = macko_slice_at(r.headers, i);
+    const int lanes = macko_slice_lanes(&r, i);
+    const int64_t row = i * MACKO_SLICE_ROWS, p = macko_csr_row(c->a, row), entries = macko_csr_row(c->a, row + lanes) - p;
+    held_stencil *h = &held[s.block / MACKO_STENCIL_WORDS % HELD];
+    if (!s.stencil || as_held(c->a, h, &s, p, entries)) continue;
     memcpy(steps, r.blocks + s.block, s.steps * sizeof *steps);
     if (!slice_holds(c->a, &s, steps, lanes, p)) macko_set(&c->differ);
+    *h = (held_stencil){s.block, s.steps, p, entries};
   }
 }
 

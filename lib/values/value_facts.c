@@ -185,10 +185,11 @@ macko_value_facts macko_facts_of_rows(macko_rows *r)
 
 /* ---- of findings: every format that is planned asks, and the first is told for all ---- */
 
-/* Gives the rows that the findings are about, in pieces or *whole, which is made of the csr. */
+/* Gives the rows whose values answer for all of them: those that the findings are about, in pieces or *whole, which is made of the
+ * csr, or of one that has the same values fewer times. */
 static macko_rows *rows_of(const macko_findings *found, macko_rows *whole)
 {
-  *whole = macko_rows_of(found->csr);
+  *whole = macko_rows_of(found->values.fewer ? found->values.fewer : found->csr);
   return found->rows ? found->rows : whole;
 }
 

@@ -12,15 +12,15 @@ static int32_t row_ptr[ROWS + 1], cols[7 * ROWS];
 static double values[7 * ROWS];
 static int64_t looks, descriptions, windows;
 
-int __real_macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
-int __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c);
+void __real_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
+void __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
 void __real_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
 void __wrap_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
 
-int __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int kinds, int64_t slice, macko_csr_slice *c)
+void __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c)
 {
   looks++;
-  return __real_macko_find_slice(a, order, kinds, slice, c);
+  __real_macko_find_slice(a, order, slice, c);
 }
 
 void __wrap_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c)

@@ -1,0 +1,18 @@
+/* Layout slice: each value of a matrix at least once. Where most slices are stencils, of which equal ones are stored once, that is
+ * far fewer values than there are entries, and questions about values are answered by them. */
+#ifndef MACKO_SLICE_VALUES_H
+#define MACKO_SLICE_VALUES_H
+
+#include "macko/slice.h"
+#include "macko/slice_look.h"
+
+/* Gives a csr of one row that has the bits of every value of *a at least once, and no others: those of the steps of all stencils,
+ * and the entries of all other slices. *r has the headers and blocks of *a, with rows in their own order, and block_words is how
+ * many words of blocks there are. It is one allocation, for free(). NULL where there are too many values for that to pay, or no
+ * memory. */
+macko_csr *macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words);
+
+/* Adds it to what is known of the values, by a look that has its blocks, where some slices are stencils. */
+void macko_learn_values(const macko_slice_look *look, macko_findings *found);
+
+#endif
