@@ -86,13 +86,14 @@ static void prefetch_values(const macko_csr *a, int64_t row)
   for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
-/* Finds rows in their own order, which follow each other, so that each start is read once; type is a constant. */
-static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, macko_type type, int64_t start, macko_csr_slice *c)
+/* Finds rows in their own order, which follow each other; type and number are constants where the slice is full. */
+static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, macko_type type, int64_t start, int lanes,
+                                                            macko_csr_slice *c)
 {
-  int64_t begin = macko_index(type, a->row_ptr, start) - a->index_base, end;
-  for (int l = 0; l < c->lanes; l++, begin = end) {
-    end = macko_index(type, a->row_ptr, start + l + 1) - a->index_base;
-    c->begin[l] = begin, c->length[l] = end - begin;
+  const int64_t base = a->index_base;
+  for (int l = 0; l < lanes; l++) {
+    const int64_t begin = macko_index(type, a->row_ptr, start + l) - base;
+    c->begin[l] = begin, c->length[l] = macko_index(type, a->row_ptr, start + l + 1) - base - begin;
   }
 }
 
@@ -106,10 +107,19 @@ static void find_ordered_rows(const macko_csr *a, int64_t start, const uint16_t 
   }
 }
 
+/* Gives 1 if there are all lanes, and their rows are equally long. */
+static int equally_long(const macko_csr_slice *c)
+{
+  int64_t any = 0;
+  for (int l = 0; l < MACKO_SLICE_ROWS; l++) any |= c->length[l] ^ c->length[0];
+  return any == 0;
+}
+
 /* Sets the longest lane and the length of the shortest. Lanes without a row get length 0, but do not count for the shortest. */
 static void find_longest(macko_csr_slice *c)
 {
   c->longest = 0, c->shortest = c->length[0];
+  if (c->lanes == MACKO_SLICE_ROWS && equally_long(c)) return;
   for (int l = 1; l < c->lanes; l++) {
     if (c->length[l] < c->shortest) c->shortest = c->length[l];
     if (c->length[l] > c->length[c->longest]) c->longest = l;
@@ -123,8 +133,8 @@ void macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, 
   c->s = (macko_slice){0};
   c->lanes = a->nrows - start < MACKO_SLICE_ROWS ? (int)(a->nrows - start) : MACKO_SLICE_ROWS;
   if (order) find_ordered_rows(a, start, order + start % WINDOW, c);
-  else if (a->row_ptr_type == MACKO_I32) find_rows(a, MACKO_I32, start, c);
-  else find_rows(a, MACKO_I64, start, c);
+  else if (a->row_ptr_type == MACKO_I32 && c->lanes == MACKO_SLICE_ROWS) find_rows(a, MACKO_I32, start, MACKO_SLICE_ROWS, c);
+  else find_rows(a, a->row_ptr_type, start, c->lanes, c);
   find_longest(c);
   c->s.steps = (uint32_t)c->length[c->longest];
 }
@@ -244,4 +254,12 @@ macko_status macko_copy_to_buffer(const uint32_t *words, int64_t count, macko_bl
   if (!block) return MACKO_OUT_OF_MEMORY;
   memcpy(block, words, (size_t)count * sizeof *block);
   return MACKO_OK;
+}
+
+macko_status macko_refill_buffer(const macko_slice *s, const uint32_t *block, macko_block_buffer *buffer, macko_block_key *key,
+                                 macko_error *err)
+{
+  const int64_t words = macko_slice_block_words(s);
+  *key = (macko_block_key){words ? hash_words(buffer->key, block, words) : 0, (uint32_t)words, (uint32_t)macko_block_align(s)};
+  return macko_copy_to_buffer(block, words, buffer, err);
 }

@@ -51,6 +51,10 @@ macko_status macko_fill_buffer(const macko_csr *a, const macko_csr_slice *c, mac
 /* Writes a block that is known behind them, in the same way. Errors: OUT_OF_MEMORY. */
 macko_status macko_copy_to_buffer(const uint32_t *words, int64_t count, macko_block_buffer *buffer, macko_error *err);
 
+/* Writes the block of *s, which is known, behind them and sets *key, as macko_fill_buffer does. Errors: OUT_OF_MEMORY. */
+macko_status macko_refill_buffer(const macko_slice *s, const uint32_t *block, macko_block_buffer *buffer, macko_block_key *key,
+                                 macko_error *err);
+
 /* Gives the first column of a lane that has one, less the lane's number: equal for lanes whose first columns are consecutive, so
  * that they need no offsets. */
 static inline int64_t macko_base_distance(const macko_csr *a, const macko_csr_slice *c, int lane)

@@ -92,31 +92,31 @@ static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *
   return macko_fill_buffer(r->a, c, &part->buffer, key, &part->err);
 }
 
-/* Gives 1 if *c, whose rows are known, repeats the slice that is remembered in its place (NULL: there is none). What repeats a
- * stencil is known to be one by that alone; what repeats another slice might be one nevertheless, by its values. */
-static int repeats(const slice_round *r, const macko_known_slice *like, int64_t slice, macko_csr_slice *c)
+/* Describes a slice, of which the rows are known, into the part's buffer. One that repeats another takes that one's header and
+ * block. */
+static macko_status look_at(slice_round *r, round_part *part, int64_t slice, macko_csr_slice *c, macko_block_key *key)
 {
-  const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order, of_stencil = like && like->s.stencil;
-  if (of_stencil && macko_repeats_slice(r->a, like, slice, c)) return 1;
-  if (stencils && macko_try_stencil(r->a, slice, c)) return 0;
-  return like && !of_stencil && macko_repeats_slice(r->a, like, slice, c);
+  const macko_slice_look *known = r->look->stencils;
+  const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order && !known, pairs = r->look->kinds & MACKO_PAIRS;
+  const macko_slice before = known ? macko_slice_at(known->headers, slice) : (macko_slice){0};
+  macko_known_slice *like;
+  if (before.stencil) return c->s = before, macko_refill_buffer(&before, known->blocks + before.block, &part->buffer, key, &part->err);
+  if (macko_is_repeated(part->known, r->a, slice, stencils, c, &like)) {
+    *key = like->key;
+    return macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
+  }
+  macko_status s = describe(r, part, c, key);
+  if (!s && like && !(pairs && !c->s.stencil)) macko_remember_slice(like, c, key, part->buffer.words + part->buffer.used);
+  return s;
 }
 
-/* Describes a slice into *seen and the part's buffer. One that repeats another takes that one's header and block. */
+/* Finds and describes a slice into *seen and the part's buffer. */
 static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice, seen_slice *seen)
 {
   macko_csr_slice c;
   const int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
-  macko_status s;
   macko_find_slice(r->a, r->look->order ? r->look->order + window : NULL, slice, &c);
-  macko_known_slice *like = part->known ? macko_slice_like(part->known, r->a, &c) : NULL;
-  if (repeats(r, like, slice, &c)) {
-    seen->key = like->key;
-    s = macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
-  } else {
-    s = describe(r, part, &c, &seen->key);
-    if (!s && like) macko_remember_slice(like, &c, &seen->key, part->buffer.words + part->buffer.used);
-  }
+  const macko_status s = look_at(r, part, slice, &c, &seen->key);
   seen->s = c.s, seen->buffer = &part->buffer, seen->block = part->buffer.used;
   if (s || r->full) return s;
   part->buffer.used += seen->key.words;
@@ -271,7 +271,7 @@ static macko_status add_parts(slice_round *r, macko_error *err)
 /* ---- looks ---- */
 
 /* Allocates what a look needs; close_round frees it, but for what is in the look. Repeats are not looked for in sorted rows,
- * which do not follow each other in the csr, nor with pairs, which must all be counted. */
+ * which do not follow each other in the csr; and with pairs, which must all be counted, only those of stencils. */
 static macko_status open_round(slice_round *r, macko_error *err)
 {
   macko_slice_look *look = r->look;
@@ -285,7 +285,7 @@ static macko_status open_round(slice_round *r, macko_error *err)
   for (int i = 0; i < r->parts; i++) {
     round_part *part = &r->of_parts[i];
     part->buffer.key = key, macko_open_pairs(&part->pairs);
-    if (look->sorted || look->kinds & MACKO_PAIRS) continue;
+    if (look->sorted || look->kinds == MACKO_PAIRS || look->stencils) continue;
     part->known = calloc(MACKO_REPEATS, sizeof *part->known);
     if (!part->known) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to remember %d slices", MACKO_REPEATS);
   }
@@ -365,9 +365,8 @@ macko_slice_findings *macko_slice_findings_of(macko_findings *found)
   return *own;
 }
 
-/* Gives the words that blocks of looks may still take: all together no more than f64 values would, which are written when they
- * are gone; where the rows are not in memory, no more than values of a byte; where only the plan is wanted, a few, as of stencils,
- * which tell of values. */
+/* Gives the words that blocks of looks may still take: all together no more than f64 values would, which are written when they are
+ * gone; where rows are not in memory, no more than values of a byte; where only the plan is wanted, a few, which tell of values. */
 static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
 {
   enum { FEW_WORDS = 1 << 18 };
@@ -386,7 +385,10 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
   macko_rows whole, *rows = macko_found_rows(f, &whole);
   if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
   macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
+  const macko_slice_look *stencils = place_of(found, sorted, 0, 1);
+  if (kinds == (MACKO_STENCILS | MACKO_PAIRS) && stencils->blocks) look.stencils = stencils;
   macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
+  look.stencils = NULL;
   *p = look.facts;
   if (!s && look.blocks) macko_learn_values(&look, f);
   if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);

@@ -6,7 +6,8 @@
 
 /* This holds all slices in one order of rows as sections have them: headers, whose values start nowhere yet, as the codec is not
  * chosen; equal blocks once; the order. What is not NULL is owned by the look. */
-typedef struct {
+typedef struct macko_slice_look {
+  const struct macko_slice_look *stencils; /* while it is taken: one that has found the stencils among the same slices, or NULL */
   int sorted, kinds;       /* whether rows are sorted by length; which kinds of slices were looked for (macko_facts.h) */
   macko_slice_facts facts; /* what was counted */
   uint32_t *headers;
@@ -25,7 +26,7 @@ typedef struct {
 /* Adds a slice of a csr, whose columns have been described, to the counts. */
 void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p);
 
-/* Looks at all slices of rows with so many entries. look->sorted and kinds are given, and all else is zero. Blocks are kept in at
+/* Looks at all slices of rows with so many entries. look->sorted, kinds and stencils are given, and all else is zero. Blocks are kept in at
  * most `most` words, and not at all where they take more; where they are needed, as many are kept as there are. If there are too
  * many pairs, facts.pairs is -1 and nothing is kept. The caller frees what is there by macko_drop_look, also after a failure.
  * Errors: LIMIT, OUT_OF_MEMORY, those of macko_get_rows. */

@@ -3,6 +3,7 @@
 #include "core/cost.h"
 #include "core/threads.h"
 #include "macko/slice_look.h"
+#include "macko/slice_repeats.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -79,33 +80,48 @@ typedef struct {
   macko_status status[SAMPLE_PARTS];
 } sampling;
 
+/* This is what a part has of its own. */
+typedef struct {
+  macko_block_buffer buffer;
+  macko_known_slice *known; /* NULL where slices that repeat others are not looked for */
+} sample_part;
+
 /* Adds a slice to the counts; its block stays in the buffer no longer than until its key is known. Here `streamed` counts the
  * entries of stencils, too: what is scaled up is a share of all entries. */
-static macko_status sample_slice(const sampling *s, const uint16_t *order, int64_t slice, macko_block_buffer *buffer,
+static macko_status sample_slice(const sampling *s, const uint16_t *order, int64_t slice, sample_part *part,
                                  macko_slice_facts *facts, macko_block_key *key)
 {
   macko_csr_slice c;
+  macko_known_slice *like;
+  macko_status status = MACKO_OK;
   macko_find_slice(s->a, order, slice, &c);
-  if (order || !macko_try_stencil(s->a, slice, &c)) macko_describe_slice(s->a, 0, &c);
+  if (macko_is_repeated(part->known, s->a, slice, !order, &c, &like)) *key = like->key;
+  else {
+    if (!c.s.stencil) macko_describe_slice(s->a, 0, &c);
+    status = macko_fill_buffer(s->a, &c, &part->buffer, key, NULL);
+    if (!status && like) macko_remember_slice(like, &c, key, part->buffer.words);
+  }
   macko_count_csr_slice(s->a, &c, facts);
   for (int l = 0; l < c.lanes && c.s.stencil; l++) facts->streamed += c.length[l]; /* those of stencils too */
-  return macko_fill_buffer(s->a, &c, buffer, key, NULL);
+  return status;
 }
 
-/* As a macko_part this looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it. */
+/* As a macko_part this looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it.
+ * Repeats are looked for where there are several windows; without memory for that all slices are described. */
 static void sample_windows(void *context, int part, int64_t from, int64_t to)
 {
   sampling *s = context;
-  macko_block_buffer buffer = {.key = {0x243f6a8885a308d3u, 0x9e3779b97f4a7c15u}};
+  sample_part own = {.buffer = {.key = {0x243f6a8885a308d3u, 0x9e3779b97f4a7c15u}}};
   uint16_t order[WINDOW];
+  if (!s->sorted && to - from > 1) own.known = calloc(MACKO_REPEATS, sizeof *own.known);
   for (; from < to && !s->status[part]; from++) {
     const int64_t w = s->first + from * SAMPLE_EVERY, most = macko_slices_of(s->a->nrows) - w * WINDOW_SLICES;
     if (s->sorted) macko_sort_window(s->a, w * WINDOW, order);
     for (int64_t i = 0; i < WINDOW_SLICES && i < most && !s->status[part]; i++)
-      s->status[part] = sample_slice(s, s->sorted ? order : NULL, w * WINDOW_SLICES + i, &buffer, &s->counts[from],
+      s->status[part] = sample_slice(s, s->sorted ? order : NULL, w * WINDOW_SLICES + i, &own, &s->counts[from],
                                      &s->keys[from * WINDOW_SLICES + i]);
   }
-  free(buffer.words);
+  free(own.buffer.words), free(own.known);
 }
 
 /* Sets *words to the words of all blocks of the sample where all but one in a hundred differ, else to 0. */

@@ -22,8 +22,9 @@ static uint64_t sign(const macko_csr *a, const macko_csr_slice *c)
   return macko_mix(hash ^ (uint64_t)(end - first)) | 1;
 }
 
-/* A slice takes the place of the one before with the same low bits: no place is searched for. */
-macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c)
+/* Gives the place where a slice like *c is, or is to be remembered; NULL where *c comes for the first time, or cannot repeat
+ * another. A slice takes the place of the one before with the same low bits: no place is searched for. */
+static macko_known_slice *slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c)
 {
   const uint64_t signature = sign(a, c);
   macko_known_slice *k = &known[signature >> 1 & (MACKO_REPEATS - 1)];
@@ -33,9 +34,10 @@ macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a
   return NULL;
 }
 
-/* Distances of a stencil count from the diagonal, so that rows must be as far on as columns. The rows of both slices follow each
- * other in the csr, so that all columns are compared as one run. */
-int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c)
+/* Gives 1 if *c, which is that slice, has the lengths and columns of *k, all columns equally far on, and where *k is a stencil its
+ * values. The signature is a guess; this compares every entry. Distances of a stencil count from the diagonal, so that rows must be
+ * as far on as columns. The rows of both slices follow each other in the csr, so that all columns are compared as one run. */
+static int repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c)
 {
   enum { LAST = MACKO_SLICE_ROWS - 1 };
   const int64_t begin = c->begin[0], entries = c->begin[LAST] + c->length[LAST] - begin;
@@ -46,6 +48,17 @@ int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t 
   c->s = k->s;
   c->s.base += (int32_t)shift;
   return 1;
+}
+
+/* What repeats a stencil is known to be one by that alone; what repeats another slice might be one nevertheless, by its values. */
+int macko_is_repeated(macko_known_slice *known, const macko_csr *a, int64_t slice, int stencils, macko_csr_slice *c,
+                      macko_known_slice **like)
+{
+  macko_known_slice *k = *like = known ? slice_like(known, a, c) : NULL;
+  const int of_stencil = k && k->s.stencil;
+  if (of_stencil && stencils && repeats_slice(a, k, slice, c)) return 1;
+  if (stencils && macko_try_stencil(a, slice, c)) return 0;
+  return k && !of_stencil && repeats_slice(a, k, slice, c);
 }
 
 /* A block of more words is left out, as the place has no room for it. */

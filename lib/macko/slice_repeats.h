@@ -18,15 +18,12 @@ typedef struct {
   uint32_t block[MACKO_REPEAT_WORDS];
 } macko_known_slice;
 
-/* Gives the place among the MACKO_REPEATS of `known` where a slice like *c is, or is to be remembered; *c has its rows and no
- * more. NULL where *c comes for the first time, or cannot repeat another: slices are remembered when they come for the second
- * time, so that those that never come again are not copied. */
-macko_known_slice *macko_slice_like(macko_known_slice *known, const macko_csr *a, const macko_csr_slice *c);
-
-/* Gives 1 if *c, which is that slice, has the lengths and columns of *k, all columns equally far on, and where *k is a stencil its
- * values; c->s is then what macko_try_stencil or macko_describe_slice would make it. The signature is a guess; this compares every
- * entry. */
-int macko_repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c);
+/* Gives 1 if *c, of which the rows are known, repeats one of the MACKO_REPEATS slices of `known`, which becomes *like: c->s is then
+ * what macko_try_stencil or macko_describe_slice would make it, and block and key are those of *like. Else *like is the place where
+ * *c is to be remembered, or NULL: slices are remembered when they come for the second time, so that those that never come again
+ * are not copied. With `stencils` *c is tried as one, if need be, and complete if it is one. known may be NULL. */
+int macko_is_repeated(macko_known_slice *known, const macko_csr *a, int64_t slice, int stencils, macko_csr_slice *c,
+                      macko_known_slice **like);
 
 /* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as the pairs of each must
  * be counted. */
