@@ -145,8 +145,8 @@ static macko_status refresh(const macko_csr *a, macko_matrix *m, macko_error *er
   macko_matrix next = *m;
   if (ops->pattern_holds && !ops->pattern_holds(a, m)) return encode_again(a, m, err);
   if (old.values == MACKO_VALUES_PAIRS) return refresh_pairs(a, m, err);
-  if (ops->fewer_values) found.values.fewer = ops->fewer_values(a, m);
-  macko_status s = macko_plan_values(&f, m, &next.plan, err);
+  macko_status s = ops->fewer_values ? ops->fewer_values(a, m, &found.values.fewer, err) : MACKO_OK;
+  if (!s) s = macko_plan_values(&f, m, &next.plan, err);
   free(found.values.fewer);
   if (s) return s;
   /* A dictionary is written anew, as its size may change; so is paper, whose marker is chosen by the values. */

@@ -100,7 +100,10 @@ static macko_status look_at(slice_round *r, round_part *part, int64_t slice, mac
   const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order && !known, pairs = r->look->kinds & MACKO_PAIRS;
   const macko_slice before = known ? macko_slice_at(known->headers, slice) : (macko_slice){0};
   macko_known_slice *like;
-  if (before.stencil) return c->s = before, macko_refill_buffer(&before, known->blocks + before.block, &part->buffer, key, &part->err);
+  if (before.stencil) {
+    c->s = before;
+    return macko_refill_buffer(&before, known->blocks + before.block, &part->buffer, key, &part->err);
+  }
   if (macko_is_repeated(part->known, r->a, slice, stencils, c, &like)) {
     *key = like->key;
     return macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
@@ -390,7 +393,7 @@ macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice
   macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
   look.stencils = NULL;
   *p = look.facts;
-  if (!s && look.blocks) macko_learn_values(&look, f);
+  if (!s && look.blocks) s = macko_learn_values(&look, f, err);
   if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);
   else macko_trim_look(&look), *place = look;
   return s;

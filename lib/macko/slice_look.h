@@ -26,10 +26,10 @@ typedef struct {
 /* Adds a slice of a csr, whose columns have been described, to the counts. */
 void macko_count_csr_slice(const macko_csr *a, const macko_csr_slice *c, macko_slice_facts *p);
 
-/* Looks at all slices of rows with so many entries. look->sorted, kinds and stencils are given, and all else is zero. Blocks are kept in at
- * most `most` words, and not at all where they take more; where they are needed, as many are kept as there are. If there are too
- * many pairs, facts.pairs is -1 and nothing is kept. The caller frees what is there by macko_drop_look, also after a failure.
- * Errors: LIMIT, OUT_OF_MEMORY, those of macko_get_rows. */
+/* Looks at all slices of rows with so many entries. look->sorted, kinds and stencils are given, and all else is zero. Blocks are
+ * kept in at most `most` words, and not at all where they take more; where they are needed, as many are kept as there are. If there
+ * are too many pairs, facts.pairs is -1 and nothing is kept. The caller frees what is there by macko_drop_look, also after a
+ * failure. Errors: LIMIT, OUT_OF_MEMORY, those of macko_get_rows. */
 macko_status macko_take_look(macko_rows *rows, int64_t nnz, int64_t most, int needed, macko_slice_look *look, macko_error *err);
 void macko_drop_look(macko_slice_look *look);
 

@@ -107,13 +107,15 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
 }
 
 /* As a macko_part this looks at windows of the sample. The key of hashes is a fixed one, as only a prediction depends on it.
- * Repeats are looked for where there are several windows; without memory for that all slices are described. */
+ * Repeats are looked for where there are several windows. */
 static void sample_windows(void *context, int part, int64_t from, int64_t to)
 {
   sampling *s = context;
   sample_part own = {.buffer = {.key = {0x243f6a8885a308d3u, 0x9e3779b97f4a7c15u}}};
   uint16_t order[WINDOW];
-  if (!s->sorted && to - from > 1) own.known = calloc(MACKO_REPEATS, sizeof *own.known);
+  const int repeats = !s->sorted && to - from > 1;
+  if (repeats) own.known = calloc(MACKO_REPEATS, sizeof *own.known);
+  if (repeats && !own.known) s->status[part] = MACKO_OUT_OF_MEMORY;
   for (; from < to && !s->status[part]; from++) {
     const int64_t w = s->first + from * SAMPLE_EVERY, most = macko_slices_of(s->a->nrows) - w * WINDOW_SLICES;
     if (s->sorted) macko_sort_window(s->a, w * WINDOW, order);

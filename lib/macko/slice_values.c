@@ -27,7 +27,8 @@ static int add_entries(const macko_csr *a, int64_t first, int64_t past, int64_t 
 static int add_steps(const macko_csr *a, const slice_reader *r, const macko_slice *s, int64_t room, fewer_values *f)
 {
   if (s->steps > room - f->starts[1]) return 0;
-  for (uint32_t k = 0; k < s->steps; k++) macko_put_bits(a->value_type, f->values, f->starts[1]++, macko_stencil_at(s, r->blocks, k).value);
+  for (uint32_t k = 0; k < s->steps; k++)
+    macko_put_bits(a->value_type, f->values, f->starts[1]++, macko_stencil_at(s, r->blocks, k).value);
   return 1;
 }
 
@@ -46,24 +47,26 @@ static int add_all(const macko_csr *a, const slice_reader *r, int64_t room, uint
 }
 
 /* Pages of the room that nothing is written to take no memory. */
-macko_csr *macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words)
+macko_status macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words, macko_csr **fewer,
+                                macko_error *err)
 {
   const int64_t room = macko_csr_nnz(a) / FEWER;
   fewer_values *f = malloc(sizeof *f + (size_t)(room * macko_type_bytes(a->value_type)));
   uint8_t *added = calloc((size_t)(block_words / MACKO_STENCIL_WORDS) + 1, 1);
+  const int there = f && added;
   if (f) *f = (fewer_values){.csr = {.nrows = 1, .ncols = a->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
                                      .value_type = a->value_type, .row_ptr = f->starts, .values = f->values}};
-  const int made = f && added && add_all(a, r, room, added, f);
+  const int made = there && add_all(a, r, room, added, f);
   free(added);
-  if (made) return &f->csr;
-  free(f);
-  return NULL;
+  if (!made) free(f);
+  *fewer = made ? &f->csr : NULL;
+  return there ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld values of stencils", (long long)room);
 }
 
 /* Rows that come in pieces are not at hand any more. */
-void macko_learn_values(const macko_slice_look *look, macko_findings *found)
+macko_status macko_learn_values(const macko_slice_look *look, macko_findings *found, macko_error *err)
 {
   const slice_reader r = {.headers = look->headers, .blocks = look->blocks, .nrows = found->csr->nrows};
-  if (look->facts.stencils && !found->rows && !found->values.fewer)
-    found->values.fewer = macko_fewer_values(found->csr, &r, look->facts.block_words);
+  if (!look->facts.stencils || found->rows || found->values.fewer) return MACKO_OK;
+  return macko_fewer_values(found->csr, &r, look->facts.block_words, &found->values.fewer, err);
 }
