@@ -31,20 +31,10 @@ static int64_t write_lane(macko_value_writer *w, const macko_eccsr_slice *s, con
   return p;
 }
 
-/* Stores 8 bytes past the caches, so that the old bytes are not read first. */
-static inline void store_past_caches(uint64_t *to, uint64_t bits)
-{
-#if MACKO_HAS_X86_64
-  __builtin_ia32_movnti64((long long *)to, (long long)bits);
-#else
-  *to = bits;
-#endif
-}
-
-/* Does the same for all lanes where values of `size` bytes are stored as they are: slots are written in their order, so that
+/* Copies the values of all lanes where values of `size` bytes are stored as they are: slots are written in their order, so that
  * stores are one stream, and the rows' entries are gathered for it. next[l] is the next entry of lane l. */
 static inline __attribute__((always_inline)) void copy_steps(const macko_value_writer *w, const macko_eccsr_slice *s,
-                                                             const step_starts *at, int64_t *next, int size, int past_caches)
+                                                             const step_starts *at, int64_t *next, int size)
 {
   const char *from[MACKO_ECCSR_LANES];
   int64_t done = 0;
@@ -53,11 +43,94 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
     char *to = (char *)w->stream + at->slots[k] * size;
     const int lanes = at->active[k] * s->g;
     for (int j = 0; j < s->w; j++, done++, to += lanes * size)
-      for (int l = 0; l < lanes; l++)
-        if (past_caches) store_past_caches((uint64_t *)(void *)to + l, ((const uint64_t *)(const void *)from[l])[done]);
-        else memcpy(to + l * size, from[l] + done * size, (size_t)size);
+      for (int l = 0; l < lanes; l++) memcpy(to + l * size, from[l] + done * size, (size_t)size);
   }
   for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
+}
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+
+enum { SIDE = 4, COLUMNS = 32 }; /* a vector's doubles; columns that are put together before they are stored past the caches */
+
+/* Writes SIDE columns of SIDE rows, the values of a column beside each other, and columns so many values apart. What lies `ahead`
+ * values behind them is asked for: no hardware follows as many rows at a time. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, int64_t ahead, double *to,
+                                                                  int64_t apart)
+{
+  for (int l = 0; l < SIDE; l++) __builtin_prefetch(from[l] + done + ahead);
+  const __m256d a = _mm256_loadu_pd(from[0] + done), b = _mm256_loadu_pd(from[1] + done);
+  const __m256d c = _mm256_loadu_pd(from[2] + done), d = _mm256_loadu_pd(from[3] + done);
+  const __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b), g = _mm256_unpacklo_pd(c, d), h = _mm256_unpackhi_pd(c, d);
+  _mm256_storeu_pd(to, _mm256_permute2f128_pd(e, g, 0x20)), _mm256_storeu_pd(to + apart, _mm256_permute2f128_pd(f, h, 0x20));
+  _mm256_storeu_pd(to + 2 * apart, _mm256_permute2f128_pd(e, g, 0x31));
+  _mm256_storeu_pd(to + 3 * apart, _mm256_permute2f128_pd(f, h, 0x31));
+}
+
+/* Writes `count` columns of so many lanes, column after column. */
+static MACKO_AVX2 void turn_columns(const double *const *from, int lanes, int64_t done, int count, int64_t ahead, double *to)
+{
+  int j = 0;
+  for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
+    int l = 0;
+    for (; l + SIDE <= lanes; l += SIDE) turn(from + l, done, ahead, to + l, lanes);
+    for (; l < lanes; l++)
+      for (int i = 0; i < SIDE; i++) to[i * lanes + l] = from[l][done + i];
+  }
+  for (; j < count; j++, done++, to += lanes)
+    for (int l = 0; l < lanes; l++) to[l] = from[l][done];
+}
+
+/* Stores a value past the caches. */
+static inline void store_one(double *to, const double *from)
+{
+  long long bits;
+  memcpy(&bits, from, sizeof bits);
+  _mm_stream_si64((long long *)(void *)to, bits);
+}
+
+/* Stores values past the caches, so that the old bytes are not read first. */
+static MACKO_AVX2 void store_past_caches(double *to, const double *from, int64_t count)
+{
+  int64_t i = 0;
+  for (; i < count && (uintptr_t)(to + i) % sizeof(__m256d); i++) store_one(to + i, from + i);
+  for (; i + SIDE <= count; i += SIDE) _mm256_stream_pd(to + i, _mm256_loadu_pd(from + i));
+  for (; i < count; i++) store_one(to + i, from + i);
+}
+
+/* Does what copy_steps does for values of 8 bytes, SIDE rows and columns at a time. Steps that the same lanes have are one
+ * stretch of columns, which follow each other in the stream. */
+static MACKO_AVX2 void turn_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+{
+  const double *from[MACKO_ECCSR_LANES];
+  double columns[COLUMNS * MACKO_ECCSR_LANES];
+  const int64_t ahead = (int64_t)s->steps * s->w * s->blocks * s->g; /* where rows follow each other, those of the next slice */
+  int64_t done = 0;
+  for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const double *)w->values + next[l];
+  for (int k = 0, past; k < at->steps; k = past) {
+    const int lanes = at->active[k] * s->g;
+    double *to = (double *)w->stream + at->slots[k];
+    for (past = k + 1; past < at->steps && at->active[past] == at->active[k];) past++;
+    for (int left = (past - k) * s->w, n; left; left -= n, done += n, to += n * lanes) {
+      n = left < COLUMNS ? left : COLUMNS;
+      turn_columns(from, lanes, done, n, ahead, w->past_caches ? columns : to);
+      if (w->past_caches) store_past_caches(to, columns, n * lanes);
+    }
+  }
+  for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
+}
+#endif
+
+/* Copies values of 8 bytes, in whichever of the two ways the processor has. */
+static void copy_wide_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+{
+#if MACKO_HAS_X86_64
+  if (macko_has_avx2()) {
+    turn_steps(w, s, at, next);
+    return;
+  }
+#endif
+  copy_steps(w, s, at, next, 8);
 }
 
 /* Writes the values of some steps: by plain copies with constant sizes where stored values are the matrix's own, else lane by
@@ -65,10 +138,9 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
 static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
 {
   const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
-  if (size == 8 && w->past_caches) copy_steps(w, s, at, next, 8, 1);
-  else if (size == 8) copy_steps(w, s, at, next, 8, 0);
-  else if (size == 4) copy_steps(w, s, at, next, 4, 0);
-  else if (size == 2) copy_steps(w, s, at, next, 2, 0);
+  if (size == 8) copy_wide_steps(w, s, at, next);
+  else if (size == 4) copy_steps(w, s, at, next, 4);
+  else if (size == 2) copy_steps(w, s, at, next, 2);
   else
     for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
 }
