@@ -67,9 +67,6 @@ macko_status macko_eccsr_put_window(const macko_eccsr_window *w, macko_eccsr_sin
  * With order NULL, places are rows. */
 int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row, int64_t past);
 
-/* Returns 1 if the n columns from entry p on can be cut into runs of w consecutive ones. */
-int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w);
-
 /* Makes room for the gaps of so many runs more than the window has. Errors: OUT_OF_MEMORY. */
 macko_status macko_eccsr_reserve_gaps(macko_eccsr_window *w, int64_t more, macko_error *err);
 

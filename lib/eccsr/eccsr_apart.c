@@ -63,17 +63,25 @@ static macko_status take_samples(macko_rows *r, search *f, macko_error *err)
   return MACKO_OK;
 }
 
-/* Looks for the samples in the rows of a piece, whose numbers are first, first + 1, ... Length and first column, which are cheap
- * to have, leave few rows whose columns are hashed. */
-static void look_for(search *f, const macko_csr *piece, int64_t first)
+/* Looks for the samples in the rows of a piece, whose numbers are first, first + 1, ... Length and first column, which are cheap to
+ * have, leave few rows whose columns are hashed. Both types are constants in the fast call. */
+static inline __attribute__((always_inline)) void look_for_as(search *f, const macko_csr *piece, macko_type starts, macko_type cols,
+                                                              int64_t first)
 {
   int64_t p = macko_csr_row(piece, 0);
   for (int64_t row = 0, past; row < piece->nrows; row++, p = past) {
-    past = macko_csr_row(piece, row + 1);
-    const int i = f->at[place_of(past - p, past > p ? macko_csr_col(piece, p) : 0)] - 1;
+    past = macko_index(starts, piece->row_ptr, row + 1) - piece->index_base;
+    const int64_t col = past > p ? macko_index(cols, piece->cols, p) - piece->index_base : 0;
+    const int i = f->at[place_of(past - p, col)] - 1;
     if (i >= 0 && !f->samples[i].found && first + row != f->samples[i].row)
       f->samples[i].found = past - p == f->samples[i].length && hash_columns(piece, p, past - p, 1) == f->samples[i].hash;
   }
+}
+
+static void look_for(search *f, const macko_csr *piece, int64_t first)
+{
+  if (piece->row_ptr_type == MACKO_I32 && piece->col_type == MACKO_I32) look_for_as(f, piece, MACKO_I32, MACKO_I32, first);
+  else look_for_as(f, piece, piece->row_ptr_type, piece->col_type, first);
 }
 
 /* Tells whether most entries of the samples that were looked for are in rows that were found. */

@@ -20,20 +20,29 @@ void macko_eccsr_free_window(macko_eccsr_window *w)
 
 /* ---- runs ---- */
 
-/* Columns rise without duplicates, so that the first and the last of w columns tell whether they follow each other. */
-int macko_eccsr_is_cut(const macko_csr *a, int64_t p, int64_t n, int w)
+/* Gives the greatest common divisor of two numbers, of which the second may be 0. */
+static int64_t common_divisor(int64_t a, int64_t b)
 {
-  int64_t apart = n % w;
-  for (int64_t end = p + n - w; !apart && p <= end; p += w) apart |= macko_csr_col(a, p + w - 1) - macko_csr_col(a, p) - (w - 1);
-  return apart == 0;
+  while (b) {
+    const int64_t rest = a % b;
+    a = b, b = rest;
+  }
+  return a;
 }
 
-/* Widths are tried from the largest on. */
+/* The width divides the lengths of all runs, so that one pass finds what they have in common; it ends at the first run of one
+ * column, which most matrices have at once. */
 int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
 {
-  for (int w = MACKO_ECCSR_MAX_RUN; w > 1; w--)
-    if (macko_eccsr_is_cut(a, p, n, w)) return w;
-  return 1;
+  int64_t common = 0, length = 1;
+  int w = MACKO_ECCSR_MAX_RUN;
+  for (int64_t k = 1; k <= n; k++, length++) {
+    if (k < n && macko_csr_col(a, p + k) - macko_csr_col(a, p + k - 1) == 1) continue;
+    common = common_divisor(length, common), length = 0;
+    if (common == 1) return 1;
+  }
+  while (common % w) w--;
+  return w;
 }
 
 /* The room at least doubles, so that a window is seldom copied. */

@@ -3,19 +3,25 @@
  * -Wl,--wrap, so that the library's calls come here. */
 #include "eccsr/eccsr.h"
 #include "macko/slice_describe.h"
+#include "macko/slice_values.h"
 #include "suite.h"
 
 #include <stdint.h>
+#include <string.h>
 
 enum { X = 512, N = 16, ROWS = X * N * N }; /* lines so long that slices suit them, whatever the values */
 static int32_t row_ptr[ROWS + 1], cols[7 * ROWS];
 static double values[7 * ROWS];
-static int64_t looks, descriptions, windows;
+static int64_t looks, tries, descriptions, gathered, windows;
 
 void __real_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
 void __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
 void __real_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
 void __wrap_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice *c);
+int __real_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c);
+int __wrap_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c);
+macko_value_facts __real_macko_facts_of_values(macko_findings *found);
+macko_value_facts __wrap_macko_facts_of_values(macko_findings *found);
 
 void __wrap_macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c)
 {
@@ -27,6 +33,29 @@ void __wrap_macko_describe_slice(const macko_csr *a, int kinds, macko_csr_slice 
 {
   descriptions++;
   __real_macko_describe_slice(a, kinds, c);
+}
+
+int __wrap_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c)
+{
+  tries++;
+  return __real_macko_try_stencil(a, slice, c);
+}
+
+static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
+
+/* Counts questions that are answered by fewer values than there are entries. */
+static macko_status count_questions(void *context, int64_t limit, int64_t *count, macko_error *err)
+{
+  const macko_findings *found = context;
+  gathered += found->values.fewer && ((const int64_t *)found->values.fewer->row_ptr)[1] < ROWS / 32;
+  return count_distinct(context, limit, count, err);
+}
+
+macko_value_facts __wrap_macko_facts_of_values(macko_findings *found)
+{
+  macko_value_facts facts = __real_macko_facts_of_values(found);
+  count_distinct = facts.distinct, facts.distinct = count_questions;
+  return facts;
 }
 
 macko_status __real_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
@@ -67,7 +96,7 @@ static double count_looks(const macko_csr *a, macko_format format, macko_values 
   macko_options_init(&options);
   options.format = format, options.values = values_as;
   if (format != MACKO_FORMAT_AUTO) options.layout = MACKO_LAYOUT_SLICE;
-  looks = descriptions = 0;
+  looks = descriptions = tries = 0;
   ck_assert_msg(macko_encode(a, &options, &m, &err) == MACKO_OK, "%s", err.text);
   macko_get_info(m, &info);
   ck_assert_int_eq(info.layout, MACKO_LAYOUT_SLICE);
@@ -89,11 +118,12 @@ static macko_csr irregular(void)
                      .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
-/* Slices of a grid are stencils, or all but a few repeat others. */
+/* Slices of a grid are stencils, or all but a few repeat others. What repeats a stencil is not searched for one again. */
 START_TEST(asked_for)
 {
   macko_csr a = grid(_i);
   ck_assert_double_eq(count_looks(&a, MACKO_FORMAT_MACKO, MACKO_VALUES_RAW), 1);
+  if (!_i) ck_assert_int_le(tries, ROWS / 32 / 16);
   ck_assert_int_le(descriptions, _i ? ROWS / 32 / 16 : 0);
 }
 END_TEST
@@ -111,6 +141,43 @@ START_TEST(chosen)
 {
   macko_csr a = grid(_i);
   ck_assert_double_le(count_looks(&a, MACKO_FORMAT_AUTO, MACKO_VALUES_AUTO), 1 + 2 / 16.);
+}
+END_TEST
+
+/* Decodes m and compares every value with those of the csr. */
+static void check_values(const macko_matrix *m)
+{
+  static double decoded[7 * ROWS];
+  macko_error err;
+  ck_assert_msg(macko_decode(m, NULL, NULL, decoded, &err) == MACKO_OK, "%s", err.text);
+  ck_assert(!memcmp(decoded, values, (size_t)row_ptr[ROWS] * sizeof *values));
+}
+
+/* One slice is no stencil, and has values that no other has: codecs are chosen by all values, of which those of stencils are asked
+ * for once, when the matrix is encoded and when the slice gets new ones that the codec of the old ones does not hold. */
+START_TEST(values_of_stencils)
+{
+  const macko_csr a = grid(0);
+  macko_options options;
+  macko_matrix *m = NULL;
+  macko_error err;
+  macko_info info;
+  double *odd = values + row_ptr[ROWS / 2] + 1;
+  macko_options_init(&options);
+  gathered = tries = 0;
+  *odd = 7;
+  ck_assert_msg(macko_encode(&a, &options, &m, &err) == MACKO_OK, "%s", err.text);
+  ck_assert_int_eq(gathered, 1);
+  ck_assert_int_le(tries, ROWS / 32 / 16);
+  macko_get_info(m, &info);
+  ck_assert_int_eq(info.layout, MACKO_LAYOUT_SLICE);
+  ck_assert_int_ne(info.values, MACKO_VALUES_RAW);
+  check_values(m);
+  *odd = 0.1;
+  ck_assert_msg(macko_refresh(m, &a, &err) == MACKO_OK, "%s", err.text);
+  ck_assert_int_eq(gathered, 2);
+  check_values(m);
+  macko_destroy(&m);
 }
 END_TEST
 
@@ -150,6 +217,7 @@ int main(void)
   tcase_add_loop_test(cases, asked_for, 0, 2);
   tcase_add_test(cases, nothing_repeats);
   tcase_add_loop_test(cases, chosen, 0, 2);
+  tcase_add_test(cases, values_of_stencils);
   tcase_add_test(cases, windows_of_rows);
   suite_add_tcase(suite, cases);
   return test_run(suite);
