@@ -1,8 +1,8 @@
 #include "both.h"
 
 #include "core/format.h"
+#include "../assertions.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

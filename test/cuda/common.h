@@ -2,7 +2,7 @@
 #ifndef CUDA_COMMON_H
 #define CUDA_COMMON_H
 
-#include <check.h>
+#include "../assertions.h"
 
 /* A test case of that name, or NAMEn where n > 0: CK_RUN_CASE chooses it. */
 TCase *add_case(Suite *suite, const char *name, int n);

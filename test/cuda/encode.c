@@ -3,7 +3,6 @@
 #include "common.h"
 #include "eccsr/eccsr_rules.h"
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,8 +2,6 @@
 #include "both.h"
 #include "common.h"
 
-#include <check.h>
-
 START_TEST(refresh_gives_the_hosts_bytes)
 {
   macko_options o;

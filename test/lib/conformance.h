@@ -3,8 +3,7 @@
 #define TEST_CONFORMANCE_H
 
 #include "matrices.h"
-
-#include <check.h>
+#include "../assertions.h"
 
 /* 1 for the refusal of what is beyond narrow_limits.h; nothing here is beyond the real limits. */
 int beyond_limit(macko_status s, const macko_error *err);

@@ -1,8 +1,8 @@
 /* What the suites of containers share. */
 #define _GNU_SOURCE
 #include "containers.h"
+#include "../assertions.h"
 
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 #include "matrices.h"
+#include "../assertions.h"
 
-#include <check.h>
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>

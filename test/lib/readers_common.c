@@ -1,7 +1,7 @@
 /* Of the suites of readers: a folder for their files, and what is looked up in a matrix that was read. */
 #include "readers.h"
+#include "../assertions.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

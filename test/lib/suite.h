@@ -2,7 +2,7 @@
 #ifndef TEST_SUITE_H
 #define TEST_SUITE_H
 
-#include <check.h>
+#include "../assertions.h"
 #include <stdlib.h>
 
 /* Runs the suite, prints what failed, and gives back the exit status of the program. */

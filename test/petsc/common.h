@@ -4,8 +4,7 @@
 #define PETSC_COMMON_H
 
 #include "petscmacko.h"
-
-#include <check.h>
+#include "../assertions.h"
 
 #if PETSC_VERSION_LT(3, 19, 0)
 #define PETSC_SUCCESS 0
