@@ -24,6 +24,13 @@
 #define MackoSetRowSumAbs(A, function) ((A)->ops->getrowsumabs = (function))
 #endif
 
+/* Since 3.21 a graph for coarsening is told which unknowns of a node to go by. */
+#if PETSC_VERSION_LT(3, 21, 0)
+#define MackoGraphUnknowns
+#else
+#define MackoGraphUnknowns PETSC_UNUSED PetscInt count, PETSC_UNUSED PetscInt unknowns[],
+#endif
+
 /* MatSetFromOptions hands its items on as a pointer before 3.23; since then their type is a pointer itself. */
 #if PETSC_VERSION_LT(3, 23, 0)
 typedef PetscOptionItems *MackoOptionItems;

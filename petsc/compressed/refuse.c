@@ -76,6 +76,14 @@ static PetscErrorCode MatInvertBlockDiagonal_Macko(Mat A, const PetscScalar **in
   REFUSE(A, "inverse of its diagonal blocks");
 }
 
+/* Algebraic multigrid asks for this first. */
+static PetscErrorCode MatCreateGraph_Macko(Mat A, PetscBool symmetrise, PetscBool scale, PetscReal filter, MackoGraphUnknowns Mat *graph)
+{
+  PetscFunctionBegin;
+  (void)symmetrise, (void)scale, (void)filter, (void)graph;
+  REFUSE(A, "graph for coarsening (-pc_type gamg)");
+}
+
 /* A program that knows of the symmetry can say so, which the sentence tells. */
 static PetscErrorCode MatIsSymmetric_Macko(Mat A, PetscReal tolerance, PetscBool *symmetric)
 {
@@ -96,4 +104,5 @@ void MackoCompressedRefusals(Mat A)
   A->ops->increaseoverlap     = MatIncreaseOverlap_Macko;
   A->ops->invertblockdiagonal = MatInvertBlockDiagonal_Macko;
   A->ops->issymmetric         = MatIsSymmetric_Macko;
+  A->ops->creategraph         = MatCreateGraph_Macko;
 }

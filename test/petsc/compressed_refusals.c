@@ -49,6 +49,7 @@ START_TEST(refusals)
   REFUSED(MatZeroRowsColumns(A, 1, &first, 1, NULL, NULL), PETSC_ERR_SUP, "convert to aij");
   REFUSED(set_up(A, PCASM), PETSC_ERR_SUP, "convert to aij");
   REFUSED(set_up(A, PCPBJACOBI), PETSC_ERR_SUP, "convert to aij");
+  REFUSED(set_up(A, PCGAMG), PETSC_ERR_SUP, "convert to aij");
   REFUSED(MatIsSymmetric(A, 0, &symmetric), PETSC_ERR_SUP, "MAT_SYMMETRIC");
   REFUSED(MatSOR(A, x, 1, SOR_FORWARD_SWEEP, 0, 1, 1, y), PETSC_ERR_SUP, "convert to aij");
   assert_same_products(A, P, "after refusals");
