@@ -49,8 +49,8 @@ PetscBool MackoDefaults(const macko_options *options)
   return PETSC_TRUE;
 }
 
-/* Another choice makes the present form stale, by giving it no owner. A target alone does not: each block of a parallel matrix
-   has its own, which MackoUpdate sets. */
+/* Another choice makes the present form stale, by giving it no owner, and what was predicted of it. A target alone does not: each
+   block of a parallel matrix has its own, which MackoUpdate sets. */
 void MackoSetOptions(Mat_Macko *m, const macko_options *options)
 {
   macko_options old = m->options;
@@ -59,7 +59,7 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   old.target = options->target;
 #define MACKO_OPTION(field, LIST, usual, reader, help) if (old.field != options->field) same = PETSC_FALSE;
 #include "options.def"
-  if (!same) m->owner = NULL;
+  if (!same) m->owner = NULL, m->gain_known = PETSC_FALSE;
   m->options      = *options;
   m->options_read = PETSC_TRUE;
 }

@@ -261,6 +261,12 @@ static void multiply_dense(Mat A, Mat P, Mat B, Mat C, Mat D, const char *when)
   ASSERT_ALL(difference <= 1e-14 * norm, "%s: off by %g of %g", when, (double)difference, (double)norm);
 }
 
+static int stored_as(Mat A, const char *format)
+{
+  const char *own = info_of(A).format; /* NULL: it is not encoded */
+  return own && !strcmp(own, format);
+}
+
 /* By itself a product with dense columns is AIJ's too, until the columns together pay for encoding; each rank does its own. The
  * matrix is one that ours is much faster with: it has a value for each diagonal. */
 START_TEST(dense_columns_count)
@@ -285,6 +291,15 @@ START_TEST(dense_columns_count)
   ASSERT_ALL(info_of(A).encodes == 1, "%d products of %d columns are not encoded", MOST, COLUMNS);
   multiply_dense(A, P, B, C, D, "after");
   ASSERT_ALL(info_of(A).encodes == 1, "encoded again");
+  /* What was predicted for one choice of a format says nothing of another. */
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "csr"));
+  OK(MatSetFromOptions(A));
+  multiply_dense(A, P, B, C, D, "as csr");
+  ASSERT_ALL(_i || !stored_as(A, "csr"), "encoded as csr, which gains nothing");
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "macko"));
+  OK(MatSetFromOptions(A));
+  multiply_dense(A, P, B, C, D, "as macko");
+  ASSERT_ALL(stored_as(A, "macko"), "not encoded as macko, which gains much");
   OK(MatDestroy(&B));
   OK(MatDestroy(&C));
   OK(MatDestroy(&D));
