@@ -41,8 +41,8 @@ for option in $(options); do
 done
 check "there are options" test "$(options | wc -l)" -ge 6
 run 1 test/petsc/plain $ours -mat_macko_backend cpu -help
-check "-help shows a choice that was made before" has 'mat_macko_backend <now cpu : formerly cpu>'
-check "-help shows after how many products" has 'mat_macko_after <now 0 : formerly 0>'
+check "-help shows a choice that was made before" has 'mat_macko_backend:? <now cpu : formerly cpu>'
+check "-help shows after how many products" has 'mat_macko_after:? <now 0 : formerly 0>'
 
 # ---- every format, layout and value type by option; a combination that cannot be is refused with a sentence ----
 for format in $(formats); do
