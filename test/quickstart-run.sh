@@ -23,6 +23,7 @@ echo "in a clean copy"
 grep "scilab-doc cannot be had" "$dir/text" >"$dir/missing" && { echo "SKIP: $(cat "$dir/missing")"; exit 77; }
 [ "$(grep -c '^aijmacko stores' "$dir/text")" = 2 ] || fail "nothing says what is stored"
 diff <(listing "$src/README.md") <(listing "$dir/text") || fail "README lists something else"
+make check-TESTS TESTS=test/build/left-out.sh >"$dir/text" 2>&1 || fail "what configures macko elsewhere fails where quickstart was run"
 
 echo "again, without the real matrix"
 printf '#!/bin/sh\necho "E: unable to locate package $2"; exit 100\n' >"$dir/bin/apt-get"
