@@ -173,16 +173,23 @@ static void make_single(plain *a, macko_csr *c)
   c->value_type = MACKO_F32;
 }
 
-static void check_prediction(const shape *q, const macko_csr *c, macko_prefer prefer)
+/* *c encoded for what a GPU takes, and its info, whose reason goes with the matrix. */
+static macko_matrix *encode_for_gpu(const macko_csr *c, macko_prefer prefer, macko_variant variant, macko_info *info)
 {
   macko_options o;
   macko_matrix *m = NULL;
-  macko_info info;
   macko_error err;
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_DTANS, o.prefer = prefer, o.target = MACKO_TARGET_GPU;
+  o.format = MACKO_FORMAT_DTANS, o.prefer = prefer, o.variant = variant, o.target = MACKO_TARGET_GPU;
   ck_assert_msg(!macko_encode(c, &o, &m, &err), "%s", err.text);
-  macko_get_info(m, &info);
+  macko_get_info(m, info);
+  return m;
+}
+
+static void check_prediction(const shape *q, const macko_csr *c, macko_prefer prefer)
+{
+  macko_info info;
+  macko_matrix *m = encode_for_gpu(c, prefer, MACKO_VARIANT_AUTO, &info);
   ck_assert_msg(100 * llabs(m->plan.bytes - info.bytes) <= info.bytes,
                 "%ld of %ld rows of %ld entries among %ld of %ld, %s values of kind %d, %s: %ld bytes predicted, %ld written",
                 (long)q->bands, (long)q->period, (long)q->length, (long)q->n, (long)q->rest, macko_type_name(c->value_type),
@@ -237,14 +244,9 @@ START_TEST(time_is_bought_with_bytes)
   static const double least[4] = {6.9, 14, 1.3, 2.4};
   plain a = kind_of_matrix(_i);
   macko_csr c = view(&a);
-  macko_options o;
-  macko_matrix *m = NULL;
   macko_info info;
   macko_error err;
-  macko_options_init(&o);
-  ck_assert(!macko_options_set(&o, "format", "dtans", &err) && !macko_options_set(&o, "target", "gpu", &err));
-  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
-  macko_get_info(m, &info);
+  macko_matrix *m = encode_for_gpu(&c, MACKO_PREFER_TIME, MACKO_VARIANT_AUTO, &info);
   double ratio = (double)info.csr_bytes / (double)info.bytes;
   ck_assert_msg(ratio >= least[_i], "matrix %d, %s: 1/%.3f of CSR", _i, info.reason, ratio);
   ck_assert_msg(fabs((double)(m->plan.bytes - info.bytes)) <= 0.01 * (double)info.bytes, "%s", info.reason);
@@ -258,14 +260,8 @@ END_TEST
 /* The info of *a encoded for the time that a GPU takes. */
 static macko_info info_for_gpu(const macko_csr *a, macko_variant variant)
 {
-  macko_options o;
-  macko_matrix *m = NULL;
   macko_info info;
-  macko_error err;
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_DTANS, o.variant = variant, o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_encode(a, &o, &m, &err), "%s", err.text);
-  macko_get_info(m, &info);
+  macko_matrix *m = encode_for_gpu(a, MACKO_PREFER_TIME, variant, &info);
   info.reason = NULL; /* it goes with the matrix */
   macko_destroy(&m);
   return info;

@@ -1,7 +1,6 @@
 /* -mat_macko_after: how many products the type below does before the compressed form is made, and that all of them are right. */
 #include "common.h"
 
-#include <malloc.h>
 
 enum { N = 90, AFTER = 3 };
 
@@ -115,11 +114,20 @@ static Mat dense_product(Mat A, Mat B)
   return X;
 }
 
+/* The norm of X - Y, which is left in X. */
+static double distance(Mat X, Mat Y)
+{
+  PetscReal norm;
+  OK(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
+  OK(MatNorm(X, NORM_FROBENIUS, &norm));
+  return (double)norm;
+}
+
 /* On a CPU transposed products are AIJ's own, and encode nothing, but where an option says how to store. */
 START_TEST(transposed_by_itself)
 {
-  Mat       A, P, B, X, Y;
-  PetscReal norm;
+  Mat    A, P, B, X, Y;
+  double norm;
   if (ranks() > 1) return;
   OK(PetscOptionsClear(NULL));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
@@ -130,9 +138,8 @@ START_TEST(transposed_by_itself)
   OK(MatCreateSeqDense(PETSC_COMM_SELF, N, 3, NULL, &B));
   OK(MatSetRandom(B, NULL));
   X = dense_product(A, B), Y = dense_product(P, B);
-  OK(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
-  OK(MatNorm(X, NORM_FROBENIUS, &norm));
-  ASSERT_ALL(norm <= 1e-12 && info_of(A).encodes == _i, "with a dense matrix: off by %g, encoded %d times", (double)norm,
+  norm = distance(X, Y);
+  ASSERT_ALL(norm <= 1e-12 && info_of(A).encodes == _i, "with a dense matrix: off by %g, encoded %d times", norm,
              (int)info_of(A).encodes);
   DESTROY(&X, &Y, &B, &A, &P);
   OK(clear_options());
@@ -143,8 +150,8 @@ END_TEST
  * vector it then is, as there have been enough. */
 START_TEST(columns_by_itself)
 {
-  Mat       A, P, B, X, Y;
-  PetscReal norm;
+  Mat    A, P, B, X, Y;
+  double norm;
   if (ranks() > 1) return;
   OK(PetscOptionsClear(NULL));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", "cpu"));
@@ -154,9 +161,8 @@ START_TEST(columns_by_itself)
   OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
   OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
   for (int i = 0; i < 1000; i++) OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
-  OK(MatAXPY(X, -1, Y, SAME_NONZERO_PATTERN));
-  OK(MatNorm(X, NORM_FROBENIUS, &norm));
-  ASSERT_ALL(norm <= 1e-12 && info_of(A).encodes == 0, "off by %g, encoded %d times", (double)norm, (int)info_of(A).encodes);
+  norm = distance(X, Y);
+  ASSERT_ALL(norm <= 1e-12 && info_of(A).encodes == 0, "off by %g, encoded %d times", norm, (int)info_of(A).encodes);
   multiply(A, P, 0, "then");
   ASSERT_ALL(info_of(A).encodes == 1, "not encoded after 8000 products");
   ASSERT_ALL(info_of(A).predicted_seconds > 0.7 * info_of(A).csr_predicted_seconds, "the matrix is one that ours gains with");
@@ -205,12 +211,6 @@ START_TEST(what_is_no_number_is_refused)
 }
 END_TEST
 
-static size_t in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 /* Format csr multiplies from AIJ's arrays, before and after new values, where indices have the width that it stores. */
 START_TEST(csr_takes_no_second_copy)
 {
@@ -232,10 +232,10 @@ START_TEST(csr_takes_no_second_copy)
   OK(MatCreateVecs(A, &x, &y));
   OK(VecSet(x, 1));
   for (int i = 1; i <= 2; i++) {
-    const size_t before = in_use();
+    const size_t before = bytes_in_use();
     PetscReal    sum;
     OK(MatMult(A, x, y));
-    const size_t more = in_use() - before;
+    const size_t more = bytes_in_use() - before;
     OK(VecNorm(y, NORM_INFINITY, &sum));
     ASSERT_ALL(sum == 9 * i, "a row sums up to %g", (double)sum);
     ASSERT_ALL(info_of(A).encodes == 1 && !strcmp(info_of(A).format, "csr"), "stored as %s", info_of(A).format);
@@ -252,13 +252,12 @@ END_TEST
 /* C = A B with `columns` columns by both; fails unless they agree. */
 static void multiply_dense(Mat A, Mat P, Mat B, Mat C, Mat D, const char *when)
 {
-  PetscReal difference, norm;
+  PetscReal norm;
   OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C));
   OK(MatMatMult(P, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &D));
   OK(MatNorm(D, NORM_FROBENIUS, &norm));
-  OK(MatAXPY(D, -1, C, SAME_NONZERO_PATTERN));
-  OK(MatNorm(D, NORM_FROBENIUS, &difference));
-  ASSERT_ALL(difference <= 1e-14 * norm, "%s: off by %g of %g", when, (double)difference, (double)norm);
+  const double difference = distance(D, C);
+  ASSERT_ALL(difference <= 1e-14 * norm, "%s: off by %g of %g", when, difference, (double)norm);
 }
 
 static int stored_as(Mat A, const char *format)

@@ -1,5 +1,6 @@
 #include "common.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -197,6 +198,24 @@ PetscErrorCode clear_options(void)
   PetscCall(PetscOptionsClear(NULL));
   PetscCall(PetscOptionsSetValue(NULL, "-mat_macko_after", "0"));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+KSP new_solver(Mat A, Mat P, const char *method, const char *preconditioner)
+{
+  KSP ksp;
+  PC  pc;
+  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  OK(KSPSetOperators(ksp, A, P));
+  OK(KSPSetType(ksp, method));
+  OK(KSPGetPC(ksp, &pc));
+  OK(PCSetType(pc, preconditioner));
+  return ksp;
+}
+
+size_t bytes_in_use(void)
+{
+  struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
 }
 
 /* ---- the program ---- */

@@ -6,6 +6,8 @@
 #include "petscmacko.h"
 #include "../assertions.h"
 
+#include <petscksp.h>
+
 #if PETSC_VERSION_LT(3, 19, 0)
 #define PETSC_SUCCESS 0
 #endif
@@ -53,6 +55,12 @@ PetscErrorCode make_dense(const char *type, PetscInt m, PetscInt n, PetscInt row
 
 /* The same entries written to a file and read from it into A, which has a type and may have values. */
 PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
+
+/* A solver of that method for A with that preconditioner, which is made from P. */
+KSP new_solver(Mat A, Mat P, const char *method, const char *preconditioner);
+
+/* Bytes that malloc has given out; 0 where a sanitizer's malloc does not tell. */
+size_t bytes_in_use(void);
 
 /* Fails unless A and both its blocks are ours. */
 void assert_ours(Mat A, const char *when);

@@ -262,16 +262,11 @@ END_TEST
 static PetscInt iterations(Mat A, const char *preconditioner)
 {
   KSP      ksp;
-  PC       pc;
   Vec      x, b;
   PetscInt its;
   OK(MatCreateVecs(A, &x, &b));
   OK(VecSet(b, 1));
-  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  OK(KSPSetOperators(ksp, A, A));
-  OK(KSPSetType(ksp, KSPGMRES));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, preconditioner));
+  ksp = new_solver(A, A, KSPGMRES, preconditioner);
   OK(KSPSolve(ksp, b, x));
   OK(KSPGetIterationNumber(ksp, &its));
   OK(KSPDestroy(&ksp));
@@ -301,16 +296,12 @@ START_TEST(another_matrix_for_the_preconditioner)
 {
   Mat      A, P;
   KSP      ksp;
-  PC       pc;
   Vec      x, b;
   PetscInt its;
   make_both(ROOT_TYPE, ROWS, ROWS, &A, &P);
   OK(MatCreateVecs(A, &x, &b));
   OK(VecSet(b, 1));
-  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  OK(KSPSetOperators(ksp, A, P));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCBJACOBI));
+  ksp = new_solver(A, P, KSPGMRES, PCBJACOBI);
   OK(KSPSolve(ksp, b, x));
   OK(KSPGetIterationNumber(ksp, &its));
   ASSERT_ALL(its > 1, "%d iterations", (int)its);

@@ -275,12 +275,6 @@ typedef struct {
   size_t      before, most;
 } watcher;
 
-static size_t in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 /* A tridiagonal matrix of a few values. */
 static PetscErrorCode watch(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
 {
@@ -288,7 +282,7 @@ static PetscErrorCode watch(void *context, PetscInt row, PetscInt *n, const Pets
   PetscInt count = 0;
   for (PetscInt j = PetscMax(row - 1, 0); j <= PetscMin(row + 1, LINE - 1); j++)
     w->cols[count] = j, w->values[count++] = j == row ? 2 + (double)(row % 2) : -1;
-  if (++w->calls % 512 == 0) w->most = PetscMax(w->most, in_use());
+  if (++w->calls % 512 == 0) w->most = PetscMax(w->most, bytes_in_use());
   *n = count, *cols = w->cols, *values = w->values;
   return 0;
 }
@@ -298,13 +292,13 @@ START_TEST(never_as_csr)
   Mat          A;
   MatInfo      info;
   MatMackoInfo stored;
-  watcher      w   = {.before = in_use()};
+  watcher      w   = {.before = bytes_in_use()};
   double       csr = 3. * LINE * (sizeof(PetscInt) + sizeof(PetscScalar)) / ranks();
   OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "10000"));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_prefer", "memory"));
   OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, LINE, LINE, watch, &w, &A));
   ASSERT_ALL((double)(w.most - w.before) < csr / 4 + 3e5, "%g bytes while rows came, of %g as CSR", (double)(w.most - w.before), csr);
-  ASSERT_ALL((double)(in_use() - w.before) < csr / 4, "%g bytes afterwards, of %g", (double)(in_use() - w.before), csr);
+  ASSERT_ALL((double)(bytes_in_use() - w.before) < csr / 4, "%g bytes afterwards, of %g", (double)(bytes_in_use() - w.before), csr);
   OK(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   OK(MatMackoGetInfo(A, &stored));
   ASSERT_ALL(info.nz_used == 3. * LINE - 2 && info.memory == (double)stored.bytes && info.memory < csr * ranks() / 4,

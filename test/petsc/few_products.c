@@ -2,15 +2,7 @@
  * that could take some is counted. */
 #include "common.h"
 
-#include <malloc.h>
-#include <petscksp.h>
 #include <string.h>
-
-static size_t in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
 
 static const char *const events[] = {"MatMult", "MatMultAdd", "MatMultTranspose", "MatCopy", "MatConvert", "MatTranspose",
   "MatAssemblyBegin", "MatAssemblyEnd", "MatGetRow", "MatMackoEncode", "MatMackoRefresh", "MatMackoMult", "VecCopy", "VecSet",
@@ -27,7 +19,7 @@ typedef struct {
 static PetscErrorCode watch_memory(KSP ksp, PetscInt iteration, PetscReal norm, void *context)
 {
   work        *w   = context;
-  const size_t now = in_use();
+  const size_t now = bytes_in_use();
   (void)ksp, (void)iteration, (void)norm;
   if (now > w->before && now - w->before > w->memory) w->memory = now - w->before;
   return PETSC_SUCCESS;
@@ -43,21 +35,16 @@ static work solve_few(Mat A, PetscInt few, Vec *x)
   PetscLogEvent      event;
   PetscEventPerfInfo info;
   KSP                ksp;
-  PC                 pc;
   Vec                b;
   PetscInt           iterations;
   OK(PetscSNPrintf(name, sizeof name, "solve %d", solves++));
   OK(PetscLogStageRegister(name, &stage));
   OK(MatCreateVecs(A, x, &b));
   OK(VecSet(b, 1));
-  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  OK(KSPSetOperators(ksp, A, A));
-  OK(KSPSetType(ksp, KSPCG));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCJACOBI));
+  ksp = new_solver(A, A, KSPCG, PCJACOBI);
   OK(KSPSetTolerances(ksp, 1e-30, 1e-300, PETSC_DEFAULT, few));
   OK(KSPMonitorSet(ksp, watch_memory, &w, NULL));
-  w.before = in_use();
+  w.before = bytes_in_use();
   OK(PetscLogStagePush(stage));
   OK(KSPSolve(ksp, b, *x));
   OK(PetscLogStagePop());
@@ -85,8 +72,7 @@ static int counted(const work *w, const char *name)
 }
 
 /* A band matrix of 2 * 4 + 1 diagonals, of more entries on the first rank than a cache is counted on to hold (petsc/after.c),
-   which decides for all; other ranks have few rows, as there are more ranks than cores. Check's assertions would take longer than
-   PETSc. */
+   which decides for all; other ranks have few rows, as there are more ranks than cores. */
 static PetscErrorCode large_band(const char *type, Mat *P)
 {
   enum { ROWS = 240000, FEW_ROWS = 1000, REACH = 4 };
@@ -142,7 +128,7 @@ START_TEST(few_products_cost_what_aij_s_do)
       ASSERT_ALL(ours.memory <= plain.memory + BUFFERS, "%zu bytes, not %zu", ours.memory, plain.memory);
       OK(VecEqual(x, y, &same));
       ASSERT_ALL(same, "another solution");
-    } else if (in_use()) /* a sanitizer's malloc does not tell */
+    } else if (bytes_in_use())
       ASSERT_ALL(rank || ours.memory > plain.memory + BUFFERS, "%zu bytes, as %zu", ours.memory, plain.memory);
     OK(VecDestroy(&x));
     OK(VecDestroy(&y));

@@ -155,16 +155,11 @@ END_TEST
 static PetscInt steps(Mat A, PetscLogDouble *copies)
 {
   KSP      ksp;
-  PC       pc;
   Vec      x, b;
   PetscInt its;
   OK(MatCreateVecs(A, &x, &b));
   OK(VecSet(b, 1));
-  OK(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  OK(KSPSetOperators(ksp, A, A));
-  OK(KSPSetType(ksp, KSPCG));
-  OK(KSPGetPC(ksp, &pc));
-  OK(PCSetType(pc, PCJACOBI));
+  ksp = new_solver(A, A, KSPCG, PCJACOBI);
   OK(KSPSolve(ksp, b, x));
   OK(VecSet(x, 0));
   *copies = -petsc_gtoc_ct;
