@@ -117,14 +117,16 @@ macko_status macko_device_add_at(macko_type type, const void *from, const int64_
 /* Y = A X for a matrix of format slide and dense X and Y of many columns. A macko_matmul is A made ready for that, once; for
  * each number of columns it is then planned, once; products allocate nothing. On sparse tensor cores (SlideSparse, 2026) the
  * windows of A, lifted side by side, are a 2:4 matrix, and elements of X are repeated for the windows that they lie in. That
- * takes cuSPARSELt 0.8.1 or newer, which is opened where it is found when the program runs. Where it is not there, or cannot
- * take A, X and Y, a kernel for any GPU multiplies, and macko_matmul_get_info says why. */
+ * takes cuSPARSELt 0.8.1 or newer, which is opened where it is found when the program runs. A can also be multiplied as a dense
+ * matrix, by cuBLASLt, which is opened in the same way, and by a kernel for any GPU, which needs neither. For each number of
+ * columns the fastest is taken, and macko_matmul_get_info says which and why. */
 typedef struct macko_matmul macko_matmul;
 
 typedef enum {
-  MACKO_MATMUL_AUTO,   /* tensor cores where they can, else the kernel */
+  MACKO_MATMUL_AUTO,   /* the fastest of those that can, timed when it is planned */
   MACKO_MATMUL_KERNEL, /* the kernel for any GPU */
   MACKO_MATMUL_TENSOR, /* sparse tensor cores, or an error that says why not */
+  MACKO_MATMUL_DENSE,  /* tensor cores with A as a dense matrix, likewise */
   MACKO_MATMUL_PATHS
 } macko_matmul_path;
 
@@ -155,21 +157,23 @@ void macko_matmul_options_init(macko_matmul_options *options);
  * it is to be made ready again. options may be NULL (defaults). *matmul is new and freed with macko_matmul_close; cuSPARSELt's
  * form of the values is as large as the windows of A, 9 bits a slot for operands of 8 bits, and for a while all of A as a dense
  * matrix is needed as well. Waits for the stream. Errors: INVALID_ARGUMENT (options; another GPU than the current one),
- * UNSUPPORTED (another format; path TENSOR where it cannot be, with the reason), OUT_OF_MEMORY, DEVICE. */
+ * UNSUPPORTED (another format; path TENSOR or DENSE where it cannot be, with the reason), OUT_OF_MEMORY, DEVICE. */
 macko_status macko_matmul_open(const macko_device_matrix *device, const macko_matmul_options *options, struct CUstream_st *stream,
                                macko_matmul **matmul, macko_error *err);
 
-/* Plans products of n columns, and of as many as tensor cores take for n: the next multiple of 32. Unless `algorithm` is one
- * that macko_matmul_get_info named for an equal matmul on an equal GPU, cuSPARSELt's are tried (-1), which takes memory and
- * milliseconds to seconds. Another algorithm may add in another order; with one the same bits come on every run. What is
- * planned stays so, and planning it again costs nothing. Must not run beside products of the same matmul. Waits for the stream.
- * Errors: INVALID_ARGUMENT, UNSUPPORTED (path TENSOR where cuSPARSELt has no algorithm; with AUTO the kernel multiplies),
- * OUT_OF_MEMORY, DEVICE. */
+/* Plans products of n columns, and of as many as tensor cores take for n: the next multiple of 32. `algorithm` is one that
+ * macko_matmul_get_info named for an equal matmul on an equal GPU with the same libraries, or -1: then the libraries' are tried,
+ * and with path AUTO the forms of A timed against each other, sparse, dense and, for up to 128 columns, the kernel, which takes
+ * memory (for a while A as a dense matrix, X and Y) and milliseconds to seconds. The dense form is kept where it is the fastest.
+ * Another algorithm may add in another order, and round otherwise; with one the same bits come on every run. What is planned
+ * stays so, and planning it again costs nothing. Must not run beside products of the same matmul. Waits for the stream. Errors:
+ * INVALID_ARGUMENT (n; an algorithm that is of another path), UNSUPPORTED (path TENSOR or DENSE where the library has no
+ * algorithm), OUT_OF_MEMORY, DEVICE. */
 macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorithm, struct CUstream_st *stream, macko_error *err);
 
 typedef struct {
-  macko_matmul_path path;  /* KERNEL or TENSOR, whichever multiplies */
-  const char *reason;      /* in words: which, and why; owned by the matmul, valid until it plans or is closed */
+  macko_matmul_path path;  /* KERNEL, TENSOR or DENSE, whichever multiplies */
+  const char *reason;      /* in words: which, why, and the times it was chosen by; owned by the matmul, valid until that plans or is closed */
   int64_t nrows, ncols;
   int64_t lifted;          /* rows of X as tensor cores see it, those that are repeated included; 0 for the kernel */
   int64_t bytes;           /* device memory besides the matrix */
@@ -185,7 +189,8 @@ void macko_matmul_get_info(const macko_matmul *matmul, int64_t n, macko_matmul_i
  * work_bytes bytes, at a multiple of 256, that nothing else uses until the product is done. Queued on the stream and not waited
  * for; nothing is allocated, and a CUDA graph can capture it. Any number of streams may multiply at once, with work of their
  * own. Sums are f32, in i32 for operands I8, and f64 where values or X are; Y is rounded once, but from tensor cores with
- * operands F16 or BF16 also before a bias is added. Where X has Inf or NaN the kernel gives what CSR does; tensor cores may
+ * operands F16 or BF16 also before a bias is added, and with operands of 8 bits and a Y of 16 sums are rounded to f16 (I8) or
+ * bf16 (E4M3) before they are scaled. Where X has Inf or NaN the kernel gives what CSR does; tensor cores may
  * give NaN for other elements of such a column, and with operands I8 and E4M3 give NaN for all of it. Errors: INVALID_ARGUMENT
  * (n that is not planned, ldx, ldy, work; another GPU than the current one), DEVICE. */
 macko_status macko_device_matmul(const macko_matmul *matmul, int64_t n, const void *x, int64_t ldx, const float *bias, void *y,

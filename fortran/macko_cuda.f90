@@ -11,7 +11,8 @@ module macko_cuda_c
   integer(c_int), parameter :: macko_matmul_auto = 0
   integer(c_int), parameter :: macko_matmul_kernel = 1
   integer(c_int), parameter :: macko_matmul_tensor = 2
-  integer(c_int), parameter :: macko_matmul_paths = 3
+  integer(c_int), parameter :: macko_matmul_dense = 3
+  integer(c_int), parameter :: macko_matmul_paths = 4
 
   ! macko_operands
   integer(c_int), parameter :: macko_operands_exact = 0

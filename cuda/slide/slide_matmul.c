@@ -1,24 +1,34 @@
-/* Y = A X for format slide: arguments checked, what is planned kept, and which of the two ways multiplies. */
+/* Y = A X for format slide: arguments checked, what is planned kept, and which form of A multiplies. */
 #include "slide/slide_matmul.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+enum {
+  REASON = 600,        /* bytes of a reason */
+  FORMS = 3,           /* kernel, sparse and dense tensor cores */
+  KERNEL_COLUMNS = 128 /* more columns are never multiplied fastest by the kernel, which takes so many at a time */
+};
+
+/* An algorithm of cuBLASLt's has this bit set, so that its number says which library it is of. */
+#define DENSE_ALGORITHM ((int64_t)1 << 40)
+
 /* These are the products of up to n columns, a multiple of 32, that are planned. */
 typedef struct shape {
   struct shape *next;
   int64_t n, work_bytes;
-  macko_tensor_plan *tensor; /* NULL: the kernel multiplies */
-  char reason[512];
+  macko_matmul_form form;
+  char reason[REASON];
 } shape;
 
 struct macko_matmul {
   const macko_device_matrix *d; /* the caller's, which outlives this */
   macko_matmul_options options;
-  macko_tensor *tensor; /* NULL: the kernel multiplies */
-  char reason[512];
-  shape *shapes;     /* a list of what is planned */
+  macko_tensor *sparse, *dense; /* forms for tensor cores; NULL: not there. The dense one is kept only while a shape takes it */
+  char reason[REASON];          /* why the kernel multiplies, or no sparse form; empty where one does */
+  char first[REASON];           /* which form multiplies where nothing is planned */
+  shape *shapes;                /* a list of what is planned */
 };
 
 /* Says whether X and Y may have that type. */
@@ -36,7 +46,7 @@ void macko_matmul_options_init(macko_matmul_options *options)
 static macko_status check_options(const macko_matmul_options *o, macko_error *err)
 {
   if ((unsigned)o->path >= MACKO_MATMUL_PATHS)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "path is %d, none of auto, kernel and tensor", (int)o->path);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "path is %d, none of auto, kernel, tensor and dense", (int)o->path);
   if ((unsigned)o->operands >= MACKO_OPERANDS_COUNT)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "operands are %d, none of exact, f16, bf16, i8 and e4m3", (int)o->operands);
   if (!is_float(o->x_type) || !is_float(o->y_type))
@@ -45,24 +55,36 @@ static macko_status check_options(const macko_matmul_options *o, macko_error *er
   return MACKO_OK;
 }
 
-/* Decides which of the two ways multiplies, and says why in m->reason. That tensor cores cannot is no error unless they were
- * asked for. */
-static macko_status choose_path(macko_matmul *m, cudaStream_t stream, macko_error *err)
+/* Makes the form that was asked for ready, which must work. With AUTO the sparse one is tried, and m->reason says why it is not there;
+ * the dense one waits until something is planned. */
+static macko_status open_forms(macko_matmul *m, cudaStream_t stream, macko_error *err)
 {
   macko_error why = {MACKO_OK, ""};
-  if (m->options.path == MACKO_MATMUL_KERNEL) {
-    snprintf(m->reason, sizeof m->reason, "the kernel for any GPU, as asked for");
-    return MACKO_OK;
+  macko_status s = MACKO_OK;
+  switch (m->options.path) {
+  case MACKO_MATMUL_KERNEL: snprintf(m->reason, sizeof m->reason, "as asked for"); return MACKO_OK;
+  case MACKO_MATMUL_DENSE:
+    s = macko_tensor_open(m->d, MACKO_MATMUL_DENSE, &m->options, stream, &m->dense, &why);
+    return s ? macko_fail(err, s, "no dense tensor cores: %.480s", why.text) : MACKO_OK;
+  default: s = macko_tensor_open(m->d, MACKO_MATMUL_TENSOR, &m->options, stream, &m->sparse, &why);
   }
-  macko_status s = macko_tensor_open(m->d, &m->options, stream, &m->tensor, &why);
   if (s && (m->options.path == MACKO_MATMUL_TENSOR || s != MACKO_UNSUPPORTED))
     return macko_fail(err, s, "no sparse tensor cores: %.480s", why.text);
-  if (s) snprintf(m->reason, sizeof m->reason, "the kernel for any GPU: %.480s", why.text);
-  else
-    snprintf(m->reason, sizeof m->reason, "sparse tensor cores through cuSPARSELt %s, operands %s, %lld rows of X lifted to %lld",
-             macko_tensor_version(m->tensor), macko_tensor_operands(m->tensor), (long long)m->d->m.ncols,
-             (long long)macko_tensor_lifted(m->tensor));
+  if (s) snprintf(m->reason, sizeof m->reason, "%.500s", why.text);
   return MACKO_OK;
+}
+
+/* Writes to `reason` which form multiplies; why_not says why it is no sparse one. */
+static void say(const macko_matmul *m, macko_matmul_path path, const char *why_not, char *reason)
+{
+  if (path == MACKO_MATMUL_TENSOR)
+    snprintf(reason, REASON, "sparse tensor cores through cuSPARSELt %s, operands %s, %lld rows of X lifted to %lld",
+             macko_tensor_version(m->sparse), macko_tensor_operands(m->sparse), (long long)m->d->m.ncols,
+             (long long)macko_tensor_lifted(m->sparse));
+  else if (path == MACKO_MATMUL_DENSE)
+    snprintf(reason, REASON, "dense tensor cores through cuBLASLt %s, operands %s%s%.400s", macko_tensor_version(m->dense),
+             macko_tensor_operands(m->dense), *why_not ? ", not sparse ones: " : "", why_not);
+  else snprintf(reason, REASON, "the kernel for any GPU: %.500s", why_not);
 }
 
 /* The path to the library is used here only and not kept. */
@@ -82,11 +104,12 @@ macko_status macko_matmul_open(const macko_device_matrix *device, const macko_ma
   macko_matmul *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matmul of %zu bytes", sizeof *m);
   m->d = device, m->options = o;
-  s = choose_path(m, stream, err);
+  s = open_forms(m, stream, err);
+  if (s) return macko_matmul_close(&m), s;
+  say(m, m->sparse ? MACKO_MATMUL_TENSOR : m->dense ? MACKO_MATMUL_DENSE : MACKO_MATMUL_KERNEL, m->reason, m->first);
   m->options.library = NULL; /* the caller's */
-  if (s) macko_matmul_close(&m);
-  else *matmul = m;
-  return s;
+  *matmul = m;
+  return MACKO_OK;
 }
 
 /* ---- plans ---- */
@@ -99,18 +122,104 @@ static shape *find_shape(const macko_matmul *m, int64_t n)
   return s;
 }
 
-/* Plans products of s->n columns. Where tensor cores have no algorithm for these the kernel takes them, unless that was ruled
- * out. */
-static macko_status plan_shape(const macko_matmul *m, int64_t algorithm, cudaStream_t stream, shape *s, macko_error *err)
+/* Gives the form with which a matmul of so many columns begins: that of the algorithm that is named, or that was asked for; AUTO where
+ * all are to be tried. */
+static macko_matmul_path form_of(const macko_matmul *m, int64_t algorithm)
 {
+  if (m->options.path != MACKO_MATMUL_AUTO || algorithm < 0) return m->options.path;
+  return algorithm & DENSE_ALGORITHM ? MACKO_MATMUL_DENSE : m->sparse ? MACKO_MATMUL_TENSOR : MACKO_MATMUL_KERNEL;
+}
+
+/* Adds a form of tensor cores to those that can multiply; one that cannot is passed over, and *why says why. */
+static macko_status add_form(macko_matmul *m, macko_matmul_path path, int64_t n, int64_t algorithm, cudaStream_t stream,
+                             macko_matmul_form *forms, int *count, macko_error *why)
+{
+  macko_tensor **t = path == MACKO_MATMUL_DENSE ? &m->dense : &m->sparse;
+  macko_status s = *t ? MACKO_OK : macko_tensor_open(m->d, path, &m->options, stream, t, why);
+  if (!s) s = macko_tensor_plan_new(*t, n, algorithm < 0 ? -1 : algorithm & (DENSE_ALGORITHM - 1), stream, &forms[*count].plan, why);
+  if (!s) forms[(*count)++].path = path;
+  return s;
+}
+
+/* Sets *forms to what can multiply n columns, of which there is at least one where it answers MACKO_OK, and adds to why_not why there
+ * is no sparse one. With AUTO a form that is not there, or has no memory to be there beside the others, is none. */
+static macko_status find_forms(macko_matmul *m, int64_t n, int64_t algorithm, cudaStream_t stream, macko_matmul_form *forms, int *count,
+                               char *why_not, macko_error *err)
+{
+  const macko_matmul_path path = form_of(m, algorithm);
   macko_error why = {MACKO_OK, ""};
-  macko_status status = m->tensor ? macko_tensor_plan_new(m->tensor, s->n, algorithm, stream, &s->tensor, &why) : MACKO_OK;
-  if (status && (m->options.path == MACKO_MATMUL_TENSOR || status != MACKO_UNSUPPORTED))
-    return macko_fail(err, status, "no sparse tensor cores for %lld columns: %.400s", (long long)s->n, why.text);
-  if (status) snprintf(s->reason, sizeof s->reason, "the kernel for any GPU: for %lld columns %.400s", (long long)s->n, why.text);
-  else snprintf(s->reason, sizeof s->reason, "%s", m->reason);
-  s->work_bytes = s->tensor ? macko_tensor_plan_work(s->tensor) : macko_slide_kernel_work(m->d, m->options.x_type, s->n);
+  macko_status s = MACKO_OK;
+  if (path == MACKO_MATMUL_TENSOR || (path == MACKO_MATMUL_AUTO && m->sparse))
+    s = add_form(m, MACKO_MATMUL_TENSOR, n, algorithm, stream, forms, count, &why);
+  if (s && (m->options.path == MACKO_MATMUL_TENSOR || s != MACKO_UNSUPPORTED))
+    return macko_fail(err, s, "no sparse tensor cores for %lld columns: %.400s", (long long)n, why.text);
+  if (s) snprintf(why_not, REASON, "for %lld columns %.480s", (long long)n, why.text), s = MACKO_OK;
+  if (path == MACKO_MATMUL_DENSE || path == MACKO_MATMUL_AUTO)
+    s = add_form(m, MACKO_MATMUL_DENSE, n, algorithm, stream, forms, count, &why);
+  if (s && (path == MACKO_MATMUL_DENSE || (s != MACKO_UNSUPPORTED && s != MACKO_OUT_OF_MEMORY)))
+    return macko_fail(err, s, "no dense tensor cores for %lld columns: %.400s", (long long)n, why.text);
+  if (path == MACKO_MATMUL_KERNEL || !*count || (path == MACKO_MATMUL_AUTO && n <= KERNEL_COLUMNS))
+    forms[(*count)++].path = MACKO_MATMUL_KERNEL;
   return MACKO_OK;
+}
+
+/* Gives the bytes of work of a product of n columns by a form. */
+static int64_t work_of(const macko_matmul *m, int64_t n, const macko_matmul_form *form)
+{
+  return form->plan ? macko_tensor_plan_work(form->plan) : macko_slide_kernel_work(m->d, m->options.x_type, n);
+}
+
+/* Adds the times of all forms to a reason, if they were timed. */
+static void add_times(int64_t n, const macko_matmul_form *forms, int count, char *reason)
+{
+  static const char *const names[] = {"", "the kernel", "sparse", "dense"};
+  size_t at = strlen(reason);
+  if (count < 2 || !(forms[0].us > 0)) return;
+  at += (size_t)snprintf(reason + at, REASON - at, "; %lld columns take us:", (long long)n);
+  for (int i = 0; i < count && at < REASON; i++)
+    at += (size_t)snprintf(reason + at, REASON - at, "%s %s %.1f", i ? "," : "", names[forms[i].path], forms[i].us);
+}
+
+/* The dense form is as large as a dense matrix, and is not kept for nothing. */
+static void drop_unused(macko_matmul *m, const shape *planned)
+{
+  int used = m->options.path == MACKO_MATMUL_DENSE || planned->form.path == MACKO_MATMUL_DENSE;
+  for (const shape *s = m->shapes; s; s = s->next) used |= s->form.path == MACKO_MATMUL_DENSE;
+  if (!used && m->dense) macko_tensor_close(&m->dense);
+}
+
+/* Plans products of s->n columns by the form that is fastest. */
+static macko_status plan_shape(macko_matmul *m, int64_t algorithm, cudaStream_t stream, shape *s, macko_error *err)
+{
+  macko_matmul_form forms[FORMS] = {{0}};
+  int count = 0, best = 0;
+  int64_t work = 0;
+  char why_not[REASON];
+  memcpy(why_not, m->reason, sizeof why_not);
+  macko_status status = find_forms(m, s->n, algorithm, stream, forms, &count, why_not, err);
+  for (int i = 0; i < count; i++) work = work_of(m, s->n, &forms[i]) > work ? work_of(m, s->n, &forms[i]) : work;
+  if (!status) {
+    best = macko_matmul_fastest(m->d, &m->options, s->n, work, forms, count, stream);
+    s->form = forms[best], s->work_bytes = work_of(m, s->n, &s->form);
+    say(m, s->form.path, why_not, s->reason);
+    add_times(s->n, forms, count, s->reason);
+  }
+  for (int i = 0; i < FORMS; i++)
+    if (status || i != best) macko_tensor_plan_free(&forms[i].plan);
+  drop_unused(m, s);
+  return status;
+}
+
+/* Refuses an algorithm of another library than that which was asked for. */
+static macko_status check_algorithm(const macko_matmul *m, int64_t algorithm, macko_error *err)
+{
+  static const char *const names[] = {"auto", "kernel", "tensor", "dense"};
+  const int is_dense = (algorithm & DENSE_ALGORITHM) != 0;
+  if (algorithm < -1 || algorithm >= 2 * DENSE_ALGORITHM)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm is %lld, not -1 or one that was named", (long long)algorithm);
+  if (algorithm < 0 || m->options.path == MACKO_MATMUL_AUTO || m->options.path == (is_dense ? MACKO_MATMUL_DENSE : MACKO_MATMUL_TENSOR))
+    return MACKO_OK;
+  return macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm %lld is none of path %s", (long long)algorithm, names[m->options.path]);
 }
 
 /* A shape is added to the list only once it is complete. */
@@ -119,8 +228,8 @@ macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorith
   if (!matmul) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matmul must not be NULL");
   if (n < 1 || n > INT32_MAX)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "n is %lld, not a count of columns from 1 to %d", (long long)n, INT32_MAX);
-  if (algorithm < -1) return macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm is %lld, not -1 or one that was named", (long long)algorithm);
-  macko_status s = macko_check_device(matmul->d, err);
+  macko_status s = check_algorithm(matmul, algorithm, err);
+  if (!s) s = macko_check_device(matmul->d, err);
   if (s || find_shape(matmul, n)) return s;
   shape *fresh = calloc(1, sizeof *fresh);
   if (!fresh) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the plan of a product");
@@ -131,19 +240,30 @@ macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorith
   return MACKO_OK;
 }
 
-/* Without a plan for n it answers by the way that the matmul was opened with. */
+/* Gives the number of the algorithm of a form; -1 for the kernel. */
+static int64_t algorithm_of(const macko_matmul_form *form)
+{
+  if (!form->plan) return -1;
+  return macko_tensor_plan_algorithm(form->plan) | (form->path == MACKO_MATMUL_DENSE ? DENSE_ALGORITHM : 0);
+}
+
+/* Without a plan for n it answers by what is ready without one. */
 void macko_matmul_get_info(const macko_matmul *matmul, int64_t n, macko_matmul_info *info)
 {
   const shape *s = find_shape(matmul, n);
-  const int tensor = s ? s->tensor != NULL : matmul->tensor != NULL;
-  *info = (macko_matmul_info){.path = tensor ? MACKO_MATMUL_TENSOR : MACKO_MATMUL_KERNEL,
-                              .reason = s ? s->reason : matmul->reason,
+  const macko_matmul_path ready = matmul->sparse ? MACKO_MATMUL_TENSOR
+                                  : matmul->options.path == MACKO_MATMUL_DENSE ? MACKO_MATMUL_DENSE : MACKO_MATMUL_KERNEL;
+  const macko_matmul_path path = s ? s->form.path : ready;
+  const macko_tensor *t = path == MACKO_MATMUL_DENSE ? matmul->dense : path == MACKO_MATMUL_TENSOR ? matmul->sparse : NULL;
+  *info = (macko_matmul_info){.path = path,
+                              .reason = s ? s->reason : matmul->first,
                               .nrows = matmul->d->m.nrows,
                               .ncols = matmul->d->m.ncols,
-                              .lifted = tensor ? macko_tensor_lifted(matmul->tensor) : 0,
-                              .bytes = matmul->tensor ? macko_tensor_bytes(matmul->tensor) : 0,
+                              .lifted = t ? macko_tensor_lifted(t) : 0,
+                              .bytes = (matmul->sparse ? macko_tensor_bytes(matmul->sparse) : 0) +
+                                       (matmul->dense ? macko_tensor_bytes(matmul->dense) : 0),
                               .work_bytes = s ? s->work_bytes : -1,
-                              .algorithm = s && s->tensor ? macko_tensor_plan_algorithm(s->tensor) : -1};
+                              .algorithm = s ? algorithm_of(&s->form) : -1};
 }
 
 /* The matmul is freed on its own device, which need not be the current one. Products may still be running, and are waited for. */
@@ -157,10 +277,11 @@ void macko_matmul_close(macko_matmul **matmul)
   cudaDeviceSynchronize();
   for (shape *s = m->shapes, *next; s; s = next) {
     next = s->next;
-    macko_tensor_plan_free(&s->tensor);
+    macko_tensor_plan_free(&s->form.plan);
     free(s);
   }
-  if (m->tensor) macko_tensor_close(&m->tensor);
+  macko_tensor_close(&m->sparse);
+  macko_tensor_close(&m->dense);
   if (current != m->d->device) cudaSetDevice(current);
   free(m);
   *matmul = NULL;
@@ -195,6 +316,6 @@ macko_status macko_device_matmul(const macko_matmul *matmul, int64_t n, const vo
   if (!s) s = macko_check_device(matmul->d, err);
   if (s || n == 0 || matmul->d->m.nrows == 0) return s;
   const shape *planned = find_shape(matmul, n);
-  if (planned->tensor) return macko_tensor_multiply(matmul->tensor, planned->tensor, &p, stream, err);
+  if (planned->form.plan) return macko_tensor_multiply(planned->form.plan, &p, stream, err);
   return macko_cuda_status(macko_slide_kernel(matmul->d, &p, stream), "starting a product", err);
 }

@@ -1,7 +1,7 @@
 /* cuSPARSELt opened when the program runs. What is declared here is the part of its C interface (cusparseLt.h) that is called:
  * so the library is built the same way whether its header is there or not, and a structure that a version makes larger or
  * smaller fits, as cuSPARSELt is given pointers to its structures only. */
-#include "slide/sparselt.h"
+#include "slide/tensor_library.h"
 
 #include <cusparse.h>
 #include <dlfcn.h>
@@ -44,7 +44,7 @@ enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
   f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, cudaStream_t))
 
 /* This is cuSPARSELt opened: its handle, and its functions by name. */
-struct macko_sparselt {
+typedef struct {
   void *library;    /* as dlopen gives it */
   int is_open;      /* the handle is started and to be destroyed */
   char version[16];
@@ -56,18 +56,19 @@ struct macko_sparselt {
     FUNCTIONS(MEMBER)
 #undef MEMBER
   } call;
-};
+} sparselt;
 
 /* A plan of cuSPARSELt points to what it was made of, so that all of it stays where it is until the plan is freed. */
-struct macko_sparselt_plan {
-  const macko_sparselt *lt;
+typedef struct {
+  const sparselt *lt;
+  float alpha;
   int descriptors, has_algorithm, has_plan; /* what is to be destroyed */
   opaque matrices[3], matmul, algorithm, plan;
-};
+} sparselt_plan;
 
 /* Goes from cuSPARSELt's status to macko's. What it does not support becomes UNSUPPORTED, and so does what it calls an invalid
  * value; `what` says what was being done. */
-static macko_status check(const macko_sparselt *lt, cusparseStatus_t status, const char *what, macko_error *err)
+static macko_status check(const sparselt *lt, cusparseStatus_t status, const char *what, macko_error *err)
 {
   if (status == CUSPARSE_STATUS_SUCCESS) return MACKO_OK;
   const macko_status s = status == CUSPARSE_STATUS_ALLOC_FAILED ? MACKO_OUT_OF_MEMORY
@@ -104,7 +105,7 @@ static int find(void *library, const char *symbol, void *function)
 }
 
 /* Opens the library and finds all of its functions, of which only that for freeing algorithms may be missing. */
-static macko_status load(macko_sparselt *lt, const char *library, macko_error *err)
+static macko_status load(sparselt *lt, const char *library, macko_error *err)
 {
   if (!(lt->library = open_file(library))) {
     const char *why = dlerror();
@@ -124,7 +125,7 @@ static macko_status load(macko_sparselt *lt, const char *library, macko_error *e
 /* Starts the library and checks its version, whose number is, as cusparseLt.h of 0.10 has it, 1000000 times the major version
  * plus 100 times the minor one plus the patch: 801 for 0.8.1, 1000 for 0.10.0. Older headers had 1000 times the major version,
  * which was 0 in all of them. */
-static macko_status start(macko_sparselt *lt, macko_error *err)
+static macko_status start(sparselt *lt, macko_error *err)
 {
   int version = 0;
   macko_status s = check(lt, lt->call.init(&lt->handle), "starting cuSPARSELt", err);
@@ -138,42 +139,42 @@ static macko_status start(macko_sparselt *lt, macko_error *err)
   return MACKO_OK;
 }
 
-macko_status macko_sparselt_open(const char *library, macko_sparselt **lt, macko_error *err)
+static void close_library(void *library)
 {
-  macko_sparselt *fresh = calloc(1, sizeof *fresh);
+  sparselt *lt = library;
+  if (lt->is_open) lt->call.destroy(&lt->handle);
+  if (lt->library) dlclose(lt->library);
+  free(lt);
+}
+
+static macko_status open_library(const char *file, void **library, macko_error *err)
+{
+  sparselt *fresh = calloc(1, sizeof *fresh);
   if (!fresh) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a handle of cuSPARSELt");
-  macko_status s = load(fresh, library, err);
+  macko_status s = load(fresh, file, err);
   if (!s) s = start(fresh, err);
-  if (s) macko_sparselt_close(&fresh);
-  else *lt = fresh;
+  if (s) close_library(fresh);
+  else *library = fresh;
   return s;
 }
 
-void macko_sparselt_close(macko_sparselt **lt)
+static const char *version_of(const void *library)
 {
-  if (!*lt) return;
-  if ((*lt)->is_open) (*lt)->call.destroy(&(*lt)->handle);
-  if ((*lt)->library) dlclose((*lt)->library);
-  free(*lt);
-  *lt = NULL;
-}
-
-const char *macko_sparselt_version(const macko_sparselt *lt)
-{
+  const sparselt *lt = library;
   return lt->version;
 }
 
 /* ---- the form of A ---- */
 
 /* Describes A to cuSPARSELt as a 2:4 matrix by rows. */
-static macko_status describe(const macko_sparselt *lt, const macko_sparselt_shape *shape, opaque *a, macko_error *err)
+static macko_status describe(const sparselt *lt, const macko_tensor_shape *shape, opaque *a, macko_error *err)
 {
   return check(lt, lt->call.structured(&lt->handle, a, shape->rows, shape->k, shape->k, ALIGNMENT, shape->operands, CUSPARSE_ORDER_ROW,
                                        HALF_OF_FOUR), "describing the 2:4 matrix", err);
 }
 
 /* Fails with CORRUPT unless the dense matrix is 2:4. valid points to device memory for the answer, of which 0 says that it is. */
-static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, const void *dense, int *valid, cudaStream_t stream,
+static macko_status check_pruned(const sparselt *lt, const opaque *a, const void *dense, int *valid, cudaStream_t stream,
                                  macko_error *err)
 {
   int broken = 0;
@@ -186,9 +187,10 @@ static macko_status check_pruned(const macko_sparselt *lt, const opaque *a, cons
 }
 
 /* The answer of the check goes to the scratch memory of packing, which is not yet in use then. */
-macko_status macko_sparselt_compress(const macko_sparselt *lt, const macko_sparselt_shape *shape, const void *dense, void **compressed,
-                                     int64_t *bytes, cudaStream_t stream, macko_error *err)
+static macko_status pack(const void *library, const macko_tensor_shape *shape, void **dense, void **packed, int64_t *bytes,
+                         cudaStream_t stream, macko_error *err)
 {
+  const sparselt *lt = library;
   opaque *a = calloc(1, sizeof *a);
   size_t size = 0, scratch_size = 0;
   void *result = NULL, *scratch = NULL;
@@ -197,24 +199,24 @@ macko_status macko_sparselt_compress(const macko_sparselt *lt, const macko_spars
   if (s) return free(a), s;
   s = check(lt, lt->call.compressed_size(&lt->handle, a, &size, &scratch_size), "asking how large the 2:4 matrix is", err);
   if (!s) s = macko_device_alloc((int64_t)scratch_size + 256, "packing the 2:4 matrix", &scratch, err);
-  if (!s) s = check_pruned(lt, a, dense, scratch, stream, err);
+  if (!s) s = check_pruned(lt, a, *dense, scratch, stream, err);
   if (!s) s = macko_device_alloc((int64_t)size, "the 2:4 matrix", &result, err);
   if (!s)
-    s = check(lt, lt->call.compress(&lt->handle, a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense, result, scratch, stream),
+    s = check(lt, lt->call.compress(&lt->handle, a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, *dense, result, scratch, stream),
               "packing the 2:4 matrix", err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "packing the 2:4 matrix", err);
   lt->call.descriptor_destroy(a);
   free(a);
   cudaFree(scratch);
   if (s) cudaFree(result);
-  else *compressed = result, *bytes = (int64_t)size;
+  else *packed = result, *bytes = (int64_t)size;
   return s;
 }
 
 /* ---- plans ---- */
 
 /* Sets an algorithm: its number, how often it splits k, and how, in 16, 8 and 8 bits of `algorithm`. */
-static macko_status set_algorithm(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
+static macko_status set_algorithm(sparselt_plan *p, int64_t algorithm, macko_error *err)
 {
   const opaque *handle = &p->lt->handle;
   int id = (int)(algorithm & 0xffff), split = (int8_t)(algorithm >> 16 & 0xff), mode = (int)(algorithm >> 24 & 0xff);
@@ -226,8 +228,9 @@ static macko_status set_algorithm(macko_sparselt_plan *p, int64_t algorithm, mac
 }
 
 /* How k is split is asked only where it is. */
-macko_status macko_sparselt_algorithm(const macko_sparselt_plan *p, int64_t *algorithm, macko_error *err)
+static macko_status algorithm_of(const void *plan, int64_t *algorithm, macko_error *err)
 {
+  const sparselt_plan *p = plan;
   const opaque *handle = &p->lt->handle;
   int id = 0, split = 1, mode = 0;
   macko_status s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "reading an algorithm", err);
@@ -240,9 +243,9 @@ macko_status macko_sparselt_algorithm(const macko_sparselt_plan *p, int64_t *alg
 
 /* Describes A, B, D and the product. B has a column of X after the other, each of k elements: rows of its transpose, which is
  * what cuSPARSELt is told. descriptors counts what freeing must destroy. */
-static macko_status describe_all(macko_sparselt_plan *p, const macko_sparselt_shape *shape, int64_t n, macko_error *err)
+static macko_status describe_all(sparselt_plan *p, const macko_tensor_shape *shape, int64_t n, macko_error *err)
 {
-  const macko_sparselt *lt = p->lt;
+  const sparselt *lt = p->lt;
   macko_status s = describe(lt, shape, &p->matrices[0], err);
   if (s) return s;
   p->descriptors = 1;
@@ -260,9 +263,9 @@ static macko_status describe_all(macko_sparselt_plan *p, const macko_sparselt_sh
 }
 
 /* Chooses an algorithm and plans with it. */
-static macko_status make_plan(macko_sparselt_plan *p, int64_t algorithm, macko_error *err)
+static macko_status make_plan(sparselt_plan *p, int64_t algorithm, macko_error *err)
 {
-  const macko_sparselt *lt = p->lt;
+  const sparselt *lt = p->lt;
   macko_status s = check(lt, lt->call.algorithm_init(&lt->handle, &p->algorithm, &p->matmul, ALGORITHM_DEFAULT), "choosing an algorithm", err);
   if (s) return s;
   p->has_algorithm = 1;
@@ -272,47 +275,61 @@ static macko_status make_plan(macko_sparselt_plan *p, int64_t algorithm, macko_e
   return s;
 }
 
-macko_status macko_sparselt_plan_new(const macko_sparselt *lt, const macko_sparselt_shape *shape, int64_t n, int64_t algorithm,
-                                     macko_sparselt_plan **plan, macko_error *err)
+static void plan_free(void *plan)
 {
-  macko_sparselt_plan *p = calloc(1, sizeof *p);
-  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a plan of cuSPARSELt");
-  p->lt = lt;
-  macko_status s = describe_all(p, shape, n, err);
-  if (!s) s = make_plan(p, algorithm, err);
-  if (s) macko_sparselt_plan_free(&p);
-  else *plan = p;
-  return s;
-}
-
-void macko_sparselt_plan_free(macko_sparselt_plan **plan)
-{
-  macko_sparselt_plan *p = *plan;
-  if (!p) return;
+  sparselt_plan *p = plan;
   if (p->has_plan) p->lt->call.plan_destroy(&p->plan);
   if (p->has_algorithm && p->lt->algorithm_destroy) p->lt->algorithm_destroy(&p->algorithm);
   for (int i = 0; i < p->descriptors; i++) p->lt->call.descriptor_destroy(&p->matrices[i]);
   free(p);
-  *plan = NULL;
 }
 
-macko_status macko_sparselt_search(macko_sparselt_plan *p, const void *a, const void *b, void *d, cudaStream_t stream, macko_error *err)
+static macko_status plan_new(const void *library, const macko_tensor_shape *shape, int64_t n, int64_t algorithm, void **plan,
+                             macko_error *err)
 {
-  const float one = 1, zero = 0;
-  return check(p->lt, p->lt->call.search(&p->lt->handle, &p->plan, &one, a, b, &zero, d, d, NULL, &stream, 1), "trying algorithms", err);
+  sparselt_plan *p = calloc(1, sizeof *p);
+  if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a plan of cuSPARSELt");
+  p->lt = library, p->alpha = shape->alpha;
+  macko_status s = describe_all(p, shape, n, err);
+  if (!s) s = make_plan(p, algorithm, err);
+  if (s) plan_free(p);
+  else *plan = p;
+  return s;
 }
 
-macko_status macko_sparselt_work(const macko_sparselt_plan *p, int64_t *bytes, macko_error *err)
+static macko_status search(void *plan, const void *a, const void *b, void *d, cudaStream_t stream, macko_error *err)
 {
+  sparselt_plan *p = plan;
+  const float zero = 0;
+  return check(p->lt, p->lt->call.search(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, NULL, &stream, 1), "trying algorithms",
+               err);
+}
+
+static macko_status work_of(const void *plan, int64_t *bytes, macko_error *err)
+{
+  const sparselt_plan *p = plan;
   size_t size = 0;
   macko_status s = check(p->lt, p->lt->call.workspace(&p->lt->handle, &p->plan, &size), "asking for work space", err);
   if (!s) *bytes = (int64_t)size;
   return s;
 }
 
-macko_status macko_sparselt_multiply(const macko_sparselt_plan *p, const void *a, const void *b, void *d, void *work,
-                                     cudaStream_t stream, macko_error *err)
+static macko_status multiply(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream, macko_error *err)
 {
-  const float one = 1, zero = 0;
-  return check(p->lt, p->lt->call.matmul(&p->lt->handle, &p->plan, &one, a, b, &zero, d, d, work, &stream, 1), "starting a product", err);
+  const sparselt_plan *p = plan;
+  const float zero = 0;
+  return check(p->lt, p->lt->call.matmul(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, work, &stream, 1), "starting a product",
+               err);
 }
+
+const macko_tensor_library macko_cusparselt = {.name = "cuSPARSELt",
+                                               .open = open_library,
+                                               .close = close_library,
+                                               .version = version_of,
+                                               .pack = pack,
+                                               .plan_new = plan_new,
+                                               .plan_free = plan_free,
+                                               .search = search,
+                                               .algorithm = algorithm_of,
+                                               .work = work_of,
+                                               .multiply = multiply};

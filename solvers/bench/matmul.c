@@ -17,6 +17,9 @@ static const matmul_type types[] = {{"bf16", MACKO_OPERANDS_BF16, CUDA_R_16BF, C
                                     {"f16", MACKO_OPERANDS_F16, CUDA_R_16F, CUDA_R_16F, MACKO_F16, MACKO_F16}};
 enum { TYPES = sizeof types / sizeof *types };
 
+/* This is the pattern that the hardware has itself. */
+#define NATIVE "2:4"
+
 /* A run of --matmul, and the times of the shape at hand that others are compared with. */
 typedef struct {
   int64_t m, k, n;     /* of the shape at hand */
@@ -109,13 +112,13 @@ static void fill(macko_type type, void *x, int64_t count)
 }
 
 /* Makes a product ready on the matrix d and fills X. After an error *c has to be closed as well. */
-static macko_status open_contender(const request *r, const matmul_type *t, const macko_csr *csr, const macko_device_matrix *d,
-                                   contender *c, macko_error *err)
+static macko_status open_contender(const request *r, const matmul_type *t, macko_matmul_path path, const macko_csr *csr,
+                                   const macko_device_matrix *d, contender *c, macko_error *err)
 {
   const size_t x_bytes = (size_t)(r->k * r->n) * 2, y_bytes = (size_t)(r->m * r->n) * 2;
   macko_matmul_options o;
   macko_matmul_options_init(&o);
-  o.operands = t->operands, o.x_type = t->x_type, o.y_type = t->y_type, o.library = r->library;
+  o.path = path, o.operands = t->operands, o.x_type = t->x_type, o.y_type = t->y_type, o.library = r->library;
   *c = (contender){.r = r, .csr = csr, .x_type = t->x_type, .y_type = t->y_type};
   macko_status s = macko_matmul_open(d, &o, NULL, &c->matmul, err);
   if (!s) s = macko_matmul_plan(c->matmul, r->n, -1, NULL, err);
@@ -156,22 +159,34 @@ static void print_row(const request *r, const char *pattern, const char *type, d
   fflush(r->tsv);
 }
 
-/* Measures type i on the matrix d and prints a row. "x native" is the speed-up over native 2:4, times what lifting lengthens k by
- * (SlideSparse, equation 19): 1 means that the lifted product is as fast as its length allows. */
-static macko_status measure(request *r, int i, const char *pattern, int is_native, const macko_csr *csr, const macko_device_matrix *d,
-                            macko_error *err)
+/* Measures type i on the matrix d by a path, prints a row, and sets *taken to what multiplied. "x native" is the speed-up over native
+ * 2:4, times what lifting lengthens k by (SlideSparse, equation 19): 1 means that the lifted product is as fast as its length allows. */
+static macko_status measure_path(request *r, int i, macko_matmul_path path, const char *pattern, const macko_csr *csr,
+                                 const macko_device_matrix *d, macko_matmul_path *taken, macko_error *err)
 {
   contender c = {0};
-  double us = NAN, error = NAN;
-  macko_status s = open_contender(r, &types[i], csr, d, &c, err);
+  double us = NAN, error = NAN, of_native = NAN;
+  macko_status s = open_contender(r, &types[i], path, csr, d, &c, err);
   if (!s) s = matmul_time(run, &c, r->repeats, &us, err);
   if (!s) s = check(&c, &error, err);
-  if (!s && is_native) r->native[i] = us;
-  if (!s)
-    print_row(r, pattern, types[i].name, us, r->dense[i], c.info.lifted ? r->native[i] / us * (double)c.info.lifted / (double)r->k : NAN,
-              error, c.info.reason);
+  if (!s && c.info.path == MACKO_MATMUL_TENSOR) {
+    if (!strcmp(pattern, NATIVE)) r->native[i] = us;
+    of_native = r->native[i] / us * (double)c.info.lifted / (double)r->k;
+  }
+  if (!s) print_row(r, pattern, types[i].name, us, r->dense[i], of_native, error, c.info.reason);
+  *taken = c.info.path;
   close_contender(&c);
   return s;
+}
+
+/* Measures what the library takes by itself, and sparse tensor cores where it takes another form, if there are any. */
+static macko_status measure(request *r, int i, const char *pattern, const macko_csr *csr, const macko_device_matrix *d, macko_error *err)
+{
+  macko_matmul_path taken;
+  macko_status s = measure_path(r, i, MACKO_MATMUL_AUTO, pattern, csr, d, &taken, err);
+  if (s || taken == MACKO_MATMUL_TENSOR) return s;
+  s = measure_path(r, i, MACKO_MATMUL_TENSOR, pattern, csr, d, &taken, err);
+  return s == MACKO_UNSUPPORTED ? MACKO_OK : s;
 }
 
 /* Makes weights of which 2n - 2 of every 2n columns are kept, once for all types, and measures these. */
@@ -192,7 +207,7 @@ static macko_status measure_pattern(request *r, int n, macko_error *err)
   if (!s) s = macko_encode(&csr, &o, &m, err);
   if (!s) s = macko_device_upload(m, NULL, &d, err);
   if (!s) s = bench_cuda(cudaDeviceSynchronize(), "copying the matrix", err);
-  for (int i = 0; !s && i < TYPES; i++) s = measure(r, i, pattern, n == 2, &csr, d, err);
+  for (int i = 0; !s && i < TYPES; i++) s = measure(r, i, pattern, &csr, d, err);
   macko_device_destroy(&d);
   macko_destroy(&m);
   macko_free_csr(&csr);

@@ -102,36 +102,43 @@ END_TEST
 
 /* ---- sparse tensor cores ---- */
 
-/* Those that hold to a pattern, as tensor cores need. */
+/* Those that hold to a pattern, as sparse tensor cores need. Loops go through them twice, the second time for dense ones. */
 enum { WINDOWS = 4 };
+static macko_matmul_path path_of(int i)
+{
+  return i < WINDOWS ? MACKO_MATMUL_TENSOR : MACKO_MATMUL_DENSE;
+}
 
 START_TEST(tensor_cores_of_16_bits)
 {
   for (int t = 2; t < 4; t++)
     for (int n = 0; n < 5; n++)
-      run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i].z, .l = patterns[_i].l, .value_type = types[t],
-                    .x_type = types[t], .y_type = types[t], .bias = n % 2, .path = MACKO_MATMUL_TENSOR});
+      run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = types[t],
+                    .x_type = types[t], .y_type = types[t], .bias = n % 2, .path = path_of(_i)});
 }
 END_TEST
 
 /* Sizes that need no padding, of which Y is written without a copy where columns follow each other; rounded X; long columns. */
 START_TEST(tensor_cores_of_other_sizes)
 {
-  run((problem){.nrows = 256, .ncols = 512, .n = 64, .z = patterns[_i].z, .l = patterns[_i].l, .value_type = MACKO_BF16,
-                .x_type = MACKO_BF16, .y_type = MACKO_BF16, .path = MACKO_MATMUL_TENSOR});
-  run((problem){.nrows = 100, .ncols = 3001, .n = 50, .z = patterns[_i].z, .l = patterns[_i].l, .value_type = MACKO_F32,
-                .x_type = MACKO_F32, .y_type = MACKO_F16, .operands = MACKO_OPERANDS_F16, .path = MACKO_MATMUL_TENSOR});
-  run((problem){.nrows = 1, .ncols = 1, .n = 1, .z = patterns[_i].z, .l = patterns[_i].l, .value_type = MACKO_F16,
-                .x_type = MACKO_F16, .y_type = MACKO_F16, .path = MACKO_MATMUL_TENSOR});
+  run((problem){.nrows = 256, .ncols = 512, .n = 64, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_BF16,
+                .x_type = MACKO_BF16, .y_type = MACKO_BF16, .path = path_of(_i)});
+  run((problem){.nrows = 100, .ncols = 3001, .n = 50, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F32,
+                .x_type = MACKO_F32, .y_type = MACKO_F16, .operands = MACKO_OPERANDS_F16, .path = path_of(_i)});
+  run((problem){.nrows = 1, .ncols = 1, .n = 1, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F16,
+                .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path_of(_i)});
 }
 END_TEST
 
-/* Y without gaps, at a multiple of 32 rows and columns: cuSPARSELt writes it. */
-START_TEST(tensor_cores_write_y)
+/* X and Y without gaps, at multiples of 32 rows and columns: the library reads X where nothing is repeated, and writes Y. */
+START_TEST(tensor_cores_read_x_and_write_y)
 {
-  fixture f = open_fixture((problem){.nrows = 128, .ncols = 192, .n = 32, .z = patterns[_i].z, .l = patterns[_i].l,
-                                     .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16, .path = MACKO_MATMUL_TENSOR});
+  fixture f = open_fixture((problem){.nrows = 128, .ncols = 192, .n = 32, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                                     .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path_of(_i)});
   f.ldy = f.p.nrows;
+  for (int64_t j = 0; j < f.p.n; j++) memmove((uint16_t *)f.x + j * f.p.ncols, (uint16_t *)f.x + j * f.ldx, (size_t)f.p.ncols * 2);
+  f.ldx = f.p.ncols;
+  CUDA(cudaMemcpy(f.device_x, f.x, (size_t)(f.ldx * f.p.n) * 2, cudaMemcpyHostToDevice));
   OK(multiply(&f));
   fetch_y(&f);
   check_all(&f);
@@ -142,7 +149,7 @@ END_TEST
 START_TEST(an_algorithm_that_is_named_gives_the_same_bits)
 {
   problem p = {.nrows = 200, .ncols = 600, .n = 96, .z = 6, .l = 8, .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16,
-               .path = MACKO_MATMUL_TENSOR};
+               .path = (macko_matmul_path)_i};
   fixture f = open_fixture(p);
   OK(multiply(&f));
   fetch_y(&f);
@@ -152,6 +159,9 @@ START_TEST(an_algorithm_that_is_named_gives_the_same_bits)
   OK(multiply(&g));
   fetch_y(&g);
   ck_assert(!memcmp(f.y, g.y, y_bytes(&f)));
+  /* One of the other library is refused. */
+  ck_assert_int_eq(macko_matmul_plan(g.matmul, 500, p.algorithm ^ (int64_t)1 << 40, NULL, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_msg(strstr(err.text, _i == MACKO_MATMUL_DENSE ? "is none of path dense" : "is none of path tensor") != NULL, "%s", err.text);
   close_fixture(&f);
   close_fixture(&g);
 }
@@ -164,9 +174,9 @@ START_TEST(operands_of_8_bits)
   for (int o = MACKO_OPERANDS_I8; o <= MACKO_OPERANDS_E4M3; o++)
     for (int x = 1; x < 4; x++)
       for (int n = 0; n < 5; n++)
-        run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i].z, .l = patterns[_i].l,
+        run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
                       .value_type = types[(x + n) % 4], .x_type = types[x], .y_type = types[1 + (x + n) % 3], .bias = n % 2,
-                      .path = MACKO_MATMUL_TENSOR, .operands = (macko_operands)o});
+                      .path = path_of(_i), .operands = (macko_operands)o});
 }
 END_TEST
 
@@ -176,16 +186,16 @@ START_TEST(columns_of_other_lengths)
   static const int64_t lengths[] = {64, 1999, 30001};
   for (int i = 0; i < 3; i++)
     for (int o = MACKO_OPERANDS_I8; o <= (i < 2 ? MACKO_OPERANDS_E4M3 : MACKO_OPERANDS_I8); o++)
-      run((problem){.nrows = 96, .ncols = lengths[i], .n = 20, .z = patterns[_i].z, .l = patterns[_i].l, .value_type = MACKO_BF16,
-                    .x_type = MACKO_F16, .y_type = MACKO_F32, .path = MACKO_MATMUL_TENSOR, .operands = (macko_operands)o});
+      run((problem){.nrows = 96, .ncols = lengths[i], .n = 20, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_BF16,
+                    .x_type = MACKO_F16, .y_type = MACKO_F32, .path = path_of(_i), .operands = (macko_operands)o});
 }
 END_TEST
 
 START_TEST(integers_are_exact)
 {
   for (int t = 1; t < 4; t++)
-    run((problem){.nrows = 150, .ncols = 500, .n = 70, .z = patterns[_i].z, .l = patterns[_i].l, .value_type = MACKO_F16,
-                  .x_type = types[t], .y_type = MACKO_F32, .whole = 100, .exact = 1, .bias = 1, .path = MACKO_MATMUL_TENSOR,
+    run((problem){.nrows = 150, .ncols = 500, .n = 70, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F16,
+                  .x_type = types[t], .y_type = MACKO_F32, .whole = 100, .exact = 1, .bias = 1, .path = path_of(_i),
                   .operands = MACKO_OPERANDS_I8});
 }
 END_TEST
@@ -224,18 +234,29 @@ START_TEST(tiny_columns)
 }
 END_TEST
 
-/* ---- which of the two, and why ---- */
+/* ---- which of them, and why ---- */
+
+/* cuBLASLt comes with the CUDA Toolkit, so that this runs where cuSPARSELt is not there. */
+START_TEST(dense_tensor_cores_alone)
+{
+  for (int o = MACKO_OPERANDS_EXACT; o < MACKO_OPERANDS_COUNT; o++)
+    run((problem){.nrows = 37, .ncols = 100, .n = 33, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                  .value_type = MACKO_BF16, .x_type = MACKO_BF16, .y_type = o == MACKO_OPERANDS_F16 ? MACKO_F16 : MACKO_BF16,
+                  .path = MACKO_MATMUL_DENSE, .operands = (macko_operands)o});
+  run((problem){.nrows = 300, .ncols = 200, .n = 40, .l = 3, .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16,
+                .path = MACKO_MATMUL_DENSE}); /* with entries beside the windows */
+}
+END_TEST
 
 START_TEST(the_kernel_multiplies_and_says_why)
 {
   static const struct { problem p; const char *reason; } all[] = {
-    {{.nrows = 40, .ncols = 64, .n = 3, .l = 1, .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16}, "beside the windows"},
     {{.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F32, .x_type = MACKO_F16, .y_type = MACKO_F16},
      "values are f32 and X is f16"},
     {{.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F64, .y_type = MACKO_F64,
       .operands = MACKO_OPERANDS_I8}, "vectors of f64"},
     {{.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F32},
-     "cuSPARSELt gives f16 from operands f16, not f32"}};
+     "tensor cores give f16 from operands f16, not f32"}};
   fixture f = open_fixture(all[_i].p);
   macko_matmul_options o;
   macko_matmul *other = NULL;
@@ -250,6 +271,46 @@ START_TEST(the_kernel_multiplies_and_says_why)
   ck_assert_msg(!strncmp(err.text, "no sparse tensor cores: ", 24) && strstr(err.text, all[_i].reason), "%s", err.text);
   ck_assert_ptr_null(other);
   close_fixture(&f);
+}
+END_TEST
+
+/* Sparse tensor cores cannot take entries beside the windows: the faster of the others does, and both times are named. */
+START_TEST(entries_beside_the_windows)
+{
+  fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .l = 1, .value_type = MACKO_F16, .x_type = MACKO_F16,
+                                     .y_type = MACKO_F16});
+  ck_assert_msg(f.info.path != MACKO_MATMUL_TENSOR && strstr(f.info.reason, "beside the windows"), "%s", f.info.reason);
+  ck_assert_msg(strstr(f.info.reason, "; 32 columns take us: dense ") && strstr(f.info.reason, ", the kernel "), "%s", f.info.reason);
+  OK(multiply(&f));
+  fetch_y(&f);
+  check_all(&f);
+  close_fixture(&f);
+}
+END_TEST
+
+/* All forms are timed, the reason has their times, and the algorithm that it names gives the same bits another time. */
+START_TEST(the_fastest_form_multiplies)
+{
+  for (int o = MACKO_OPERANDS_EXACT; o < MACKO_OPERANDS_COUNT; o++)
+    for (int64_t n = 1; n < 300; n += 256) {
+      problem p = {.nrows = 300, .ncols = 400, .n = n, .z = 6, .l = 8, .value_type = MACKO_BF16, .x_type = MACKO_BF16,
+                   .y_type = o == MACKO_OPERANDS_F16 ? MACKO_F16 : MACKO_BF16, .operands = (macko_operands)o};
+      fixture f = open_fixture(p);
+      ck_assert_msg(strstr(f.info.reason, "columns take us: ") != NULL, "%s", f.info.reason);
+      OK(multiply(&f));
+      fetch_y(&f);
+      check_all(&f);
+      p.algorithm = f.info.algorithm;
+      if (f.info.path != MACKO_MATMUL_KERNEL) {
+        fixture g = open_fixture(p);
+        ck_assert_msg(g.info.path == f.info.path && !strstr(g.info.reason, "columns take us: "), "%s", g.info.reason);
+        OK(multiply(&g));
+        fetch_y(&g);
+        ck_assert(!memcmp(f.y, g.y, y_bytes(&f)));
+        close_fixture(&g);
+      }
+      close_fixture(&f);
+    }
 }
 END_TEST
 
@@ -356,14 +417,15 @@ static int has_tensor_cores(void)
 static void add_tensor_cases(Suite *s)
 {
   TCase *tensor = add_case(s, "tensor", 0), *quantised = add_case(s, "quantised", 0);
-  tcase_add_loop_test(tensor, tensor_cores_of_16_bits, 0, WINDOWS);
-  tcase_add_loop_test(tensor, tensor_cores_of_other_sizes, 0, WINDOWS);
-  tcase_add_loop_test(tensor, tensor_cores_write_y, 0, WINDOWS);
-  tcase_add_test(tensor, an_algorithm_that_is_named_gives_the_same_bits);
+  tcase_add_loop_test(tensor, tensor_cores_of_16_bits, 0, 2 * WINDOWS);
+  tcase_add_loop_test(tensor, tensor_cores_of_other_sizes, 0, 2 * WINDOWS);
+  tcase_add_loop_test(tensor, tensor_cores_read_x_and_write_y, 0, 2 * WINDOWS);
+  tcase_add_loop_test(tensor, an_algorithm_that_is_named_gives_the_same_bits, MACKO_MATMUL_TENSOR, MACKO_MATMUL_PATHS);
+  tcase_add_test(tensor, the_fastest_form_multiplies);
   tcase_add_test(tensor, a_graph_captures_the_product_of_tensor_cores);
-  tcase_add_loop_test(quantised, operands_of_8_bits, 0, WINDOWS);
-  tcase_add_loop_test(quantised, columns_of_other_lengths, 0, WINDOWS);
-  tcase_add_loop_test(quantised, integers_are_exact, 0, WINDOWS);
+  tcase_add_loop_test(quantised, operands_of_8_bits, 0, 2 * WINDOWS);
+  tcase_add_loop_test(quantised, columns_of_other_lengths, 0, 2 * WINDOWS);
+  tcase_add_loop_test(quantised, integers_are_exact, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, a_column_that_is_no_number_gives_nan, MACKO_OPERANDS_I8, MACKO_OPERANDS_COUNT);
   tcase_add_loop_test(quantised, tiny_columns, MACKO_OPERANDS_I8, MACKO_OPERANDS_COUNT);
 }
@@ -379,8 +441,10 @@ static Suite *suite(void)
   tcase_add_test(graph, a_graph_captures_the_product);
   tcase_add_test(errors, wrong_arguments_are_named);
   tcase_add_test(errors, another_format_is_refused);
-  tcase_add_loop_test(errors, the_kernel_multiplies_and_says_why, 0, 4);
+  tcase_add_loop_test(errors, the_kernel_multiplies_and_says_why, 0, 3);
   tcase_add_test(errors, a_library_that_is_not_there_is_named);
+  tcase_add_test(errors, entries_beside_the_windows);
+  tcase_add_loop_test(errors, dense_tensor_cores_alone, WINDOWS, 2 * WINDOWS);
   if (has_tensor_cores()) add_tensor_cases(s);
   return s;
 }

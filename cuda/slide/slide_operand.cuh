@@ -1,0 +1,28 @@
+/* What tensor cores multiply: numbers rounded to operands of 16 or 8 bits. */
+#ifndef MACKO_SLIDE_OPERAND_CUH
+#define MACKO_SLIDE_OPERAND_CUH
+
+#include "core/element.cuh"
+#include "slide/slide_matmul.h"
+
+#include <cuda_fp8.h>
+
+/* This is the largest magnitude that operands of 8 bits hold. */
+template <int OPERANDS> constexpr float most = OPERANDS == MACKO_OPERANDS_I8 ? 127.0f : 448.0f;
+
+/* This is the number of bytes of an operand. */
+template <int OPERANDS> constexpr int operand_bytes = OPERANDS == MACKO_OPERANDS_F16 || OPERANDS == MACKO_OPERANDS_BF16 ? 2 : 1;
+
+/* Gives the bits of a number, a float or a double, as an operand; inverse is that of its scale, and not looked at for operands of
+ * 16 bits. */
+template <int OPERANDS, typename NUMBER> static __device__ __forceinline__ uint32_t operand_of(NUMBER x, float inverse)
+{
+  if constexpr (OPERANDS == MACKO_OPERANDS_I8) return (uint8_t)macko_lift_i8((float)x, inverse);
+  else if constexpr (OPERANDS == MACKO_OPERANDS_E4M3) return __nv_cvt_float_to_fp8((float)x * inverse, __NV_SATFINITE, __NV_E4M3);
+  else if constexpr (OPERANDS == MACKO_OPERANDS_F16 && sizeof(NUMBER) == 8) return __half_as_ushort(__double2half(x));
+  else if constexpr (OPERANDS == MACKO_OPERANDS_F16) return __half_as_ushort(__float2half_rn(x));
+  else if constexpr (sizeof(NUMBER) == 8) return __bfloat16_as_ushort(__double2bfloat16(x));
+  else return __bfloat16_as_ushort(__float2bfloat16_rn(x));
+}
+
+#endif
