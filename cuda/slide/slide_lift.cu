@@ -98,24 +98,30 @@ template <int X> static __device__ __forceinline__ float number_in(const uint4 &
   return number_of<X>(PER == 1 ? word : word >> 16 * (k % PER) & 0xffff);
 }
 
-/* Gives the larger of a magnitude, as bits, which order as magnitudes do with NaN last, and those of a piece. */
+/* Gives the larger of magnitudes, as bits, which order as magnitudes do with NaN last, and those of a piece: of X of 16 bits in each
+ * half of the word by itself. */
 template <int X> static __device__ __forceinline__ unsigned largest_of(unsigned largest, const uint4 &words)
 {
+  const uint32_t all[] = {words.x, words.y, words.z, words.w};
 #pragma unroll
-  for (int k = 0; k < whole_piece<X>::COUNT; k++) largest = max(largest, __float_as_uint(number_in<X>(words, k)) & 0x7fffffffu);
+  for (int w = 0; w < 4; w++) largest = X == MACKO_F32 ? max(largest, all[w] & 0x7fffffffu) : __vmaxu2(largest, all[w] & 0x7fff7fffu);
   return largest;
+}
+
+/* Gives the magnitude that such bits are, as bits of a float. */
+template <int X> static __device__ __forceinline__ unsigned magnitude_of(unsigned largest)
+{
+  if constexpr (X == MACKO_F32) return largest;
+  else return __float_as_uint(number_of<X>(max(largest & 0xffff, largest >> 16)));
 }
 
 /* Rounds a piece and stores it as the operands `to` begins with. */
 template <int X, int OPERANDS> static __device__ __forceinline__ void round_piece(const uint4 &words, float inverse, uint32_t *to)
 {
 #pragma unroll
-  for (int w = 0; w < whole_piece<X>::COUNT / 4; w++) {
-    uint32_t word = 0;
-#pragma unroll
-    for (int k = 0; k < 4; k++) word |= operand_of<OPERANDS>(number_in<X>(words, 4 * w + k), inverse) << 8 * k;
-    to[w] = word;
-  }
+  for (int w = 0; w < whole_piece<X>::COUNT / 4; w++)
+    to[w] = four_operands<OPERANDS>(number_in<X>(words, 4 * w), number_in<X>(words, 4 * w + 1), number_in<X>(words, 4 * w + 2),
+                                    number_in<X>(words, 4 * w + 3), inverse);
 }
 
 /* This is a column of X as its block of threads has it: what each thread holds of it, `pieces` pieces in all, and elements that are
@@ -144,6 +150,7 @@ template <int X> struct column {
 #pragma unroll
     for (int h = 0; h < HELD; h++) largest = largest_of<X>(largest, held[h]);
     for (int64_t i = HELD * LIFT_THREADS + threadIdx.x; i < pieces; i += LIFT_THREADS) largest = largest_of<X>(largest, piece(i));
+    largest = magnitude_of<X>(largest);
     for (int64_t i = pieces * whole_piece<X>::COUNT + threadIdx.x; i < count; i += LIFT_THREADS)
       largest = max(largest, __float_as_uint(one(i)) & 0x7fffffffu);
     return largest;

@@ -25,4 +25,21 @@ template <int OPERANDS, typename NUMBER> static __device__ __forceinline__ uint3
   else return __bfloat16_as_ushort(__float2bfloat16_rn(x));
 }
 
+/* Does the same for four numbers and operands of 8 bits, as one word, in fewer instructions. */
+template <int OPERANDS> static __device__ __forceinline__ uint32_t four_operands(float a, float b, float c, float d, float inverse)
+{
+  if constexpr (OPERANDS == MACKO_OPERANDS_E4M3) {
+    const uint32_t low = __nv_cvt_float2_to_fp8x2(make_float2(a * inverse, b * inverse), __NV_SATFINITE, __NV_E4M3);
+    return low | (uint32_t)__nv_cvt_float2_to_fp8x2(make_float2(c * inverse, d * inverse), __NV_SATFINITE, __NV_E4M3) << 16;
+  } else {
+    uint32_t word;
+    /* Integers are rounded to nearest, ties to even, and NaN to 0, then saturated and packed, the first of two above the second. */
+    asm("{ .reg .b32 high; cvt.pack.sat.s8.s32.b32 high, %2, %1, 0; cvt.pack.sat.s8.s32.b32 %0, %4, %3, high; }"
+        : "=r"(word)
+        : "r"(__float2int_rn(c * inverse)), "r"(__float2int_rn(d * inverse)), "r"(__float2int_rn(a * inverse)),
+          "r"(__float2int_rn(b * inverse)));
+    return word;
+  }
+}
+
 #endif

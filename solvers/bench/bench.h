@@ -179,4 +179,17 @@ macko_status bench_read_tsv(const char *path, bench_table *table, bench_settings
  * Errors: IO (gnuplot's failure too), INVALID_ARGUMENT (nothing to draw). */
 macko_status bench_plot(const char *prefix, const bench_table *table, macko_error *err);
 
+/* Runs gnuplot on a script. Without gnuplot a sentence on stderr says how to draw later: no error. Errors: IO. */
+macko_status bench_run_gnuplot(char *script, macko_error *err);
+
+/* ---- matmul_plot.c ---- */
+
+/* Says whether a file is a table that --matmul wrote. */
+int bench_is_matmul_table(const char *path);
+
+/* Draws such a table, speed-up over the dense product against shape and pattern, a panel for each type: PREFIX-matmul as .svg and
+ * .png, through PREFIX-matmul.gnuplot, likewise. Errors: IO, PARSE (with file and line), INVALID_ARGUMENT (nothing to draw),
+ * OUT_OF_MEMORY. */
+macko_status bench_plot_matmul(const char *prefix, const char *path, macko_error *err);
+
 #endif

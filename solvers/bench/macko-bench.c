@@ -74,7 +74,8 @@ static void help(void)
          "  --tsv FILE         the table as tab-separated values (- is standard output)\n"
          "  --json FILE        the same as JSON (- is standard output)\n"
          "  --plot PREFIX      pictures of it through gnuplot, as .svg and .png: PREFIX-size (size against the best peer's),\n"
-         "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS)\n"
+         "                     PREFIX-time (time against size) and PREFIX-sparsity (pruned matrices against cuBLAS); of a table\n"
+         "                     of --matmul, with --from, PREFIX-matmul (speed-up against shape and pattern)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
          "Generated matrices:\n%s\nAnd made of others:\n%s",
          gpu_matrices, cpu_matrices, formats, gpu_encodings, cpu_encodings, generate_help, bench_matrix_help);
@@ -199,6 +200,7 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 /* What the command line asks for, and what came of it. */
 typedef struct {
   const char *tsv, *json, *plot, *where, *matmul, *sparselt; /* arguments of options, NULL without; where is that of --device */
+  const char *products; /* the file of --from, if it is a table of --matmul */
   int read, repeated; /* results come from files, which say how often they were repeated; --repeat was given */
   bench_settings settings;
   bench_table table;
@@ -246,9 +248,10 @@ static int take_option(int c, request *r)
   else if (c == 'j') r->json = optarg;
   else if (c == 'p') r->plot = optarg;
   else if (c == 'f') {
-    /* Files are read as their options come, so that their rows stand in that order. */
-    if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
-    r->read = 1;
+    /* Files are read as their options come, so that their rows stand in that order. A table of --matmul is drawn alone. */
+    if (bench_is_matmul_table(optarg)) r->products = optarg;
+    else if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
+    else r->read = 1;
   } else if (c == 'h') return help(), unwritten(stdout, "standard output");
   else if (c == 'v') return puts("macko-bench " MACKO_VERSION_STRING), unwritten(stdout, "standard output");
   else if (c == '?') return 2;
@@ -286,7 +289,7 @@ static int run(request *r, char **arguments, int count)
 }
 
 /* What is done instead of measuring products: an option may stand with some of it. */
-enum { BY_FROM = 1, BY_SOLVE = 2, BY_MATMUL = 4 };
+enum { BY_FROM = 1, BY_SOLVE = 2, BY_MATMUL = 4, BY_PRODUCTS = 8 };
 
 /* Returns an option that was given and has no place beside what is done; NULL if all have. Silently leaving out what was asked for
  * would look like an answer. */
@@ -299,7 +302,7 @@ static const char *misplaced(const request *r, int done)
   } options[] = {{r->settings.vectors, "--vectors", 0}, {r->settings.cpu_time, "--cpu-time", 0},
                  {r->settings.mkl != NULL, "--mkl", 0}, {r->settings.encodings != NULL, "--encodings", 0},
                  {r->settings.solve, "--solve", BY_SOLVE},
-                 {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM}, {r->read, "--from", BY_FROM},
+                 {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM | BY_PRODUCTS}, {r->read, "--from", BY_FROM},
                  {r->tsv != NULL, "--tsv", BY_FROM | BY_MATMUL}, {r->repeated, "--repeat", BY_SOLVE | BY_MATMUL},
                  {r->where != NULL, "--device", BY_SOLVE | BY_MATMUL}};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
@@ -344,6 +347,19 @@ static int run_matmul(request *r, const char *matrix)
 #endif
 }
 
+/* Draws a table of --matmul and returns the exit status. Other options have no place beside it. */
+static int draw_products(const request *r, const char *matrix)
+{
+  macko_error err = {0};
+  const char *other = misplaced(r, BY_PRODUCTS);
+  if (!other) other = r->matmul ? "--matmul" : r->read ? "--from of another table" : matrix;
+  if (other || !r->plot)
+    return fprintf(stderr, "macko-bench: --from %s, a table of --matmul, stands with --plot%s%s\n", r->products, other ? " only, not with " : "",
+                   other ? other : ""), 2;
+  if (!bench_plot_matmul(r->plot, r->products, &err)) return 0;
+  return fprintf(stderr, "macko-bench: %s\n", err.text), err.status == MACKO_PARSE ? 2 : 1;
+}
+
 /* Writes the JSON whole or not at all. Returns 1, with a sentence, if it was not written. */
 static int save_json(const request *r)
 {
@@ -374,6 +390,7 @@ int main(int argc, char **argv)
   for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
   /* These can be said only once all options are known. */
   if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
+  if (status < 0 && r.products) status = draw_products(&r, argv[optind]);
   if (status < 0 && r.matmul) status = run_matmul(&r, argv[optind]);
   if (status < 0 && out_of_place(&r, argv[optind])) status = 2;
   /* From here on the command line is right. */

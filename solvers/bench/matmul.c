@@ -20,8 +20,16 @@ enum { TYPES = sizeof types / sizeof *types };
 /* This is the pattern that the hardware has itself. */
 #define NATIVE "2:4"
 
+/* Weights of one pattern, in host memory and as the library has them on the GPU. */
+typedef struct {
+  macko_csr csr;
+  macko_device_matrix *d;
+} weights;
+
 /* A run of --matmul, and the times of the shape at hand that others are compared with. */
 typedef struct {
+  weights w[PATTERNS]; /* of the shape at hand, and of those that follow it with other columns only */
+  int64_t w_m, w_k;    /* of which shape they are; 0: of none */
   int64_t m, k, n;     /* of the shape at hand */
   int repeats;
   const char *library; /* cuSPARSELt, or NULL */
@@ -189,28 +197,38 @@ static macko_status measure(request *r, int i, const char *pattern, const macko_
   return s == MACKO_UNSUPPORTED ? MACKO_OK : s;
 }
 
-/* Makes weights of which 2n - 2 of every 2n columns are kept, once for all types, and measures these. */
-static macko_status measure_pattern(request *r, int n, macko_error *err)
+/* Makes weights of which 2n - 2 of every 2n columns are kept. They are generated as other matrices are, and so are the same in every
+ * run; the csr stays, as products are checked with it. */
+static macko_status make_weights(const request *r, int n, weights *w, macko_error *err)
 {
-  char name[64], pattern[16];
-  macko_csr csr = {0};
+  char name[64];
   macko_matrix *m = NULL;
-  macko_device_matrix *d = NULL;
   macko_options o;
   macko_options_init(&o);
   o.format = MACKO_FORMAT_SLIDE, o.target = MACKO_TARGET_GPU;
-  /* Weights are generated as other matrices are, and so are the same in every run. */
   snprintf(name, sizeof name, "pattern:%lldx%lld:%d", (long long)r->m, (long long)r->k, n);
-  snprintf(pattern, sizeof pattern, "%d:%d", 2 * n - 2, 2 * n);
-  /* The csr stays, as products are checked with it. */
-  macko_status s = generate_matrix(name, &csr, err);
-  if (!s) s = macko_encode(&csr, &o, &m, err);
-  if (!s) s = macko_device_upload(m, NULL, &d, err);
+  macko_status s = generate_matrix(name, &w->csr, err);
+  if (!s) s = macko_encode(&w->csr, &o, &m, err);
+  if (!s) s = macko_device_upload(m, NULL, &w->d, err);
   if (!s) s = bench_cuda(cudaDeviceSynchronize(), "copying the matrix", err);
-  for (int i = 0; !s && i < TYPES; i++) s = measure(r, i, pattern, &csr, d, err);
-  macko_device_destroy(&d);
   macko_destroy(&m);
-  macko_free_csr(&csr);
+  return s;
+}
+
+static void free_weights(request *r)
+{
+  for (int i = 0; i < PATTERNS; i++) macko_device_destroy(&r->w[i].d), macko_free_csr(&r->w[i].csr);
+  memset(r->w, 0, sizeof r->w);
+}
+
+/* Measures all types with weights of one pattern. */
+static macko_status measure_pattern(request *r, int n, macko_error *err)
+{
+  char pattern[16];
+  weights *w = &r->w[n - 2];
+  macko_status s = w->d ? MACKO_OK : make_weights(r, n, w, err);
+  snprintf(pattern, sizeof pattern, "%d:%d", 2 * n - 2, 2 * n);
+  for (int i = 0; !s && i < TYPES; i++) s = measure(r, i, pattern, &w->csr, w->d, err);
   return s;
 }
 
@@ -227,6 +245,8 @@ static macko_status measure_shape(request *r, macko_error *err)
     print_row(r, "dense", types[i].name, r->dense[i], r->dense[i], NAN, NAN, s ? err->text : "cuBLASLt");
   }
   s = MACKO_OK;
+  if (r->w_m != r->m || r->w_k != r->k) free_weights(r);
+  r->w_m = r->m, r->w_k = r->k;
   for (int n = 2; !s && n < 2 + PATTERNS; n++) s = measure_pattern(r, n, err);
   return s;
 }
@@ -250,5 +270,6 @@ macko_status bench_matmul(const char *shapes, int repeats, const char *library, 
     at += length + (at[length] == ',');
     s = measure_shape(&r, err);
   }
+  free_weights(&r);
   return s;
 }

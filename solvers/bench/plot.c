@@ -179,7 +179,7 @@ static void write_script(drawing *d)
 
 /* Runs gnuplot without a shell, so that the script may have any name. Where gnuplot is not there a sentence says how to draw
  * later. */
-static macko_status run_gnuplot(char *script, macko_error *err)
+macko_status bench_run_gnuplot(char *script, macko_error *err)
 {
   extern char **environ;
   char *arguments[] = {"gnuplot", script, NULL};
@@ -210,5 +210,5 @@ macko_status bench_plot(const char *prefix, const bench_table *table, macko_erro
   d.f = output_open(script, &bad);
   if (d.f) write_script(&d), bad = output_close(d.f);
   if (bad) return fail(err, MACKO_IO, script, strerror(bad));
-  return run_gnuplot(script, err);
+  return bench_run_gnuplot(script, err);
 }

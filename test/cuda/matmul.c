@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* ---- the kernel for any GPU ---- */
 
@@ -314,6 +315,37 @@ START_TEST(the_fastest_form_multiplies)
 }
 END_TEST
 
+/* Problems drawn at random, by every way that takes them: 60, or as many as MACKO_FUZZ_SECONDS have time for. */
+static int below(uint64_t *seed, int count)
+{
+  *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+  return (int)((*seed >> 33) % (uint64_t)count);
+}
+
+static problem random_problem(uint64_t seed)
+{
+  const int z = below(&seed, PATTERNS);
+  problem p = {.nrows = 1 + below(&seed, 300), .ncols = 1 + below(&seed, 900), .n = 1 + below(&seed, 200), .z = patterns[z].z,
+               .l = patterns[z].l, .value_type = types[below(&seed, 4)], .x_type = types[below(&seed, 4)],
+               .y_type = types[below(&seed, 4)], .values = below(&seed, 3) ? MACKO_VALUES_AUTO : MACKO_VALUES_RAW,
+               .whole = below(&seed, 2) * 4, .bias = below(&seed, 2)};
+  p.operands = (macko_operands)below(&seed, MACKO_OPERANDS_COUNT);
+  return p;
+}
+
+START_TEST(random_products)
+{
+  const char *seconds = getenv("MACKO_FUZZ_SECONDS");
+  const time_t end = time(NULL) + (seconds ? atoi(seconds) : 0);
+  for (uint64_t seed = 1; seed <= 60 || time(NULL) < end; seed++) {
+    problem p = random_problem(seed * 0x9e3779b97f4a7c15u);
+    fprintf(stderr, "problem %llu: %lld x %lld x %lld, %d:%d, types %d %d %d, operands %d\n", (unsigned long long)seed, (long long)p.nrows,
+            (long long)p.ncols, (long long)p.n, p.z, p.l, (int)p.value_type, (int)p.x_type, (int)p.y_type, (int)p.operands);
+    run(p);
+  }
+}
+END_TEST
+
 START_TEST(a_library_that_is_not_there_is_named)
 {
   fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
@@ -444,6 +476,7 @@ static Suite *suite(void)
   tcase_add_loop_test(errors, the_kernel_multiplies_and_says_why, 0, 3);
   tcase_add_test(errors, a_library_that_is_not_there_is_named);
   tcase_add_test(errors, entries_beside_the_windows);
+  tcase_add_test(add_case(s, "random", 0), random_products);
   tcase_add_loop_test(errors, dense_tensor_cores_alone, WINDOWS, 2 * WINDOWS);
   if (has_tensor_cores()) add_tensor_cases(s);
   return s;

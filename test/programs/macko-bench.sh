@@ -257,6 +257,27 @@ done
 expect 2 $bench --matmul 64x64x64 --device cpu
 grep -q -e "--device gpu only, not with cpu" "$dir/text" || fail "--matmul on a CPU is not refused"
 expect 2 $bench --sparselt . --device cpu 27-point:4
+# A table of --matmul is drawn alone: a panel a type, a curve a pattern, the first row of each.
+{
+  printf 'm\tk\tn\tkept\ttype\tus\tx_dense\tx_native\ttflops\terror\tby\n'
+  for shape in '64\t64\t64' '128\t64\t32'; do
+    for type in bf16 i8; do
+      printf "$shape\tdense\t$type\t10\t1\tnan\t1\tnan\tcuBLASLt\n"
+      printf "$shape\t2:4\t$type\t5\t2.25\t1\t1\t0\tsparse\n$shape\t4:6\t$type\t9\t1.125\tnan\t1\t0\tdense\n$shape\t4:6\t$type\t20\t0.5\t1\t1\t0\tsparse\n"
+    done
+  done
+} >"$dir/products.tsv"
+expect 0 $bench --from "$dir/products.tsv" --plot "$dir/p"
+[ "$(grep -c '^0 2.25$' "$dir/p-matmul.gnuplot")" = 2 ] && [ "$(grep -c '^1 1.125$' "$dir/p-matmul.gnuplot")" = 2 ] &&
+  ! grep -q '0.5$' "$dir/p-matmul.gnuplot" || fail "points of --matmul's picture"
+! command -v gnuplot >/dev/null || [ -s "$dir/p-matmul.svg" ] || fail "no picture of --matmul"
+expect 2 $bench --from "$dir/products.tsv"
+grep -q "a table of --matmul, stands with --plot" "$dir/text" || fail "what a table of --matmul is for"
+expect 2 $bench --from "$dir/products.tsv" --plot "$dir/p" --json "$dir/p.json"
+echo "64 64 2:4" >>"$dir/products.tsv"
+expect 2 $bench --from "$dir/products.tsv" --plot "$dir/p"
+grep -q "products.tsv, line 18: no row that --matmul writes" "$dir/text" || fail "a line that is no row"
+expect 2 $bench --sparselt . --device cpu 27-point:4
 expect 0 $bench --help
 for word in tile: tetra: arrow pruned-shapes --plot --from --solve --matmul --sparselt --vectors; do grep -q -e "$word" "$dir/text" || fail "--help lacks $word"; done
 exit 0
