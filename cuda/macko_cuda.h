@@ -131,7 +131,7 @@ typedef enum {
 } macko_matmul_path;
 
 /* This says what tensor cores multiply. With I8 and E4M3 values are rounded by a scale for each row of A, which is 1 where they
- * are integers of 8 bits, and X by a scale for each column, from the largest magnitude there is; Y is scaled back. Nothing of
+ * all are such numbers already, and X by a scale for each column, from the largest magnitude there is; Y is scaled back. Nothing of
  * that rounds in the kernel for any GPU, which takes values and X as they are. */
 typedef enum {
   MACKO_OPERANDS_EXACT, /* F16 or BF16, as values and X both are; where they are not, the kernel multiplies */

@@ -32,19 +32,26 @@ static __device__ __forceinline__ unsigned largest_of_lanes(unsigned own)
   return own;
 }
 
-/* Gives the scale of a row, for all lanes of the warp that takes it: 1 where operands are integers of 8 bits and all values are
- * such. */
+/* Says whether a value is an operand of 8 bits as it is. */
+template <int OPERANDS> static __device__ __forceinline__ int is_operand(double v)
+{
+  if constexpr (OPERANDS == MACKO_OPERANDS_I8) return v >= -128 && v <= 127 && v == rint(v);
+  const __nv_fp8_storage_t bits = __nv_cvt_float_to_fp8((float)v, __NV_SATFINITE, __NV_E4M3);
+  return v == (double)__half2float(__half(__nv_cvt_fp8_to_halfraw(bits, __NV_E4M3)));
+}
+
+/* Gives the scale of a row, for all lanes of the warp that takes it: 1 where all values are operands as they are. */
 template <int OPERANDS>
 static __device__ __forceinline__ float scale_of_row(const slide &a, const device_values &values, int per, int lifts, int64_t row)
 {
   unsigned largest = 0;
-  int integers = OPERANDS == MACKO_OPERANDS_I8;
+  int operands = 1;
   for_entries(a, values, per, lifts, row, [&](int64_t, double v) {
     largest = max(largest, __float_as_uint((float)v) & 0x7fffffffu);
-    integers &= v >= -128 && v <= 127 && v == rint(v);
+    operands &= is_operand<OPERANDS>(v);
   });
   largest = largest_of_lanes(largest);
-  return __all_sync(EVERY, integers) ? 1 : macko_lift_scale(__uint_as_float(largest), most<OPERANDS>);
+  return __all_sync(EVERY, operands) ? 1 : macko_lift_scale(__uint_as_float(largest), most<OPERANDS>);
 }
 
 /* Writes the rows of the matrix as operands, a warp each, `width` operands a row, and for operands of 8 bits their scales. dense is

@@ -201,6 +201,16 @@ START_TEST(integers_are_exact)
 }
 END_TEST
 
+/* Weights that have 8 bits already are not rounded again, whatever the largest of a row is. */
+START_TEST(operands_of_8_bits_are_kept)
+{
+  for (int o = MACKO_OPERANDS_I8; o <= MACKO_OPERANDS_E4M3; o++)
+    run((problem){.nrows = 150, .ncols = 500, .n = 70, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                  .value_type = MACKO_F16, .x_type = MACKO_BF16, .y_type = MACKO_F32, .whole = 13, .path = path_of(_i),
+                  .operands = (macko_operands)o});
+}
+END_TEST
+
 /* A column of X that has NaN or Inf gives NaN, and the others what they would. */
 START_TEST(a_column_that_is_no_number_gives_nan)
 {
@@ -457,6 +467,7 @@ static void add_tensor_cases(Suite *s)
   tcase_add_test(tensor, a_graph_captures_the_product_of_tensor_cores);
   tcase_add_loop_test(quantised, operands_of_8_bits, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, columns_of_other_lengths, 0, 2 * WINDOWS);
+  tcase_add_loop_test(quantised, operands_of_8_bits_are_kept, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, integers_are_exact, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, a_column_that_is_no_number_gives_nan, MACKO_OPERANDS_I8, MACKO_OPERANDS_COUNT);
   tcase_add_loop_test(quantised, tiny_columns, MACKO_OPERANDS_I8, MACKO_OPERANDS_COUNT);

@@ -315,6 +315,34 @@ START_TEST(same_bytes_as_the_model)
 }
 END_TEST
 
+/* Numbers of 8 bits have no type of their own: integers are values of codec narrow, e4m3's at most 254 finite numbers of codec dict,
+ * and both take a byte. */
+START_TEST(values_of_8_bits_take_a_byte)
+{
+  test_matrix t = pruned(64, 40, 4, MACKO_F16);
+  const macko_values codec = _i ? MACKO_VALUES_DICT : MACKO_VALUES_NARROW;
+  const int64_t nnz = t.row_ptr[64];
+  int64_t *back = malloc(65 * sizeof *back), *cols = malloc((size_t)nnz * sizeof *cols), at = 0;
+  uint16_t *out = malloc((size_t)nnz * sizeof *out);
+  for (int64_t p = 0; p < nnz; p++, at = (at + 1) % 127) {
+    const int sign = p & 1 ? -1 : 1, fraction = (int)at % 8, exponent = (int)at / 8; /* e4m3: 4 bits of exponent, 3 of fraction */
+    put(MACKO_F16, t.values, p, _i == 0 ? (double)(sign * (at + (p & 1)))
+                                            : sign * (exponent ? ldexp(8 + fraction, exponent - 10) : ldexp(fraction, -9)));
+  }
+  macko_matrix *m = encode_as(&t.csr, MACKO_FORMAT_SLIDE, codec, MACKO_PREFER_TIME);
+  const macko_section *values = section(m, "values");
+  const int64_t slots = macko_slide_counts_of(&m->plan)->cells * 6;
+  ck_assert_int_eq(macko_type_bytes(values->type), 1);
+  ck_assert_msg(values->bytes >= slots && values->bytes < slots + 32 * 8 * 6, "%lld bytes for %lld slots", (long long)values->bytes,
+                (long long)slots);
+  ck_assert(!macko_decode(m, back, cols, out, NULL));
+  ck_assert(!memcmp(back, t.row_ptr, 65 * sizeof *back) && !memcmp(cols, t.cols, (size_t)nnz * 8) && !memcmp(out, t.values, (size_t)nnz * 2));
+  free(back), free(cols), free(out);
+  macko_destroy(&m);
+  release(&t);
+}
+END_TEST
+
 START_TEST(the_example_of_the_manual_is_true)
 {
   test_example e;
@@ -338,6 +366,7 @@ int main(void)
   tcase_add_loop_test(t, the_time_is_that_of_work_and_bytes, 0, 2);
   tcase_add_loop_test(t, damage_is_named, 0, (int)(sizeof damages / sizeof *damages));
   tcase_add_loop_test(t, same_bytes_as_the_model, 0, (int)(sizeof golden / sizeof *golden));
+  tcase_add_loop_test(t, values_of_8_bits_take_a_byte, 0, 2);
   tcase_add_test(t, the_example_of_the_manual_is_true);
   suite_add_tcase(suite, t);
   return test_run(suite);
