@@ -55,7 +55,7 @@ static void help(void)
          "Times y = A x for every MATRIX (a file, or one of the names below) in our encodings and with the peers, on the GPU if\n"
          "there is one (cuSPARSE, cuBLAS), else on the CPU (PETSc, oneMKL). Without a MATRIX, on a GPU:\n%s"
          "and on a CPU:\n%s\n"
-         "  --device cpu|gpu   where (default: the GPU if there is one; with --solve and --vectors the CPU)\n"
+         "  --device cpu|gpu   where (default: the GPU if there is one; with --solve, --vectors, --mkl and --cpu-time the CPU)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
          "  --encodings LIST   of auto, memory, measured, update, %sslice, row, paper, eccsr-paper, eccsr-paper-4,\n"
          "                     eccsr-paper-8 (gaps of so many bits), eccsr-shared, each with a value codec after\n"
@@ -264,10 +264,10 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  if (r->settings.vectors > 1 && r->where && !strcmp(r->where, "gpu"))
-    return fprintf(stderr, "macko-bench: --vectors is for products on a CPU\n"), 2;
-  /* --solve and --vectors measure on the CPU where nothing is said. */
-  const device *d = open_device(r->where || (!r->settings.solve && r->settings.vectors < 2) ? r->where : "cpu", &r->settings, &err);
+  const char *for_cpu = r->settings.vectors > 1 ? "--vectors" : r->settings.mkl ? "--mkl" : r->settings.cpu_time ? "--cpu-time" : NULL;
+  if (for_cpu && r->where && !strcmp(r->where, "gpu")) return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
+  /* --solve, and what is for products on a CPU, measure there where nothing is said. */
+  const device *d = open_device(r->where || (!r->settings.solve && !for_cpu) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
   if (r->settings.solve) d = solves_on(d, &r->settings);
   if (!r->settings.vectors) r->settings.vectors = 1;

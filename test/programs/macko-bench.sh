@@ -241,6 +241,10 @@ for option in "--vectors 3" --cpu-time "--mkl ." "--encodings csr" "--json $dir/
   expect 2 $bench --solve 2 $option 27-point:4
   grep -q -e "--solve prints a table .* not with ${option%% *}" "$dir/text" || fail "$option beside --solve is not refused"
 done
+for option in "--vectors 3" --cpu-time "--mkl ."; do
+  expect 2 $bench --device gpu $option 27-point:4
+  grep -q -e "${option%% *} is for products on a CPU" "$dir/text" || fail "$option on a GPU is not refused"
+done
 expect 2 $bench --repeat 0 27-point:4
 expect 2 $bench --device fpga 27-point:4
 expect 1 $bench --device cpu --repeat 1 tile:27-point:4:MB
