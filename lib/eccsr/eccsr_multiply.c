@@ -123,6 +123,18 @@ static inline __attribute__((always_inline)) void put_sums(const macko_eccsr_sli
 #define PLACES_16(m) PLACES_4(m), PLACES_4((m) + 4), PLACES_4((m) + 8), PLACES_4((m) + 12)
 #define PLACES_64(m) PLACES_16(m), PLACES_16((m) + 16), PLACES_16((m) + 32), PLACES_16((m) + 48)
 static const uint64_t expanded_places[256] = {PLACES_64(0), PLACES_64(64), PLACES_64(128), PLACES_64(192)};
+
+/* The same for four lanes, for permutations of 32-bit words, and the lanes as bits that are all set. */
+#define WORDS(m, l) 2 * __builtin_popcount((m) & ((1 << (l)) - 1)), 2 * __builtin_popcount((m) & ((1 << (l)) - 1)) + 1
+#define HALF(m) {WORDS(m, 0), WORDS(m, 1), WORDS(m, 2), WORDS(m, 3)}
+#define KEPT(m) {-(int64_t)((m) & 1), -(int64_t)((m) >> 1 & 1), -(int64_t)((m) >> 2 & 1), -(int64_t)((m) >> 3)}
+#define ALL_16(f) {f(0), f(1), f(2), f(3), f(4), f(5), f(6), f(7), f(8), f(9), f(10), f(11), f(12), f(13), f(14), f(15)}
+static const _Alignas(32) int32_t expanded_words[16][8] = ALL_16(HALF);
+static const _Alignas(32) int64_t kept_lanes[16][4] = ALL_16(KEPT);
+#undef WORDS
+#undef HALF
+#undef KEPT
+#undef ALL_16
 #undef PLACE
 #undef PLACES
 #undef PLACES_4
