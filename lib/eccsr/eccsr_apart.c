@@ -73,8 +73,8 @@ static inline __attribute__((always_inline)) void look_for_as(search *f, const m
     past = macko_index(starts, piece->row_ptr, row + 1) - piece->index_base;
     const int64_t col = past > p ? macko_index(cols, piece->cols, p) - piece->index_base : 0;
     const int i = f->at[place_of(past - p, col)] - 1;
-    if (i >= 0 && !f->samples[i].found && first + row != f->samples[i].row)
-      f->samples[i].found = past - p == f->samples[i].length && hash_columns(piece, p, past - p, 1) == f->samples[i].hash;
+    if (i >= 0 && !f->samples[i].found && past - p == f->samples[i].length && col == f->samples[i].first)
+      f->samples[i].found = first + row != f->samples[i].row && hash_columns(piece, p, past - p, 1) == f->samples[i].hash;
   }
 }
 

@@ -46,7 +46,17 @@ macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_code
   return macko_codecs_by(&facts, wanted, MACKO_DICT_LIMIT, codecs, count, err);
 }
 
-/* Each codec is looked into only where it may be listed, because telling whether it holds the values takes a pass over them. */
+/* Sets *narrow to the codec of the narrowest type that holds the values, which is raw where that is their own. */
+static macko_status narrow_codec(const macko_value_facts *f, macko_codec *narrow, macko_error *err)
+{
+  macko_type type;
+  macko_status s = narrowest(f, &type, err);
+  if (!s) *narrow = (macko_codec){type == f->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
+  return s;
+}
+
+/* Each codec is looked into only where it may be listed, because telling whether it holds the values takes a pass over them.
+ * Values are counted first: where they are few, that one pass tells which types hold them. */
 macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err)
 {
@@ -56,22 +66,18 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, in
   if (wanted >= MACKO_VALUES_F32) return float_codec(f, wanted, &codecs[0], err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
-  if (wanted == MACKO_VALUES_NARROW || wanted == MACKO_VALUES_AUTO) {
-    macko_type type;
-    s = narrowest(f, &type, err);
-    if (s) return s;
-    macko_codec narrow = {type == f->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
-    if (wanted == MACKO_VALUES_NARROW) codecs[0] = narrow;
-    else if (type != f->value_type) codecs[(*count)++] = narrow;
-    if (wanted == MACKO_VALUES_NARROW) return MACKO_OK;
-  }
+  if (wanted == MACKO_VALUES_NARROW) return narrow_codec(f, &codecs[0], err);
   s = f->distinct(f->context, wanted == MACKO_VALUES_DICT ? MACKO_DICT_LIMIT : most, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
+  if (wanted == MACKO_VALUES_AUTO) {
+    s = narrow_codec(f, &codecs[1], err);
+    *count += !s && codecs[1].values == MACKO_VALUES_NARROW;
+  }
   if (wanted == MACKO_VALUES_DICT) codecs[0] = dict_codec(distinct);
   else if (distinct >= 0) codecs[(*count)++] = dict_codec(distinct);
-  return MACKO_OK;
+  return s;
 }
 
 /* ---- writing ---- */

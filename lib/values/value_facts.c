@@ -131,18 +131,38 @@ static void close_sets(int parts, macko_value_set *sets)
   free(sets);
 }
 
-/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. One that is equal to the value before is passed over
- * without looking it up. */
-static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
+/* Gives the first of values p .. past - 1 that has not those bits, past if all have. Runs of one value are long where coefficients
+ * are constant, so that several are compared before one asks. */
+static inline __attribute__((always_inline)) int64_t end_of_run(macko_type type, const void *values, int64_t p, int64_t past,
+                                                                uint64_t bits)
 {
-  uint64_t before = 0;
-  for (int64_t first = p; p < past; p++) {
-    uint64_t bits = macko_bits_at(a->value_type, a->values, p);
-    if (p > first && bits == before) continue;
+  enum { TOGETHER = 8 };
+  if (p == past || macko_bits_at(type, values, p) != bits) return p; /* most often, where values differ */
+  for (uint64_t apart = 0; p + TOGETHER <= past; p += TOGETHER) {
+    for (int k = 0; k < TOGETHER; k++) apart |= macko_bits_at(type, values, p + k) ^ bits;
+    if (apart) break;
+  }
+  while (p < past && macko_bits_at(type, values, p) == bits) p++;
+  return p;
+}
+
+/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. Those that repeat the value before are passed over
+ * without looking them up. The type is a constant in the fast call. */
+static inline __attribute__((always_inline)) int add_values_of(macko_type type, macko_value_set *set, const void *values, int64_t p,
+                                                               int64_t past)
+{
+  while (p < past) {
+    const uint64_t bits = macko_bits_at(type, values, p);
     if (macko_value_code(set, bits) < 0) return 0;
-    before = bits;
+    p = end_of_run(type, values, p + 1, past, bits);
   }
   return 1;
+}
+
+static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64_t past)
+{
+  if (a->value_type == MACKO_F64) return add_values_of(MACKO_F64, set, a->values, p, past);
+  return add_values_of(a->value_type, set, a->values, p, past);
 }
 
 /* Adds entries from .. past - 1 of a piece to the set of the part. */
@@ -154,11 +174,29 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
     if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
 }
 
-/* This is the fact `distinct` of rows: the number of values that differ in their bits, or -1 beyond the limit. Each part fills a
- * set of its own, and at the end the others are added to the first; pieces that come one after another are done in one part. */
-static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
+/* Gives the types that values of the set may be stored as, bit t for type t: those that have no more bytes. */
+static unsigned types_for(const macko_value_set *set)
 {
-  macko_rows *r = rows;
+  unsigned types = 0;
+  for (int to = MACKO_F32; to <= MACKO_I8; to++)
+    if (to != (int)set->type && macko_type_bytes((macko_type)to) <= macko_type_bytes(set->type)) types |= 1u << to;
+  return types;
+}
+
+/* Sets what is known of misfits by values of which each is in the set. */
+static void learn_misfits(const macko_value_set *set, macko_known_values *known)
+{
+  const macko_csr all = {.value_type = set->type, .values = set->table};
+  known->asked = types_for(set), known->misfits = 0;
+  for (int to = MACKO_F32; to <= MACKO_I8; to++)
+    if (known->asked >> to & 1 && block_misfits(&all, (macko_type)to, 0, set->used)) known->misfits |= 1u << to;
+}
+
+/* Counts the values that differ in their bits, or gives -1 beyond the limit. Each part fills a set of its own, and at the end the
+ * others are added to the first; pieces that come one after another are done in one part. Where all were counted these few tell
+ * what misfits, too: *known is told, unless it is NULL. */
+static macko_status count_and_learn(macko_rows *r, int64_t limit, int64_t *distinct, macko_known_values *known, macko_error *err)
+{
   macko_csr piece;
   distinct_search search = {.piece = &piece};
   int parts = r->whole ? macko_large_parts(macko_csr_nnz(r->whole)) : 1;
@@ -173,8 +211,15 @@ static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct,
     search.full = !add_values(&search.sets[0], &found, 0, search.sets[part].used);
   }
   *distinct = s || search.full ? -1 : search.sets[0].used;
+  if (*distinct >= 0 && known) learn_misfits(&search.sets[0], known);
   close_sets(parts, search.sets);
   return s;
+}
+
+/* This is the fact `distinct` of rows. */
+static macko_status count_distinct(void *rows, int64_t limit, int64_t *distinct, macko_error *err)
+{
+  return count_and_learn(rows, limit, distinct, NULL, err);
 }
 
 /* Nothing is remembered: every question is a pass. */
@@ -215,14 +260,14 @@ static macko_status found_misfit(void *context, macko_type to, int *misfit, mack
 }
 
 /* This is the fact `distinct` of findings. A count that was made for a larger limit, or that was not stopped by its limit,
- * answers for others, too. */
+ * answers for others, too, and one that was not stopped tells what misfits. */
 static macko_status found_distinct(void *context, int64_t limit, int64_t *distinct, macko_error *err)
 {
   macko_findings *found = context;
   macko_known_values *known = &found->values;
   macko_rows whole;
   if (known->limit < limit && !(known->limit && known->distinct >= 0)) {
-    macko_status s = count_distinct(rows_of(found, &whole), limit, &known->distinct, err);
+    macko_status s = count_and_learn(rows_of(found, &whole), limit, &known->distinct, known, err);
     if (s) return s;
     known->limit = limit;
   }
