@@ -98,39 +98,91 @@ static MACKO_AVX2 void store_past_caches(double *to, const double *from, int64_t
   for (; i < count; i++) store_one(to + i, from + i);
 }
 
-/* Does what copy_steps does for values of 8 bytes, SIDE rows and columns at a time. Steps that the same lanes have are one
- * stretch of columns, which follow each other in the stream. */
-static MACKO_AVX2 void turn_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+/* Writes `count` columns, at most COLUMNS, of so many lanes, column after column from that slot on. Lane l has them in from[l],
+ * `done` values further on. */
+typedef void (*write_stretch)(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
+                              int64_t ahead, int64_t slot);
+
+/* Does so where doubles are stored as they are. */
+static MACKO_AVX2 void turn_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
+                                    int64_t ahead, int64_t slot)
+{
+  double columns[COLUMNS * MACKO_ECCSR_LANES], *to = (double *)w->stream + slot;
+  turn_columns(from, lanes, done, count, ahead, w->past_caches ? columns : to);
+  if (w->past_caches) store_past_caches(to, columns, (int64_t)count * lanes);
+}
+
+/* Gives SIDE doubles, all whole numbers of 8 bits, as integers of 32 bits. */
+static inline __attribute__((always_inline)) MACKO_AVX2 __m128i integers_at(const double *from)
+{
+  return _mm256_cvttpd_epi32(_mm256_loadu_pd(from));
+}
+
+/* Writes SIDE columns of SIDE rows as bytes: a row is packed into four bytes beside those of the others, and a shuffle puts the
+ * bytes of each column together. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void turn_bytes(const double *const *from, int64_t done, int64_t ahead,
+                                                                        int8_t *to, int64_t apart)
+{
+  const __m128i columns = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  for (int l = 0; l < SIDE; l++) __builtin_prefetch(from[l] + done + ahead);
+  const __m128i one = _mm_packs_epi32(integers_at(from[0] + done), integers_at(from[1] + done));
+  const __m128i other = _mm_packs_epi32(integers_at(from[2] + done), integers_at(from[3] + done));
+  int32_t bytes[SIDE];
+  _mm_storeu_si128((__m128i *)bytes, _mm_shuffle_epi8(_mm_packs_epi16(one, other), columns));
+  for (int i = 0; i < SIDE; i++) memcpy(to + i * apart, &bytes[i], SIDE);
+}
+
+/* Does what turn_stretch does where doubles are stored as integers of 8 bits, which all of them are. */
+static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
+                                    int64_t ahead, int64_t slot)
+{
+  int8_t *to = (int8_t *)w->stream + slot;
+  int j = 0;
+  for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
+    int l = 0;
+    for (; l + SIDE <= lanes; l += SIDE) turn_bytes(from + l, done, ahead, to + l, lanes);
+    for (; l < lanes; l++)
+      for (int i = 0; i < SIDE; i++) to[i * lanes + l] = (int8_t)macko_convert(MACKO_F64, MACKO_I8, from[l], done + i);
+  }
+  for (; j < count; j++, done++, to += lanes)
+    for (int l = 0; l < lanes; l++) to[l] = (int8_t)macko_convert(MACKO_F64, MACKO_I8, from[l], done);
+}
+
+/* Does what copy_steps does for doubles, a stretch at a time: steps that the same lanes have, whose columns follow each other in
+ * the stream. */
+static void write_stretches(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next,
+                            write_stretch write)
 {
   const double *from[MACKO_ECCSR_LANES];
-  double columns[COLUMNS * MACKO_ECCSR_LANES];
   const int64_t ahead = (int64_t)s->steps * s->w * s->blocks * s->g; /* where rows follow each other, those of the next slice */
   int64_t done = 0;
   for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const double *)w->values + next[l];
   for (int k = 0, past; k < at->steps; k = past) {
     const int lanes = at->active[k] * s->g;
-    double *to = (double *)w->stream + at->slots[k];
+    int64_t slot = at->slots[k];
     for (past = k + 1; past < at->steps && at->active[past] == at->active[k];) past++;
-    for (int left = (past - k) * s->w, n; left; left -= n, done += n, to += n * lanes) {
+    for (int left = (past - k) * s->w, n; left; left -= n, done += n, slot += n * lanes) {
       n = left < COLUMNS ? left : COLUMNS;
-      turn_columns(from, lanes, done, n, ahead, w->past_caches ? columns : to);
-      if (w->past_caches) store_past_caches(to, columns, n * lanes);
+      write(w, from, lanes, done, n, ahead, slot);
     }
   }
   for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
 }
 #endif
 
-/* Copies values of 8 bytes, in whichever of the two ways the processor has. */
-static void copy_wide_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+/* Writes the values of some steps of a matrix of doubles many at a time, and gives 1, where the processor and the codec allow
+ * it. */
+static int write_wide_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
 {
 #if MACKO_HAS_X86_64
-  if (macko_has_avx2()) {
-    turn_steps(w, s, at, next);
-    return;
-  }
+  const macko_type to = w->codec.stored_type;
+  if (w->value_type != MACKO_F64 || (to != MACKO_F64 && to != MACKO_I8) || w->recode || !macko_has_avx2()) return 0;
+  write_stretches(w, s, at, next, to == MACKO_F64 ? turn_stretch : byte_stretch);
+  return 1;
+#else
+  (void)w, (void)s, (void)at, (void)next;
+  return 0;
 #endif
-  copy_steps(w, s, at, next, 8);
 }
 
 /* Writes the values of some steps: by plain copies with constant sizes where stored values are the matrix's own, else lane by
@@ -138,7 +190,8 @@ static void copy_wide_steps(const macko_value_writer *w, const macko_eccsr_slice
 static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
 {
   const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
-  if (size == 8) copy_wide_steps(w, s, at, next);
+  if (write_wide_steps(w, s, at, next)) return;
+  if (size == 8) copy_steps(w, s, at, next, 8);
   else if (size == 4) copy_steps(w, s, at, next, 4);
   else if (size == 2) copy_steps(w, s, at, next, 2);
   else

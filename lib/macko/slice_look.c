@@ -93,11 +93,12 @@ static macko_status describe(slice_round *r, round_part *part, macko_csr_slice *
 }
 
 /* Describes a slice, of which the rows are known, into the part's buffer. One that repeats another takes that one's header and
- * block. */
+ * block; its pairs have been counted with that one's. */
 static macko_status look_at(slice_round *r, round_part *part, int64_t slice, macko_csr_slice *c, macko_block_key *key)
 {
   const macko_slice_look *known = r->look->stencils;
-  const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order && !known, pairs = r->look->kinds & MACKO_PAIRS;
+  const int stencils = r->look->kinds & MACKO_STENCILS && !r->look->order && !known;
+  const int pairs = (r->look->kinds & MACKO_PAIRS) != 0;
   const macko_slice before = known ? macko_slice_at(known->headers, slice) : (macko_slice){0};
   macko_known_slice *like;
   if (before.stencil) {
@@ -109,7 +110,7 @@ static macko_status look_at(slice_round *r, round_part *part, int64_t slice, mac
     return macko_copy_to_buffer(like->block, like->key.words, &part->buffer, &part->err);
   }
   macko_status s = describe(r, part, c, key);
-  if (!s && like && !(pairs && !c->s.stencil)) macko_remember_slice(like, c, key, part->buffer.words + part->buffer.used);
+  if (!s && like && !macko_is_set(&r->full)) macko_remember_slice(like, c, pairs, key, part->buffer.words + part->buffer.used);
   return s;
 }
 
@@ -274,7 +275,7 @@ static macko_status add_parts(slice_round *r, macko_error *err)
 /* ---- looks ---- */
 
 /* Allocates what a look needs; close_round frees it, but for what is in the look. Repeats are not looked for in sorted rows,
- * which do not follow each other in the csr; and with pairs, which must all be counted, only those of stencils. */
+ * which do not follow each other in the csr. */
 static macko_status open_round(slice_round *r, macko_error *err)
 {
   macko_slice_look *look = r->look;
@@ -288,7 +289,7 @@ static macko_status open_round(slice_round *r, macko_error *err)
   for (int i = 0; i < r->parts; i++) {
     round_part *part = &r->of_parts[i];
     part->buffer.key = key, macko_open_pairs(&part->pairs);
-    if (look->sorted || look->kinds == MACKO_PAIRS || look->stencils) continue;
+    if (look->sorted) continue;
     part->known = calloc(MACKO_REPEATS, sizeof *part->known);
     if (!part->known) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to remember %d slices", MACKO_REPEATS);
   }

@@ -99,7 +99,7 @@ static macko_status sample_slice(const sampling *s, const uint16_t *order, int64
   else {
     if (!c.s.stencil) macko_describe_slice(s->a, 0, &c);
     status = macko_fill_buffer(s->a, &c, &part->buffer, key, NULL);
-    if (!status && like) macko_remember_slice(like, &c, key, part->buffer.words);
+    if (!status && like) macko_remember_slice(like, &c, 0, key, part->buffer.words);
   }
   macko_count_csr_slice(s->a, &c, facts);
   for (int l = 0; l < c.lanes && c.s.stencil; l++) facts->streamed += c.length[l]; /* those of stencils too */

@@ -34,8 +34,8 @@ static macko_known_slice *slice_like(macko_known_slice *known, const macko_csr *
   return NULL;
 }
 
-/* Gives 1 if *c, which is that slice, has the lengths and columns of *k, all columns equally far on, and where *k is a stencil its
- * values. The signature is a guess; this compares every entry. Distances of a stencil count from the diagonal, so that rows must be
+/* Gives 1 if *c, which is that slice, has the lengths and columns of *k, all columns equally far on, and its values where they
+ * count. The signature is a guess; this compares every entry. Distances of a stencil count from the diagonal, so that rows must be
  * as far on as columns. The rows of both slices follow each other in the csr, so that all columns are compared as one run. */
 static int repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t slice, macko_csr_slice *c)
 {
@@ -43,7 +43,8 @@ static int repeats_slice(const macko_csr *a, const macko_known_slice *k, int64_t
   const int64_t begin = c->begin[0], entries = c->begin[LAST] + c->length[LAST] - begin;
   if (!k->described || memcmp(c->length, k->length, sizeof k->length)) return 0;
   const int64_t shift = macko_csr_col(a, begin) - macko_csr_col(a, k->begin);
-  if (k->s.stencil && (shift != slice * MACKO_SLICE_ROWS - k->s.base || !macko_equal_values(a, k->begin, begin, entries))) return 0;
+  if (k->s.stencil && shift != slice * MACKO_SLICE_ROWS - k->s.base) return 0;
+  if (k->valued && !macko_equal_values(a, k->begin, begin, entries)) return 0;
   if (macko_or_differences(a, k->begin, begin, entries, shift)) return 0;
   c->s = k->s;
   c->s.base += (int32_t)shift;
@@ -62,10 +63,11 @@ int macko_is_repeated(macko_known_slice *known, const macko_csr *a, int64_t slic
 }
 
 /* A block of more words is left out, as the place has no room for it. */
-void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block)
+void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, int pairs, const macko_block_key *key,
+                          const uint32_t *block)
 {
   if (key->words > MACKO_REPEAT_WORDS) return;
-  k->described = 1, k->begin = c->begin[0], k->s = c->s, k->key = *key;
+  k->described = 1, k->valued = pairs || c->s.stencil, k->begin = c->begin[0], k->s = c->s, k->key = *key;
   memcpy(k->length, c->length, sizeof k->length);
   if (key->words) memcpy(k->block, block, key->words * sizeof *block);
 }

@@ -1,5 +1,5 @@
-/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on, and of a stencil the values,
- * too. On a grid nearly all are, and to compare them takes a fraction of describing them. */
+/* Layout slice: slices whose lengths and columns are those of an earlier one, some columns further on, and of a stencil, or where
+ * pairs are counted, the values, too. On a grid nearly all are, and to compare them takes a fraction of describing them. */
 #ifndef MACKO_SLICE_REPEATS_H
 #define MACKO_SLICE_REPEATS_H
 
@@ -12,6 +12,7 @@ enum { MACKO_REPEATS = 256, MACKO_REPEAT_WORDS = 512 };
 typedef struct {
   uint64_t signature; /* that of the slice that was looked for here last; 0: none */
   int described;      /* 1 if what follows is that slice's */
+  int valued;         /* 1 if what repeats it has its values, too: it is a stencil, or its pairs have been counted */
   int64_t begin, length[MACKO_SLICE_ROWS]; /* its first entry in the csr, and the lengths of its rows */
   macko_slice s;      /* its header, to which a repeating slice adds its distance */
   macko_block_key key;
@@ -25,8 +26,9 @@ typedef struct {
 int macko_is_repeated(macko_known_slice *known, const macko_csr *a, int64_t slice, int stencils, macko_csr_slice *c,
                       macko_known_slice **like);
 
-/* Keeps *c as it has been described, with its block and that one's key. Slices with pairs are not kept, as the pairs of each must
- * be counted. */
-void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, const macko_block_key *key, const uint32_t *block);
+/* Keeps *c as it has been described, with its block and that one's key. pairs: those of *c have been counted, and of a slice that
+ * repeats it they need not be. */
+void macko_remember_slice(macko_known_slice *k, const macko_csr_slice *c, int pairs, const macko_block_key *key,
+                          const uint32_t *block);
 
 #endif
