@@ -32,12 +32,22 @@ void macko_take_best_codec(const macko_facts *f, const macko_options *options, c
   *plan = best;
 }
 
+/* Gives the number of values up to which a dictionary can be better than values as they are, where counting stops: all that there
+ * are codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits. */
+static int64_t most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan)
+{
+  enum { BYTE_CODES = 256 };
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, BYTE_CODES + 1};
+  const macko_plan by_raw = macko_with_codec(f, options, &raw, add, plan), by_wide = macko_with_codec(f, options, &wide, add, plan);
+  return macko_better(options, &by_wide, &by_raw) ? MACKO_DICT_LIMIT : BYTE_CODES;
+}
+
 macko_status macko_choose_codec(const macko_facts *f, const macko_options *options, macko_add_stream add, macko_plan *plan,
                                 macko_error *err)
 {
   macko_codec codecs[3];
   int count;
-  macko_status s = macko_codecs_by(&f->values, options->values, MACKO_DICT_LIMIT, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, options->values, most_values(f, options, add, plan), codecs, &count, err);
   if (s) return s;
   macko_take_best_codec(f, options, codecs, count, add, plan);
   macko_describe_values(plan);
