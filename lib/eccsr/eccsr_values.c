@@ -51,14 +51,14 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-enum { SIDE = 4, COLUMNS = 32 }; /* a vector's doubles; columns that are put together before they are stored past the caches */
+enum {
+  SIDE = 4, LINE = 8, /* doubles of a vector, and of a line of the cache */
+  COLUMNS = 32        /* columns that are put together before they are stored past the caches */
+};
 
-/* Writes SIDE columns of SIDE rows, the values of a column beside each other, and columns so many values apart. What lies `ahead`
- * values behind them is asked for: no hardware follows as many rows at a time. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, int64_t ahead, double *to,
-                                                                  int64_t apart)
+/* Writes SIDE columns of SIDE rows, the values of a column beside each other, and columns so many values apart. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, double *to, int64_t apart)
 {
-  for (int l = 0; l < SIDE; l++) __builtin_prefetch(from[l] + done + ahead);
   const __m256d a = _mm256_loadu_pd(from[0] + done), b = _mm256_loadu_pd(from[1] + done);
   const __m256d c = _mm256_loadu_pd(from[2] + done), d = _mm256_loadu_pd(from[3] + done);
   const __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b), g = _mm256_unpacklo_pd(c, d), h = _mm256_unpackhi_pd(c, d);
@@ -68,12 +68,12 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *
 }
 
 /* Writes `count` columns of so many lanes, column after column. */
-static MACKO_AVX2 void turn_columns(const double *const *from, int lanes, int64_t done, int count, int64_t ahead, double *to)
+static MACKO_AVX2 void turn_columns(const double *const *from, int lanes, int64_t done, int count, double *to)
 {
   int j = 0;
   for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
     int l = 0;
-    for (; l + SIDE <= lanes; l += SIDE) turn(from + l, done, ahead, to + l, lanes);
+    for (; l + SIDE <= lanes; l += SIDE) turn(from + l, done, to + l, lanes);
     for (; l < lanes; l++)
       for (int i = 0; i < SIDE; i++) to[i * lanes + l] = from[l][done + i];
   }
@@ -89,26 +89,39 @@ static inline void store_one(double *to, const double *from)
   _mm_stream_si64((long long *)(void *)to, bits);
 }
 
+/* Store `count` values, a multiple of LINE, past the caches to where a line of the cache begins. Lines that are written at once
+ * were up to an eighth faster than halves of them. */
+static MACKO_AVX2 void store_halves(double *to, const double *from, int64_t count)
+{
+  for (int64_t i = 0; i < count; i += SIDE) _mm256_stream_pd(to + i, _mm256_loadu_pd(from + i));
+}
+
+static MACKO_AVX512 void store_lines(double *to, const double *from, int64_t count)
+{
+  for (int64_t i = 0; i < count; i += LINE) _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
+}
+
 /* Stores values past the caches, so that the old bytes are not read first. */
-static MACKO_AVX2 void store_past_caches(double *to, const double *from, int64_t count)
+static void store_past_caches(double *to, const double *from, int64_t count)
 {
   int64_t i = 0;
-  for (; i < count && (uintptr_t)(to + i) % sizeof(__m256d); i++) store_one(to + i, from + i);
-  for (; i + SIDE <= count; i += SIDE) _mm256_stream_pd(to + i, _mm256_loadu_pd(from + i));
-  for (; i < count; i++) store_one(to + i, from + i);
+  for (; i < count && (uintptr_t)(to + i) % (LINE * sizeof *to); i++) store_one(to + i, from + i);
+  const int64_t whole = (count - i) / LINE * LINE;
+  (macko_has_avx512() ? store_lines : store_halves)(to + i, from + i, whole);
+  for (i += whole; i < count; i++) store_one(to + i, from + i);
 }
 
 /* Writes `count` columns, at most COLUMNS, of so many lanes, column after column from that slot on. Lane l has them in from[l],
  * `done` values further on. */
 typedef void (*write_stretch)(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                              int64_t ahead, int64_t slot);
+                              int64_t slot);
 
 /* Does so where doubles are stored as they are. */
 static MACKO_AVX2 void turn_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                                    int64_t ahead, int64_t slot)
+                                    int64_t slot)
 {
   double columns[COLUMNS * MACKO_ECCSR_LANES], *to = (double *)w->stream + slot;
-  turn_columns(from, lanes, done, count, ahead, w->past_caches ? columns : to);
+  turn_columns(from, lanes, done, count, w->past_caches ? columns : to);
   if (w->past_caches) store_past_caches(to, columns, (int64_t)count * lanes);
 }
 
@@ -120,11 +133,10 @@ static inline __attribute__((always_inline)) MACKO_AVX2 __m128i integers_at(cons
 
 /* Writes SIDE columns of SIDE rows as bytes: a row is packed into four bytes beside those of the others, and a shuffle puts the
  * bytes of each column together. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void turn_bytes(const double *const *from, int64_t done, int64_t ahead,
-                                                                        int8_t *to, int64_t apart)
+static inline __attribute__((always_inline)) MACKO_AVX2 void turn_bytes(const double *const *from, int64_t done, int8_t *to,
+                                                                        int64_t apart)
 {
   const __m128i columns = _mm_setr_epi8(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-  for (int l = 0; l < SIDE; l++) __builtin_prefetch(from[l] + done + ahead);
   const __m128i one = _mm_packs_epi32(integers_at(from[0] + done), integers_at(from[1] + done));
   const __m128i other = _mm_packs_epi32(integers_at(from[2] + done), integers_at(from[3] + done));
   int32_t bytes[SIDE];
@@ -134,13 +146,13 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void turn_bytes(const do
 
 /* Does what turn_stretch does where doubles are stored as integers of 8 bits, which all of them are. */
 static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                                    int64_t ahead, int64_t slot)
+                                    int64_t slot)
 {
   int8_t *to = (int8_t *)w->stream + slot;
   int j = 0;
   for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
     int l = 0;
-    for (; l + SIDE <= lanes; l += SIDE) turn_bytes(from + l, done, ahead, to + l, lanes);
+    for (; l + SIDE <= lanes; l += SIDE) turn_bytes(from + l, done, to + l, lanes);
     for (; l < lanes; l++)
       for (int i = 0; i < SIDE; i++) to[i * lanes + l] = (int8_t)macko_convert(MACKO_F64, MACKO_I8, from[l], done + i);
   }
@@ -154,7 +166,6 @@ static void write_stretches(const macko_value_writer *w, const macko_eccsr_slice
                             write_stretch write)
 {
   const double *from[MACKO_ECCSR_LANES];
-  const int64_t ahead = (int64_t)s->steps * s->w * s->blocks * s->g; /* where rows follow each other, those of the next slice */
   int64_t done = 0;
   for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const double *)w->values + next[l];
   for (int k = 0, past; k < at->steps; k = past) {
@@ -163,7 +174,7 @@ static void write_stretches(const macko_value_writer *w, const macko_eccsr_slice
     for (past = k + 1; past < at->steps && at->active[past] == at->active[k];) past++;
     for (int left = (past - k) * s->w, n; left; left -= n, done += n, slot += n * lanes) {
       n = left < COLUMNS ? left : COLUMNS;
-      write(w, from, lanes, done, n, ahead, slot);
+      write(w, from, lanes, done, n, slot);
     }
   }
   for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
@@ -198,25 +209,32 @@ static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const
     for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
 }
 
-/* Asks for the values of all rows of a slice at once: they lie anywhere in their window, and their cache lines come sooner so. */
-static void fetch_rows(const macko_value_writer *w, const macko_eccsr_slice *s, const int64_t *next)
+/* Reads a byte of each line of the values that the lanes have in those steps: they lie anywhere in their window, and so many reads
+ * at once wait for memory together. Prefetches would not do, as some processors drop them where many are under way. */
+static void fetch_values(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, const int64_t *next)
 {
-  int64_t size = macko_type_bytes(w->value_type), bytes = (int64_t)s->steps * s->w * size;
-  for (int l = 0; l < s->blocks * s->g; l++)
-    for (int64_t at = 0; at < bytes; at += 64) __builtin_prefetch((const char *)w->values + next[l] * size + at);
+  enum { LINE_BYTES = 64 };
+  const int64_t size = macko_type_bytes(w->value_type);
+  int n = at->steps; /* of the lane, which are no more than those of the lane before it */
+  for (int l = 0; l < s->blocks * s->g; l++) {
+    const volatile char *row = (const volatile char *)w->values + next[l] * size;
+    while (n > 0 && at->active[n - 1] <= l / s->g) n--;
+    for (int64_t byte = 0; byte < n * s->w * size; byte += LINE_BYTES) (void)row[byte];
+  }
 }
 
-/* Writes the values of an unmasked slice. Its rows are fetched before only where all their steps are looked at together. */
+/* Writes the values of an unmasked slice. */
 static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
   int64_t next[MACKO_ECCSR_LANES];
   step_starts at;
   for (int l = 0; l < t.s.blocks * t.s.g; l++) next[l] = macko_csr_row(a, macko_eccsr_row(&t.s, r->rows, l));
-  if (t.s.steps <= STEPS) fetch_rows(w, &t.s, next);
   for (at.steps = STEPS; at.steps == STEPS;) {
     next_steps(r, &t, &at);
-    if (at.steps) write_steps(w, &t.s, &at, next); /* a matrix without entries may have no array of values */
+    if (!at.steps) break; /* a matrix without entries may have no array of values */
+    fetch_values(w, &t.s, &at, next);
+    write_steps(w, &t.s, &at, next);
   }
 }
 
