@@ -93,8 +93,22 @@ macko_status macko_eccsr_order_rows(const macko_csr *a, int32_t **order, macko_e
 typedef struct {
   void (*free)(void *kept);
 } macko_eccsr_kept;
-/* Frees what has been kept, which may be NULL. */
-void macko_eccsr_forget(void *kept);
+
+/* What is known of a csr in host memory, from planning to encoding: the format's own among the findings. */
+typedef struct {
+  int is_sampled;              /* 1: rows have been sampled */
+  macko_eccsr_sampled sampled; /* what that has counted */
+  macko_eccsr_kept *kept;      /* NULL: nothing is */
+} macko_eccsr_findings;
+
+/* Returns the format's own of what has been found, empty at first, NULL where there is no memory for it. macko_eccsr_forget frees
+ * it. */
+macko_eccsr_findings *macko_eccsr_findings_of(macko_findings *found);
+void macko_eccsr_forget(void *own);
+
+/* Puts *kept, which may be NULL, in the place of what has been kept before, and frees that. Where it fails *kept is freed. Errors:
+ * OUT_OF_MEMORY. */
+macko_status macko_eccsr_keep(macko_findings *found, macko_eccsr_kept *kept, macko_error *err);
 
 /* Returns the most columns, at most MACKO_ECCSR_MAX_RUN, that the lengths of all maximal runs among the n columns from entry p on
  * are multiples of. */

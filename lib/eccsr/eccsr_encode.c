@@ -31,10 +31,35 @@ typedef struct {
 
 /* ---- counted, and kept as far as encoding follows ---- */
 
-/* Each variant's findings begin with their own function. */
-void macko_eccsr_forget(void *kept)
+macko_eccsr_findings *macko_eccsr_findings_of(macko_findings *found)
 {
-  if (kept) ((macko_eccsr_kept *)kept)->free(kept);
+  void **own = &found->own[MACKO_FORMAT_ECCSR];
+  if (!*own) *own = calloc(1, sizeof(macko_eccsr_findings));
+  return *own;
+}
+
+/* What each variant keeps begins with the function that frees it. */
+static void free_kept(macko_eccsr_kept *kept)
+{
+  if (kept) kept->free(kept);
+}
+
+void macko_eccsr_forget(void *own)
+{
+  free_kept(((macko_eccsr_findings *)own)->kept);
+  free(own);
+}
+
+macko_status macko_eccsr_keep(macko_findings *found, macko_eccsr_kept *kept, macko_error *err)
+{
+  macko_eccsr_findings *own = macko_eccsr_findings_of(found);
+  if (own) {
+    free_kept(own->kept);
+    own->kept = kept;
+    return MACKO_OK;
+  }
+  free_kept(kept);
+  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what planning has found");
 }
 
 /* Frees what planning has kept of blocks of equal rows. */
@@ -116,14 +141,14 @@ macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shap
   macko_findings *found = context;
   if (found->rows) return macko_eccsr_count_windows(found->rows, shape, counts, work, err);
   all_parts *all = NULL;
-  macko_forget(found, MACKO_FORMAT_ECCSR);
-  macko_status s = new_parts(macko_parts(macko_csr_nnz(found->csr)), found->handed_on, &all, err);
+  macko_status s = macko_eccsr_keep(found, NULL, err);
+  if (!s) s = new_parts(macko_parts(macko_csr_nnz(found->csr)), found->handed_on, &all, err);
   if (s) return s;
   s = put_all(found->csr, shape, all, err);
   *counts = (macko_eccsr_counts){0}, *work = (macko_eccsr_work){0};
   for (int i = 0; i < all->count; i++) add_counts(counts, &all->parts[i].sink.at), add_work(work, &all->parts[i].sink.work);
-  if (s || !found->handed_on) macko_eccsr_forget(all);
-  else found->own[MACKO_FORMAT_ECCSR] = all;
+  if (!s && found->handed_on) return macko_eccsr_keep(found, &all->kept, err);
+  free_parts(all);
   return s;
 }
 
@@ -170,7 +195,7 @@ static void copy_part(const macko_eccsr_sink *from, const macko_eccsr_counts *at
  * many there were. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  const all_parts *all = found->own[MACKO_FORMAT_ECCSR];
+  const all_parts *all = (const all_parts *)macko_eccsr_findings_of(found)->kept;
   macko_eccsr_counts at = {0};
   macko_eccsr_work work = {0};
   macko_status s = macko_add_sections(m, 1, err);

@@ -121,8 +121,8 @@ macko_status macko_eccsr_paper_plan(const macko_facts *f, const macko_options *o
   if (!s) s = new_order(f->csr->nrows, &order, err);
   if (!s) s = plan_pattern(f, options, order, plan, err);
   if (!s) s = macko_choose_codec(f, options, add_stream, plan, err);
-  if (s || !found->handed_on) free(order);
-  else found->own[MACKO_FORMAT_ECCSR] = order;
+  if (!s && found->handed_on) return macko_eccsr_keep(found, &order->kept, err);
+  free(order);
   return s;
 }
 

@@ -66,7 +66,7 @@ static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled
 }
 
 /* Samples every 16th window, so that a sample takes a small part of what planning does. Errors: those of macko_get_rows. */
-static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
+static macko_status sample_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
 {
   const int64_t windows = macko_eccsr_windows(found->csr->nrows);
   macko_rows whole, *rows = macko_found_rows(found, &whole);
@@ -82,6 +82,16 @@ static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sam
   return s;
 }
 
+/* Does the same once for all who ask. Without memory for what has been found each asks anew. */
+static macko_status count_some_rows(macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
+{
+  macko_eccsr_findings *own = macko_eccsr_findings_of(found);
+  if (!own) return sample_rows(found, c, err);
+  macko_status s = own->is_sampled ? MACKO_OK : sample_rows(found, &own->sampled, err);
+  own->is_sampled = !s, *c = own->sampled;
+  return s;
+}
+
 /* A failure is not handed on: a csr as a whole always has its rows; of rows in pieces those count that could be had, and
  * rows->failed keeps what went wrong. */
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
@@ -94,7 +104,7 @@ void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_
 /* Masks are tried on one window only, as that makes its slices once for each number of rows. */
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
-  const macko_findings *found = context;
+  macko_findings *found = context;
   const int64_t windows = macko_eccsr_windows(found->csr->nrows);
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
