@@ -204,6 +204,7 @@ void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_v
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
+double macko_eccsr_promise(const macko_facts *f, const macko_options *options);
 macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);

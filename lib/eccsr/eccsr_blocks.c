@@ -30,17 +30,25 @@ static int64_t common_divisor(int64_t a, int64_t b)
   return a;
 }
 
-/* The width divides the lengths of all runs, so that one pass finds what they have in common; it ends at the first run of one
- * column, which most matrices have at once. */
-int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
+/* Gives what the lengths of all runs have in common: one pass, which ends at the first run of one column, as most matrices have at
+ * once. Most runs are as long as those before them. */
+static inline __attribute__((always_inline)) int64_t common_length(const macko_csr *a, int type, int64_t p, int64_t n)
 {
   int64_t common = 0, length = 1;
-  int w = MACKO_ECCSR_MAX_RUN;
   for (int64_t k = 1; k <= n; k++, length++) {
-    if (k < n && macko_csr_col(a, p + k) - macko_csr_col(a, p + k - 1) == 1) continue;
-    common = common_divisor(length, common), length = 0;
+    if (k < n && macko_index(type, a->cols, p + k) - macko_index(type, a->cols, p + k - 1) == 1) continue;
+    if (length != common) common = common_divisor(length, common);
     if (common == 1) return 1;
+    length = 0;
   }
+  return common;
+}
+
+/* The width divides the lengths of all runs. */
+int macko_eccsr_widest_run(const macko_csr *a, int64_t p, int64_t n)
+{
+  const int64_t common = a->col_type == MACKO_I32 ? common_length(a, MACKO_I32, p, n) : common_length(a, MACKO_I64, p, n);
+  int w = MACKO_ECCSR_MAX_RUN;
   while (common % w) w--;
   return w;
 }

@@ -111,6 +111,11 @@ static int may_win(const macko_facts *f, const macko_options *options, const mac
   return asks_for_paper(options) ? !best : macko_eccsr_may_win(f, options, plans, best);
 }
 
+static double promise(const macko_facts *f, const macko_options *options)
+{
+  return asks_for_paper(options) ? 0 : macko_eccsr_promise(f, options);
+}
+
 const macko_format_ops macko_eccsr_ops = {
   .plan = plan,
   .facts = &host_facts,
@@ -127,6 +132,7 @@ const macko_format_ops macko_eccsr_ops = {
   .multiply = multiply,
   .encode_rows = NULL, /* what planning has counted is not looked at again */
   .may_win = may_win,
+  .promise = promise,
   .forms = macko_eccsr_forms,
   .nforms = 2,
   .in_pieces = 1};

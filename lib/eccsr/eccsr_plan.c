@@ -118,6 +118,17 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
   return plan.time;
 }
 
+/* Only blocks of rows that follow each other are promised, and only for a CPU, where others stop early. */
+double macko_eccsr_promise(const macko_facts *f, const macko_options *options)
+{
+  macko_eccsr_counts counts;
+  macko_eccsr_work work;
+  if (!facts_of(f) || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || check_limits(f->csr, NULL))
+    return 0;
+  facts_of(f)->estimate(f->context, &counts, &work);
+  return estimated_time(f, options, &counts, &work);
+}
+
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
  * its bytes are known. By time it is planned where rows of equal columns, by a sample of them and with values as they are, make
  * it faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. The least that any

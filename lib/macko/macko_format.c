@@ -226,6 +226,7 @@ const macko_format_ops macko_macko_ops = {
   .multiply = multiply,
   .encode_rows = NULL, /* what planning has counted is not looked at again */
   .may_win = NULL,     /* plan itself foresees where it has no chance */
+  .promise = macko_macko_promise,
   .forms = macko_macko_forms,
   .nforms = MACKO_MACKO_FORMS,
   .in_pieces = 1,

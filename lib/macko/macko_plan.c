@@ -111,11 +111,27 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
   return unsorted < sorted ? unsorted : sorted;
 }
 
+/* Tells whether formats compete for time, and a sample may say that this one has no chance. Not for a GPU, where it is close too
+ * often. */
+static int may_foresee(const macko_facts *f, const macko_options *options)
+{
+  return options->format == MACKO_FORMAT_AUTO && options->prefer == MACKO_PREFER_TIME && options->target == MACKO_TARGET_CPU &&
+         macko_columns_of(f)->sample != NULL;
+}
+
+/* Rows are promised in their order only: sorting those of the sample takes longer. */
+double macko_macko_promise(const macko_facts *f, const macko_options *options)
+{
+  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_slice_estimate estimates[2] = {{0}};
+  if (!may_foresee(f, options) || f->csr->ncols > INT32_MAX) return 0;
+  return macko_columns_of(f)->sample(f->context, options, 0, &estimates[0], NULL) ? 0 : time_of(f, options, estimates, 0, &raw);
+}
+
 /* Where formats compete for time, a sample of the slices tells whether format macko has no chance against the best so far, whose
  * time plan->time is; a look at all slices is spared then. Sets *hopeless, and plan->time to the time that made it so. It goes
  * from cheap questions to dear ones, and stops at the first that leaves a chance: unsorted rows with raw values; both orders
- * without values; raw values; then the codecs, for which all values have to be looked at. Not for a GPU, where it is close too
- * often. */
+ * without values; raw values; then the codecs, for which all values have to be looked at. */
 static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                             macko_plan *plan, int *hopeless, macko_error *err)
 {
@@ -123,9 +139,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   const macko_column_facts *ask = macko_columns_of(f);
   macko_slice_estimate estimates[2];
   *hopeless = 0;
-  if (options->format != MACKO_FORMAT_AUTO || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU ||
-      plan->time <= 0 || !row_is_slower(f, options, plan->time) || !ask->sample)
-    return MACKO_OK;
+  if (!may_foresee(f, options) || plan->time <= 0 || !row_is_slower(f, options, plan->time)) return MACKO_OK;
   const macko_codec *best = NULL;
   macko_status s = ask->sample(f->context, options, 0, &estimates[0], err);
   if (s || time_of(f, options, estimates, 0, &raw) <= (1 + estimates[0].missed) * plan->time) return s;
