@@ -55,6 +55,10 @@ macko_value_facts macko_facts_of_values(macko_findings *found);
  * functions: OUT_OF_MEMORY, those of macko_get_rows. */
 macko_value_facts macko_facts_of_rows(struct macko_rows *r);
 
+/* Sets format, table and plan of m to what suits the options best, which have been settled. Errors: the last refusal where no format
+ * can hold the matrix; those of facts. */
+macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err);
+
 /* Makes a matrix with its plan and no sections, which the caller encodes or destroys. libmacko_cuda calls it for a csr in GPU
  * memory. Errors: as macko_encode; UNSUPPORTED for prefer measured, which is for a CPU. */
 macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err);

@@ -142,10 +142,10 @@ typedef struct macko_format_ops {
   /* Tells whether automatic choice has to plan the format, given the plans of the formats before it (all zero where there is
    * none) and the best of them (NULL: there is none). NULL: it always has to. This is for a format that takes long to plan. */
   int (*may_win)(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
-  /* Gives the nanoseconds that a product is likely to take, by a look at some of the matrix and with values as they are; 0 where
-   * that is not known. Automatic choice plans a format that promises more than one before it first, so that planning that one may
-   * stop early. NULL: nothing is ever promised. */
-  double (*promise)(const macko_facts *f, const macko_options *options);
+  /* Sets *time to the nanoseconds that a product is likely to take, by a look at some of the matrix and with values as they are; to
+   * 0 where that is not known. Automatic choice plans a format that promises more than one before it first, so that planning that
+   * one may stop early. NULL: nothing is ever promised. */
+  macko_status (*promise)(const macko_facts *f, const macko_options *options, double *time, macko_error *err);
   /* All forms, and how many: what the format can be asked for. */
   const macko_form *forms;
   int nforms;

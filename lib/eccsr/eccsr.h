@@ -101,14 +101,15 @@ typedef struct {
   macko_eccsr_kept *kept;      /* NULL: nothing is */
 } macko_eccsr_findings;
 
-/* Returns the format's own of what has been found, empty at first, NULL where there is no memory for it. macko_eccsr_forget frees
- * it. */
-macko_eccsr_findings *macko_eccsr_findings_of(macko_findings *found);
+/* Sets *own to the format's own of what has been found, empty at first. macko_eccsr_forget frees it. Errors: OUT_OF_MEMORY. */
+macko_status macko_eccsr_findings_of(macko_findings *found, macko_eccsr_findings **own, macko_error *err);
 void macko_eccsr_forget(void *own);
 
 /* Puts *kept, which may be NULL, in the place of what has been kept before, and frees that. Where it fails *kept is freed. Errors:
  * OUT_OF_MEMORY. */
 macko_status macko_eccsr_keep(macko_findings *found, macko_eccsr_kept *kept, macko_error *err);
+/* Returns what has been kept, as encoding finds it. */
+const macko_eccsr_kept *macko_eccsr_kept_of(const macko_findings *found);
 
 /* Returns the most columns, at most MACKO_ECCSR_MAX_RUN, that the lengths of all maximal runs among the n columns from entry p on
  * are multiples of. */
@@ -204,7 +205,7 @@ void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_v
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best);
-double macko_eccsr_promise(const macko_facts *f, const macko_options *options);
+macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err);
 macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);

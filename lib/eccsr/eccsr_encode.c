@@ -31,11 +31,12 @@ typedef struct {
 
 /* ---- counted, and kept as far as encoding follows ---- */
 
-macko_eccsr_findings *macko_eccsr_findings_of(macko_findings *found)
+macko_status macko_eccsr_findings_of(macko_findings *found, macko_eccsr_findings **own, macko_error *err)
 {
-  void **own = &found->own[MACKO_FORMAT_ECCSR];
-  if (!*own) *own = calloc(1, sizeof(macko_eccsr_findings));
-  return *own;
+  void **place = &found->own[MACKO_FORMAT_ECCSR];
+  if (!*place) *place = calloc(1, sizeof **own);
+  *own = *place;
+  return *own ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what planning has found");
 }
 
 /* What each variant keeps begins with the function that frees it. */
@@ -52,14 +53,16 @@ void macko_eccsr_forget(void *own)
 
 macko_status macko_eccsr_keep(macko_findings *found, macko_eccsr_kept *kept, macko_error *err)
 {
-  macko_eccsr_findings *own = macko_eccsr_findings_of(found);
-  if (own) {
-    free_kept(own->kept);
-    own->kept = kept;
-    return MACKO_OK;
-  }
-  free_kept(kept);
-  return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for what planning has found");
+  macko_eccsr_findings *own;
+  macko_status s = macko_eccsr_findings_of(found, &own, err);
+  free_kept(s ? kept : own->kept);
+  if (!s) own->kept = kept;
+  return s;
+}
+
+const macko_eccsr_kept *macko_eccsr_kept_of(const macko_findings *found)
+{
+  return ((const macko_eccsr_findings *)found->own[MACKO_FORMAT_ECCSR])->kept;
 }
 
 /* Frees what planning has kept of blocks of equal rows. */
@@ -195,7 +198,7 @@ static void copy_part(const macko_eccsr_sink *from, const macko_eccsr_counts *at
  * many there were. */
 static macko_status encode_pattern(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  const all_parts *all = (const all_parts *)macko_eccsr_findings_of(found)->kept;
+  const all_parts *all = (const all_parts *)macko_eccsr_kept_of(found);
   macko_eccsr_counts at = {0};
   macko_eccsr_work work = {0};
   macko_status s = macko_add_sections(m, 1, err);

@@ -111,9 +111,11 @@ static int may_win(const macko_facts *f, const macko_options *options, const mac
   return asks_for_paper(options) ? !best : macko_eccsr_may_win(f, options, plans, best);
 }
 
-static double promise(const macko_facts *f, const macko_options *options)
+/* Nothing is promised where the variants are asked for, or where the matrix is out of the host's reach. */
+static macko_status promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err)
 {
-  return asks_for_paper(options) ? 0 : macko_eccsr_promise(f, options);
+  const int known = !asks_for_paper(options) && f->of_format[MACKO_FORMAT_ECCSR] == &host_facts;
+  return known ? macko_eccsr_promise(f, options, time, err) : MACKO_OK;
 }
 
 const macko_format_ops macko_eccsr_ops = {

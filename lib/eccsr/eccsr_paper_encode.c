@@ -179,7 +179,7 @@ static macko_status encode_counted(const macko_csr *a, macko_matrix *m, macko_er
  * planning has only counted them. */
 macko_status macko_eccsr_paper_encode(macko_findings *found, macko_matrix *m, macko_error *err)
 {
-  const macko_eccsr_order *order = (const macko_eccsr_order *)macko_eccsr_findings_of(found)->kept;
+  const macko_eccsr_order *order = (const macko_eccsr_order *)macko_eccsr_kept_of(found);
   macko_status s = macko_add_sections(m, 1, err);
   if (!s && m->nrows) {
     memcpy(macko_section_data(m, "rows"), order->rows, (size_t)m->nrows * sizeof *order->rows);

@@ -119,14 +119,17 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
 }
 
 /* Only blocks of rows that follow each other are promised, and only for a CPU, where others stop early. */
-double macko_eccsr_promise(const macko_facts *f, const macko_options *options)
+macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err)
 {
+  macko_eccsr_findings *own; /* keeps the sample, for which others ask, too */
   macko_eccsr_counts counts;
   macko_eccsr_work work;
-  if (!facts_of(f) || options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || check_limits(f->csr, NULL))
-    return 0;
+  if (options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || check_limits(f->csr, NULL)) return MACKO_OK;
+  macko_status s = macko_eccsr_findings_of(f->context, &own, err);
+  if (s) return s;
   facts_of(f)->estimate(f->context, &counts, &work);
-  return estimated_time(f, options, &counts, &work);
+  *time = estimated_time(f, options, &counts, &work);
+  return MACKO_OK;
 }
 
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then

@@ -82,10 +82,10 @@ static macko_status sample_rows(const macko_findings *found, macko_eccsr_sampled
   return s;
 }
 
-/* Does the same once for all who ask. Without memory for what has been found each asks anew. */
-static macko_status count_some_rows(macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
+/* Does the same once for all who ask, where findings are there to keep it. */
+static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
 {
-  macko_eccsr_findings *own = macko_eccsr_findings_of(found);
+  macko_eccsr_findings *own = found->own[MACKO_FORMAT_ECCSR];
   if (!own) return sample_rows(found, c, err);
   macko_status s = own->is_sampled ? MACKO_OK : sample_rows(found, &own->sampled, err);
   own->is_sampled = !s, *c = own->sampled;
@@ -104,7 +104,7 @@ void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_
 /* Masks are tried on one window only, as that makes its slices once for each number of rows. */
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
-  macko_findings *found = context;
+  const macko_findings *found = context;
   const int64_t windows = macko_eccsr_windows(found->csr->nrows);
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};

@@ -57,9 +57,9 @@ static inline const macko_layout_ops *macko_layout_of(macko_layout layout)
 enum { MACKO_MACKO_FORMS = 3 };
 extern const macko_form macko_macko_forms[MACKO_MACKO_FORMS];
 
-/* These are plan and plan_values of format macko (format.h). */
+/* These are plan, promise and plan_values of format macko (format.h). */
 macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
-double macko_macko_promise(const macko_facts *f, const macko_options *options);
+macko_status macko_macko_promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err);
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err);
 
 /* ---- value codec pairs, which only layout slice has: its codes stand for pairs of a gap and a value ---- */

@@ -120,12 +120,14 @@ static int may_foresee(const macko_facts *f, const macko_options *options)
 }
 
 /* Rows are promised in their order only: sorting those of the sample takes longer. */
-double macko_macko_promise(const macko_facts *f, const macko_options *options)
+macko_status macko_macko_promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
   macko_slice_estimate estimates[2] = {{0}};
-  if (!may_foresee(f, options) || f->csr->ncols > INT32_MAX) return 0;
-  return macko_columns_of(f)->sample(f->context, options, 0, &estimates[0], NULL) ? 0 : time_of(f, options, estimates, 0, &raw);
+  if (!may_foresee(f, options) || f->csr->ncols > INT32_MAX) return MACKO_OK;
+  macko_status s = macko_columns_of(f)->sample(f->context, options, 0, &estimates[0], err);
+  if (!s) *time = time_of(f, options, estimates, 0, &raw);
+  return s;
 }
 
 /* Where formats compete for time, a sample of the slices tells whether format macko has no chance against the best so far, whose
