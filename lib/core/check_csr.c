@@ -2,6 +2,7 @@
 #include "core/cpu.h"
 #include "core/format.h"
 #include "core/half.h"
+#include "core/pattern.h"
 #include "core/threads.h"
 
 #include <stdlib.h>
@@ -23,10 +24,14 @@ macko_status macko_check_types(const macko_csr *c, macko_error *err)
 }
 
 /* What the parts of a check have found, one element a part: the first row or entry that is wrong (-1: none is), how often a
- * column is not above the one stored before it, and how often that was to be expected, because a row begins there. */
+ * column is not above the one stored before it, and how often that was to be expected, because a row begins there. Where words
+ * is not NULL the columns are also added up for the number of the pattern, while they are in the cache. */
 typedef struct {
   const macko_csr *c;
   int64_t bad[MACKO_MOST_PARTS], falls[MACKO_MOST_PARTS], expected[MACKO_MOST_PARTS];
+  const macko_pattern_words *words;
+  uint64_t sums[MACKO_MOST_PARTS];
+  int unfit;
 } checking;
 
 /* The parts follow each other, so the first one that found something wrong has the first wrong place of all. It is -1 where no
@@ -159,16 +164,26 @@ static int64_t row_after(const macko_csr *c, int64_t p)
   return low;
 }
 
+/* Gives what columns from .. past - 1 add to the number of the pattern: the blocks that begin among them. */
+static uint64_t number_columns(checking *k, const macko_pattern_keys_of_block *keys, int64_t from, int64_t past)
+{
+  const int64_t per = k->words->wide ? MACKO_PATTERN_PAIRS : 2 * MACKO_PATTERN_PAIRS;
+  return macko_add_pattern_blocks(k->words, keys, (from + per - 1) / per, (past + per - 1) / per, &k->unfit);
+}
+
 /* Gives the first entry of first .. last - 1 whose column is outside 0 .. ncols - 1, or -1. Without one *falls is how often a
  * column is not above the one before it, and *expected how often that is so where rows begin: rows are sorted and free of
  * duplicates where both are the same. Blocks are short, so that columns are still in the first-level cache when row starts are
- * compared with them. */
-static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int64_t *falls, int64_t *expected)
+ * compared with them, and numbered: *sum becomes what they add to the number. */
+static int64_t scan_columns(checking *k, int64_t first, int64_t last, int64_t *falls, int64_t *expected, uint64_t *sum)
 {
   enum { BLOCK = 4096 };
+  const macko_csr *c = k->c;
+  macko_pattern_keys_of_block keys;
   int64_t row = row_after(c, first), low = c->index_base, high = low + (c->ncols - 1);
   int narrow = c->row_ptr_type == MACKO_I32 && c->col_type == MACKO_I32;
-  *falls = *expected = 0;
+  *falls = *expected = 0, *sum = 0;
+  if (k->words) macko_make_pattern_keys(k->words, &keys);
   for (int64_t from = first; from < last; from += BLOCK) {
     int64_t past = last - from < BLOCK ? last : from + BLOCK;
     int found = c->col_type == MACKO_I64
@@ -178,6 +193,7 @@ static int64_t scan_columns(const macko_csr *c, int64_t first, int64_t last, int
       if (is_outside(c, p)) return p;
     *expected += narrow ? falls_between_rows(c, MACKO_I32, MACKO_I32, past, &row)
                         : falls_between_rows(c, c->row_ptr_type, c->col_type, past, &row);
+    if (k->words) *sum += number_columns(k, &keys, from, past);
   }
   return -1;
 }
@@ -187,21 +203,25 @@ static void check_entries(void *context, int part, int64_t from, int64_t past)
 {
   checking *k = context;
   int64_t falls, expected; /* not counted in k itself, whose elements lie in one cache line for several threads */
-  k->bad[part] = scan_columns(k->c, from, past, &falls, &expected);
-  k->falls[part] = falls, k->expected[part] = expected;
+  uint64_t sum;
+  k->bad[part] = scan_columns(k, from, past, &falls, &expected, &sum);
+  k->falls[part] = falls, k->expected[part] = expected, k->sums[part] = sum;
 }
 
 /* Checks that every column is inside the matrix. *sorted becomes 1 if columns rise strictly within each row, because then they
- * fall only where rows begin. */
-static macko_status check_columns(const macko_csr *c, int *sorted, macko_error *err)
+ * fall only where rows begin; *number, unless it is NULL, becomes that of the pattern. */
+static macko_status check_columns(const macko_csr *c, int *sorted, uint64_t *number, macko_error *err)
 {
   const macko_cut entries = {.n = macko_csr_nnz(c)};
-  checking k = {.c = c};
+  const macko_pattern_words words = macko_pattern_columns(c, entries.n);
+  checking k = {.c = c, .words = number ? &words : NULL};
+  uint64_t sum = 0;
   int base = c->index_base, parts = macko_parts(entries.n);
   macko_do_parts(&entries, parts, check_entries, &k);
   int64_t bad = first_bad(&k, parts), row = 0, falls = 0, expected = 0;
-  for (int part = 0; part < parts; part++) falls += k.falls[part], expected += k.expected[part];
+  for (int part = 0; part < parts; part++) falls += k.falls[part], expected += k.expected[part], sum += k.sums[part];
   *sorted = falls == expected;
+  if (number) *number = bad < 0 && !k.unfit ? macko_pattern_with(c, sum) : 0;
   if (bad < 0) return MACKO_OK;
   while (macko_csr_row(c, row + 1) <= bad) row++;
   return macko_fail(err, MACKO_INVALID_MATRIX, "column %lld at entry %lld of row %lld is outside %d..%lld",
@@ -286,10 +306,17 @@ macko_status macko_check_rows(const macko_csr *c, macko_error *err)
 
 macko_status macko_sort_csr(const macko_csr *c, macko_csr *sorted, void **owned, macko_error *err)
 {
+  return macko_sort_and_number(c, sorted, owned, NULL, err);
+}
+
+/* A copy is another pattern, and not numbered here. */
+macko_status macko_sort_and_number(const macko_csr *c, macko_csr *sorted, void **owned, uint64_t *number, macko_error *err)
+{
   int is_sorted = 1;
   macko_status s = macko_check_rows(c, err);
-  if (!s) s = check_columns(c, &is_sorted, err);
+  if (!s) s = check_columns(c, &is_sorted, number, err);
   if (s) return s;
+  if (number && !is_sorted) *number = 0;
   *sorted = *c;
   *owned = NULL;
   if (is_sorted) return MACKO_OK;

@@ -289,6 +289,10 @@ macko_status macko_check_rows(const macko_csr *csr, macko_error *err);
  * points into *owned, one allocation, which the caller frees. Errors: INVALID_MATRIX, INVALID_ARGUMENT, OUT_OF_MEMORY. */
 macko_status macko_sort_csr(const macko_csr *csr, macko_csr *sorted, void **owned, macko_error *err);
 
+/* Does the same; *number, unless it is NULL, becomes the number of the pattern of *sorted (pattern.h) where that is known without
+ * another look at it, else 0. */
+macko_status macko_sort_and_number(const macko_csr *csr, macko_csr *sorted, void **owned, uint64_t *number, macko_error *err);
+
 /* Gives number i of an array of i64 or i32. */
 static inline int64_t macko_index(macko_type type, const void *array, int64_t i)
 {

@@ -61,15 +61,25 @@ macko_status macko_plan_matrix(const macko_facts *f, const macko_options *option
   return s ? s : new_matrix(f, &settled, matrix, err);
 }
 
-/* Settles the options and checks *csr: *a is sorted, and *owned, which the caller frees, what it had to be copied to. Nothing is
- * left to free after a failure. */
-static macko_status check_input(const macko_csr *csr, const macko_options *options, macko_options *settled, macko_csr *a,
-                                void **owned, macko_error *err)
+/* What encode and predict make of what they are given: settled options, a sorted csr, and what it had to be copied to, which the
+ * caller frees. number: that of its pattern, 0 where it is not known. */
+typedef struct {
+  macko_options options;
+  macko_csr csr;
+  void *owned;
+  uint64_t number;
+} checked_input;
+
+/* Settles the options and checks *csr; the number is found in passing where it is wanted. Nothing is left to free after a
+ * failure. */
+static macko_status check_input(const macko_csr *csr, const macko_options *options, int numbered, checked_input *in,
+                                macko_error *err)
 {
-  macko_status s = macko_settle_options(options, settled, err);
-  if (!s) s = macko_sort_csr(csr, a, owned, err);
-  if (!s) s = macko_check_overflow(a, settled, csr->index_base, err);
-  if (s) free(*owned), *owned = NULL;
+  *in = (checked_input){.owned = NULL};
+  macko_status s = macko_settle_options(options, &in->options, err);
+  if (!s) s = macko_sort_and_number(csr, &in->csr, &in->owned, numbered ? &in->number : NULL, err);
+  if (!s) s = macko_check_overflow(&in->csr, &in->options, csr->index_base, err);
+  if (s) free(in->owned), in->owned = NULL;
   return s;
 }
 
@@ -121,16 +131,14 @@ macko_status macko_encode_views(macko_rows *r, const macko_options *options, mac
 /* A copy that had to be sorted is freed at the end, so that it is never lent. */
 static macko_status encode(const macko_csr *csr, const macko_options *options, int lent, macko_matrix **matrix, macko_error *err)
 {
-  macko_options settled;
-  macko_csr a;
-  void *owned = NULL;
+  checked_input in;
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
-  macko_status s = check_input(csr, options, &settled, &a, &owned, err);
+  macko_status s = check_input(csr, options, 1, &in, err);
   if (s) return s;
-  s = settled.prefer == MACKO_PREFER_MEASURED ? macko_encode_measured(&a, &settled, lent && !owned, matrix, err)
-                                              : macko_encode_sorted(&a, &settled, lent && !owned, matrix, err);
-  if (!s) (*matrix)->pattern = macko_pattern_of_csr(&a);
-  free(owned);
+  const int measured = in.options.prefer == MACKO_PREFER_MEASURED;
+  s = (measured ? macko_encode_measured : macko_encode_sorted)(&in.csr, &in.options, lent && !in.owned, matrix, err);
+  if (!s) (*matrix)->pattern = in.number ? in.number : macko_pattern_of_csr(&in.csr);
+  free(in.owned);
   return s;
 }
 
@@ -155,14 +163,12 @@ macko_status macko_foresee(const macko_csr *a, const macko_options *options, mac
 
 macko_status macko_predict(const macko_csr *csr, const macko_options *options, macko_info *info, macko_error *err)
 {
-  macko_options settled;
-  macko_csr a;
+  checked_input in;
   macko_matrix m;
-  void *owned = NULL;
   if (!csr || !info) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and info must not be NULL");
-  macko_status s = check_input(csr, options, &settled, &a, &owned, err);
-  if (!s) s = macko_foresee(&a, &settled, &m, err);
-  free(owned);
+  macko_status s = check_input(csr, options, 0, &in, err);
+  if (!s) s = macko_foresee(&in.csr, &in.options, &m, err);
+  free(in.owned);
   if (s) return s;
   macko_get_info(&m, info);
   info->bytes = m.plan.bytes;

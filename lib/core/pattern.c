@@ -6,10 +6,7 @@
 
 #include <stdlib.h>
 
-/* The keys of all pairs of a block, which every block uses again. */
-typedef struct {
-  macko_pattern_pair sets[2][MACKO_PATTERN_PAIRS];
-} key_table;
+typedef macko_pattern_keys_of_block key_table;
 
 /* Sums over the pairs of a block: their products with both sets of keys, and all indices or-ed together. The latter tell by one
  * look at the end whether an index needs more than 32 bits, as none should. */
@@ -112,24 +109,37 @@ typedef struct {
   int unfit; /* 1: an index needs more than the 32 bits that it was given */
 } adding;
 
-/* Adds up the blocks from .. to - 1. A short array needs few keys only. */
-static void add_blocks(void *context, int part, int64_t from, int64_t to)
+/* A short array needs few keys only. */
+void macko_make_pattern_keys(const macko_pattern_words *w, macko_pattern_keys_of_block *keys)
 {
-  adding *a = context;
-  const int64_t pairs = macko_pattern_pairs(a->words), most = pairs < MACKO_PATTERN_PAIRS ? pairs : MACKO_PATTERN_PAIRS;
-  key_table keys;
-  uint64_t sum = 0, indices = 0;
+  const int64_t pairs = macko_pattern_pairs(w), most = pairs < MACKO_PATTERN_PAIRS ? pairs : MACKO_PATTERN_PAIRS;
   for (int set = 0; set < 2; set++)
-    for (int place = 0; place < most; place++) keys.sets[set][place] = macko_pattern_keys(set, place);
+    for (int place = 0; place < most; place++) keys->sets[set][place] = macko_pattern_keys(set, place);
+}
+
+uint64_t macko_add_pattern_blocks(const macko_pattern_words *w, const macko_pattern_keys_of_block *keys, int64_t from, int64_t to,
+                                  int *unfit)
+{
+  const int64_t pairs = macko_pattern_pairs(w);
+  uint64_t sum = 0, indices = 0;
   for (int64_t block = from; block < to; block++) {
     const int64_t first = block * MACKO_PATTERN_PAIRS, past = first + MACKO_PATTERN_PAIRS;
     pair_sums sums = {0};
-    add_block(a->words, &keys, first, past < pairs ? past : pairs, &sums);
-    sum += macko_pattern_block(a->words, block, sums.products);
+    add_block(w, keys, first, past < pairs ? past : pairs, &sums);
+    sum += macko_pattern_block(w, block, sums.products);
     indices |= sums.indices;
   }
-  a->sums[part] = sum;
-  if (indices >> 32) macko_set(&a->unfit);
+  if (indices >> 32) macko_set(unfit);
+  return sum;
+}
+
+/* Adds up the blocks from .. to - 1, as a macko_part. */
+static void add_blocks(void *context, int part, int64_t from, int64_t to)
+{
+  adding *a = context;
+  key_table keys;
+  macko_make_pattern_keys(a->words, &keys);
+  a->sums[part] = macko_add_pattern_blocks(a->words, &keys, from, to, &a->unfit);
 }
 
 /* Adds the blocks of an array to *sum; gives 0 where an index does not fit 32 bits though the sizes say that all do, so that the
@@ -144,12 +154,17 @@ static int add_words(const macko_pattern_words *words, uint64_t *sum)
   return !a.unfit;
 }
 
+uint64_t macko_pattern_with(const macko_csr *a, uint64_t columns)
+{
+  const macko_pattern_words starts = macko_pattern_starts(a, macko_csr_nnz(a));
+  return add_words(&starts, &columns) ? macko_pattern_number(columns) : 0;
+}
+
 uint64_t macko_pattern_of_csr(const macko_csr *a)
 {
-  const int64_t nnz = macko_csr_nnz(a);
-  const macko_pattern_words starts = macko_pattern_starts(a, nnz), columns = macko_pattern_columns(a, nnz);
+  const macko_pattern_words columns = macko_pattern_columns(a, macko_csr_nnz(a));
   uint64_t sum = 0;
-  return add_words(&starts, &sum) && add_words(&columns, &sum) ? macko_pattern_number(sum) : 0;
+  return add_words(&columns, &sum) ? macko_pattern_with(a, sum) : 0;
 }
 
 int macko_has_pattern(const macko_matrix *m, const macko_csr *csr)

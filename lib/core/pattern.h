@@ -99,6 +99,19 @@ static inline uint64_t macko_pattern_number(uint64_t sum_of_blocks)
  * bits than any column inside does. */
 uint64_t macko_pattern_of_csr(const macko_csr *a);
 
+/* The keys of all pairs of a block, which every block uses again. */
+typedef struct {
+  macko_pattern_pair sets[2][MACKO_PATTERN_PAIRS];
+} macko_pattern_keys_of_block;
+
+/* For who reads the columns anyway, a few blocks at a time: makes the keys; gives what blocks from .. to - 1 add to the number, and
+ * sets *unfit where an index needs more than 32 bits though the sizes say that none does; and gives the number of a csr whose
+ * columns have come to that sum. */
+void macko_make_pattern_keys(const macko_pattern_words *w, macko_pattern_keys_of_block *keys);
+uint64_t macko_add_pattern_blocks(const macko_pattern_words *w, const macko_pattern_keys_of_block *keys, int64_t from, int64_t to,
+                                  int *unfit);
+uint64_t macko_pattern_with(const macko_csr *a, uint64_t columns);
+
 /* Gives the number of *m, which is decoded for it where it is not known. Errors: OUT_OF_MEMORY. */
 macko_status macko_pattern_of(const macko_matrix *m, uint64_t *number, macko_error *err);
 
