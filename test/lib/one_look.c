@@ -1,6 +1,7 @@
 /* Encoding does not look again at what planning has seen: each slice of a csr is looked at once, and then stored, and so is each
  * window of format eccsr; a slice that repeats an earlier one is not described. The program is linked with the static library and
  * -Wl,--wrap, so that the library's calls come here. */
+#include "core/cost.h"
 #include "eccsr/eccsr.h"
 #include "macko/slice_describe.h"
 #include "macko/slice_values.h"
@@ -39,6 +40,14 @@ int __wrap_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice 
 {
   tries++;
   return __real_macko_try_stencil(a, slice, c);
+}
+
+macko_caches __wrap_macko_machine_caches(void);
+
+/* Choices do not depend on the machine's caches here: matrices fit into none. */
+macko_caches __wrap_macko_machine_caches(void)
+{
+  return (macko_caches){1, 1};
 }
 
 static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
@@ -128,6 +137,19 @@ START_TEST(asked_for)
 }
 END_TEST
 
+/* A slice that repeats another with its values has the pairs of that one. */
+START_TEST(pairs_of_repeats)
+{
+  macko_csr a = grid(0);
+  count_looks(&a, MACKO_FORMAT_MACKO, MACKO_VALUES_PAIRS);
+  ck_assert_int_le(descriptions, ROWS / 32 / 8);
+  a = grid(1);
+  for (int p = 0; p < row_ptr[ROWS]; p++) values[p] = p / 1000 % 9; /* columns repeat, and values do not */
+  count_looks(&a, MACKO_FORMAT_MACKO, MACKO_VALUES_PAIRS);
+  ck_assert_int_gt(descriptions, ROWS / 32 / 4);
+}
+END_TEST
+
 START_TEST(nothing_repeats)
 {
   macko_csr a = irregular();
@@ -210,15 +232,52 @@ START_TEST(windows_of_rows)
 }
 END_TEST
 
+enum { LONG_ROWS = ROWS / 8, RUNS = 18 }; /* RUNS * 3 entries a row */
+
+/* Three unknowns a node, each coupled with those of RUNS nodes. */
+static macko_csr long_equal_rows(void)
+{
+  enum { NODES = LONG_ROWS / 3 };
+  for (int row = 0; row < 3 * NODES; row++) {
+    const int node = row / 3, first = node < 9 * RUNS ? 0 : node - 9 * RUNS;
+    for (int k = 0; k < 3 * RUNS; k++) cols[3 * RUNS * row + k] = 3 * (first + k / 3 * 9) + k % 3, values[3 * RUNS * row + k] = 0.1 * (row + k);
+    row_ptr[row + 1] = 3 * RUNS * (row + 1);
+  }
+  return (macko_csr){.nrows = 3 * NODES, .ncols = 3 * NODES, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,
+                     .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
+}
+
+/* Where blocks of rows promise more than slices, these are looked at no further than by a sample, which is a fourth of so few
+ * rows, in their order and by length. */
+START_TEST(rival_first)
+{
+  const macko_csr a = long_equal_rows();
+  macko_options options;
+  macko_matrix *m = NULL;
+  macko_error err;
+  macko_info info;
+  macko_options_init(&options);
+  looks = windows = 0;
+  ck_assert_msg(macko_encode(&a, &options, &m, &err) == MACKO_OK, "%s", err.text);
+  macko_get_info(m, &info);
+  ck_assert_msg(info.format == MACKO_FORMAT_ECCSR, "%s", info.reason);
+  macko_destroy(&m);
+  ck_assert_int_le(looks, LONG_ROWS / 32 / 2);
+  ck_assert_int_eq(windows, macko_eccsr_windows(a.nrows) + 1);
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("one look");
   TCase *cases = tcase_create("slices");
   tcase_add_loop_test(cases, asked_for, 0, 2);
+  tcase_add_test(cases, pairs_of_repeats);
   tcase_add_test(cases, nothing_repeats);
   tcase_add_loop_test(cases, chosen, 0, 2);
   tcase_add_test(cases, values_of_stencils);
   tcase_add_test(cases, windows_of_rows);
+  tcase_add_test(cases, rival_first);
   suite_add_tcase(suite, cases);
   return test_run(suite);
 }
