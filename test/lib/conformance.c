@@ -2,6 +2,7 @@
  * plain CSR. */
 #include "conformance.h"
 #include "core/format.h"
+#include "other_processor.h"
 #include "suite.h"
 
 #include <math.h>
@@ -167,6 +168,9 @@ static void with_options(const test_matrix *a, const test_products *p, const mac
 #define CONFORMANCE_STRIDE 1
 #endif
 #endif
+#ifndef PROCESSOR_IS_SET /* else the suite is of another one, and this says whether the library takes it so */
+#define PROCESSOR_IS_SET 1
+#endif
 #ifndef PART /* of PARTS programs, which make check runs side by side */
 #define PART 1
 #define PARTS 1
@@ -321,6 +325,7 @@ END_TEST
 
 int main(void)
 {
+  if (!PROCESSOR_IS_SET) return printf("the library sees this processor, not the other one\n"), EXIT_FAILURE;
   Suite *suite = suite_create("conformance");
   TCase *t = tcase_create("formats");
   tcase_set_timeout(t, 120);

@@ -8,4 +8,4 @@
 #define KINDS 3 /* of values: enough for limits */
 
 /* The kernels of a processor that has AVX2 and no AVX-512, as far as this one has it; other suites run its own. */
-#define __builtin_cpu_supports(feature) ((feature)[3] != '5' && (__builtin_cpu_supports)(feature))
+#define PROCESSOR_IS_SET test_without_avx512()
