@@ -50,25 +50,10 @@ choices=$(sed -nE 's/^MACKO_CHOICE\((LAYOUT|VARIANT), ([A-Z0-9]+),.*/MACKO_\1_\2
 [ "$(echo "$choices" | wc -l)" -ge 6 ] || say "lib/options.def names too few layouts and variants to be looked at"
 for choice in $choices; do outside "$choice" "$any"; done
 
-# Suites that compile some of the library anew and take the rest as it is leave out nothing that would differ: test/lib/parts has all
-# that knows of threads, but for the kernels, and the kernels that test/lib/limits takes know nothing of its limits.
-list() { # NAME: the sources of an automake variable
-  sed -n "/^$1 = /,/[^\\\\]\$/p" lib/Makefile.inc test/Makefile.inc | grep -oE '[a-z0-9_/]+\.(c|inc)'
-}
-kernels=$(list lib_libkernels_la_SOURCES)
-parts=$(list parts_sources)
-[ "$(echo "$kernels" | wc -l)" -ge 3 ] && [ "$(echo "$parts" | wc -l)" -ge 20 ] || say "the lists of kernels and parts are lost"
-threads=core/threads.h
-for header in $(grep -rl '"core/threads.h"' lib --include='*.h' --include='*.inc'); do threads="$threads|${header#lib/}"; done
-for file in $(grep -rlE "\"($threads)\"" lib | grep -vxF "$kernels"); do
-  case $file in
-  *.c) echo "$parts" | grep -qxF "$file" || say "parts_sources in test/Makefile.inc lacks $file, which includes core/threads.h" ;;
-  *) grep -q '"core/threads.h"' "$file" || say "$file includes core/threads.h by another header: this check does not see who includes it" ;;
-  esac
-done
-if grep -nE 'INT32_MAX|macko_index_type' $kernels; then
-  say "test/lib/limits must compile these kernels with its limits"
-fi
+# test/lib/limits takes the library's kernels, which know nothing of its limits.
+kernels=$(sed -n '/^lib_libkernels_la_SOURCES = /,/[^\\]$/p' lib/Makefile.inc | grep -oE '[a-z0-9_/]+\.(c|inc)')
+[ "$(echo "$kernels" | wc -l)" -ge 3 ] || say "the list of kernels is lost"
+if grep -nE 'INT32_MAX|macko_index_type' $kernels; then say "test/lib/limits must compile these kernels with its limits"; fi
 
 # Two headers with one guard hide each other.
 twice=$(grep -rhE '^#ifndef [A-Z0-9_]+_(H|CUH)$' lib cuda petsc solvers test | sort | uniq -d)
