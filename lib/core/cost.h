@@ -12,7 +12,7 @@
 typedef struct {
   double byte, cached_byte; /* a byte from memory; one from the last-level cache, which a GPU is not asked for */
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
-  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32; row, of format csr */
+  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format csr */
   double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */

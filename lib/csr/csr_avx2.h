@@ -1,5 +1,5 @@
-/* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and 1, 2 or 4 f64 vectors, with AVX2. A row is
- * taken four entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those
+/* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and 1, 2 or 4 f64 vectors, or of f32 values and
+ * vectors, with AVX2. Sums are f64. A row is taken four entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those
  * products out: no branch depends on how long a row is beyond the number of its vectors. Vectors of eight, with AVX-512, were no
  * faster (Zen 4): x is loaded element by element either way, and a longer vector wastes more of a row's end. */
 enum { CSR_AHEAD = 8192 }; /* how far ahead is prefetched: two pages */
@@ -27,6 +27,22 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_values_at(macko
   else *to = (csr_vector)_mm256_cvtps_pd(_mm_loadu_ps((const float *)values));
 }
 
+/* Loads the elements of four columns of a vector as doubles. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_x_at(macko_type vector, const void *x, csr_columns c, csr_vector *to)
+{
+  const double *d = x;
+  const float *f = x;
+  if (vector == MACKO_F64) *to = (csr_vector){d[c.at[0]], d[c.at[1]], d[c.at[2]], d[c.at[3]]};
+  else *to = (csr_vector)_mm256_cvtps_pd(_mm_setr_ps(f[c.at[0]], f[c.at[1]], f[c.at[2]], f[c.at[3]]));
+}
+
+/* This is what a loop multiplies, constants in each: how values and vectors are stored, whether memory is waited for, and how many
+ * vectors there are. */
+typedef struct {
+  macko_type stored, vector;
+  int ahead, group;
+} csr_kind;
+
 /* Asks for values and columns two pages ahead, where the hardware does not look, and into the second-level cache only: the misses
  * that the first level can wait for are needed for x. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_prefetch(const char *values, const int32_t *cols)
@@ -37,89 +53,94 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_prefetch(const 
 
 /* Adds the products of four entries with each vector of a group. In the last step of a row (last = 1) only the first `left` of
  * them belong to the row; the others are masked and not multiplied by 0, because x may hold a NaN there. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_add(macko_type stored, const char *values, const int32_t *cols,
-                                                                     const double *const *x, int group, int last, int64_t left,
-                                                                     csr_vector *sum)
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_add(csr_kind k, const char *values, const int32_t *cols,
+                                                                     const void *const *x, int last, int64_t left, csr_vector *sum)
 {
   typedef int64_t integers __attribute__((vector_size(8 * CSR_WIDTH)));
   const integers count = {0, 1, 2, 3};
   const csr_columns c = csr_columns_at(cols);
-  csr_vector v;
-  csr_values_at(stored, values, &v);
+  csr_vector v, at;
+  csr_values_at(k.stored, values, &v);
 #pragma GCC unroll 4
-  for (int j = 0; j < group; j++) {
-    const csr_vector terms = v * (csr_vector){x[j][c.at[0]], x[j][c.at[1]], x[j][c.at[2]], x[j][c.at[3]]};
+  for (int j = 0; j < k.group; j++) {
+    csr_x_at(k.vector, x[j], c, &at);
+    const csr_vector terms = v * at;
     sum[j] += last ? (csr_vector)((integers)terms & (count < left)) : terms;
   }
 }
 
-/* Adds up entries p to end - 1 of a row, which may be none, in four partial sums a vector. `ahead` is 1 where memory is waited
- * for. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(macko_type stored, const char *values, const int32_t *cols,
-                                                                     const double *const *x, int64_t p, int64_t end, int ahead,
-                                                                     int group, csr_vector *sum)
+/* Adds up entries p to end - 1 of a row, which may be none, in four partial sums a vector. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(csr_kind k, const char *values, const int32_t *cols,
+                                                                     const void *const *x, int64_t p, int64_t end, csr_vector *sum)
 {
-  const int64_t size = stored == MACKO_F64 ? 8 : 4;
+  const int64_t size = k.stored == MACKO_F64 ? 8 : 4;
   if (p >= end) return;
   for (; p < end - CSR_WIDTH; p += CSR_WIDTH) {
-    if (ahead) csr_prefetch(values + p * size, cols + p);
-    csr_add(stored, values + p * size, cols + p, x, group, 0, 0, sum);
+    if (k.ahead) csr_prefetch(values + p * size, cols + p);
+    csr_add(k, values + p * size, cols + p, x, 0, 0, sum);
   }
-  if (ahead) csr_prefetch(values + p * size, cols + p);
-  csr_add(stored, values + p * size, cols + p, x, group, 1, end - p, sum);
+  if (k.ahead) csr_prefetch(values + p * size, cols + p);
+  csr_add(k, values + p * size, cols + p, x, 1, end - p, sum);
 }
 
 /* Multiplies rows from .. to - 1. Only rows at the end of the arrays, where the last step would read beyond them, go one entry at
  * a time. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(const csr_view *a, const macko_product *q, int64_t from,
-                                                                      int64_t to, macko_type stored, int ahead, int group)
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q, int64_t from,
+                                                                      int64_t to)
 {
   const macko_type type = a->row_ptr_type;
   const int64_t last = a->nnz - CSR_WIDTH + 1; /* rows that end up to here have a last vector that stays inside the arrays */
-  const void *row_ptr = a->row_ptr;
+  const void *row_ptr = a->row_ptr, *x[CSR_GROUP];
   const int32_t *cols = a->cols;
   const char *values = a->values;
-  const double alpha = q->alpha, beta = q->beta, *x[CSR_GROUP];
-  double *y[CSR_GROUP];
+  const double alpha = q->alpha, beta = q->beta; /* in registers, so that no element of y is taken for a part of *q */
+  void *y[CSR_GROUP];
 #pragma GCC unroll 4
-  for (int j = 0; j < group; j++) x[j] = (const double *)q->x + j * q->ldx, y[j] = (double *)q->y + j * q->ldy;
+  for (int j = 0; j < k.group; j++) x[j] = macko_x_of(k.vector, q, j), y[j] = macko_y_of(k.vector, q, j);
   for (int64_t i = from, p = macko_index(type, row_ptr, from), end; i < to; i++, p = end) {
     csr_vector sum[CSR_GROUP] = {{0}};
     end = macko_index(type, row_ptr, i + 1);
-    if (end <= last) csr_row(stored, values, cols, x, p, end, ahead, group, sum);
+    if (__builtin_expect(end <= last, 1)) csr_row(k, values, cols, x, p, end, sum);
     else
       for (; p < end; p++)
 #pragma GCC unroll 4
-        for (int j = 0; j < group; j++) sum[j][0] += macko_float_at(stored, values, p) * x[j][cols[p]];
+        for (int j = 0; j < k.group; j++) sum[j][0] += macko_float_at(k.stored, values, p) * macko_float_at(k.vector, x[j], cols[p]);
 #pragma GCC unroll 4
-    for (int j = 0; j < group; j++) {
+    for (int j = 0; j < k.group; j++) {
       const double all = (sum[j][0] + sum[j][2]) + (sum[j][1] + sum[j][3]);
-      y[j][i] = beta == 0 ? alpha * all : alpha * all + beta * y[j][i];
+      double *d = (double *)y[j] + i;
+      float *f = (float *)y[j] + i;
+      if (k.vector == MACKO_F64) *d = beta == 0 ? alpha * all : alpha * all + beta * *d;
+      else *f = (float)(beta == 0 ? alpha * all : alpha * all + beta * *f);
     }
   }
 }
 
-#define DEFINE(name, stored, ahead, group) \
+#define DEFINE(name, stored, vector, ahead, group) \
   static __attribute__((noinline)) MACKO_AVX2 void name##group(const csr_view *a, const macko_product *q, int64_t from, \
                                                                int64_t to) \
   { \
-    csr_rows(a, q, from, to, stored, ahead, group); \
+    csr_rows((csr_kind){stored, vector, ahead, group}, a, q, from, to); \
   }
-#define DEFINE_GROUPS(name, stored, ahead) \
-  DEFINE(name, stored, ahead, 1) \
-  DEFINE(name, stored, ahead, 2) \
-  DEFINE(name, stored, ahead, 4)
-DEFINE_GROUPS(csr_doubles_, MACKO_F64, 0)
-DEFINE_GROUPS(csr_doubles_ahead_, MACKO_F64, 1)
-DEFINE_GROUPS(csr_singles_, MACKO_F32, 0)
-DEFINE_GROUPS(csr_singles_ahead_, MACKO_F32, 1)
+#define DEFINE_GROUPS(name, stored, vector) \
+  DEFINE(name, stored, vector, 0, 1) \
+  DEFINE(name, stored, vector, 0, 2) \
+  DEFINE(name, stored, vector, 0, 4) \
+  DEFINE(name##ahead_, stored, vector, 1, 1) \
+  DEFINE(name##ahead_, stored, vector, 1, 2) \
+  DEFINE(name##ahead_, stored, vector, 1, 4)
+DEFINE_GROUPS(csr_doubles_, MACKO_F64, MACKO_F64)
+DEFINE_GROUPS(csr_singles_, MACKO_F32, MACKO_F64)
+DEFINE_GROUPS(csr_floats_, MACKO_F32, MACKO_F32)
 #undef DEFINE
 #undef DEFINE_GROUPS
 
 /* Multiplies rows from .. to - 1 with the vectors of *q, as many as the kernel is for. */
 typedef void csr_kernel(const csr_view *a, const macko_product *q, int64_t from, int64_t to);
 
-/* The kernels, by stored type (f64, f32), by whether memory is waited for, and by the size of the group (1, 2, 4). */
-static csr_kernel *const csr_kernels[2][2][3] = {
+/* The kernels, by what they multiply (f64 and f64 vectors, f32 and f64, f32 and f32), by whether memory is waited for, and by the size
+ * of the group (1, 2, 4). */
+static csr_kernel *const csr_kernels[3][2][3] = {
   {{csr_doubles_1, csr_doubles_2, csr_doubles_4}, {csr_doubles_ahead_1, csr_doubles_ahead_2, csr_doubles_ahead_4}},
-  {{csr_singles_1, csr_singles_2, csr_singles_4}, {csr_singles_ahead_1, csr_singles_ahead_2, csr_singles_ahead_4}}};
+  {{csr_singles_1, csr_singles_2, csr_singles_4}, {csr_singles_ahead_1, csr_singles_ahead_2, csr_singles_ahead_4}},
+  {{csr_floats_1, csr_floats_2, csr_floats_4}, {csr_floats_ahead_1, csr_floats_ahead_2, csr_floats_ahead_4}}};

@@ -84,7 +84,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
-  int wide = a->value_type == MACKO_F64 && size >= 4; /* vectors of f64 matrices are f64, for which there are loops with AVX2 */
+  /* Vectors have the type of values as a rule: for those of f64 and f32 there are loops with AVX2, which short rows of f32 gain
+   * less from. */
+  const int wide = size >= 4 && (a->value_type == MACKO_F64 || entries_of_step(a, nnz) > 1);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss;
@@ -386,8 +388,9 @@ static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
   if (m->nnz < (is_cached(m) ? LONG_ROWS : LONG_ROWS / 2) * m->nrows) return 0;
-  return p->op == MACKO_OP_N && p->vector_type == MACKO_F64 && (m->plan.stored_type == MACKO_F32 || m->plan.stored_type == MACKO_F64) &&
-         m->sections[COLS].type == MACKO_I32 && macko_has_avx2();
+  return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 && macko_has_avx2() &&
+         (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
+                                           : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);
 #else
   return (void)m, (void)p, 0;
 #endif
@@ -399,12 +402,12 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 {
 #if MACKO_HAS_X86_64
   const csr_view a = view_of(m);
-  const int single = m->plan.stored_type == MACKO_F32;
+  const int kind = m->plan.stored_type == MACKO_F64 ? 0 : p->vector_type == MACKO_F64 ? 1 : 2;
   if (!has_wide(m, p)) return 0;
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
     group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
-    csr_kernels[single][!is_cached(m)][group / 2](&a, &q, from, to);
+    csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
   }
   return 1;
 #else
@@ -438,7 +441,7 @@ static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product 
   const int parts = macko_parts(m->nnz);
   const macko_cut columns = {.n = m->ncols};
   const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), least = bytes <= macko_machine_caches().middle ? 4 : 16;
-  if (p->k < 3 || m->nnz < least * m->ncols || !has_wide(m, p)) return 0;
+  if (p->k < 3 || m->nnz < least * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
   csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};
   void *room = malloc((size_t)bytes); /* aligned_alloc would get new pages from the system each time */
   c.side_by_side = (csr_vector *)(((uintptr_t)room + sizeof *c.side_by_side - 1) & ~(uintptr_t)(sizeof *c.side_by_side - 1));
