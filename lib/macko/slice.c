@@ -113,9 +113,10 @@ static inline __attribute__((always_inline)) void copy_values(const char *values
 static void copy_halves(const char *values, const slice_rows *rows, char *slots)
 {
   for (int l = 0; l < rows->lanes; l++) {
+    int64_t left = rows->length[l];
+    if (!left) continue; /* there may be no value at all, and values be NULL */
     const char *from = values + rows->begin[l] * 2;
     char *to = slots + l * 4;
-    int64_t left = rows->length[l];
     for (; left > 1; left -= 2, from += 4, to += MACKO_SLICE_ROWS * 4) memcpy(to, from, 4);
     if (left) memcpy(to, from, 2);
   }
