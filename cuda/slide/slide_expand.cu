@@ -25,13 +25,6 @@ static __device__ __forceinline__ void for_entries(const slide &a, const device_
     f((int64_t)__ldg(a.rest_cols + i), load_value<MACKO_ANY, double>(values, a.first_rest + i));
 }
 
-/* Gives the largest of what the lanes of a warp have. */
-static __device__ __forceinline__ unsigned largest_of_lanes(unsigned own)
-{
-  for (int d = WARP / 2; d > 0; d /= 2) own = max(own, __shfl_xor_sync(EVERY, own, d));
-  return own;
-}
-
 /* Says whether a value is an operand of 8 bits as it is. */
 template <int OPERANDS> static __device__ __forceinline__ int is_operand(double v)
 {

@@ -1,6 +1,5 @@
 /* X before a product on tensor cores: rounded to operands, and the elements that windows of A share repeated. */
 #include "core/launch.cuh"
-#include "core/warp.cuh"
 #include "slide/slide_operand.cuh"
 
 enum {
@@ -178,7 +177,7 @@ template <int OPERANDS> static __device__ __forceinline__ float scale_of_column(
   __shared__ unsigned largest;
   if (threadIdx.x == 0) largest = 0;
   __syncthreads();
-  for (int d = WARP / 2; d > 0; d /= 2) own = max(own, __shfl_xor_sync(EVERY, own, d));
+  own = largest_of_lanes(own);
   if (threadIdx.x % WARP == 0) atomicMax(&largest, own); /* the largest, whatever the order */
   __syncthreads();
   return macko_lift_scale(__uint_as_float(largest), most<OPERANDS>);

@@ -3,12 +3,20 @@
 #define MACKO_SLIDE_OPERAND_CUH
 
 #include "core/element.cuh"
+#include "core/warp.cuh"
 #include "slide/slide_matmul.h"
 
 #include <cuda_fp8.h>
 
 /* This is the largest magnitude that operands of 8 bits hold. */
 template <int OPERANDS> constexpr float most = OPERANDS == MACKO_OPERANDS_I8 ? 127.0f : 448.0f;
+
+/* Gives the largest of what the lanes of a warp have: of the bits of magnitudes, by which scales are found. */
+static __device__ __forceinline__ unsigned largest_of_lanes(unsigned own)
+{
+  for (int d = WARP / 2; d > 0; d /= 2) own = max(own, __shfl_xor_sync(EVERY, own, d));
+  return own;
+}
 
 /* This is the number of bytes of an operand. */
 template <int OPERANDS> constexpr int operand_bytes = OPERANDS == MACKO_OPERANDS_F16 || OPERANDS == MACKO_OPERANDS_BF16 ? 2 : 1;

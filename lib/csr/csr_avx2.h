@@ -1,7 +1,8 @@
 /* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and 1, 2 or 4 f64 vectors, or of f32 values and
- * vectors, with AVX2. Sums are f64. A row is taken four entries at a time; its last vector reads on into the next row, whose columns are just as valid, and leaves those
- * products out: no branch depends on how long a row is beyond the number of its vectors. Vectors of eight, with AVX-512, were no
- * faster (Zen 4): x is loaded element by element either way, and a longer vector wastes more of a row's end. */
+ * vectors, with AVX2. Sums are f64. A row is taken four entries at a time; its last vector reads on into the next row, whose columns
+ * are just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. Vectors
+ * of eight, with AVX-512, were no faster (Zen 4): x is loaded element by element either way, and a longer vector wastes more of a
+ * row's end. */
 enum { CSR_AHEAD = 8192 }; /* how far ahead is prefetched: two pages */
 /* A register of CSR_WIDTH doubles. */
 typedef double csr_vector __attribute__((vector_size(8 * CSR_WIDTH)));
