@@ -165,10 +165,11 @@ macko_status macko_matmul_open(const macko_device_matrix *device, const macko_ma
  * macko_matmul_get_info named for an equal matmul on an equal GPU with the same libraries, or -1: then the libraries' are tried,
  * and with path AUTO the forms of A timed against each other, sparse, dense and, for up to 128 columns, the kernel, which takes
  * memory (for a while A as a dense matrix, X and Y) and milliseconds to seconds. The dense form is kept where it is the fastest.
- * Another algorithm may add in another order, and round otherwise; with one the same bits come on every run. What is planned
- * stays so, and planning it again costs nothing. Must not run beside products of the same matmul. Waits for the stream. Errors:
- * INVALID_ARGUMENT (n; an algorithm that is of another path), UNSUPPORTED (path TENSOR or DENSE where the library has no
- * algorithm), OUT_OF_MEMORY, DEVICE. */
+ * A product by every library is checked, all columns of it, by sums over the rows of A, and one that multiplies wrong is passed
+ * over. Another algorithm may add in another order, and round otherwise; with one the same bits come on every run. What is
+ * planned stays so, and planning it again costs nothing. Must not run beside products of the same matmul. Waits for the stream.
+ * Errors: INVALID_ARGUMENT (n; an algorithm that is of another path), UNSUPPORTED (path TENSOR or DENSE where the library has no
+ * algorithm, or multiplies wrong), OUT_OF_MEMORY, DEVICE. */
 macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorithm, struct CUstream_st *stream, macko_error *err);
 
 typedef struct {

@@ -113,6 +113,18 @@ typedef struct {
 /* Writes Y from sums: scaled back, and with the bias added. */
 cudaError_t macko_slide_back(const macko_dense_product *p, int64_t nrows, const macko_sums *sums, cudaStream_t stream);
 
+/* ---- whether a library multiplies right: slide_check.cu; all arrays are in device memory ---- */
+
+/* Writes the sums of A over its rows, each times a weight: `width` of them; and the bits of the largest magnitude in A, as a float. */
+cudaError_t macko_slide_sum_rows(macko_operands operands, const macko_operand_matrix *a, double *sums, unsigned *largest,
+                                 cudaStream_t stream);
+/* Writes a B of so many elements: operands that are small whole numbers times scale, which is a power of two. */
+cudaError_t macko_slide_fill(macko_operands operands, int64_t count, float scale, void *b, cudaStream_t stream);
+/* Writes for each of the n columns of the product of A and that B by how much its sum over the rows, weighted as those of A, differs
+ * from what the sums of A say (x), and the sum of the squares of what is summed (y). Scales of rows and columns are not looked at. */
+cudaError_t macko_slide_compare(const double *sums, int64_t width, double scale, const macko_sums *product, int64_t n, double2 *found,
+                                cudaStream_t stream);
+
 #ifdef __cplusplus
 }
 #endif

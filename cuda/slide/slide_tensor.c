@@ -19,7 +19,9 @@ struct macko_tensor {
   macko_type sums; /* what the library writes */
   void *packed;    /* A in the library's form, device memory */
   float *scales;   /* of rows; NULL without */
-  int64_t bytes;   /* of packed and scales */
+  double *checks;  /* sums over the rows of A, by which products are checked */
+  float largest;   /* magnitude of an operand of A */
+  int64_t bytes;   /* of packed, scales and checks */
 };
 
 /* These are the products of n columns, and how their work is divided. */
@@ -95,6 +97,21 @@ static macko_status check_gpu(int device, macko_operands operands, macko_error *
 
 /* ---- A ---- */
 
+/* Keeps what products are checked by: sums over the rows of A, and the largest magnitude. */
+static macko_status sum_rows(macko_tensor *t, const macko_operand_matrix *a, cudaStream_t stream, macko_error *err)
+{
+  const int64_t bytes = (t->shape.k + 1) * (int64_t)sizeof *t->checks; /* the largest is behind the sums */
+  void *memory = NULL;
+  macko_status s = macko_device_alloc(bytes, "sums over rows", &memory, err);
+  if (s) return s;
+  t->checks = memory, t->bytes += bytes;
+  unsigned *largest = (unsigned *)(t->checks + t->shape.k);
+  s = macko_cuda_status(macko_slide_sum_rows(t->operands, a, t->checks, largest, stream), "summing rows", err);
+  if (!s)
+    s = macko_cuda_status(cudaMemcpyAsync(&t->largest, largest, sizeof t->largest, cudaMemcpyDeviceToHost, stream), "summing rows", err);
+  return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), "summing rows", err);
+}
+
 /* Makes A a dense matrix, lifted or not, and has the library pack it. What is not packed is needed for that only, but the stream must
  * have passed before it is freed. */
 static macko_status pack(macko_tensor *t, int lifts, cudaStream_t stream, macko_error *err)
@@ -108,6 +125,7 @@ static macko_status pack(macko_tensor *t, int lifts, cudaStream_t stream, macko_
     to.scales = t->scales = scales, t->bytes = to.rows * (int64_t)sizeof *t->scales;
   }
   if (!s) s = macko_cuda_status(macko_slide_expand(t->d, t->operands, &to, stream), "lifting the matrix", err);
+  if (!s) s = sum_rows(t, &to, stream, err);
   if (!s) s = t->calls->pack(t->library, &t->shape, &to.data, &t->packed, &bytes, stream, err);
   t->bytes += bytes;
   if (to.data) cudaStreamSynchronize(stream), cudaFree(to.data);
@@ -165,6 +183,7 @@ void macko_tensor_close(macko_tensor **tensor)
   if (!t) return;
   cudaFree(t->packed);
   cudaFree(t->scales);
+  cudaFree(t->checks);
   if (t->library) t->calls->close(t->library);
   free(t);
   *tensor = NULL;
@@ -199,6 +218,75 @@ static macko_status try_algorithms(const macko_tensor *t, macko_tensor_plan *p, 
   return s ? s : done;
 }
 
+/* Gives what the operands of B are scaled by so that no product overflows f16, a power of two that leaves them operands; 1 for operands
+ * of 8 bits, which need none. */
+static float scale_of_b(const macko_tensor *t)
+{
+  const int least = t->operands == MACKO_OPERANDS_F16 ? -22 : -120;
+  const int bits = t->largest > 0 ? 12 - (int)ceil(log2((double)t->largest) + log2((double)t->shape.k)) : 0;
+  return operand_bytes(t->operands) == 1 ? 1 : (float)ldexp(1, bits < least ? least : bits > 13 ? 13 : bits);
+}
+
+/* Gives by how much a sum over the rows of a product may be wrong, in parts of the length of what is summed: integers not at all, what
+ * f16 and bf16 round by sixteen times, and e4m3 by more, because the sums of tensor cores have but 14 bits there. */
+static double most_wrong(const macko_tensor *t)
+{
+  if (t->sums == MACKO_I32) return 0x1p-30;
+  return t->operands == MACKO_OPERANDS_E4M3 ? 0x1p-3 : t->sums == MACKO_BF16 ? 0x1p-4 : 0x1p-7;
+}
+
+/* Looks at what was found of n columns: the length of what is summed is taken of all columns together, as in one of them large numbers
+ * may cancel. */
+static macko_status judge(const macko_tensor *t, const double2 *found, int64_t n, macko_error *err)
+{
+  int64_t worst = 0;
+  double squares = 0;
+  for (int64_t j = 0; j < n; j++) {
+    squares += found[j].y;
+    if (!(found[j].x <= found[worst].x)) worst = j; /* NaN is worst */
+  }
+  const double length = sqrt(squares / (double)n);
+  if (found[worst].x <= most_wrong(t) * length) return MACKO_OK;
+  return macko_fail(err, MACKO_UNSUPPORTED, "%s %s multiplies wrong here: a sum over column %lld of %lld is off by %.2g of its length",
+                    t->calls->name, macko_tensor_version(t), (long long)worst, (long long)n, found[worst].x / length);
+}
+
+/* Multiplies once with a B that is known, in `work` as a product has it, and sets found to what that is off by in each column. */
+static macko_status try_product(const macko_tensor_plan *p, char *work, double2 *differences, double2 *found, cudaStream_t stream,
+                                macko_error *err)
+{
+  const macko_tensor *t = p->t;
+  const macko_sums product = {t->sums, t->shape.rows, work + p->sums, NULL, NULL, 1 / t->shape.alpha};
+  const float scale = scale_of_b(t);
+  macko_status s = macko_cuda_status(macko_slide_fill(t->operands, p->n * t->shape.k, scale, work, stream), "checking a product", err);
+  if (!s)
+    s = t->calls->multiply(p->plan, t->packed, work, work + p->sums, p->bytes > p->work ? work + p->work : NULL, stream, err);
+  if (!s)
+    s = macko_cuda_status(macko_slide_compare(t->checks, t->shape.k, scale, &product, p->n, differences, stream), "checking a product", err);
+  if (!s)
+    s = macko_cuda_status(cudaMemcpyAsync(found, differences, (size_t)p->n * sizeof *found, cudaMemcpyDeviceToHost, stream),
+                          "checking a product", err);
+  const macko_status done = macko_cuda_status(cudaStreamSynchronize(stream), "checking a product", s ? NULL : err);
+  return s ? s : done;
+}
+
+/* Checks all columns of a product: libraries that are opened when the program runs may be any, and this costs less than to try one
+ * algorithm. A that is not finite cannot be checked so. */
+static macko_status check_product(const macko_tensor_plan *p, cudaStream_t stream, macko_error *err)
+{
+  void *work = NULL, *differences = NULL;
+  if (!(p->t->largest - p->t->largest == 0)) return MACKO_OK;
+  double2 *found = malloc((size_t)p->n * sizeof *found);
+  if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to check a product of %lld columns", (long long)p->n);
+  macko_status s = macko_device_alloc(p->bytes, "checking a product", &work, err);
+  if (!s) s = macko_device_alloc(p->n * (int64_t)sizeof *found, "checking a product", &differences, err);
+  if (!s) s = try_product(p, work, differences, found, stream, err);
+  if (!s) s = judge(p->t, found, p->n, err);
+  cudaFree(work), cudaFree(differences);
+  free(found);
+  return s;
+}
+
 /* Blocks of threads that lift X or scale Y are numbered in 31 bits in a launch. */
 macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t algorithm, cudaStream_t stream, macko_tensor_plan **plan,
                                    macko_error *err)
@@ -218,6 +306,7 @@ macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t alg
   if (!s) s = t->calls->algorithm(p->plan, &p->algorithm, err);
   if (!s) s = t->calls->work(p->plan, &work, err);
   p->bytes = p->work + aligned(work);
+  if (!s) s = check_product(p, stream, err);
   if (s) macko_tensor_plan_free(&p);
   else *plan = p;
   return s;

@@ -377,6 +377,47 @@ START_TEST(a_library_that_is_not_there_is_named)
 }
 END_TEST
 
+/* Its products are checked when they are planned: with the default path another form multiplies, with path TENSOR none does. */
+START_TEST(a_library_that_multiplies_wrong_is_passed_over)
+{
+  fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
+                                     .y_type = MACKO_F16, .path = MACKO_MATMUL_KERNEL});
+  macko_matmul_options o;
+  macko_matmul_info info;
+  macko_matmul *other = NULL;
+  macko_matmul_options_init(&o);
+  o.library = "test/cuda/wrong_sparselt.so";
+  OK(macko_matmul_open(f.d, &o, f.stream, &other, &err));
+  OK(macko_matmul_plan(other, 3, -1, f.stream, &err));
+  macko_matmul_get_info(other, 3, &info);
+  ck_assert_msg(info.path != MACKO_MATMUL_TENSOR && strstr(info.reason, "cuSPARSELt 0.10.0 multiplies wrong here: a sum over column "),
+                "%s", info.reason);
+  macko_matmul_close(&other);
+  o.path = MACKO_MATMUL_TENSOR;
+  OK(macko_matmul_open(f.d, &o, f.stream, &other, &err));
+  ck_assert_int_eq(macko_matmul_plan(other, 3, -1, f.stream, &err), MACKO_UNSUPPORTED);
+  ck_assert_msg(strstr(err.text, "multiplies wrong here") != NULL, "%s", err.text);
+  macko_matmul_close(&other);
+  close_fixture(&f);
+}
+END_TEST
+
+/* Matrices whose products would overflow f16 or vanish in it, of integers alone, of one row, and with Inf are planned like others. */
+START_TEST(matrices_of_all_magnitudes_can_be_checked)
+{
+  static const double magnitudes[] = {6e4, 6e-6, 1, INFINITY};
+  for (int i = 0; i < 4; i++)
+    for (int t = 2; t < 4; t++)
+      for (int64_t rows = 1; rows < 3000; rows += 2400) {
+        const problem p = {.nrows = rows, .ncols = 1000, .n = 33, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                           .value_type = types[t], .x_type = types[t], .y_type = types[t], .path = path_of(_i),
+                           .magnitude = magnitudes[i]};
+        fixture f = open_fixture(p);
+        close_fixture(&f);
+      }
+}
+END_TEST
+
 /* ---- what is refused ---- */
 
 START_TEST(wrong_arguments_are_named)
@@ -465,6 +506,7 @@ static void add_tensor_cases(Suite *s)
   tcase_add_loop_test(tensor, an_algorithm_that_is_named_gives_the_same_bits, MACKO_MATMUL_TENSOR, MACKO_MATMUL_PATHS);
   tcase_add_test(tensor, the_fastest_form_multiplies);
   tcase_add_test(tensor, a_graph_captures_the_product_of_tensor_cores);
+  tcase_add_loop_test(tensor, matrices_of_all_magnitudes_can_be_checked, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, operands_of_8_bits, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, columns_of_other_lengths, 0, 2 * WINDOWS);
   tcase_add_loop_test(quantised, operands_of_8_bits_are_kept, 0, 2 * WINDOWS);
@@ -486,6 +528,7 @@ static Suite *suite(void)
   tcase_add_test(errors, another_format_is_refused);
   tcase_add_loop_test(errors, the_kernel_multiplies_and_says_why, 0, 3);
   tcase_add_test(errors, a_library_that_is_not_there_is_named);
+  tcase_add_test(errors, a_library_that_multiplies_wrong_is_passed_over);
   tcase_add_test(errors, entries_beside_the_windows);
   tcase_add_test(add_case(s, "random", 0), random_products);
   tcase_add_loop_test(errors, dense_tensor_cores_alone, WINDOWS, 2 * WINDOWS);

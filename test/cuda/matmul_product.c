@@ -58,7 +58,7 @@ macko_csr make_matrix(const problem *p)
     for (int32_t j = 0; j < p->ncols && i % 7 != 6; j++) {
       if (!p->z && draw() > 2.0 / p->l - 1) continue;
       cols[count] = j;
-      put(p->value_type, values, count++, random_of(p));
+      put(p->value_type, values, count++, random_of(p) * (p->magnitude ? p->magnitude : 1));
     }
     row_ptr[i + 1] = count;
   }

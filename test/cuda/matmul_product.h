@@ -22,6 +22,7 @@ typedef struct {
   macko_matmul_path path;
   macko_operands operands;
   int64_t algorithm; /* 0: tried */
+  double magnitude; /* that values are multiplied with; 0: 1 */
   int exact; /* all is integers of 8 bits, and a column of X has 127, so that operands I8 round nothing */
 } problem;
 
