@@ -3,7 +3,6 @@
 #ifndef MACKO_COST_H
 #define MACKO_COST_H
 
-#include "core/cpu.h"
 #include "core/format.h"
 
 /* What the parts of a product by one vector take, in nanoseconds (`drag` is a share). Each field is the time of one of what its
@@ -58,71 +57,23 @@ typedef struct {
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
-/* The costs of one core of an AMD EPYC of the fifth generation (AVX-512). Times of instructions were fitted to matrices that stay
- * in its second-level cache, those of bytes to larger ones. `listed` lies between what it is for blocks of unknowns and for lanes
- * anywhere. */
-static const macko_cost macko_amd_cost = {
-  .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
-  .csr_single = 0.55, .csr_half = 1.2,
-  .stencil = 0.092, .uniform = 0.07, .run = 0.35, .listed = 0.17, .walked = 0.35, .paired = 1.2, .run_paired = 1.2,
-  .wide_paired = 1.2, .padded = 0.45, .drag = 0.4, .slice = 9,
-  .row_wide = 0.79, .row_narrow = 0.79, .row_row = 8, .paper_entry = 2.4, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
-  .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.078, .eccsr_run = 0.78, .eccsr_block = 2.5, .eccsr_masked = 0.12, .eccsr_slot = 1,
-  .slide_slot = 1};
+/* The costs of an NVIDIA GPU, and those of a core with or without AVX-512, made by Intel or not. */
+extern const macko_cost macko_gpu_cost;
+const macko_cost *macko_cpu_cost(int avx512, int intel);
 
-/* The costs of one core of an Intel Xeon (AVX-512, 2.6 GHz, 2 MB of second-level cache). They were fitted to every second matrix
- * of those that solvers/bench/choice.py was given, but for csr_long_miss, for which wave (held out) counted too. Its last-level
- * cache was never exceeded, and is no faster than `byte` for one core. What no such matrix has is the AMD's, times 1.3. */
-static const macko_cost macko_intel_cost = {
-  .byte = 0.03, .cached_byte = 0.03, .product = 230, .csr_entry = 0.28, .csr_row = 1.75, .csr_miss = 9.6, .csr_long_miss = 8,
-  .csr_single = 0.7, .csr_half = 1.6,
-  .stencil = 0.14, .uniform = 0.123, .run = 0.39, .listed = 0.174, .walked = 0.39, .paired = 1.6, .run_paired = 1.6,
-  .wide_paired = 1.6, .padded = 0.43, .drag = 0.26, .slice = 50,
-  .row_wide = 1, .row_narrow = 1, .row_row = 10.4, .paper_entry = 3.1, .ordered_row = 3.1, .byte_codes = 0.39, .half_codes = 1.3, .halves = 0.2,
-  .few_codes = 0.3, .integers = 0.265,
-  .dtans_equal = 8, .dtans_one = 9, .dtans_two = 13,
-  .eccsr_entry = 0.084, .eccsr_run = 0.9, .eccsr_block = 2.2, .eccsr_masked = 0.22, .eccsr_slot = 1.3, .slide_slot = 1.3};
+/* Gives the costs of the machine that asks. */
+const macko_cost *macko_machine_cost(void);
 
-/* The costs of one core without AVX-512, whose vectors have four doubles or fewer: the AMD's, whose kernels for AVX2 were timed with
- * matrices that stay in its second-level cache. There csr, which gathers as fast, is ahead of most that does not repeat. */
-static const macko_cost macko_narrow_cost = {
-  .byte = 0.023, .cached_byte = 0.016, .product = 260, .csr_entry = 0.215, .csr_row = 0.95, .csr_miss = 10, .csr_long_miss = 5,
-  .csr_single = 0.55, .csr_half = 1.2,
-  .stencil = 0.22, .uniform = 0.35, .run = 0.7, .listed = 0.7, .walked = 0.8, .paired = 1.5, .run_paired = 1.5,
-  .wide_paired = 1.5, .padded = 0.6, .drag = 0.4, .slice = 9,
-  .row_wide = 1.2, .row_narrow = 1.2, .row_row = 8, .paper_entry = 2.4, .ordered_row = 2.5, .byte_codes = 0.3, .half_codes = 1, .halves = 0.15,
-  .dtans_equal = 6, .dtans_one = 7, .dtans_two = 10,
-  .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_slot = 1,
-  .slide_slot = 1};
-
-/* The costs of an H200 whose L2 was flushed, with 4 TB/s. They were fitted to real matrices, tiled to three times the L2, and to
- * generated ones. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
-static const macko_cost macko_gpu_cost = {
-  .byte = 0.00025, .csr_entry = 0.0006, .csr_row = 0.0055, .csr_single = 0.0006, .csr_half = 0.0006,
-  .stencil = 0.0008, .uniform = 0.0001, .run = 0.0002, .listed = 0.0002, .walked = 0.001,
-  .paired = 0.0001, .pair = 0.000004, .run_paired = 0.0002, .wide_paired = 0.0018, .slice = 0.33, .passed = 0.2,
-  .step = 75,
-  .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .row_escape = 0.025, .row_thin = 0.0006,
-  .ordered_row = 0.001,
-  .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
-  .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
-  .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.0001, .eccsr_read = 0.0011, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
-
-/* Gives the costs of the target that the options name. For a CPU they are those of the machine that asks, told by its vectors and its
- * maker: all others with AVX-512 are taken for the AMD. */
+/* Gives the costs of the target that the options name; for a CPU those of the machine. */
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
-  if (options->target == MACKO_TARGET_GPU) return &macko_gpu_cost;
-  if (!macko_has_avx512()) return &macko_narrow_cost;
-  return macko_is_intel() ? &macko_intel_cost : &macko_amd_cost;
+  return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : macko_machine_cost();
 }
 
 enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
 
-/* Bytes of the second-level and the last-level cache that one core sees; usual sizes where the system does not tell. Both are at
- * least 1, and `last` is not smaller than `middle`. */
+/* Bytes of the second-level and the last-level cache that one core has the use of; usual sizes where the system does not tell. Both
+ * are at least 1, and `last` is not smaller than `middle`. */
 typedef struct {
   int64_t middle, last;
 } macko_caches;

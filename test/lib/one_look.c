@@ -43,11 +43,17 @@ int __wrap_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice 
 }
 
 macko_caches __wrap_macko_machine_caches(void);
+const macko_cost *__wrap_macko_machine_cost(void);
 
-/* Choices do not depend on the machine's caches here: matrices fit into none. */
+/* Choices do not depend on the machine here: matrices fit into none of its caches, and its core is always the same. */
 macko_caches __wrap_macko_machine_caches(void)
 {
   return (macko_caches){1, 1};
+}
+
+const macko_cost *__wrap_macko_machine_cost(void)
+{
+  return macko_cpu_cost(1, 0);
 }
 
 static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
