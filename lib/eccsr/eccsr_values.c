@@ -1,6 +1,7 @@
 /* Values of slices written: entries of a csr into the slots of their lanes. */
 #include "core/cpu.h"
 #include "eccsr/eccsr.h"
+#include "eccsr/eccsr_turn.h"
 
 enum { STEPS = 64 }; /* steps of a slice that are looked at together */
 
@@ -51,78 +52,18 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-enum {
-  SIDE = 4, LINE = 8, /* doubles of a vector, and of a line of the cache */
-  COLUMNS = 32        /* columns that are put together before they are stored past the caches */
-};
+enum { SIDE = 4, LINE = 8 }; /* doubles of a vector, and of a line of the cache */
 
-/* Writes SIDE columns of SIDE rows, the values of a column beside each other, and columns so many values apart. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, double *to, int64_t apart)
-{
-  const __m256d a = _mm256_loadu_pd(from[0] + done), b = _mm256_loadu_pd(from[1] + done);
-  const __m256d c = _mm256_loadu_pd(from[2] + done), d = _mm256_loadu_pd(from[3] + done);
-  const __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b), g = _mm256_unpacklo_pd(c, d), h = _mm256_unpackhi_pd(c, d);
-  _mm256_storeu_pd(to, _mm256_permute2f128_pd(e, g, 0x20)), _mm256_storeu_pd(to + apart, _mm256_permute2f128_pd(f, h, 0x20));
-  _mm256_storeu_pd(to + 2 * apart, _mm256_permute2f128_pd(e, g, 0x31));
-  _mm256_storeu_pd(to + 3 * apart, _mm256_permute2f128_pd(f, h, 0x31));
-}
-
-/* Writes `count` columns of so many lanes, column after column. */
-static MACKO_AVX2 void turn_columns(const double *const *from, int lanes, int64_t done, int count, double *to)
-{
-  int j = 0;
-  for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
-    int l = 0;
-    for (; l + SIDE <= lanes; l += SIDE) turn(from + l, done, to + l, lanes);
-    for (; l < lanes; l++)
-      for (int i = 0; i < SIDE; i++) to[i * lanes + l] = from[l][done + i];
-  }
-  for (; j < count; j++, done++, to += lanes)
-    for (int l = 0; l < lanes; l++) to[l] = from[l][done];
-}
-
-/* Stores a value past the caches. */
-static inline void store_one(double *to, const double *from)
-{
-  long long bits;
-  memcpy(&bits, from, sizeof bits);
-  _mm_stream_si64((long long *)(void *)to, bits);
-}
-
-/* Store `count` values, a multiple of LINE, past the caches to where a line of the cache begins. Lines that are written at once
- * were up to an eighth faster than halves of them. */
-static MACKO_AVX2 void store_halves(double *to, const double *from, int64_t count)
-{
-  for (int64_t i = 0; i < count; i += SIDE) _mm256_stream_pd(to + i, _mm256_loadu_pd(from + i));
-}
-
-static MACKO_AVX512 void store_lines(double *to, const double *from, int64_t count)
-{
-  for (int64_t i = 0; i < count; i += LINE) _mm512_stream_pd(to + i, _mm512_loadu_pd(from + i));
-}
-
-/* Stores values past the caches, so that the old bytes are not read first. */
-static void store_past_caches(double *to, const double *from, int64_t count)
-{
-  int64_t i = 0;
-  for (; i < count && (uintptr_t)(to + i) % (LINE * sizeof *to); i++) store_one(to + i, from + i);
-  const int64_t whole = (count - i) / LINE * LINE;
-  (macko_has_avx512() ? store_lines : store_halves)(to + i, from + i, whole);
-  for (i += whole; i < count; i++) store_one(to + i, from + i);
-}
-
-/* Writes `count` columns, at most COLUMNS, of so many lanes, column after column from that slot on. Lane l has them in from[l],
- * `done` values further on. */
-typedef void (*write_stretch)(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                              int64_t slot);
+/* Writes `count` columns of so many lanes, column after column from that slot on. Lane l has them in from[l], `done` values further
+ * on. What will be read later is fetched meanwhile. */
+typedef void (*write_stretch)(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int64_t count,
+                              int64_t slot, macko_eccsr_ahead *ahead);
 
 /* Does so where doubles are stored as they are. */
-static MACKO_AVX2 void turn_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                                    int64_t slot)
+static void turn_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int64_t count,
+                         int64_t slot, macko_eccsr_ahead *ahead)
 {
-  double columns[COLUMNS * MACKO_ECCSR_LANES], *to = (double *)w->stream + slot;
-  turn_columns(from, lanes, done, count, w->past_caches ? columns : to);
-  if (w->past_caches) store_past_caches(to, columns, (int64_t)count * lanes);
+  macko_eccsr_turn(from, lanes, done, count, (double *)w->stream + slot, w->past_caches, ahead);
 }
 
 /* Gives SIDE doubles, all whole numbers of 8 bits, as integers of 32 bits. */
@@ -145,13 +86,14 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void turn_bytes(const do
 }
 
 /* Does what turn_stretch does where doubles are stored as integers of 8 bits, which all of them are. */
-static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int count,
-                                    int64_t slot)
+static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int64_t count,
+                                    int64_t slot, macko_eccsr_ahead *ahead)
 {
   int8_t *to = (int8_t *)w->stream + slot;
-  int j = 0;
+  int64_t j = 0;
   for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
     int l = 0;
+    macko_eccsr_fetch(ahead, (SIDE * lanes + LINE - 1) / LINE);
     for (; l + SIDE <= lanes; l += SIDE) turn_bytes(from + l, done, to + l, lanes);
     for (; l < lanes; l++)
       for (int i = 0; i < SIDE; i++) to[i * lanes + l] = (int8_t)macko_convert(MACKO_F64, MACKO_I8, from[l], done + i);
@@ -163,19 +105,16 @@ static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *c
 /* Does what copy_steps does for doubles, a stretch at a time: steps that the same lanes have, whose columns follow each other in
  * the stream. */
 static void write_stretches(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next,
-                            write_stretch write)
+                            write_stretch write, macko_eccsr_ahead *ahead)
 {
   const double *from[MACKO_ECCSR_LANES];
   int64_t done = 0;
   for (int l = 0; l < s->blocks * s->g; l++) from[l] = (const double *)w->values + next[l];
   for (int k = 0, past; k < at->steps; k = past) {
-    const int lanes = at->active[k] * s->g;
-    int64_t slot = at->slots[k];
     for (past = k + 1; past < at->steps && at->active[past] == at->active[k];) past++;
-    for (int left = (past - k) * s->w, n; left; left -= n, done += n, slot += n * lanes) {
-      n = left < COLUMNS ? left : COLUMNS;
-      write(w, from, lanes, done, n, slot);
-    }
+    const int64_t count = (int64_t)(past - k) * s->w;
+    write(w, from, at->active[k] * s->g, done, count, at->slots[k], ahead);
+    done += count;
   }
   for (int l = 0; l < s->blocks * s->g; l++) next[l] += done;
 }
@@ -183,25 +122,26 @@ static void write_stretches(const macko_value_writer *w, const macko_eccsr_slice
 
 /* Writes the values of some steps of a matrix of doubles many at a time, and gives 1, where the processor and the codec allow
  * it. */
-static int write_wide_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+static int write_wide_steps(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next,
+                            macko_eccsr_ahead *ahead)
 {
 #if MACKO_HAS_X86_64
   const macko_type to = w->codec.stored_type;
   if (w->value_type != MACKO_F64 || (to != MACKO_F64 && to != MACKO_I8) || w->recode || !macko_has_avx2()) return 0;
-  write_stretches(w, s, at, next, to == MACKO_F64 ? turn_stretch : byte_stretch);
+  write_stretches(w, s, at, next, to == MACKO_F64 ? turn_stretch : byte_stretch, ahead);
   return 1;
 #else
-  (void)w, (void)s, (void)at, (void)next;
+  (void)w, (void)s, (void)at, (void)next, (void)ahead;
   return 0;
 #endif
 }
 
 /* Writes the values of some steps: by plain copies with constant sizes where stored values are the matrix's own, else lane by
  * lane by the codec. */
-static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next)
+static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next, macko_eccsr_ahead *ahead)
 {
   const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
-  if (write_wide_steps(w, s, at, next)) return;
+  if (write_wide_steps(w, s, at, next, ahead)) return;
   if (size == 8) copy_steps(w, s, at, next, 8);
   else if (size == 4) copy_steps(w, s, at, next, 4);
   else if (size == 2) copy_steps(w, s, at, next, 2);
@@ -209,22 +149,20 @@ static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const
     for (int l = 0; l < s->blocks * s->g; l++) next[l] = write_lane(w, s, at, l, next[l]);
 }
 
-/* Reads a byte of each line of the values that the lanes have in those steps: they lie anywhere in their window, and so many reads
- * at once wait for memory together. Prefetches would not do, as some processors drop them where many are under way. */
-static void fetch_values(const macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, const int64_t *next)
+/* Sets *ahead to the values of an unmasked slice: its rows lie anywhere in their window. */
+static void look_ahead(const macko_csr *a, const macko_eccsr_reader *r, const macko_value_writer *w, int64_t i, macko_eccsr_ahead *ahead)
 {
-  enum { LINE_BYTES = 64 };
+  const macko_eccsr_slice s = macko_eccsr_slice_at(r->slices, i);
   const int64_t size = macko_type_bytes(w->value_type);
-  int n = at->steps; /* of the lane, which are no more than those of the lane before it */
-  for (int l = 0; l < s->blocks * s->g; l++) {
-    const volatile char *row = (const volatile char *)w->values + next[l] * size;
-    while (n > 0 && at->active[n - 1] <= l / s->g) n--;
-    for (int64_t byte = 0; byte < n * s->w * size; byte += LINE_BYTES) (void)row[byte];
+  macko_eccsr_start_ahead(ahead);
+  for (int l = 0; !s.masked && l < s.blocks * s.g; l++) {
+    const int64_t row = macko_eccsr_row(&s, r->rows, l), first = macko_csr_row(a, row);
+    macko_eccsr_add_ahead(ahead, (const char *)w->values + first * size, (macko_csr_row(a, row + 1) - first) * size);
   }
 }
 
-/* Writes the values of an unmasked slice. */
-static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i)
+/* Writes the values of an unmasked slice, and fetches all that is ahead. */
+static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i, macko_eccsr_ahead *ahead)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
   int64_t next[MACKO_ECCSR_LANES];
@@ -233,9 +171,9 @@ static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_v
   for (at.steps = STEPS; at.steps == STEPS;) {
     next_steps(r, &t, &at);
     if (!at.steps) break; /* a matrix without entries may have no array of values */
-    fetch_values(w, &t.s, &at, next);
-    write_steps(w, &t.s, &at, next);
+    write_steps(w, &t.s, &at, next, ahead);
   }
+  macko_eccsr_fetch(ahead, MACKO_ECCSR_AHEAD_BYTES);
 }
 
 /* Writes the values of a slice with masks an entry at a time: slots go lane by lane within a step and column, and each lane has
@@ -251,16 +189,20 @@ static void write_masked(const macko_csr *a, const macko_eccsr_reader *r, macko_
         macko_write_values(w, next[__builtin_ctz(lanes)]++, 1, t.slot++, 1);
 }
 
-/* Stores past the caches are ordered with those of others at the end. */
+/* Values that are in no cache are fetched two slices before: one is often too late. A piece of rows has just been made, and is in
+ * one. Stores past the caches are ordered with those of others at the end. */
 void macko_eccsr_write_values(const macko_csr *a, const macko_matrix *m, macko_value_writer *w, int64_t from, int64_t to)
 {
+  enum { SLICES_AHEAD = 2 };
   macko_eccsr_reader r = macko_eccsr_open(m);
+  const int far = !w->in_pieces && m->nnz * macko_type_bytes(w->value_type) > MACKO_CACHED_VALUES;
+  macko_eccsr_ahead ahead;
+  macko_eccsr_start_ahead(&ahead);
   for (; from < to; from++) {
     macko_eccsr_slice s = macko_eccsr_slice_at(r.slices, from);
+    if (far && from + SLICES_AHEAD < to) look_ahead(a, &r, w, from + SLICES_AHEAD, &ahead);
     if (s.masked) write_masked(a, &r, w, from);
-    else write_slice(a, &r, w, from);
+    else write_slice(a, &r, w, from, &ahead);
   }
-#if MACKO_HAS_X86_64
-  if (w->past_caches) __builtin_ia32_sfence();
-#endif
+  if (w->past_caches) macko_eccsr_order_stores();
 }

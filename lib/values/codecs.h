@@ -12,6 +12,12 @@ struct macko_cut; /* of threads.h, which device code cannot include */
 /* Most values of a dictionary: as many as codes of 16 bits tell apart. */
 enum { MACKO_DICT_LIMIT = 65536 };
 
+/* Bytes of values beyond which they are taken to be in no cache when they are read, or written over, as a whole;
+ * test/lib/narrow_limits.h has fewer. */
+#ifndef MACKO_CACHED_VALUES
+#define MACKO_CACHED_VALUES (16 << 20)
+#endif
+
 /* One way to store the values of a matrix. */
 typedef struct {
   macko_values values;

@@ -52,12 +52,6 @@ void macko_put_values(macko_matrix *m, const macko_section *values, const macko_
   if (dict->data) macko_put_section(m, dict);
 }
 
-/* The bytes beyond which a stream is taken to be in no cache by the time that it is written over; test/lib/narrow_limits.h has
- * fewer. */
-#ifndef MACKO_CACHED_STREAM
-#define MACKO_CACHED_STREAM (16 << 20)
-#endif
-
 /* Without a dictionary opening the writer needs no memory, which is why nothing can fail. */
 void macko_overwrite_values(const macko_csr *a, macko_matrix *m, const macko_cut *cut, macko_value_walk walk)
 {
@@ -66,6 +60,6 @@ void macko_overwrite_values(const macko_csr *a, macko_matrix *m, const macko_cut
   const macko_section *values = macko_find_section(m, "values");
   macko_value_writer w;
   macko_open_writer(a, &codec, values->data, NULL, &w, NULL);
-  w.past_caches = values->bytes > MACKO_CACHED_STREAM;
+  w.past_caches = values->bytes > MACKO_CACHED_VALUES;
   macko_write_in_parts(&w, cut, m->nnz, walk, &source);
 }

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #undef INT32_MAX
 #define INT32_MAX 400
-#define MACKO_CACHED_STREAM 64
+#define MACKO_CACHED_VALUES 64
 #define KINDS 3 /* of values: enough for limits */
 
 /* The kernels of a processor that has AVX2 and no AVX-512, as far as this one has it; other suites run its own. */
