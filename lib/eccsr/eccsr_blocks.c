@@ -183,29 +183,19 @@ static macko_status add_equal_rows(const macko_csr *a, const macko_eccsr_shape *
 
 /* ---- order ---- */
 
-/* Merges two lists of rising keys into one. Which key is smaller is computed instead of branched on, as nobody could foresee that
- * branch. */
-static void merge_keys(const uint64_t *one, const uint64_t *one_end, const uint64_t *other, const uint64_t *other_end, uint64_t *to)
-{
-  while (one < one_end && other < other_end) {
-    const int first = *one < *other;
-    *to++ = first ? *one : *other;
-    one += first, other += !first;
-  }
-  if (one < one_end) memcpy(to, one, (size_t)(one_end - one) * sizeof *to);
-  if (other < other_end) memcpy(to, other, (size_t)(other_end - other) * sizeof *to);
-}
-
-/* Sorts n keys, which are all different, by merging lists of rising keys until there is one. room has as many elements as
- * keys. */
+/* Sorts n keys, which come in the order of their places, by counting those of each value of a byte, the lowest byte first. Most
+ * bytes are the same in all keys and passed over. room has as many elements as keys. */
 static void sort_keys(uint64_t *keys, uint64_t *room, int n)
 {
-  uint64_t *from = keys, *to = room;
-  for (int size = 1; size < n; size *= 2) {
-    for (int start = 0; start < n; start += 2 * size) {
-      const int middle = start + size < n ? start + size : n, end = middle + size < n ? middle + size : n;
-      merge_keys(from + start, from + middle, from + middle, from + end, to + start);
-    }
+  enum { PLACE_BITS = 12, BYTE = 255 };
+  uint64_t *from = keys, *to = room, differ = 0;
+  for (int i = 1; i < n; i++) differ |= keys[i] ^ keys[0];
+  for (int shift = PLACE_BITS; shift < 64; shift += 8) {
+    int starts[BYTE + 2] = {0};
+    if (!(differ >> shift & BYTE)) continue;
+    for (int i = 0; i < n; i++) starts[(from[i] >> shift & BYTE) + 1]++;
+    for (int byte = 0; byte < BYTE; byte++) starts[byte + 1] += starts[byte];
+    for (int i = 0; i < n; i++) to[starts[from[i] >> shift & BYTE]++] = from[i];
     uint64_t *swap = from;
     from = to, to = swap;
   }
