@@ -37,7 +37,9 @@ macko_status macko_device_upload(const macko_matrix *matrix, struct CUstream_st 
  * what macko_options_init sets is for a CPU, and what to choose for one may be found out on the host. Beside the matrix it
  * takes device memory for a while: about half of the arrays' bytes, more where most columns do not repeat; format dtans, which
  * sorts its symbols, up to 40 bytes an entry. Layout paper, and rows that are unsorted or hold duplicates, are copied to the
- * host and encoded there, and so are entries beyond 2^31 - 9 of format dtans. Errors: as macko_encode and macko_device_upload. */
+ * host and encoded there, and so are entries beyond 2^31 - 9 of format dtans. MACKO_PREFER_MEASURED with target gpu multiplies with
+ * the likeliest forms, as macko_encode does on a CPU, and remembers the fastest in the same file for a GPU of this name; rows must be
+ * sorted then, and two of the forms have room on the GPU. Errors: as macko_encode and macko_device_upload. */
 macko_status macko_device_encode(const macko_csr *csr, const macko_options *options, struct CUstream_st *stream,
                                     macko_device_matrix **device, macko_error *err);
 

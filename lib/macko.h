@@ -91,8 +91,8 @@ typedef struct {
  *                           time. MACKO_PREFER_MEASURED: macko_encode multiplies with the likeliest forms, 20 products in all,
  *                           and keeps the fastest, which it remembers for this processor, number of threads and pattern in the
  *                           file $XDG_CACHE_HOME/macko/measured (or ~/.cache/macko/measured), so that the next run need not
- *                           measure; target CPU only, not for macko_encode_rows; macko_predict foretells what is predicted to be
- *                           fastest
+ *                           measure; not for macko_encode_rows, and with target GPU for macko_device_encode only;
+ *                           macko_predict foretells what is predicted to be fastest
  *   macko_overflow overflow whether values f32, f16 and bf16 may make finite values infinite; default MACKO_OVERFLOW_REFUSE:
  *                           encode and refresh then are UNSUPPORTED, naming the first such value
  *   macko_target target     what the time is predicted for; default MACKO_TARGET_CPU

@@ -167,7 +167,9 @@ PetscErrorCode MackoDeviceEncode(Mat_Macko *m, const MackoRows *rows, PetscBool 
   PetscFunctionBegin;
   *status = MACKO_OK;
   *done   = rows->device;
-  if (!rows->device && rows->nnz < MACKO_ENCODED_SOONER_BY_CPU) PetscFunctionReturn(PETSC_SUCCESS);
+  /* Few rows are left to the CPU, but forms are measured where products run. */
+  if (!rows->device && rows->nnz < MACKO_ENCODED_SOONER_BY_CPU && m->options.prefer != MACKO_PREFER_MEASURED)
+    PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoStream(&stream));
   if (!rows->device) PetscCall(MackoCopyRows(&rows->csr, &device, &memory, stream, done));
   if (*done && refresh) *status = macko_device_refresh_csr(m->device, &device, stream, NULL, err);

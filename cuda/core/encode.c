@@ -7,8 +7,7 @@
 
 /* ---- what the host must do ---- */
 
-/* Says whether the host must encode a matrix of so many entries (-1: not yet known) to that format. */
-static int is_hosts(macko_format format, const macko_options *o, int64_t nnz)
+int macko_is_hosts(macko_format format, const macko_options *o, int64_t nnz)
 {
   const macko_device_ops *ops = macko_device_ops_of(format);
   return !ops || !ops->encode || (ops->on_host && ops->on_host(o, nnz));
@@ -20,7 +19,7 @@ static int needs_host(const macko_options *o, int64_t nnz)
 {
   int hosts = 0;
   if (o->format == MACKO_FORMAT_AUTO && o->target == MACKO_TARGET_CPU) return 1;
-  if (o->format != MACKO_FORMAT_AUTO) return (unsigned)o->format > MACKO_FORMAT_AUTO || is_hosts(o->format, o, nnz);
+  if (o->format != MACKO_FORMAT_AUTO) return (unsigned)o->format > MACKO_FORMAT_AUTO || macko_is_hosts(o->format, o, nnz);
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const macko_device_ops *ops = macko_device_ops_of((macko_format)i);
     hosts |= ops && ops->on_host && ops->on_host(o, nnz);
@@ -168,6 +167,8 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
     usual.target = MACKO_TARGET_GPU;
     options = &usual;
   }
+  if (options->prefer == MACKO_PREFER_MEASURED && options->target == MACKO_TARGET_GPU)
+    return macko_device_encode_measured(csr, options, stream, device, err);
   if (needs_host(options, -1)) return encode_on_host(csr, options, stream, device, err);
   const macko_device_ops *asked = options->format == MACKO_FORMAT_AUTO ? NULL : macko_device_ops_of(options->format);
   int at_once = asked && asked->plan_and_encode;
@@ -271,7 +272,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   if (!s) s = macko_check_device(device, err);
   if (s) return s;
   const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout};
-  if (is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);
+  if (macko_is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
   /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */
   int same = !s && e.readable && e.pattern == device->m.pattern;

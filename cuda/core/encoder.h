@@ -106,6 +106,19 @@ macko_status macko_check_same_type(const macko_device_matrix *d, const macko_csr
 macko_status macko_encode_transpose(macko_encoder *e, const macko_device_matrix *d, macko_device_matrix **transpose,
                                     macko_error *err);
 
+/* Says whether the host must encode a matrix of so many entries (-1: not yet known) to that format, and plan it, as it alone can
+ * read what planning asks for. (encode.c) */
+int macko_is_hosts(macko_format format, const macko_options *o, int64_t nnz);
+
+/* Gives what planning may ask of the encoder's csr; *e must stay. (encode.c) */
+macko_facts macko_encoder_facts(macko_encoder *e);
+
+/* Does what macko_device_encode does for prefer measured with target gpu: *device is the form that multiplies fastest on the current
+ * GPU, as the library remembers or measures it (core/measure.h). The csr must be one that kernels can read. Errors: UNSUPPORTED for
+ * another; as macko_device_encode. (measure.c) */
+macko_status macko_device_encode_measured(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
+                                          macko_device_matrix **device, macko_error *err);
+
 /* Exchanges all of two matrices but the transpose: a keeps its own, and b must have none. */
 void macko_swap_matrices(macko_device_matrix *a, macko_device_matrix *b);
 

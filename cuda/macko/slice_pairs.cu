@@ -80,17 +80,22 @@ template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const
   return (int)sum;
 }
 
-/* Adds steps from .. to - 1 of a lane, whose codes are the bytes of every 32nd word; from is a multiple of STEPS. LISTED:
- * columns come from the slice's list. The word of the next steps is on its way while these are added. Codes beyond the end of a
- * row are 0, a pair like any other, which is not added. */
+/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base on.
+ * Its codes are the bytes of every 32nd word; from is a multiple of STEPS. gaps is the slice's list, where it has one. */
+struct coded_steps {
+  const uint32_t *words, *gaps;
+  int base, length, from, to;
+};
+
+/* Adds the steps of a lane. LISTED: columns come from the slice's list. The word of the next steps is on its way while these are
+ * added. Codes beyond the end of a row are 0, a pair like any other, which is not added. */
 template <int VECTOR, typename SUM, int GROUP, int LISTED, typename PAIRS>
-static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const PAIRS &table, const uint32_t *gaps,
-                                                  const device_vectors &v, int base, int length, int from, int to, SUM sum[GROUP])
+static __device__ __forceinline__ void walk_pairs(const coded_steps &l, const PAIRS &table, const device_vectors &v, SUM sum[GROUP])
 {
-  int col = LISTED ? base : base + skip_pairs(words, table, from);
-  uint32_t word = from < to ? __ldcs(words + from / STEPS * MACKO_SLICE_ROWS) : 0;
-  for (int k = from; k < to; k += STEPS) {
-    uint32_t next = k + STEPS < to ? __ldcs(words + (k / STEPS + 1) * MACKO_SLICE_ROWS) : 0;
+  int col = LISTED ? l.base : l.base + skip_pairs(l.words, table, l.from);
+  uint32_t word = l.from < l.to ? __ldcs(l.words + l.from / STEPS * MACKO_SLICE_ROWS) : 0;
+  for (int k = l.from; k < l.to; k += STEPS) {
+    uint32_t next = k + STEPS < l.to ? __ldcs(l.words + (k / STEPS + 1) * MACKO_SLICE_ROWS) : 0;
     int cols[STEPS];
     SUM value[STEPS];
 #pragma unroll
@@ -98,32 +103,39 @@ static __device__ __forceinline__ void walk_pairs(const uint32_t *words, const P
       int gap;
       value[j] = table.look_up(word >> 8 * j & 255, &gap);
       if (!LISTED) cols[j] = col += gap;
-      else cols[j] = base + (k + j && k + j < to ? (int)__ldg(gaps + k + j - 1) : 0);
+      else cols[j] = l.base + (k + j && k + j < l.to ? (int)__ldg(l.gaps + k + j - 1) : 0);
     }
 #pragma unroll
     for (int j = 0; j < STEPS; j++)
-      if (k + j < to && k + j < length)
+      if (k + j < l.to && k + j < l.length)
 #pragma unroll
         for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
     word = next;
   }
 }
 
+/* This is the table of a block, and which of the two it is. */
+template <typename SUM> struct block_pairs {
+  const uint32_t *codes; /* of the matrix */
+  const shared_pairs<SUM> &table;
+  int narrow;
+};
+
 /* Adds steps from .. to - 1 of a slice to the sums of the calling lane, and answers its row. */
 template <int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const uint32_t *codes, const shared_pairs<SUM> &table,
-                                                    int narrow, const device_vectors &v, const macko_slice &s, int64_t slice,
-                                                    int from, int to, SUM sum[GROUP])
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const block_pairs<SUM> &pairs, const device_vectors &v,
+                                                    const macko_slice &s, int64_t slice, int from, int to, SUM sum[GROUP])
 {
-  int lane = threadIdx.x % MACKO_SLICE_ROWS;
-  const uint32_t *words = codes + (size_t)s.values * MACKO_SLICE_ROWS + lane, *gaps = macko_slice_gaps(&s, a.blocks);
-  slice_lane row = open_lane(a, s, slice, lane);
-  narrow_table<SUM> narrow_pairs = {table.narrow};
-  wide_table<SUM> wide_pairs = {table.wide};
-  if (s.gap_bits && narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
-  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
-  else if (narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(words, narrow_pairs, gaps, v, row.base, row.length, from, to, sum);
-  else walk_pairs<VECTOR, SUM, GROUP, 1>(words, wide_pairs, gaps, v, row.base, row.length, from, to, sum);
+  const int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const uint32_t *words = pairs.codes + (size_t)s.values * MACKO_SLICE_ROWS + lane;
+  const slice_lane row = open_lane(a, s, slice, lane);
+  const coded_steps l = {words, macko_slice_gaps(&s, a.blocks), row.base, row.length, from, to};
+  const narrow_table<SUM> narrow = {pairs.table.narrow};
+  const wide_table<SUM> wide = {pairs.table.wide};
+  if (s.gap_bits && pairs.narrow) walk_pairs<VECTOR, SUM, GROUP, 0>(l, narrow, v, sum);
+  else if (s.gap_bits) walk_pairs<VECTOR, SUM, GROUP, 0>(l, wide, v, sum);
+  else if (pairs.narrow) walk_pairs<VECTOR, SUM, GROUP, 1>(l, narrow, v, sum);
+  else walk_pairs<VECTOR, SUM, GROUP, 1>(l, wide, v, sum);
   return row.row;
 }
 
@@ -132,9 +144,9 @@ template <int VECTOR, typename SUM, int GROUP>
 static __global__ void __launch_bounds__(THREADS) pairs_kernel(slices a, pair_source<SUM> p, device_vectors v)
 {
   __shared__ shared_pairs<SUM> table;
-  int narrow = share_pairs(p, &table);
+  const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<VECTOR, SUM, GROUP>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+    return add_slice<VECTOR, SUM, GROUP>(a, pairs, v, s, slice, from, to, sum);
   });
 }
 
@@ -144,9 +156,9 @@ static __global__ void __launch_bounds__(THREADS) split_pairs_kernel(slices a, p
 {
   __shared__ shared_pairs<SUM> table;
   __shared__ SUM sums[WARPS][MACKO_SLICE_ROWS];
-  int narrow = share_pairs(p, &table);
+  const block_pairs<SUM> pairs = {p.codes, table, share_pairs(p, &table)};
   split_slices<VECTOR, SUM>(a, v, sums, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<VECTOR, SUM, 1>(a, p.codes, table, narrow, v, s, slice, from, to, sum);
+    return add_slice<VECTOR, SUM, 1>(a, pairs, v, s, slice, from, to, sum);
   });
 }
 

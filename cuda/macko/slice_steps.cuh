@@ -53,23 +53,32 @@ static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k,
   }
 }
 
-/* Adds steps k .. k + n - 1 to the sums of a lane. MASKED: not all rows of the slice have all steps. end is where the warp's
- * steps end. */
+/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base on;
+ * `from` is a multiple of STEPS. whole: all rows of the slice are there and have all steps, so that no step is masked. */
+template <typename SUM> struct lane_steps {
+  const device_values &values;
+  const SUM *table;
+  const device_vectors &v;
+  const macko_slice &s;
+  const char *start; /* of the slice's values */
+  const uint32_t *gaps;
+  int lane, base, length, whole, from, to;
+};
+
+/* Adds steps k .. k + n - 1 to the sums of a lane. MASKED: not all rows of the slice have all steps. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED, int FULL>
-static __device__ __forceinline__ void add_round(const SUM *table, const device_vectors &v, const char *start,
-                                                 const uint32_t *gaps, int lane, int base, int length, int k, int n, int end,
-                                                 int *col, SUM sum[GROUP])
+static __device__ __forceinline__ void add_round(const lane_steps<SUM> &l, int k, int n, int *col, SUM sum[GROUP])
 {
   constexpr int bytes = sizeof(typename element<STORED>::type);
   int cols[STEPS];
   SUM value[STEPS];
-  load_steps<STORED, SUM, FULL>(start + (size_t)k * (MACKO_SLICE_ROWS * bytes), table, lane, n, value);
-  load_columns<BITS, FULL>(gaps, k, end, lane, base, col, cols);
+  load_steps<STORED, SUM, FULL>(l.start + (size_t)k * (MACKO_SLICE_ROWS * bytes), l.table, l.lane, n, value);
+  load_columns<BITS, FULL>(l.gaps, k, l.to, l.lane, l.base, col, cols);
 #pragma unroll
   for (int j = 0; j < STEPS; j++)
-    if ((FULL || j < n) && (!MASKED || k + j < length))
+    if ((FULL || j < n) && (!MASKED || k + j < l.length))
 #pragma unroll
-      for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(v.x, g * v.ldx + cols[j], v.type);
+      for (int g = 0; g < GROUP; g++) sum[g] += value[j] * (SUM)load_vector<VECTOR>(l.v.x, g * l.v.ldx + cols[j], l.v.type);
 }
 
 /* Gives the sum of the first n gaps of a lane, n a multiple of STEPS: where a warp begins that takes a part of a slice. Dot
@@ -90,34 +99,25 @@ template <int BITS> static __device__ __forceinline__ int skip_gaps(const uint32
   return (int)sum;
 }
 
-/* Adds steps from .. to - 1 of a slice to the sums of its lanes; from is a multiple of STEPS. */
+/* Adds the steps of the calling lane to its sums. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS, int MASKED>
-static __device__ __forceinline__ void walk(const device_values &values, const SUM *table, const device_vectors &v,
-                                            const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
-                                            int from, int to, SUM sum[GROUP])
+static __device__ __forceinline__ void walk(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
-  const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
-  int col = base, k = from;
-  if constexpr (BITS != 0) col += skip_gaps<BITS>(gaps, from, lane); /* uniform slices list distances, not gaps */
+  int col = l.base, k = l.from;
+  if constexpr (BITS != 0) col += skip_gaps<BITS>(l.gaps, l.from, l.lane); /* uniform slices list distances, not gaps */
   /* Raw f64 waits for memory: it runs faster in fewer registers, with more warps (94 instead of 84 % of the copy ceiling). What
    * is narrower has more to compute, and gains by full rounds (135 instead of 160 us for 27 points in 8-bit codes). */
   if constexpr (STORED != MACKO_F64)
-    for (; k + STEPS <= to; k += STEPS)
-      add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(table, v, start, gaps, lane, base, length, k, STEPS, to,
-                                                             &col, sum);
-  for (; k < to; k += STEPS)
-    add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(table, v, start, gaps, lane, base, length, k,
-                                                           min(STEPS, to - k), to, &col, sum);
+    for (; k + STEPS <= l.to; k += STEPS) add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 1>(l, k, STEPS, &col, sum);
+  for (; k < l.to; k += STEPS) add_round<STORED, VECTOR, SUM, GROUP, BITS, MASKED, 0>(l, k, min(STEPS, l.to - k), &col, sum);
 }
 
-/* Does the same; whole: all rows of the slice are there and have all steps, so that no step is masked. */
+/* Does the same, masked only where the slice is not whole. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int BITS>
-static __device__ __forceinline__ void walk_slice(const device_values &values, const SUM *table, const device_vectors &v,
-                                                  const macko_slice &s, const uint32_t *gaps, int lane, int base, int length,
-                                                  int whole, int from, int to, SUM sum[GROUP])
+static __device__ __forceinline__ void walk_slice(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
-  if (whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(values, table, v, s, gaps, lane, base, length, from, to, sum);
-  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(values, table, v, s, gaps, lane, base, length, from, to, sum);
+  if (l.whole) walk<STORED, VECTOR, SUM, GROUP, BITS, 0>(l, sum);
+  else walk<STORED, VECTOR, SUM, GROUP, BITS, 1>(l, sum);
 }
 
 /* Adds the products of n steps of a lane, for vectors whose type is known at run time. */
@@ -139,31 +139,29 @@ static __device__ __forceinline__ void add_any(const device_vectors &v, const SU
   }
 }
 
-/* Adds steps from .. to - 1 of types known at run time, whatever the width of gaps: one loop instead of twenty. */
-template <typename SUM, int GROUP>
-static __device__ __forceinline__ void walk_any(const device_values &values, const device_vectors &v, const macko_slice &s,
-                                                const uint32_t *gaps, int lane, int base, int length, int from, int to,
-                                                SUM sum[GROUP])
+/* Adds the steps of the calling lane where types are known at run time, whatever the width of gaps: one loop instead of twenty. */
+template <typename SUM, int GROUP> static __device__ __forceinline__ void walk_any(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
-  int col = base;
-  for (int k = 0; s.gap_bits && k < from; k++) col += (int)macko_slice_gap(gaps, s.gap_bits, k, lane);
+  const macko_slice &s = l.s;
+  int col = l.base;
+  for (int k = 0; s.gap_bits && k < l.from; k++) col += (int)macko_slice_gap(l.gaps, s.gap_bits, k, l.lane);
 #pragma unroll 1
-  for (int k = from; k < to; k += STEPS) {
-    int n = min(to, length) - k, cols[STEPS];
+  for (int k = l.from; k < l.to; k += STEPS) {
+    int n = min(l.to, l.length) - k, cols[STEPS];
     SUM value[STEPS];
-    with_stored<MACKO_ANY>(values.stored_type, [&](auto type) {
+    with_stored<MACKO_ANY>(l.values.stored_type, [&](auto type) {
       constexpr int bytes = sizeof(typename element<type.value>::type);
 #pragma unroll
       for (int j = 0; j < STEPS; j++)
-        if (j < n) value[j] = load_value<type.value, SUM>(values, macko_slice_slot(s.values, bytes, k + j, lane));
+        if (j < n) value[j] = load_value<type.value, SUM>(l.values, macko_slice_slot(s.values, bytes, k + j, l.lane));
     });
 #pragma unroll
     for (int j = 0; j < STEPS; j++) {
       cols[j] = col;
-      if (s.gap_bits && j + 1 < to - k) col += (int)macko_slice_gap(gaps, s.gap_bits, k + j, lane);
-      if (!s.gap_bits && j < n && k + j) cols[j] = base + (int)__ldg(gaps + k + j - 1);
+      if (s.gap_bits && j + 1 < l.to - k) col += (int)macko_slice_gap(l.gaps, s.gap_bits, k + j, l.lane);
+      if (!s.gap_bits && j < n && k + j) cols[j] = l.base + (int)__ldg(l.gaps + k + j - 1);
     }
-    add_any<SUM, GROUP>(v, value, cols, n, sum);
+    add_any<SUM, GROUP>(l.v, value, cols, n, sum);
   }
 }
 
@@ -174,17 +172,19 @@ static __device__ __forceinline__ int64_t add_slice(const slices &a, const devic
                                                     const device_vectors &v, const macko_slice &s, int64_t slice, int from,
                                                     int to, SUM sum[GROUP])
 {
-  int lane = threadIdx.x % MACKO_SLICE_ROWS;
-  const uint32_t *gaps = macko_slice_gaps(&s, a.blocks);
-  slice_lane row = open_lane(a, s, slice, lane);
-  int base = row.base, length = row.length, whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
-  if constexpr (!is_known<STORED>) walk_any<SUM, GROUP>(values, v, s, gaps, lane, base, length, from, to, sum);
+  const int lane = threadIdx.x % MACKO_SLICE_ROWS;
+  const slice_lane row = open_lane(a, s, slice, lane);
+  const int whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
+  const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
+  const lane_steps<SUM> l = {values,   table,      v,     s,    start, macko_slice_gaps(&s, a.blocks), lane,
+                             row.base, row.length, whole, from, to};
+  if constexpr (!is_known<STORED>) walk_any<SUM, GROUP>(l, sum);
   else switch (s.gap_bits) {
-  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
-  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
-  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
-  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum); break;
-  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(values, table, v, s, gaps, lane, base, length, whole, from, to, sum);
+  case 0: walk_slice<STORED, VECTOR, SUM, GROUP, 0>(l, sum); break;
+  case 4: walk_slice<STORED, VECTOR, SUM, GROUP, 4>(l, sum); break;
+  case 8: walk_slice<STORED, VECTOR, SUM, GROUP, 8>(l, sum); break;
+  case 16: walk_slice<STORED, VECTOR, SUM, GROUP, 16>(l, sum); break;
+  default: walk_slice<STORED, VECTOR, SUM, GROUP, 32>(l, sum);
   }
   return row.row;
 }

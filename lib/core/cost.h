@@ -48,10 +48,12 @@ typedef struct {
   double dtans_row;    /* row of format dtans where a table is looked up */
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
-  double eccsr_read;   /* more for each element of x that a block reads */
-  double eccsr_run;    /* more for each of its runs */
+  double eccsr_step;   /* more for each run of each of a block's rows */
+  double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
   double eccsr_masked; /* more for an entry of a slice with masks */
+  double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
+  double eccsr_hidden; /* its plans' `hidden` (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */
   double slide_slot;   /* slot of format slide */
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
@@ -90,7 +92,7 @@ static inline double macko_lost_share(double bytes, int64_t cache)
 }
 
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
- * a GPU the two are added. A CPU does its work while it waits for bytes, so that the longer one counts and an eighth of the
+ * a GPU the two are added, less what the plan says that one hides of the other. A CPU does its work while it waits for bytes, so that the longer one counts and an eighth of the
  * other. Its bytes are also those of the vectors: x is read once, y is read and written. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
@@ -98,7 +100,8 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const double element = a->value_type == MACKO_F64 ? 8 : 4;
   const double bytes = (double)plan->bytes + element * ((double)a->ncols + 2 * (double)a->nrows);
   if (options->target == MACKO_TARGET_GPU) {
-    plan->time = plan->work + (double)plan->bytes * c->byte;
+    const double streamed = (double)plan->bytes * c->byte;
+    plan->time = plan->work + streamed - plan->hidden * (plan->work < streamed ? plan->work : streamed);
     return;
   }
   const macko_caches caches = macko_machine_caches();

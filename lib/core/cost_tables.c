@@ -51,7 +51,7 @@ const macko_cost macko_gpu_cost = {
   .few_codes = 0.0005, .byte_codes = 0.0005, .half_codes = 0.001, .halves = 0.0001,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.0001, .eccsr_read = 0.0011, .eccsr_run = 0, .eccsr_masked = 0.0002, .slide_slot = 0.0002};
+  .eccsr_step = 0.0041, .eccsr_block = 0.009, .eccsr_masked = 0.0025, .eccsr_rare = 0.0045, .eccsr_hidden = 0.65, .slide_slot = 0.0002};
 
 /* All with AVX-512 that Intel has not made are taken for the AMD. */
 const macko_cost *macko_cpu_cost(int avx512, int intel)

@@ -60,7 +60,7 @@ macko_value_facts macko_facts_of_rows(struct macko_rows *r);
 macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err);
 
 /* Makes a matrix with its plan and no sections, which the caller encodes or destroys. libmacko_cuda calls it for a csr in GPU
- * memory. Errors: as macko_encode; UNSUPPORTED for prefer measured, which is for a CPU. */
+ * memory. Errors: as macko_encode; UNSUPPORTED for prefer measured, which goes by products. */
 macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err);
 
 #endif

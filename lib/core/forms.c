@@ -180,10 +180,6 @@ macko_status macko_options_check(const macko_options *options, macko_error *err)
   if (!options) return macko_fail(err, MACKO_INVALID_ARGUMENT, "options must not be NULL");
   macko_status s = macko_check_fields(options, err);
   if (s) return s;
-  if (options->prefer == MACKO_PREFER_MEASURED && options->target != MACKO_TARGET_CPU)
-    return macko_fail(err, MACKO_UNSUPPORTED,
-                      "prefer measured and target %s cannot go together: products are timed on a CPU; prefer time or memory",
-                      macko_target_name(options->target));
   unsigned formats = options->format == MACKO_FORMAT_AUTO ? ~0u : 1u << options->format;
   return formats_with(options, all_but_format) & formats ? MACKO_OK : refuse(options, formats, err);
 }

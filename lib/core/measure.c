@@ -1,4 +1,4 @@
-/* Forms of a matrix in turn encoded, multiplied with and compared, and what was found remembered. */
+/* Forms of a matrix in turn encoded, multiplied with and compared, and what was found remembered; on a CPU. */
 #include "core/measure.h"
 #include "core/pattern.h"
 #include "core/threads.h"
@@ -40,85 +40,40 @@ static int by_prediction(const void *a, const void *b)
 /* Lists every format, with each of its layouts where it has any, that goes with what is asked for; the likeliest comes first.
  * Gives how many of them are worth a try. Layouts are gone through from the last, so that AUTO, the first of the list, is seen
  * after them: it then stands only for formats without layouts. */
-static int list_forms(const macko_csr *a, const macko_options *asked, form forms[FORMS])
+static int list_forms(const macko_trial *t, const macko_options *asked, form forms[FORMS])
 {
   int n = 0, tried = 0;
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
     for (int layout = MACKO_LAYOUT_COUNT - 1; layout >= 0 && n < FORMS; layout--) {
       form *one = &forms[n];
-      macko_matrix m;
       one->options = *asked;
       one->options.prefer = MACKO_PREFER_TIME, one->options.format = (macko_format)f, one->options.layout = (macko_layout)layout;
       if (asked->format != MACKO_FORMAT_AUTO && asked->format != one->options.format) continue;
       if (asked->layout != MACKO_LAYOUT_AUTO && asked->layout != one->options.layout) continue;
       if (layout == MACKO_LAYOUT_AUTO && n && forms[n - 1].options.format == one->options.format) continue; /* it has layouts */
-      if (macko_options_check(&one->options, NULL) || macko_foresee(a, &one->options, &m, NULL)) continue;
-      one->predicted = m.plan.time;
-      n += m.plan.time > 0; /* a form whose time is not even predicted is for memory */
+      if (macko_options_check(&one->options, NULL) || t->foresee(t->context, &one->options, &one->predicted)) continue;
+      n += one->predicted > 0; /* a form whose time is not even predicted is for memory */
     }
   qsort(forms, (size_t)n, sizeof *forms, by_prediction);
   while (tried < n && tried < TRIED && forms[tried].predicted <= hopeless * forms[0].predicted) tried++;
   return tried;
 }
 
-/* ---- products ---- */
-
-/* Gives nanoseconds of a clock that nobody sets. */
-static double now(void)
+/* Tries the first n forms. The fastest is kept, and comes first in the list. Never more than two of them are in memory. */
+static macko_status try_forms(const macko_trial *t, form *forms, int n, macko_error *err)
 {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
-}
-
-/* Sets *best to the nanoseconds of the shortest of so many products, after one that warms the caches and does not count. The
- * shortest is what the form can do; others were disturbed. */
-static macko_status time_products(const macko_matrix *m, int products, const double *x, double *y, double *best, macko_error *err)
-{
-  macko_status s = MACKO_OK;
-  for (int i = 0; i <= products && !s; i++) {
-    double start = now();
-    s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, x, m->ncols, 0, y, m->nrows, err);
-    double taken = now() - start;
-    if (i == 1 || (i && taken < *best)) *best = taken;
-  }
-  return s;
-}
-
-/* Makes a vector of ones to multiply and one to write to, which the caller frees. An element more keeps empty matrices from
- * asking for no memory. */
-static macko_status new_vectors(const macko_csr *a, double **x, double **y, macko_error *err)
-{
-  *x = malloc((size_t)(a->ncols + 1) * sizeof **x), *y = malloc((size_t)(a->nrows + 1) * sizeof **y);
-  if (!*x || !*y)
-    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for vectors of %lld and %lld elements to measure with",
-                      (long long)a->ncols, (long long)a->nrows);
-  for (int64_t j = 0; j < a->ncols; j++) (*x)[j] = 1;
-  return MACKO_OK;
-}
-
-/* Encodes and times the first n forms. The fastest is left in *matrix, as a new matrix, and first in the list. Never more than
- * two of them are in memory. lent: the arrays of *a outlive the matrix. */
-static macko_status try_forms(const macko_csr *a, form *forms, int n, int lent, macko_matrix **matrix, macko_error *err)
-{
-  double *x = NULL, *y = NULL;
-  macko_status s = new_vectors(a, &x, &y, err);
-  for (int i = 0; i < n && !s; i++) {
-    macko_matrix *m = NULL;
-    s = macko_encode_sorted(a, &forms[i].options, lent, &m, err);
-    if (!s) s = time_products(m, PRODUCTS / n, x, y, &forms[i].measured, err);
-    if (s || (i && forms[i].measured >= forms[0].measured)) {
-      macko_destroy(&m);
+  for (int i = 0; i < n; i++) {
+    macko_status s = t->attempt(t->context, &forms[i].options, PRODUCTS / n, &forms[i].measured, err);
+    if (s) return s;
+    if (i && forms[i].measured >= forms[0].measured) {
+      t->drop(t->context);
       continue;
     }
     const form faster = forms[i];
     forms[i] = forms[0], forms[0] = faster;
-    macko_destroy(matrix);
-    *matrix = m;
+    t->keep(t->context);
   }
-  free(x), free(y);
-  if (s) macko_destroy(matrix);
-  return s;
+  return MACKO_OK;
 }
 
 /* ---- what is said and remembered ---- */
@@ -146,13 +101,9 @@ static void explain(const char *times, const char *origin, macko_plan *plan)
 
 /* Makes the key under which a choice is kept: a version number of the key, and all that a measurement depends on. The pattern is
  * its hash, so that new values for it find the same choice. */
-static void make_key(const macko_csr *a, const macko_options *asked, char key[MACKO_KEY_LENGTH])
+static void make_key(const char *where, uint64_t pattern, macko_type value_type, const macko_options *asked, char key[MACKO_KEY_LENGTH])
 {
-  char processor[128];
-  int64_t nnz = macko_csr_nnz(a);
-  macko_name_processor(processor);
-  int used = snprintf(key, MACKO_KEY_LENGTH, "1\t%s\t%d parts\t%016" PRIx64 "\t%s", processor, macko_parts(nnz),
-                      macko_pattern_of_csr(a), macko_type_name(a->value_type));
+  int used = snprintf(key, MACKO_KEY_LENGTH, "1\t%.150s\t%016" PRIx64 "\t%s", where, pattern, macko_type_name(value_type));
   for (int i = 0; i < MACKO_OPTIONS; i++)
     used += snprintf(key + used, (size_t)(MACKO_KEY_LENGTH - used), "%c%s", i ? ' ' : '\t',
                      macko_option_choice(i, macko_option_chosen(asked, i)));
@@ -176,29 +127,132 @@ static int recall(const char *key, const macko_options *asked, macko_options *op
          !macko_options_set(options, "layout", layout, NULL) && !macko_options_check(options, NULL);
 }
 
+/* Encodes a form without multiplying, and keeps it. */
+static macko_status take_form(const macko_trial *t, const macko_options *options, macko_error *err)
+{
+  double none;
+  macko_status s = t->attempt(t->context, options, 0, &none, err);
+  if (!s) t->keep(t->context);
+  return s;
+}
+
 /* A remembered form that can no longer be encoded is measured again, and so replaced. With fewer than two forms there is nothing
  * to compare. */
-macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
-                                   macko_error *err)
+macko_status macko_choose_measured(const macko_trial *t, const char *where, uint64_t pattern, macko_type value_type,
+                                   const macko_options *asked, macko_error *err)
 {
   char key[MACKO_KEY_LENGTH], choice[MACKO_CHOICE_LENGTH];
   form forms[FORMS];
   macko_options options;
-  macko_matrix *m = NULL;
-  make_key(a, asked, key);
-  if (recall(key, asked, &options, choice) && !macko_encode_sorted(a, &options, lent, &m, NULL)) {
-    explain(choice, " in an earlier run", &m->plan);
-    *matrix = m;
+  make_key(where, pattern, value_type, asked, key);
+  if (recall(key, asked, &options, choice) && !take_form(t, &options, NULL)) {
+    explain(choice, " in an earlier run", t->plan(t->context));
     return MACKO_OK;
   }
   options = *asked, options.prefer = MACKO_PREFER_TIME;
-  int n = list_forms(a, asked, forms);
-  if (n < 2) return macko_encode_sorted(a, n ? &forms[0].options : &options, lent, matrix, err);
-  macko_status s = try_forms(a, forms, n, lent, &m, err);
+  int n = list_forms(t, asked, forms);
+  if (n < 2) return take_form(t, n ? &forms[0].options : &options, err);
+  macko_status s = try_forms(t, forms, n, err);
   if (s) return s;
   name_choice(forms, n, choice);
   int kept = macko_remember(key, choice);
-  explain(strchr(choice, '\t') + 1, kept ? "; remembered" : "; not remembered, as no file of the cache can be written", &m->plan);
-  *matrix = m;
+  explain(strchr(choice, '\t') + 1, kept ? "; remembered" : "; not remembered, as no file of the cache can be written",
+          t->plan(t->context));
+  return MACKO_OK;
+}
+
+/* ---- on a CPU ---- */
+
+/* A matrix in host memory and its forms; x and y are there once products have been timed. */
+typedef struct {
+  const macko_csr *a;
+  int lent;
+  macko_matrix *last, *kept;
+  double *x, *y;
+} host_trial;
+
+/* This is `foresee` of a trial. */
+static macko_status foresee_on_host(void *context, const macko_options *form, double *time)
+{
+  const host_trial *t = context;
+  macko_matrix m;
+  macko_status s = macko_foresee(t->a, form, &m, NULL);
+  if (!s) *time = m.plan.time;
+  return s;
+}
+
+/* Makes a vector of ones to multiply and one to write to. An element more keeps empty matrices from asking for no memory. */
+static macko_status new_vectors(host_trial *t, macko_error *err)
+{
+  const macko_csr *a = t->a;
+  t->x = malloc((size_t)(a->ncols + 1) * sizeof *t->x), t->y = malloc((size_t)(a->nrows + 1) * sizeof *t->y);
+  if (!t->x || !t->y)
+    return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for vectors of %lld and %lld elements to measure with",
+                      (long long)a->ncols, (long long)a->nrows);
+  for (int64_t j = 0; j < a->ncols; j++) t->x[j] = 1;
+  return MACKO_OK;
+}
+
+/* Gives nanoseconds of a clock that nobody sets. */
+static double now(void)
+{
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+}
+
+/* Times products of the form tried last. The shortest is what the form can do; others were disturbed. */
+static macko_status time_products(host_trial *t, int products, double *best, macko_error *err)
+{
+  const macko_matrix *m = t->last;
+  macko_status s = t->x ? MACKO_OK : new_vectors(t, err);
+  for (int i = 0; i <= products && !s; i++) {
+    double start = now();
+    s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
+    double taken = now() - start;
+    if (i == 1 || (i && taken < *best)) *best = taken;
+  }
+  return s;
+}
+
+/* These are the other functions of a trial. */
+static void drop_on_host(void *context)
+{
+  macko_destroy(&((host_trial *)context)->last);
+}
+
+static macko_status attempt_on_host(void *context, const macko_options *form, int products, double *best, macko_error *err)
+{
+  host_trial *t = context;
+  macko_status s = macko_encode_sorted(t->a, form, t->lent, &t->last, err);
+  if (!s && products) s = time_products(t, products, best, err);
+  if (s) drop_on_host(t);
+  return s;
+}
+
+static void keep_on_host(void *context)
+{
+  host_trial *t = context;
+  macko_destroy(&t->kept);
+  t->kept = t->last, t->last = NULL;
+}
+
+static macko_plan *plan_on_host(void *context)
+{
+  return &((host_trial *)context)->kept->plan;
+}
+
+macko_status macko_encode_measured(const macko_csr *a, const macko_options *asked, int lent, macko_matrix **matrix,
+                                   macko_error *err)
+{
+  host_trial t = {.a = a, .lent = lent};
+  const macko_trial trial = {&t, foresee_on_host, attempt_on_host, keep_on_host, drop_on_host, plan_on_host};
+  char processor[128], where[MACKO_WHERE_LENGTH];
+  macko_name_processor(processor);
+  snprintf(where, sizeof where, "%s\t%d parts", processor, macko_parts(macko_csr_nnz(a)));
+  macko_status s = macko_choose_measured(&trial, where, macko_pattern_of_csr(a), a->value_type, asked, err);
+  free(t.x), free(t.y);
+  if (s) macko_destroy(&t.kept);
+  else *matrix = t.kept;
   return s;
 }

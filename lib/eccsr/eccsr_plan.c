@@ -26,21 +26,24 @@ static const macko_eccsr_facts *facts_of(const macko_facts *f)
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
 {
   const macko_cost *cost = macko_cost_of(options);
-  int64_t size = macko_type_bytes(codec->stored_type), slots = macko_eccsr_slots(f->nnz);
+  const macko_type type = codec->stored_type;
+  int64_t size = macko_type_bytes(type), slots = macko_eccsr_slots(f->nnz);
   int64_t bytes = slots * size + codec->table * macko_type_bytes(f->csr->value_type);
+  const double rare = type == MACKO_U16 || type == MACKO_F16 || type == MACKO_BF16 ? cost->eccsr_rare : 0;
   plan->bytes += sign * bytes;
-  plan->work += sign * (double)slots * macko_codec_cost(cost, codec->stored_type, codec->table);
+  plan->work += sign * (double)slots * (macko_codec_cost(cost, type, codec->table) + rare);
   macko_set_time(options, f->csr, plan);
 }
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
- * entries, loads of x, runs, blocks, and the steps of the longest block, which nobody shares. */
+ * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, and the steps of the longest
+ * block, which nobody shares. */
 static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
-  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->reads * cost->eccsr_read +
-         (double)work->runs * cost->eccsr_run + (double)c->blocks * cost->eccsr_block +
-         (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->step;
+  const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
+  return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * (cost->eccsr_run + rows * cost->eccsr_step) +
+         (double)c->blocks * cost->eccsr_block + (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->step;
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
@@ -91,7 +94,8 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work),
+                       .hidden = macko_cost_of(options)->eccsr_hidden};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
@@ -102,10 +106,12 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
-/* The pattern stays, and so only the codec is chosen again. */
+/* The pattern stays, and so only the codec is chosen again. Files do not tell what is hidden. */
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  return macko_rechoose_codec(f, m, add_stream, plan, err);
+  macko_matrix told = *m;
+  told.plan.hidden = macko_cost_of(&m->options)->eccsr_hidden;
+  return macko_rechoose_codec(f, &told, add_stream, plan, err);
 }
 
 /* Predicts the time of a product by estimated counts, with values as they are and about a byte for the gap of a run. */
@@ -113,7 +119,7 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
                              const macko_eccsr_work *work)
 {
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + work->runs + f->nnz * macko_type_bytes(f->csr->value_type),
-                     .work = pattern_work(options, counts, work)};
+                     .work = pattern_work(options, counts, work), .hidden = macko_cost_of(options)->eccsr_hidden};
   macko_set_time(options, f->csr, &plan);
   return plan.time;
 }

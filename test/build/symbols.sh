@@ -1,5 +1,6 @@
 #!/bin/sh
-# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/facts.h, lib/macko/layouts.h, lib/dtans/dtans.h).
+# The libraries export what their headers document, and nothing else but what one of them asks of another (lib/core/facts.h, lib/core/measure.h,
+# lib/macko/layouts.h, lib/dtans/dtans.h).
 src=${srcdir:-.}
 bad=0
 command -v nm >/dev/null || { echo "SKIP: no nm"; exit 77; }
@@ -15,6 +16,7 @@ compare() { # LIBRARY HEADER PREFIX [EXTRA]
   rm -f symbols.have symbols.want symbols.diff
 }
 compare .libs/libmacko.so lib/macko.h macko_ 'macko_add_pairs
+macko_choose_measured
 macko_dtans_close_coder
 macko_dtans_close_input
 macko_dtans_open_coder

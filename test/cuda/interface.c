@@ -247,6 +247,81 @@ START_TEST(no_options_mean_a_gpu)
 }
 END_TEST
 
+/* Copies a csr to the GPU: the same view, of arrays there, which are freed one by one. */
+static macko_csr csr_on_the_gpu(const macko_csr *a, int64_t nnz)
+{
+  macko_csr there = *a;
+  void *to[3];
+  const void *const from[3] = {a->row_ptr, a->cols, a->values};
+  const size_t bytes[3] = {(size_t)(a->nrows + 1) * 4, (size_t)nnz * 4, (size_t)nnz * 8};
+  for (int i = 0; i < 3; i++) {
+    CUDA(cudaMalloc(&to[i], bytes[i]));
+    CUDA(cudaMemcpy(to[i], from[i], bytes[i], cudaMemcpyHostToDevice));
+  }
+  there.row_ptr = to[0], there.cols = to[1], there.values = to[2];
+  return there;
+}
+
+/* What is measured to be the fastest multiplies right, says what was measured, is remembered, and is a form of what is asked for. */
+START_TEST(forms_are_measured)
+{
+  char cache[] = "/tmp/macko-measured-XXXXXX", file[100];
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_csr host = tridiagonal(), a = csr_on_the_gpu(&host, row_ptr[N]);
+  ck_assert(mkdtemp(cache) != NULL && !setenv("XDG_CACHE_HOME", cache, 1));
+  for (int round = 0; round < 3; round++) {
+    macko_options o;
+    macko_device_matrix *d = NULL;
+    macko_info info;
+    macko_error err = {0};
+    double best, other;
+    int others = 0;
+    macko_options_init(&o);
+    o.prefer = MACKO_PREFER_MEASURED, o.target = MACKO_TARGET_GPU;
+    if (round == 2) o.format = MACKO_FORMAT_MACKO;
+    ck_assert_msg(!macko_device_encode(&a, &o, f.stream, &d, &err), "%s", err.text);
+    macko_device_get_info(d, &info);
+    const char *said = strstr(info.reason, "; measured ");
+    ck_assert_msg(said && sscanf(said, "; measured %lf us a multiply (predicted ", &best) == 1, "%s", info.reason);
+    while ((said = strstr(said, "), "))) {
+      said += 3, others++;
+      ck_assert_msg(sscanf(said, "%*s %*s %lf us a multiply", &other) == 1 && other >= best, "%s", info.reason);
+    }
+    ck_assert_msg(others > 0 && strstr(info.reason, round == 1 ? " in an earlier run" : "; remembered"), "%s", info.reason);
+    ck_assert(round < 2 || info.format == MACKO_FORMAT_MACKO);
+    ck_assert(!macko_device_multiply(d, MACKO_OP_N, MACKO_F64, 1, 1, f.x, N, 0, f.y, N, f.stream, &err));
+    CUDA(cudaMemcpy(y, f.y, sizeof y, cudaMemcpyDeviceToHost));
+    for (int i = 0; i < N; i++) ck_assert(y[i] == expected(i));
+    macko_device_destroy(&d);
+  }
+  snprintf(file, sizeof file, "%s/macko/measured", cache);
+  ck_assert(!remove(file));
+  snprintf(file, sizeof file, "%s/macko", cache);
+  ck_assert(!remove(file) && !remove(cache) && !unsetenv("XDG_CACHE_HOME"));
+  cudaFree((void *)a.row_ptr), cudaFree((void *)a.cols), cudaFree((void *)a.values);
+  close_fixture(&f);
+}
+END_TEST
+
+/* Rows that are not sorted have no kernels that encode them. */
+START_TEST(unsorted_rows_are_not_measured)
+{
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_csr host = tridiagonal();
+  macko_options o;
+  macko_device_matrix *d = NULL;
+  macko_error err = {0};
+  cols[0] = 1, cols[1] = 0;
+  macko_csr a = csr_on_the_gpu(&host, row_ptr[N]);
+  macko_options_init(&o);
+  o.prefer = MACKO_PREFER_MEASURED, o.target = MACKO_TARGET_GPU;
+  ck_assert_int_eq(macko_device_encode(&a, &o, f.stream, &d, &err), MACKO_UNSUPPORTED);
+  ck_assert_msg(!d && strstr(err.text, "sorted rows without duplicates"), "%s", err.text);
+  cudaFree((void *)a.row_ptr), cudaFree((void *)a.cols), cudaFree((void *)a.values);
+  close_fixture(&f);
+}
+END_TEST
+
 /* A transpose is made of the matrix that was uploaded; what cannot be that one is refused, and nothing is added. */
 START_TEST(a_transpose_of_another_matrix_is_refused)
 {
@@ -450,6 +525,8 @@ static Suite *interface_suite(void)
   tcase_add_loop_test(t, x_and_y_must_not_overlap, 0, FORMATS);
   tcase_add_loop_test(t, errors_of_the_program_stay_its_own, 0, FORMATS);
   tcase_add_test(t, no_options_mean_a_gpu);
+  tcase_add_test(t, forms_are_measured);
+  tcase_add_test(t, unsorted_rows_are_not_measured);
   tcase_add_loop_test(t, a_transpose_of_another_matrix_is_refused, 0, 5);
   tcase_add_test(t, gather_into_pinned_memory);
   tcase_add_loop_test(t, add_at_some_rows, 0, 2);

@@ -1,0 +1,120 @@
+/* The choice by measuring on a GPU: forms of a csr in its memory in turn encoded and multiplied with. */
+#include "core/measure.h"
+#include "core/encoder.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* A csr in GPU memory and its forms; vectors and events are there once products have been timed. */
+typedef struct {
+  macko_encoder e; /* what planning asks of the csr */
+  cudaStream_t stream;
+  macko_device_matrix *last, *kept;
+  double *x, *y;
+  cudaEvent_t events[2];
+} device_trial;
+
+/* This is `foresee` of a trial. What the host encodes it plans, too, by arrays that it can read. */
+static macko_status foresee(void *context, const macko_options *form, double *time)
+{
+  device_trial *t = (device_trial *)context;
+  if (macko_is_hosts(form->format, form, t->e.a.nnz)) return MACKO_UNSUPPORTED;
+  const macko_facts facts = macko_encoder_facts(&t->e);
+  macko_matrix *m = NULL;
+  macko_status s = macko_plan_matrix(&facts, form, &m, NULL);
+  if (!s) *time = m->plan.time;
+  macko_destroy(&m);
+  return s;
+}
+
+/* Makes vectors, of which the one to multiply is zero, and two events. */
+static macko_status prepare_timing(device_trial *t, macko_error *err)
+{
+  const size_t nx = (size_t)(t->e.csr.ncols + 1) * sizeof *t->x, ny = (size_t)(t->e.csr.nrows + 1) * sizeof *t->y;
+  macko_status s = macko_cuda_status(cudaMalloc((void **)&t->x, nx), "vectors to measure with", err);
+  if (!s) s = macko_cuda_status(cudaMalloc((void **)&t->y, ny), "vectors to measure with", err);
+  if (!s) s = macko_cuda_status(cudaMemsetAsync(t->x, 0, nx, t->stream), "vectors to measure with", err);
+  for (int i = 0; !s && i < 2; i++) s = macko_cuda_status(cudaEventCreate(&t->events[i]), "measuring", err);
+  return s;
+}
+
+/* Times one product of the form tried last, in nanoseconds. */
+static macko_status time_product(device_trial *t, double *taken, macko_error *err)
+{
+  const macko_matrix *m = &t->last->m;
+  float milliseconds = 0;
+  macko_status s = macko_cuda_status(cudaEventRecord(t->events[0], t->stream), "measuring", err);
+  if (!s) s = macko_device_multiply(t->last, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, t->stream, err);
+  if (!s) s = macko_cuda_status(cudaEventRecord(t->events[1], t->stream), "measuring", err);
+  if (!s) s = macko_cuda_status(cudaEventSynchronize(t->events[1]), "measuring", err);
+  if (!s) s = macko_cuda_status(cudaEventElapsedTime(&milliseconds, t->events[0], t->events[1]), "measuring", err);
+  *taken = 1e6 * (double)milliseconds;
+  return s;
+}
+
+/* These are the other functions of a trial. */
+static void drop(void *context)
+{
+  macko_device_destroy(&((device_trial *)context)->last);
+}
+
+static macko_status attempt(void *context, const macko_options *form, int products, double *best, macko_error *err)
+{
+  device_trial *t = (device_trial *)context;
+  macko_status s = macko_device_encode(&t->e.csr, form, t->stream, &t->last, err);
+  if (!s && products && !t->events[1]) s = prepare_timing(t, err);
+  *best = INFINITY;
+  for (int i = 0; i <= products && products && !s; i++) {
+    double taken;
+    s = time_product(t, &taken, err);
+    if (i && taken < *best) *best = taken;
+  }
+  if (s) drop(t);
+  return s;
+}
+
+static void keep(void *context)
+{
+  device_trial *t = (device_trial *)context;
+  macko_device_destroy(&t->kept);
+  t->kept = t->last, t->last = NULL;
+}
+
+static macko_plan *plan(void *context)
+{
+  return &((device_trial *)context)->kept->m.plan;
+}
+
+/* Names the current GPU as a key does that choices are kept under. */
+static macko_status name_gpu(char where[MACKO_WHERE_LENGTH], macko_error *err)
+{
+  struct cudaDeviceProp properties;
+  int gpu = 0;
+  macko_status s = macko_cuda_status(cudaGetDevice(&gpu), "the current GPU", err);
+  if (!s) s = macko_cuda_status(cudaGetDeviceProperties(&properties, gpu), "the current GPU", err);
+  if (!s) snprintf(where, MACKO_WHERE_LENGTH, "%.120s\tgpu", properties.name);
+  return s;
+}
+
+macko_status macko_device_encode_measured(const macko_csr *csr, const macko_options *asked, cudaStream_t stream,
+                                          macko_device_matrix **device, macko_error *err)
+{
+  device_trial t = {.stream = stream};
+  const macko_trial trial = {&t, foresee, attempt, keep, drop, plan};
+  char where[MACKO_WHERE_LENGTH];
+  macko_status s = macko_options_check(asked, err);
+  if (!s) s = name_gpu(where, err);
+  if (s) return s;
+  s = macko_open_encoder(csr, stream, &t.e, err);
+  if (!s && !t.e.readable)
+    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured on a GPU needs a csr that is encoded there: sorted rows without duplicates, "
+                                           "of fewer than 2^24 entries; prefer time takes any, or says what is wrong");
+  if (!s) s = macko_choose_measured(&trial, where, t.e.pattern, csr->value_type, asked, err);
+  macko_close_encoder(&t.e);
+  cudaFree(t.x), cudaFree(t.y);
+  for (int i = 0; i < 2; i++)
+    if (t.events[i]) cudaEventDestroy(t.events[i]);
+  if (s) macko_device_destroy(&t.kept);
+  else *device = t.kept;
+  return s;
+}
