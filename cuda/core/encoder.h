@@ -113,9 +113,9 @@ int macko_is_hosts(macko_format format, const macko_options *o, int64_t nnz);
 /* Gives what planning may ask of the encoder's csr; *e must stay. (encode.c) */
 macko_facts macko_encoder_facts(macko_encoder *e);
 
-/* Does what macko_device_encode does for prefer measured with target gpu: *device is the form that multiplies fastest on the current
- * GPU, as the library remembers or measures it (core/measure.h). The csr must be one that kernels can read. Errors: UNSUPPORTED for
- * another; as macko_device_encode. (measure.c) */
+/* Does what macko_device_encode does for prefer measured with target gpu: *device is the form that multiplies fastest on the
+ * current GPU, as the library remembers or measures it (core/measure.h). The csr must be one that kernels can read. Errors:
+ * UNSUPPORTED for another; as macko_device_encode. (measure.c) */
 macko_status macko_device_encode_measured(const macko_csr *csr, const macko_options *options, cudaStream_t stream,
                                           macko_device_matrix **device, macko_error *err);
 

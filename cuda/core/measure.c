@@ -107,8 +107,9 @@ macko_status macko_device_encode_measured(const macko_csr *csr, const macko_opti
   if (s) return s;
   s = macko_open_encoder(csr, stream, &t.e, err);
   if (!s && !t.e.readable)
-    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured on a GPU needs a csr that is encoded there: sorted rows without duplicates, "
-                                           "of fewer than 2^24 entries; prefer time takes any, or says what is wrong");
+    s = macko_fail(err, MACKO_UNSUPPORTED,
+                   "prefer measured on a GPU needs a csr that is encoded there: sorted rows without duplicates, of fewer than 2^24 "
+                   "entries; prefer time takes any, or says what is wrong");
   if (!s) s = macko_choose_measured(&trial, where, t.e.pattern, csr->value_type, asked, err);
   macko_close_encoder(&t.e);
   cudaFree(t.x), cudaFree(t.y);

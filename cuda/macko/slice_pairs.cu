@@ -80,8 +80,8 @@ template <typename PAIRS> static __device__ __forceinline__ int skip_pairs(const
   return (int)sum;
 }
 
-/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base on.
- * Its codes are the bytes of every 32nd word; from is a multiple of STEPS. gaps is the slice's list, where it has one. */
+/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base
+ * on. Its codes are the bytes of every 32nd word; from is a multiple of STEPS. gaps is the slice's list, where it has one. */
 struct coded_steps {
   const uint32_t *words, *gaps;
   int base, length, from, to;

@@ -53,8 +53,8 @@ static __device__ __forceinline__ void load_columns(const uint32_t *gaps, int k,
   }
 }
 
-/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base on;
- * `from` is a multiple of STEPS. whole: all rows of the slice are there and have all steps, so that no step is masked. */
+/* This is what the calling lane takes of a slice: steps from .. to - 1 of its row, which has `length` of them, from column base
+ * on; `from` is a multiple of STEPS. whole: all rows of the slice are there and have all steps, so that no step is masked. */
 template <typename SUM> struct lane_steps {
   const device_values &values;
   const SUM *table;
@@ -139,7 +139,8 @@ static __device__ __forceinline__ void add_any(const device_vectors &v, const SU
   }
 }
 
-/* Adds the steps of the calling lane where types are known at run time, whatever the width of gaps: one loop instead of twenty. */
+/* Adds the steps of the calling lane where types are known at run time, whatever the width of gaps: one loop instead of twenty.
+ * */
 template <typename SUM, int GROUP> static __device__ __forceinline__ void walk_any(const lane_steps<SUM> &l, SUM sum[GROUP])
 {
   const macko_slice &s = l.s;

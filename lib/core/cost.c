@@ -59,5 +59,5 @@ macko_caches macko_machine_caches(void)
 
 const macko_cost *macko_machine_cost(void)
 {
-  return macko_cpu_cost(macko_has_avx512(), macko_is_intel());
+  return macko_cpu_cost(macko_has_avx512(), macko_this_processor());
 }

@@ -3,6 +3,7 @@
 #ifndef MACKO_COST_H
 #define MACKO_COST_H
 
+#include "core/cpu.h"
 #include "core/format.h"
 
 /* What the parts of a product by one vector take, in nanoseconds (`drag` is a share). Each field is the time of one of what its
@@ -49,6 +50,7 @@ typedef struct {
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_step;   /* more for each run of each of a block's rows */
+  double eccsr_mixed;  /* more for such a run where the matrix has runs of several widths */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
   double eccsr_masked; /* more for an entry of a slice with masks */
@@ -59,9 +61,9 @@ typedef struct {
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
-/* The costs of an NVIDIA GPU, and those of a core with or without AVX-512, made by Intel or not. */
+/* The costs of an NVIDIA GPU, and those of a core of that kind with or without AVX-512. */
 extern const macko_cost macko_gpu_cost;
-const macko_cost *macko_cpu_cost(int avx512, int intel);
+const macko_cost *macko_cpu_cost(int avx512, macko_processor processor);
 
 /* Gives the costs of the machine that asks. */
 const macko_cost *macko_machine_cost(void);
@@ -92,8 +94,9 @@ static inline double macko_lost_share(double bytes, int64_t cache)
 }
 
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
- * a GPU the two are added, less what the plan says that one hides of the other. A CPU does its work while it waits for bytes, so that the longer one counts and an eighth of the
- * other. Its bytes are also those of the vectors: x is read once, y is read and written. */
+ * a GPU the two are added, less what the plan says that one hides of the other. A CPU does its work while it waits for bytes, so
+ * that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is read once, y is read and
+ * written. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
   const macko_cost *c = macko_cost_of(options);

@@ -3,6 +3,9 @@
 #ifndef MACKO_CPU_H
 #define MACKO_CPU_H
 
+/* The processors that have costs of their own; another is taken for an AMD of family 1Ah. */
+typedef enum { MACKO_OTHER_PROCESSOR, MACKO_AMD_19H, MACKO_INTEL } macko_processor;
+
 #if defined(__x86_64__) && defined(__GNUC__)
 #define MACKO_HAS_X86_64 1
 #define MACKO_AVX512 __attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx2,fma")))
@@ -21,18 +24,18 @@ static inline int macko_has_avx2(void)
   return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 }
 
-/* Tells whether predictions go by the costs that were measured on a processor of Intel (cost.h). */
-static inline int macko_is_intel(void)
+/* Tells by which costs predictions go (cost.h). AMD's family 19h has the third and fourth generation of its EPYC. */
+static inline macko_processor macko_this_processor(void)
 {
-  return __builtin_cpu_is("intel") != 0;
+  return __builtin_cpu_is("intel") ? MACKO_INTEL : __builtin_cpu_is("amdfam19h") ? MACKO_AMD_19H : MACKO_OTHER_PROCESSOR;
 }
 #else
 #define MACKO_HAS_X86_64 0
 
 /* Elsewhere no processor has costs of its own. */
-static inline int macko_is_intel(void)
+static inline macko_processor macko_this_processor(void)
 {
-  return 0;
+  return MACKO_OTHER_PROCESSOR;
 }
 #endif
 

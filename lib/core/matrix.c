@@ -134,8 +134,9 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
   checked_input in;
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   if (options && options->prefer == MACKO_PREFER_MEASURED && options->target == MACKO_TARGET_GPU)
-    return macko_fail(err, MACKO_UNSUPPORTED, "prefer measured with target gpu times products on a GPU: macko_device_encode does, of a "
-                                              "matrix in GPU memory; here prefer is time or memory");
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "prefer measured with target gpu times products on a GPU: macko_device_encode does, of a matrix in GPU memory; "
+                      "here prefer is time or memory");
   macko_status s = check_input(csr, options, 1, &in, err);
   if (s) return s;
   const int measured = in.options.prefer == MACKO_PREFER_MEASURED;

@@ -101,7 +101,8 @@ static void explain(const char *times, const char *origin, macko_plan *plan)
 
 /* Makes the key under which a choice is kept: a version number of the key, and all that a measurement depends on. The pattern is
  * its hash, so that new values for it find the same choice. */
-static void make_key(const char *where, uint64_t pattern, macko_type value_type, const macko_options *asked, char key[MACKO_KEY_LENGTH])
+static void make_key(const char *where, uint64_t pattern, macko_type value_type, const macko_options *asked,
+                     char key[MACKO_KEY_LENGTH])
 {
   int used = snprintf(key, MACKO_KEY_LENGTH, "1\t%.150s\t%016" PRIx64 "\t%s", where, pattern, macko_type_name(value_type));
   for (int i = 0; i < MACKO_OPTIONS; i++)

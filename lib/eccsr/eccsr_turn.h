@@ -10,8 +10,8 @@ enum {
 };
 
 /* Memory that will be read soon, as stretches: at most one a row. It is fetched a few lines at a time between other work, because
- * reads that are asked for all at once, or row by row when they are needed, keep memory idle while values are written: refresh took
- * 1.3 to 1.7 times as long so (Zen 4). */
+ * reads that are asked for all at once, or row by row when they are needed, keep memory idle while values are written: refresh
+ * took 1.3 to 1.7 times as long so (Zen 4). */
 typedef struct {
   const char *from[MACKO_ECCSR_LANES], *past[MACKO_ECCSR_LANES];
   int count, next;
@@ -46,10 +46,10 @@ static inline void macko_eccsr_fetch(macko_eccsr_ahead *a, int64_t lines)
   }
 }
 
-/* Writes `count` columns of `lanes` rows, at most MACKO_ECCSR_LANES: column after column, the values of a column beside each other.
- * Lane l has its values at from[l], `done` values further on. With past_caches they are stored past the caches, so that the old bytes
- * are not read first; who asks for that orders such stores with those of others by macko_eccsr_order_stores. As many lines are fetched
- * ahead as are written. */
+/* Writes `count` columns of `lanes` rows, at most MACKO_ECCSR_LANES: column after column, the values of a column beside each
+ * other. Lane l has its values at from[l], `done` values further on. With past_caches they are stored past the caches, so that
+ * the old bytes are not read first; who asks for that orders such stores with those of others by macko_eccsr_order_stores. As
+ * many lines are fetched ahead as are written. */
 void macko_eccsr_turn(const double *const *from, int lanes, int64_t done, int64_t count, double *to, int past_caches,
                       macko_eccsr_ahead *ahead);
 

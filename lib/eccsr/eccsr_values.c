@@ -54,8 +54,8 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
 
 enum { SIDE = 4, LINE = 8 }; /* doubles of a vector, and of a line of the cache */
 
-/* Writes `count` columns of so many lanes, column after column from that slot on. Lane l has them in from[l], `done` values further
- * on. What will be read later is fetched meanwhile. */
+/* Writes `count` columns of so many lanes, column after column from that slot on. Lane l has them in from[l], `done` values
+ * further on. What will be read later is fetched meanwhile. */
 typedef void (*write_stretch)(const macko_value_writer *w, const double *const *from, int lanes, int64_t done, int64_t count,
                               int64_t slot, macko_eccsr_ahead *ahead);
 
@@ -138,7 +138,8 @@ static int write_wide_steps(const macko_value_writer *w, const macko_eccsr_slice
 
 /* Writes the values of some steps: by plain copies with constant sizes where stored values are the matrix's own, else lane by
  * lane by the codec. */
-static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next, macko_eccsr_ahead *ahead)
+static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const step_starts *at, int64_t *next,
+                        macko_eccsr_ahead *ahead)
 {
   const int64_t size = w->value_type == w->codec.stored_type && !w->recode ? macko_type_bytes(w->value_type) : 0;
   if (write_wide_steps(w, s, at, next, ahead)) return;
@@ -150,7 +151,8 @@ static void write_steps(macko_value_writer *w, const macko_eccsr_slice *s, const
 }
 
 /* Sets *ahead to the values of an unmasked slice: its rows lie anywhere in their window. */
-static void look_ahead(const macko_csr *a, const macko_eccsr_reader *r, const macko_value_writer *w, int64_t i, macko_eccsr_ahead *ahead)
+static void look_ahead(const macko_csr *a, const macko_eccsr_reader *r, const macko_value_writer *w, int64_t i,
+                       macko_eccsr_ahead *ahead)
 {
   const macko_eccsr_slice s = macko_eccsr_slice_at(r->slices, i);
   const int64_t size = macko_type_bytes(w->value_type);
@@ -162,7 +164,8 @@ static void look_ahead(const macko_csr *a, const macko_eccsr_reader *r, const ma
 }
 
 /* Writes the values of an unmasked slice, and fetches all that is ahead. */
-static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i, macko_eccsr_ahead *ahead)
+static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_value_writer *w, int64_t i,
+                        macko_eccsr_ahead *ahead)
 {
   macko_eccsr_steps t = macko_eccsr_open_slice(r, i);
   int64_t next[MACKO_ECCSR_LANES];

@@ -42,15 +42,16 @@ static int64_t most_values(const macko_facts *f, const macko_options *options, m
   return macko_better(options, &by_wide, &by_raw) ? MACKO_DICT_LIMIT : BYTE_CODES;
 }
 
-/* Sets *narrow to codec narrow by integers of 8 bits, and *found to 1, where the values are such integers and not even a dictionary
- * of one value would be better: they need not be counted then. */
+/* Sets *narrow to codec narrow by integers of 8 bits, and *found to 1, where the values are such integers and not even a
+ * dictionary of one value would be better: they need not be counted then. */
 static macko_status find_bytes(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan,
                                macko_codec *narrow, int *found, macko_error *err)
 {
   const macko_codec one = {MACKO_VALUES_DICT, MACKO_U8, 0, 1};
   int misfit = 1;
   *narrow = (macko_codec){MACKO_VALUES_NARROW, MACKO_I8, 0, 0};
-  const macko_plan by_narrow = macko_with_codec(f, options, narrow, add, plan), by_one = macko_with_codec(f, options, &one, add, plan);
+  const macko_plan by_narrow = macko_with_codec(f, options, narrow, add, plan);
+  const macko_plan by_one = macko_with_codec(f, options, &one, add, plan);
   macko_status s = MACKO_OK;
   if (options->values == MACKO_VALUES_AUTO && !macko_better(options, &by_one, &by_narrow))
     s = f->values.misfit(f->values.context, MACKO_I8, &misfit, err);

@@ -53,7 +53,7 @@ macko_caches __wrap_macko_machine_caches(void)
 
 const macko_cost *__wrap_macko_machine_cost(void)
 {
-  return macko_cpu_cost(1, 0);
+  return macko_cpu_cost(1, MACKO_OTHER_PROCESSOR);
 }
 
 static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
