@@ -3,7 +3,8 @@
 # time of all processes of the test and, where it is skipped, its reason. A test NAME-left-out.skip is one that configure left
 # out: it is skipped for the reason that the file holds. MACKO_TEST_RESULTS names a file to add "RESULT SECONDS NAME" to. A test that
 # has not ended after MACKO_TEST_LIMIT seconds (20 minutes if it is not set) fails: ranks that wait for one another would wait for
-# ever. Automake's manual describes the options, under Custom Test Drivers.
+# ever. Automake's manual describes the options, under Custom Test Drivers. Each test has a folder of its own for what Open MPI keeps
+# while programs run: of two that start and end at the same time one would take away the folder that the other is about to use.
 while [ $# -gt 0 ]; do
   case $1 in
     --test-name) name=${2%-left-out.skip} ;;
@@ -15,7 +16,10 @@ while [ $# -gt 0 ]; do
   esac
   shift 2
 done
+sessions=$(mktemp -d) || exit 2
+trap 'rm -rf "$sessions"' EXIT
 trap 'rm -f "$log" "$trs"; exit 130' INT TERM HUP
+export OMPI_MCA_orte_tmpdir_base=$sessions
 limit=${MACKO_TEST_LIMIT:-1200}
 run() {
   case ${*: -1} in
