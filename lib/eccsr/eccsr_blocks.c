@@ -187,10 +187,10 @@ static macko_status add_equal_rows(const macko_csr *a, const macko_eccsr_shape *
  * bytes are the same in all keys and passed over. room has as many elements as keys. */
 static void sort_keys(uint64_t *keys, uint64_t *room, int n)
 {
-  enum { PLACE_BITS = 12, BYTE = 255 };
+  enum { BYTE = 255 };
   uint64_t *from = keys, *to = room, differ = 0;
   for (int i = 1; i < n; i++) differ |= keys[i] ^ keys[0];
-  for (int shift = PLACE_BITS; shift < 64; shift += 8) {
+  for (int shift = MACKO_ECCSR_PLACE_BITS; shift < 64; shift += 8) {
     int starts[BYTE + 2] = {0};
     if (!(differ >> shift & BYTE)) continue;
     for (int i = 0; i < n; i++) starts[(from[i] >> shift & BYTE) + 1]++;

@@ -27,16 +27,17 @@ MACKO_INLINE int macko_eccsr_pieces(int count, int usual)
   return count % usual == 0 ? count / usual : (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL;
 }
 
+/* How many of the lowest bits of a key are the place of its block, and those bits. */
+enum { MACKO_ECCSR_PLACE_BITS = 12, MACKO_ECCSR_KEY_PLACE = (1 << MACKO_ECCSR_PLACE_BITS) - 1 };
+
 /* Returns the key by which the blocks of a window are sorted: those of one kind come together, the longest first, else by their
  * places, which are below MACKO_ECCSR_WINDOW. No block is longer than 2^32 - 1 runs. As places differ all keys do, and any way of
  * sorting gives the same order on host and device. */
 MACKO_INLINE uint64_t macko_eccsr_key(int masked, int g, int w, uint32_t runs, int place)
 {
-  return (uint64_t)(masked << 7 | (g - 1) << 3 | (w - 1)) << 44 | (uint64_t)(0xffffffffu - runs) << 12 | (uint64_t)place;
+  return (uint64_t)(masked << 7 | (g - 1) << 3 | (w - 1)) << (32 + MACKO_ECCSR_PLACE_BITS) |
+         (uint64_t)(0xffffffffu - runs) << MACKO_ECCSR_PLACE_BITS | (uint64_t)place;
 }
-
-/* The bits of a key that are the place. */
-enum { MACKO_ECCSR_KEY_PLACE = 0xfff };
 
 /* Returns the fewest bits of 4, 8, 16 and 32 that hold all gaps of a slice, where `any` is the largest of them or all of them
  * or-ed together. */

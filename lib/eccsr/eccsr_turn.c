@@ -74,7 +74,7 @@ static MACKO_AVX2 void turn_wide(const double *const *from, int lanes, int64_t d
   double columns[COLUMNS * MACKO_ECCSR_LANES];
   for (int64_t n; count; count -= n, done += n, to += n * lanes) {
     n = count < COLUMNS ? count : COLUMNS;
-    macko_eccsr_fetch(ahead, (n * lanes + LINE - 1) / LINE);
+    macko_eccsr_fetch(ahead, n * lanes * (int64_t)sizeof *to);
     turn_columns(from, lanes, done, n, past_caches ? columns : to);
     if (past_caches) store_past_caches(to, columns, n * lanes);
   }

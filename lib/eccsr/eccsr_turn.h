@@ -35,12 +35,12 @@ static inline void macko_eccsr_add_ahead(macko_eccsr_ahead *a, const void *from,
   else if (bytes > 0) a->from[a->count] = begin, a->past[a->count++] = begin + bytes;
 }
 
-/* Fetches the next lines, so many of them, into the second-level cache. */
-static inline void macko_eccsr_fetch(macko_eccsr_ahead *a, int64_t lines)
+/* Fetches the lines of the next bytes, so many of them, into the second-level cache. */
+static inline void macko_eccsr_fetch(macko_eccsr_ahead *a, int64_t bytes)
 {
   for (; a->next < a->count; a->next++) {
     const char *at = a->from[a->next], *past = a->past[a->next];
-    for (; lines > 0 && at < past; at += MACKO_ECCSR_LINE, lines--) __builtin_prefetch(at, 0, 2);
+    for (; bytes > 0 && at < past; at += MACKO_ECCSR_LINE, bytes -= MACKO_ECCSR_LINE) __builtin_prefetch(at, 0, 2);
     a->from[a->next] = at;
     if (at < past) return;
   }

@@ -52,7 +52,7 @@ static inline __attribute__((always_inline)) void copy_steps(const macko_value_w
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-enum { SIDE = 4, LINE = 8 }; /* doubles of a vector, and of a line of the cache */
+enum { SIDE = 4 }; /* doubles of a vector */
 
 /* Writes `count` columns of so many lanes, column after column from that slot on. Lane l has them in from[l], `done` values
  * further on. What will be read later is fetched meanwhile. */
@@ -93,7 +93,7 @@ static MACKO_AVX2 void byte_stretch(const macko_value_writer *w, const double *c
   int64_t j = 0;
   for (; j + SIDE <= count; j += SIDE, done += SIDE, to += SIDE * lanes) {
     int l = 0;
-    macko_eccsr_fetch(ahead, (SIDE * lanes + LINE - 1) / LINE);
+    macko_eccsr_fetch(ahead, SIDE * lanes * (int64_t)sizeof **from);
     for (; l + SIDE <= lanes; l += SIDE) turn_bytes(from + l, done, to + l, lanes);
     for (; l < lanes; l++)
       for (int i = 0; i < SIDE; i++) to[i * lanes + l] = (int8_t)macko_convert(MACKO_F64, MACKO_I8, from[l], done + i);
@@ -176,7 +176,7 @@ static void write_slice(const macko_csr *a, const macko_eccsr_reader *r, macko_v
     if (!at.steps) break; /* a matrix without entries may have no array of values */
     write_steps(w, &t.s, &at, next, ahead);
   }
-  macko_eccsr_fetch(ahead, MACKO_ECCSR_AHEAD_BYTES);
+  macko_eccsr_fetch(ahead, INT64_MAX);
 }
 
 /* Writes the values of a slice with masks an entry at a time: slots go lane by lane within a step and column, and each lane has

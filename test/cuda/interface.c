@@ -262,8 +262,7 @@ static macko_csr csr_on_the_gpu(const macko_csr *a, int64_t nnz)
   return there;
 }
 
-/* What is measured to be the fastest multiplies right, says what was measured, is remembered, and is a form of what is asked for.
- * */
+/* What is measured to be the fastest multiplies right, says what was measured, is remembered, and has what is asked for. */
 START_TEST(forms_are_measured)
 {
   char cache[] = "/tmp/macko-measured-XXXXXX", file[100];
