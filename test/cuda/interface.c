@@ -29,6 +29,28 @@ static macko_csr tridiagonal(void)
                      .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
+/* The same csr in GPU memory, by copies of the arrays as they are; and its end. */
+static macko_csr csr_on_the_gpu(void)
+{
+  macko_csr a = {.nrows = N, .ncols = N, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64};
+  void *to[3];
+  const void *const from[3] = {row_ptr, cols, values};
+  const size_t bytes[3] = {sizeof row_ptr, sizeof cols, sizeof values};
+  for (int i = 0; i < 3; i++) {
+    CUDA(cudaMalloc(&to[i], bytes[i]));
+    CUDA(cudaMemcpy(to[i], from[i], bytes[i], cudaMemcpyHostToDevice));
+  }
+  a.row_ptr = to[0], a.cols = to[1], a.values = to[2];
+  return a;
+}
+
+static void free_on_the_gpu(const macko_csr *a)
+{
+  CUDA(cudaFree((void *)a->row_ptr));
+  CUDA(cudaFree((void *)a->cols));
+  CUDA(cudaFree((void *)a->values));
+}
+
 /* All entries are small integers: every order of adding gives exactly this. */
 static double expected(int i)
 {
@@ -173,18 +195,11 @@ START_TEST(errors_of_the_program_stay_its_own)
   macko_error err = {0};
   macko_device_matrix *encoded = NULL;
   macko_options o;
-  int32_t *device_row_ptr, *device_cols, moved;
-  void *device_values, *nothing;
-  macko_csr a = tridiagonal();
+  int32_t moved;
+  void *nothing;
   fixture f = open_fixture(_i);
   if (!f.d) return close_fixture(&f);
-  CUDA(cudaMalloc((void **)&device_row_ptr, sizeof row_ptr));
-  CUDA(cudaMalloc((void **)&device_cols, sizeof cols));
-  CUDA(cudaMalloc(&device_values, sizeof values));
-  CUDA(cudaMemcpy(device_row_ptr, row_ptr, sizeof row_ptr, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(device_cols, cols, sizeof cols, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(device_values, values, sizeof values, cudaMemcpyHostToDevice));
-  a.row_ptr = device_row_ptr, a.cols = device_cols, a.values = device_values;
+  macko_csr a = csr_on_the_gpu();
   macko_options_init(&o);
   o.format = (macko_format)_i, o.target = MACKO_TARGET_GPU;
   ck_assert_int_eq(cudaMalloc(&nothing, SIZE_MAX / 2), cudaErrorMemoryAllocation);
@@ -205,9 +220,7 @@ START_TEST(errors_of_the_program_stay_its_own)
   CUDA(cudaStreamSynchronize(f.stream));
   CUDA(cudaMemcpy(y, f.y, sizeof y, cudaMemcpyDeviceToHost));
   for (int i = 0; i < N; i++) ck_assert_msg(y[i] == expected(i), "element %d is %g, not %g", i, y[i], expected(i));
-  CUDA(cudaFree(device_row_ptr));
-  CUDA(cudaFree(device_cols));
-  CUDA(cudaFree(device_values));
+  free_on_the_gpu(&a);
   close_fixture(&f);
 }
 END_TEST
@@ -220,54 +233,29 @@ START_TEST(no_options_mean_a_gpu)
   macko_options o;
   macko_info info, want;
   fixture f = open_fixture(MACKO_FORMAT_CSR);
-  int32_t *device_row_ptr, *device_cols;
-  double *device_values;
   macko_csr a = tridiagonal();
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
   ck_assert_msg(!macko_encode(&a, &o, &m, &err), "%s", err.text);
   macko_get_info(m, &want);
-  CUDA(cudaMalloc((void **)&device_row_ptr, sizeof row_ptr));
-  CUDA(cudaMalloc((void **)&device_cols, sizeof cols));
-  CUDA(cudaMalloc((void **)&device_values, sizeof values));
-  CUDA(cudaMemcpy(device_row_ptr, row_ptr, sizeof row_ptr, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(device_cols, cols, sizeof cols, cudaMemcpyHostToDevice));
-  CUDA(cudaMemcpy(device_values, values, sizeof values, cudaMemcpyHostToDevice));
-  a.row_ptr = device_row_ptr, a.cols = device_cols, a.values = device_values;
+  a = csr_on_the_gpu();
   macko_device_destroy(&f.d);
   ck_assert_msg(!macko_device_encode(&a, NULL, f.stream, &f.d, &err), "%s", err.text);
   macko_device_get_info(f.d, &info);
   ck_assert_str_eq(info.reason, want.reason);
   ck_assert(info.format == want.format && info.layout == want.layout && info.values == want.values && info.bytes == want.bytes);
-  CUDA(cudaFree(device_row_ptr));
-  CUDA(cudaFree(device_cols));
-  CUDA(cudaFree(device_values));
+  free_on_the_gpu(&a);
   macko_destroy(&m);
   close_fixture(&f);
 }
 END_TEST
-
-/* Copies a csr to the GPU: the same view, of arrays there, which are freed one by one. */
-static macko_csr csr_on_the_gpu(const macko_csr *a, int64_t nnz)
-{
-  macko_csr there = *a;
-  void *to[3];
-  const void *const from[3] = {a->row_ptr, a->cols, a->values};
-  const size_t bytes[3] = {(size_t)(a->nrows + 1) * 4, (size_t)nnz * 4, (size_t)nnz * 8};
-  for (int i = 0; i < 3; i++) {
-    CUDA(cudaMalloc(&to[i], bytes[i]));
-    CUDA(cudaMemcpy(to[i], from[i], bytes[i], cudaMemcpyHostToDevice));
-  }
-  there.row_ptr = to[0], there.cols = to[1], there.values = to[2];
-  return there;
-}
 
 /* What is measured to be the fastest multiplies right, says what was measured, is remembered, and has what is asked for. */
 START_TEST(forms_are_measured)
 {
   char cache[] = "/tmp/macko-measured-XXXXXX", file[100];
   fixture f = open_fixture(MACKO_FORMAT_CSR);
-  macko_csr host = tridiagonal(), a = csr_on_the_gpu(&host, row_ptr[N]);
+  macko_csr a = csr_on_the_gpu();
   ck_assert(mkdtemp(cache) != NULL && !setenv("XDG_CACHE_HOME", cache, 1));
   for (int round = 0; round < 3; round++) {
     macko_options o;
@@ -298,7 +286,7 @@ START_TEST(forms_are_measured)
   ck_assert(!remove(file));
   snprintf(file, sizeof file, "%s/macko", cache);
   ck_assert(!remove(file) && !remove(cache) && !unsetenv("XDG_CACHE_HOME"));
-  cudaFree((void *)a.row_ptr), cudaFree((void *)a.cols), cudaFree((void *)a.values);
+  free_on_the_gpu(&a);
   close_fixture(&f);
 }
 END_TEST
@@ -307,17 +295,16 @@ END_TEST
 START_TEST(unsorted_rows_are_not_measured)
 {
   fixture f = open_fixture(MACKO_FORMAT_CSR);
-  macko_csr host = tridiagonal();
   macko_options o;
   macko_device_matrix *d = NULL;
   macko_error err = {0};
   cols[0] = 1, cols[1] = 0;
-  macko_csr a = csr_on_the_gpu(&host, row_ptr[N]);
+  macko_csr a = csr_on_the_gpu();
   macko_options_init(&o);
   o.prefer = MACKO_PREFER_MEASURED, o.target = MACKO_TARGET_GPU;
   ck_assert_int_eq(macko_device_encode(&a, &o, f.stream, &d, &err), MACKO_UNSUPPORTED);
   ck_assert_msg(!d && strstr(err.text, "sorted rows without duplicates"), "%s", err.text);
-  cudaFree((void *)a.row_ptr), cudaFree((void *)a.cols), cudaFree((void *)a.values);
+  free_on_the_gpu(&a);
   close_fixture(&f);
 }
 END_TEST
