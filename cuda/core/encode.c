@@ -109,7 +109,7 @@ static macko_status refresh_on_host(macko_device_matrix *d, const macko_csr *csr
 /* A format without its own functions for counting on the device has NULL there and is not asked for facts about columns. */
 macko_facts macko_encoder_facts(macko_encoder *e)
 {
-  macko_facts f = {.csr = &e->csr, .nnz = e->a.nnz, .context = e};
+  macko_facts f = {.csr = &e->csr, .nnz = e->a.nnz, .sectors = macko_encoder_sectors, .context = e};
   f.values = (macko_value_facts){e->csr.value_type, macko_encoder_misfit, macko_encoder_distinct, e};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) {
     const macko_device_ops *ops = macko_device_ops_of((macko_format)i);

@@ -10,6 +10,7 @@ extern "C" {
 #endif
 
 #include "core/facts.h"
+#include "core/stretches.h"
 #include "core/value_set.h"
 #include "values/codecs.h"
 
@@ -36,6 +37,11 @@ cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check
 /* Sets *number, in device memory, to the sum of which macko_pattern_number makes the number of the pattern. The csr, in device
  * memory too, must be fit to be read. */
 cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream);
+
+/* Sets counts[0] and [1], in device memory, to the entries of the sample and the sectors that they ask for (lib/core/stretches.h);
+ * the key is any. The csr must be fit to be read. */
+cudaError_t macko_count_sectors(const macko_device_csr *a, const macko_stretches *s, macko_hash_key key,
+                                unsigned long long counts[2], cudaStream_t stream);
 
 /* ---- the transpose ---- */
 

@@ -45,6 +45,9 @@ macko_status macko_encoder_clear(const macko_encoder *e, macko_error *err);
  * looked at together the first time. */
 macko_status macko_encoder_misfit(void *context, macko_type to, int *found, macko_error *err);
 
+/* Is `sectors` of the encoder's facts; context is the encoder. */
+double macko_encoder_sectors(void *context);
+
 /* Fails with UNSUPPORTED where rounding would make a value infinite and the options do not allow it. It does not say which
  * value: the host names it. */
 macko_status macko_encoder_check_overflow(macko_encoder *e, const macko_options *options, macko_error *err);

@@ -68,11 +68,13 @@ static json_t *encoding_of(const macko_plan *plan)
 {
   json_t *parameters = json_array();
   for (int i = 0; i < MACKO_MAX_PARAMS; i++) json_array_append_new(parameters, json_integer(plan->params[i]));
-  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:b, s:I, s:o, s:f, s:f}", "layout", macko_layout_name(plan->layout), "variant",
-                   macko_variant_name(plan->variant), "gap_bits", plan->gap_bits, "values", macko_values_name(plan->values),
-                   "stored_type", type_of(plan->stored_type), "lossy", plan->lossy, "dictionary", (json_int_t)plan->table,
-                   "parameters", parameters, "predicted_nanoseconds", finite_or_zero(plan->time),
-                   "of_work", finite_or_zero(plan->work));
+  json_t *encoding =
+    json_pack("{s:s, s:s, s:i, s:s, s:o, s:b, s:I, s:o, s:f, s:f}", "layout", macko_layout_name(plan->layout), "variant",
+              macko_variant_name(plan->variant), "gap_bits", plan->gap_bits, "values", macko_values_name(plan->values),
+              "stored_type", type_of(plan->stored_type), "lossy", plan->lossy, "dictionary", (json_int_t)plan->table,
+              "parameters", parameters, "predicted_nanoseconds", finite_or_zero(plan->time), "of_work", finite_or_zero(plan->work));
+  if (encoding && plan->gathers > 0) json_object_set_new(encoding, "of_gathers", json_real(finite_or_zero(plan->gathers)));
+  return encoding;
 }
 
 /* Writes the list of sections in the order in which they follow each other. */
@@ -242,6 +244,8 @@ static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
     plan->params[i] = get_element(r, object, "parameters", MACKO_MAX_PARAMS, i, INT64_MIN, INT64_MAX);
   plan->time = json_number_value(member(r, object, "predicted_nanoseconds", 0, JSON_REAL, "a number"));
   plan->work = json_number_value(member(r, object, "of_work", 0, JSON_REAL, "a number"));
+  if (json_object_get(object, "of_gathers"))
+    plan->gathers = json_number_value(member(r, object, "of_gathers", 0, JSON_REAL, "a number"));
   snprintf(plan->reason, sizeof plan->reason, "%s", get_text(r, head, "reason"));
 }
 

@@ -1,4 +1,5 @@
 /* Which format a matrix is stored in: automatic choice plans those that may win and compares them. */
+#include "core/cost.h"
 #include "core/facts.h"
 
 #include <math.h>
@@ -11,13 +12,13 @@ static void compare_formats(const macko_options *options, const macko_plan plans
                             macko_plan *plan)
 {
   char one[128], first[64];
-  snprintf(first, sizeof first, "; predicted %.3g us a multiply", 1e-3 * plan->time);
+  snprintf(first, sizeof first, "; predicted %.3g us a multiply", 1e-3 * (plan->time + plan->gathers));
   for (int i = 0, losers = 0; i < MACKO_FORMAT_AUTO; i++) {
     const char *name = macko_format_name((macko_format)i);
     if (!planned[i] || i == (int)winner) continue;
     if (options->prefer == MACKO_PREFER_MEMORY)
       snprintf(one, sizeof one, "; %s takes %lld bytes", name, (long long)plans[i].bytes);
-    else snprintf(one, sizeof one, "%s, %s %.3g us", losers ? "" : first, name, 1e-3 * plans[i].time);
+    else snprintf(one, sizeof one, "%s, %s %.3g us", losers ? "" : first, name, 1e-3 * (plans[i].time + plan->gathers));
     if (strlen(plan->reason) + strlen(one) < sizeof plan->reason) strcat(plan->reason, one);
     losers++;
   }
@@ -111,6 +112,12 @@ static macko_status try_format(choosing *c, int i, macko_error *err)
   return MACKO_OK;
 }
 
+/* Sets what loads of x take on a GPU. They come after the choice, which they do not change. */
+static void add_gathers(const macko_facts *f, const macko_options *options, macko_plan *plan)
+{
+  if (options->target == MACKO_TARGET_GPU && f->sectors) plan->gathers = macko_cost_of(options)->sector * f->sectors(f->context);
+}
+
 /* Formats are compared in the order of formats.def. */
 macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err)
 {
@@ -121,6 +128,7 @@ macko_status macko_choose(const macko_facts *f, const macko_options *options, ma
     if (s) return s;
     if (!candidate) c.planned[i] = 0;
   }
+  if (m->ops) add_gathers(f, options, &m->plan);
   if (m->ops) compare_formats(options, c.plans, c.planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : c.refused;
 }

@@ -12,10 +12,13 @@
 typedef struct {
   double byte, cached_byte; /* a byte from memory; one from the last-level cache, which a GPU is not asked for */
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
+  double launch;       /* any product on a GPU, however small the matrix is */
+  double sector;       /* sector of x that entries ask for on a GPU (stretches.h) */
   double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format csr */
   double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
+  double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide waits */
   double stencil;      /* slot of a slice that is a stencil */
   double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
@@ -53,6 +56,7 @@ typedef struct {
   double eccsr_mixed;  /* more for such a run where the matrix has runs of several widths */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
+  double eccsr_longest; /* step of the longest block, which no other warp takes a part of */
   double eccsr_masked; /* more for an entry of a slice with masks */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
   double eccsr_hidden; /* its plans' `hidden` (macko_plan in format.h) */
@@ -74,6 +78,7 @@ static inline const macko_cost *macko_cost_of(const macko_options *options)
   return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : macko_machine_cost();
 }
 
+enum { MACKO_FILLING_ENTRIES = 3000000 }; /* about what is on its way at once on a GPU in format csr */
 enum { MACKO_LEARNT_ROWS = 16384 }; /* rows whose lengths a processor foresees once it has seen them */
 
 /* Bytes of the second-level and the last-level cache that one core has the use of; usual sizes where the system does not tell. Both
@@ -94,7 +99,7 @@ static inline double macko_lost_share(double bytes, int64_t cache)
 }
 
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
- * a GPU the two are added, less what the plan says that one hides of the other. A CPU does its work while it waits for bytes, so
+ * a GPU the two are added, less what the plan says that one hides of the other, and what any product takes. A CPU does its work while it waits for bytes, so
  * that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is read once, y is read and
  * written. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
@@ -104,7 +109,7 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const double bytes = (double)plan->bytes + element * ((double)a->ncols + 2 * (double)a->nrows);
   if (options->target == MACKO_TARGET_GPU) {
     const double streamed = (double)plan->bytes * c->byte;
-    plan->time = plan->work + streamed - plan->hidden * (plan->work < streamed ? plan->work : streamed);
+    plan->time = c->launch + plan->work + streamed - plan->hidden * (plan->work < streamed ? plan->work : streamed);
     return;
   }
   const macko_caches caches = macko_machine_caches();

@@ -42,6 +42,8 @@ struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
   int64_t nnz;
   macko_value_facts values;
+  /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not known. */
+  double (*sectors)(void *context);
   void *context;
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };

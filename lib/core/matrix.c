@@ -4,6 +4,7 @@
 #include "core/pattern.h"
 #include "core/product.h"
 #include "core/row_source.h"
+#include "core/stretches.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,8 @@
 macko_facts macko_host_facts(macko_findings *found)
 {
   const macko_csr *a = found->csr;
-  macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .values = macko_facts_of_values(found), .context = found};
+  macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .values = macko_facts_of_values(found),
+                   .sectors = macko_host_sectors, .context = found};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
   return f;
 }
@@ -304,7 +306,7 @@ static double csr_seconds(const macko_matrix *m)
   macko_plan plan = {0};
   macko_options_init(&options);
   options.values = MACKO_VALUES_RAW, options.target = m->options.target;
-  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * plan.time;
+  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * (plan.time + m->plan.gathers);
 }
 
 void macko_get_info(const macko_matrix *m, macko_info *info)
@@ -313,7 +315,7 @@ void macko_get_info(const macko_matrix *m, macko_info *info)
   *info = (macko_info){.format = m->format, .value_type = m->value_type, .stored_type = m->plan.stored_type,
                        .values = m->plan.values, .layout = m->plan.layout, .variant = m->plan.variant, .gap_bits = m->plan.gap_bits,
                        .lossy = m->plan.lossy, .nrows = m->nrows, .ncols = m->ncols, .nnz = m->nnz, .nsections = m->nsections,
-                       .seconds = 1e-9 * m->plan.time, .csr_seconds = csr_seconds(m), .reason = m->plan.reason};
+                       .seconds = 1e-9 * (m->plan.time + m->plan.gathers), .csr_seconds = csr_seconds(m), .reason = m->plan.reason};
   for (int i = 0; i < m->nsections; i++) info->bytes += m->sections[i].bytes;
   info->csr_bytes = (m->nrows + 1) * ptr_bytes + m->nnz * (col_bytes + macko_type_bytes(m->value_type));
 }

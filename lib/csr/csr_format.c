@@ -85,11 +85,13 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   int64_t size = macko_type_bytes(plan->stored_type);
   plan->bytes = indices + nnz * (macko_type_bytes(macko_index_type(a->ncols)) + size);
   /* Vectors have the type of values as a rule: for those of f64 and f32 there are loops with AVX2, which short rows of f32 gain
-   * less from. */
-  const int wide = size >= 4 && (a->value_type == MACKO_F64 || entries_of_step(a, nnz) > 1);
+   * less from, and a GPU nothing. */
+  const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
+  const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss;
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss +
+               (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
   macko_set_time(options, a, plan);
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),

@@ -66,7 +66,7 @@ double macko_dtans_time(const macko_dtans_input *in, const macko_options *option
   double slot = all_equal(plan) ? cost->dtans_equal : macko_dtans_has_value_stream(plan) ? cost->dtans_two : cost->dtans_one;
   if (beside) slot += macko_codec_cost(cost, plan->stored_type, plan->table);
   slot += cost->dtans_escape * warp_escapes(in->nnz, escapes);
-  return (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot + row_time(cost, in, rows, all_equal(plan));
+  return cost->launch + (double)plan->bytes * cost->byte + lane_steps(in, rows) * slot + row_time(cost, in, rows, all_equal(plan));
 }
 
 /* The fastest kind of tables is not considered: where no table is looked up by slot gaps repeat so much that format macko takes
@@ -74,7 +74,7 @@ double macko_dtans_time(const macko_dtans_input *in, const macko_options *option
 double macko_dtans_least_time(const macko_dtans_input *in, const macko_options *options)
 {
   const macko_cost *cost = macko_cost_of(options);
-  return lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
+  return cost->launch + lane_steps(in, 1) * cost->dtans_one + row_time(cost, in, 1, 0);
 }
 
 /* Returns the bytes of a value that hardly ever repeats: a plan that has a layout has compared codecs, and found no dictionary. 0
@@ -94,5 +94,5 @@ int macko_dtans_may_win(const macko_facts *f, const macko_options *options, cons
   if (!best || options->prefer == MACKO_PREFER_MEMORY) return 1;
   if (options->target == MACKO_TARGET_CPU || !f->nnz || f->nnz > MACKO_DTANS_DEVICE_ENTRIES) return 0;
   double entry = cost->dtans_least + (double)raw_bytes(plans) * cost->byte;
-  return (double)f->nnz * entry + (double)f->csr->nrows * cost->dtans_row < best->time;
+  return cost->launch + (double)f->nnz * entry + (double)f->csr->nrows * cost->dtans_row < best->time;
 }

@@ -1,0 +1,50 @@
+/* The sample by which a GPU's loads of x are foreseen, the same in host and GPU memory: stretches of entries that follow each
+ * other, spread over the matrix. Entries whose columns share a sector of x cost one load together where they are asked for close
+ * to each other, in whatever form the matrix is stored. */
+#ifndef MACKO_STRETCHES_H
+#define MACKO_STRETCHES_H
+
+#include "core/format.h"
+#include "core/hash.h"
+
+/* A GPU loads MACKO_SECTOR bytes at least. A stretch has at most MACKO_STRETCH entries, about what a block of threads has on its
+ * way at once, and there are at most MACKO_STRETCHES. Its sectors are told apart in a table of MACKO_SECTOR_SLOTS, a power of
+ * two. */
+enum { MACKO_SECTOR = 32, MACKO_STRETCH = 2048, MACKO_STRETCHES = 128, MACKO_SECTOR_SLOTS = 2 * MACKO_STRETCH };
+
+/* There are `count` stretches. Number i has the entries of `rows` rows from row i * step on, as far as there are so many rows,
+ * and is cut at MACKO_STRETCH entries; `columns` elements of x are a sector. */
+typedef struct {
+  int64_t count, step, rows;
+  int columns;
+} macko_stretches;
+
+/* Gives the sample of a matrix. Stretches have as many rows as have MACKO_STRETCH entries on average, or a few more. */
+static inline macko_stretches macko_stretches_of(int64_t nrows, int64_t nnz, macko_type value_type)
+{
+  const int64_t most = MACKO_STRETCH;
+  macko_stretches s;
+  s.columns = MACKO_SECTOR / (value_type == MACKO_F64 ? 8 : 4);
+  s.rows = nnz > nrows ? most / (nnz / nrows) + 1 : most;
+  s.step = (nrows + MACKO_STRETCHES - 1) / MACKO_STRETCHES;
+  if (s.step < s.rows) s.step = s.rows;
+  s.count = (nrows + s.step - 1) / s.step;
+  return s;
+}
+
+/* Gives the slot at which the search for a sector begins. */
+MACKO_INLINE uint32_t macko_sector_slot(macko_hash_key key, int64_t sector)
+{
+  return (uint32_t)(macko_hash(key, (uint64_t)sector) >> 32) & (MACKO_SECTOR_SLOTS - 1);
+}
+
+/* Gives the sectors that all nnz entries ask for where a sample of so many entries has asked for that many. */
+static inline double macko_all_sectors(int64_t entries, int64_t sectors, int64_t nnz)
+{
+  return entries ? (double)sectors / (double)entries * (double)nnz : 0;
+}
+
+/* This is `sectors` of the facts of a csr in host memory (facts.h). */
+double macko_host_sectors(void *findings);
+
+#endif

@@ -1,0 +1,169 @@
+/* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form. */
+#include "macko.h"
+#include "suite.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { ROWS = 40000, LENGTH = 8, COLS = 4 * ROWS };
+
+/* A matrix whose rows have their entries in 2, 4 or 8 sectors of four elements, which no row nearby shares. */
+typedef struct {
+  int64_t *row_ptr;
+  int32_t *cols;
+  double *values;
+} scattered;
+
+static scattered make(int sectors)
+{
+  scattered a = {malloc((ROWS + 1) * sizeof *a.row_ptr), malloc(ROWS * LENGTH * sizeof *a.cols), malloc(ROWS * LENGTH * sizeof *a.values)};
+  const int shared = LENGTH / sectors; /* entries of a sector */
+  for (int64_t i = 0; i <= ROWS; i++) a.row_ptr[i] = i * LENGTH;
+  for (int64_t i = 0; i < ROWS; i++)
+    for (int e = 0; e < LENGTH; e++) {
+      a.cols[i * LENGTH + e] = (int32_t)(4 * ((i + e / shared * (ROWS / LENGTH)) % ROWS) + e % shared);
+      a.values[i * LENGTH + e] = 1 / (1.0 + (double)(i * LENGTH + e));
+    }
+  return a;
+}
+
+static void release(scattered *a)
+{
+  free(a->row_ptr), free(a->cols), free(a->values);
+}
+
+static macko_csr view(const scattered *a)
+{
+  return (macko_csr){.nrows = ROWS, .ncols = COLS, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                     .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
+}
+
+/* Gives the seconds that are predicted for the matrix, and those of plain CSR beside them. */
+static double seconds(const scattered *a, macko_format format, macko_target target, double *csr)
+{
+  macko_csr c = view(a);
+  macko_options o;
+  macko_info info;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = format, o.target = target;
+  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  *csr = info.csr_seconds;
+  return info.seconds;
+}
+
+/* Rows that ask for two, four and eight sectors differ by two and four: that is all that csr knows of their columns. */
+START_TEST(a_gpu_loads_sectors)
+{
+  double time[3], csr[3];
+  for (int i = 0; i < 3; i++) {
+    scattered a = make(2 << i);
+    time[i] = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[i]);
+    ck_assert_double_eq_tol(csr[i], time[i], 1e-9 * time[i]);
+    release(&a);
+  }
+  ck_assert_double_gt(time[1], 1.01 * time[0]);
+  ck_assert_double_eq_tol(time[2] - time[1], 2 * (time[1] - time[0]), 1e-6 * time[2]);
+}
+END_TEST
+
+/* In layout slice the same entries cost the same sectors, beside what their columns cost in other ways. */
+START_TEST(every_form_gathers_alike)
+{
+  double time[2][2], csr[2];
+  for (int i = 0; i < 2; i++) {
+    scattered a = make(i ? 8 : 2);
+    time[i][0] = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[i]);
+    time[i][1] = seconds(&a, MACKO_FORMAT_MACKO, MACKO_TARGET_GPU, &csr[i]);
+    ck_assert_double_eq_tol(csr[i], time[i][0], 1e-9 * csr[i]);
+    release(&a);
+  }
+  ck_assert_double_ge(time[1][1] - time[0][1], 0.99 * (time[1][0] - time[0][0]));
+}
+END_TEST
+
+/* A CPU is asked for no sectors. */
+START_TEST(a_cpu_does_not)
+{
+  double time[2], csr;
+  for (int i = 0; i < 2; i++) {
+    scattered a = make(i ? 8 : 2);
+    time[i] = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_CPU, &csr);
+    release(&a);
+  }
+  ck_assert_double_eq(time[0], time[1]);
+}
+END_TEST
+
+/* Gives rows of the matrix that context is. */
+static macko_status some_rows(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
+{
+  static int64_t starts[ROWS + 1];
+  const scattered *a = context;
+  (void)err;
+  for (int64_t i = 0; i <= count; i++) starts[i] = i * LENGTH;
+  *piece = view(a);
+  piece->nrows = count, piece->row_ptr = starts;
+  piece->cols = a->cols + first * LENGTH, piece->values = a->values + first * LENGTH;
+  return MACKO_OK;
+}
+
+/* The sample is the same where rows come in pieces. */
+START_TEST(pieces_are_predicted_alike)
+{
+  scattered a = make(4);
+  macko_csr c = view(&a);
+  macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows, .context = &a};
+  macko_matrix *whole = NULL, *pieces = NULL;
+  macko_info one, other;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(&c, &o, &whole, &err), "%s", err.text);
+  ck_assert_msg(!macko_encode_rows(&source, &o, &pieces, &err), "%s", err.text);
+  macko_get_info(whole, &one), macko_get_info(pieces, &other);
+  ck_assert_str_eq(one.reason, other.reason);
+  ck_assert_double_eq(one.seconds, other.seconds);
+  macko_destroy(&whole), macko_destroy(&pieces);
+  release(&a);
+}
+END_TEST
+
+/* A file keeps what was predicted, of both forms. */
+START_TEST(files_keep_it)
+{
+  const char *path = "gathers.macko";
+  scattered a = make(8);
+  macko_csr c = view(&a);
+  macko_matrix *saved = NULL, *loaded = NULL;
+  macko_info before, after;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(&c, &o, &saved, &err), "%s", err.text);
+  ck_assert_msg(!macko_save(path, saved, NULL, &err), "%s", err.text);
+  ck_assert_msg(!macko_load(path, &loaded, NULL, &err), "%s", err.text);
+  macko_get_info(saved, &before), macko_get_info(loaded, &after);
+  ck_assert_double_eq(before.seconds, after.seconds);
+  ck_assert_double_eq(before.csr_seconds, after.csr_seconds);
+  macko_destroy(&saved), macko_destroy(&loaded);
+  remove(path);
+  release(&a);
+}
+END_TEST
+
+int main(void)
+{
+  Suite *suite = suite_create("gathers");
+  TCase *t = tcase_create("predictions");
+  tcase_add_test(t, a_gpu_loads_sectors);
+  tcase_add_test(t, every_form_gathers_alike);
+  tcase_add_test(t, a_cpu_does_not);
+  tcase_add_test(t, pieces_are_predicted_alike);
+  tcase_add_test(t, files_keep_it);
+  suite_add_tcase(suite, t);
+  return test_run(suite);
+}
