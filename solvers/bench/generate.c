@@ -3,7 +3,7 @@
 
 #include "bench/bench.h"
 #include "bench/request.h"
-#include "bench/random.h"
+#include "common/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* macko-bench --matmul: the dense product by cuBLASLt. */
 #include "bench/matmul.h"
-#include "bench/random.h"
+#include "common/random.h"
 
 #include <cublasLt.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* Generated meshes: random points, the graph of those that are near each other, and their numbering. */
 #include "bench/points.h"
-#include "bench/random.h"
+#include "common/random.h"
 
 #include <stdlib.h>
 #include <string.h>

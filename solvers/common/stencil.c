@@ -1,6 +1,8 @@
 /* Matrices of grids, a row at a time. */
 #include "common/stencil.h"
 
+#include "common/random.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,9 +12,18 @@ enum { MOST = 27 }; /* entries of the longest row */
 /* A stencil, and room for one row of its matrix. */
 typedef struct {
   PetscInt    n, points, dims; /* points of a side of the grid; entries of an inner row; 2 or 3 */
+  PetscBool   random;          /* values beside the diagonal are random, the same on both sides of it */
   PetscInt    cols[MOST];      /* the row that Row made last */
   PetscScalar values[MOST];
 } Stencil;
+
+/* The value of a and b is that of b and a, in (0, 1]: a matrix made of these, negative, with as many as the diagonal's on it, is
+   symmetric and positive definite. */
+static PetscScalar Random(PetscInt a, PetscInt b)
+{
+  uint64_t state = (uint64_t)PetscMin(a, b) * 0xff51afd7ed558ccdu + (uint64_t)PetscMax(a, b);
+  return 1 - uniform(&state);
+}
 
 /* Makes a row of the matrix, in the form that MatMackoCreateFromRows asks for; context is the Stencil, in which the row stays
    until the next call. Points are numbered along x first, so columns come out sorted. 5-point and 7-point take only neighbours
@@ -30,7 +41,7 @@ static PetscErrorCode Row(void *context, PetscInt row, PetscInt *count, const Pe
         /* away counts the axes along which the two points differ. */
         PetscInt col = x + n * (y + n * z), away = (x != at[0]) + (y != at[1]) + (z != at[2]);
         if (s->points <= 7 && away > 1) continue;
-        s->cols[k] = col, s->values[k++] = away ? -1 : s->points - 1;
+        s->cols[k] = col, s->values[k++] = !away ? s->points - 1 : s->random ? -Random(row, col) : -1;
       }
   *count = k, *cols = s->cols, *values = s->values;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -86,15 +97,17 @@ PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed
 {
   Stencil s = {0};
   long long n;
-  int points, end = 0;
+  int points, end = 0, constant = 0;
   double rows;
 
   PetscFunctionBegin;
   *known = PETSC_FALSE;
   /* Anything behind the number makes it another name, and a file of the name comes first. */
-  if (sscanf(name, "%d-point:%lld%n", &points, &n, &end) != 2 || name[end] || n < 1 || !access(name, F_OK))
+  if (sscanf(name, "%d-point:%lld%n:random%n", &points, &n, &constant, &end) != 2 || n < 1 || !access(name, F_OK))
     PetscFunctionReturn(PETSC_SUCCESS);
+  if (name[constant] && (!end || name[end])) PetscFunctionReturn(PETSC_SUCCESS);
   if (points != 5 && points != 9 && points != 7 && points != 27) PetscFunctionReturn(PETSC_SUCCESS);
+  s.random = (PetscBool)(name[constant] != 0);
   s.points = points, s.dims = points == 7 || points == 27 ? 3 : 2;
   rows = (double)n * (double)n * (s.dims == 3 ? (double)n : 1);
   PetscCheck(rows <= (double)PETSC_MAX_INT, comm, PETSC_ERR_ARG_OUTOFRANGE,
@@ -103,7 +116,7 @@ PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed
   if (compressed)
     PetscCall(MatMackoCreateFromRows(comm, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)rows, (PetscInt)rows, Row, &s, &p->A));
   else PetscCall(Assemble(comm, (PetscInt)rows, &s, &p->A));
-  snprintf(p->kind, sizeof p->kind, "generated, %d-point stencil on a grid", points);
+  snprintf(p->kind, sizeof p->kind, "generated, %d-point stencil on a grid%s", points, s.random ? ", random values" : "");
   p->symmetric = *known = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

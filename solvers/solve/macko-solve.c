@@ -11,7 +11,7 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "usage: macko-solve MATRIX [-rhs FILE] [-solution FILE] [-json FILE] [PETSc options]\n"
   "       mpiexec -n N macko-solve MATRIX ...\n"
   "  MATRIX          .mtx .mtx.gz .rb .rua .rsa .pua .psa .hb .macko, NAME.tar.gz of the SuiteSparse collection, PETSc binary;\n"
-  "                  or a grid's: 5-point:N, 9-point:N, 7-point:N, 27-point:N\n"
+  "                  or a grid's: 5-point:N, 9-point:N, 7-point:N, 27-point:N; :random behind it for random values\n"
   "  -rhs FILE       right-hand side: a matrix file of one column or a PETSc binary vector (default: A times ones)\n"
   "  -solution FILE  writes x; Matrix Market where FILE ends in .mtx, else PETSc binary\n"
   "  -json FILE      writes the summary for machines; FILE - prints it instead of the one for people\n"

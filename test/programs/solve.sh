@@ -53,7 +53,7 @@ expect 0 ${MPIEXEC:-mpiexec} -n 3 $solve "$dir/t.bin" -rhs "$dir/b.bin" -ksp_gmr
 [ "$(json "$dir/bin.json" nonzeros)" = "$(json "$dir/aij.1.json" nonzeros)" ] || fail "nonzeros of the binary file"
 
 # Compressed alone: read from PETSc's file in pieces, and made from rows; the same iterations as with aij.
-for matrix in "$dir/t.bin" 27-point:9 5-point:20; do
+for matrix in "$dir/t.bin" 27-point:9 5-point:20 7-point:9:random; do
   for ranks in 1 3; do
     for type in aij macko; do
       expect 0 ${MPIEXEC:-mpiexec} -n $ranks $solve $matrix -mat_type $type -mat_macko_piece 500 -ksp_type cg -ksp_rtol 1e-8 -json "$dir/$type.json"
@@ -68,6 +68,7 @@ done
 expect 1 $solve "$T" -mat_type macko -pc_type ilu
 grep -q "convert to aij" "$dir/text" || fail "no advice for ilu"
 expect 1 $solve 27-point:0 -mat_type macko
+expect 1 $solve 7-point:9:rand -mat_type macko
 expect 1 $solve 27-point:3000 -mat_type macko
 grep -q "27000000000 rows" "$dir/text" || fail "too large a grid"
 
