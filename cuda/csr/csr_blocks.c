@@ -16,6 +16,7 @@ enum { RUNNING = 9 * 120 };
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
   int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;
+  if (entries >= most) return most;
   for (int64_t i = 0; i < m->nrows; i++) {
     int64_t length = macko_index(row_ptr->type, row_ptr->data, i + 1) - macko_index(row_ptr->type, row_ptr->data, i);
     if (length > longest) longest = length;
@@ -56,27 +57,47 @@ static void cut_long_row(macko_csr_cut *cut, int64_t i, int64_t begin, int64_t e
   cut->nlong++;
 }
 
+/* Row starts low .. high, of which the first is no more than `stop`: the last that is not is looked for among them. */
+typedef struct {
+  int64_t low, high, stop;
+} search;
+
+/* Looks at row start i, if it is among them, and leaves out those that cannot be it any more. */
+static void look_at(search *s, const macko_section *row_ptr, int64_t i)
+{
+  if (i <= s->low || i > s->high) return;
+  if (macko_index_at(row_ptr, i) <= s->stop) s->low = i;
+  else s->high = i - 1;
+}
+
+/* Gives that row start. It is near `guess` most often. */
+static int64_t last_start(search s, const macko_section *row_ptr, int64_t guess)
+{
+  enum { NEAR = 8 };
+  look_at(&s, row_ptr, guess + NEAR), look_at(&s, row_ptr, guess - NEAR);
+  while (s.low < s.high) look_at(&s, row_ptr, s.high - (s.high - s.low) / 2);
+  return s.low;
+}
+
 /* Goes through the rows and cuts them into blocks, or only counts blocks, pieces and long rows where cut->blocks is NULL:
  * counts come first, then memory, then the cut. */
 static void walk(const macko_matrix *m, const macko_section *row_ptr, int64_t limit, macko_csr_cut *cut)
 {
+  int64_t rows = 0; /* of the block before */
   cut->nblocks = cut->nlong = cut->npieces = 0;
   for (int64_t i = 0; i < m->nrows;) {
-    int64_t first = i, begin = macko_index(row_ptr->type, row_ptr->data, i), end = begin;
-    int64_t stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
-    for (; i < m->nrows && i - first < limit; i++) {
-      int64_t next = macko_index(row_ptr->type, row_ptr->data, i + 1);
-      if (next > stop) break;
-      end = next;
-    }
+    const int64_t first = i, begin = macko_index_at(row_ptr, i), stop = begin / MACKO_CSR_ALIGN * MACKO_CSR_ALIGN + limit;
+    const int64_t past = first + limit < m->nrows ? first + limit : m->nrows;
+    i = last_start((search){first, past, stop}, row_ptr, first + rows);
     if (i > first) {
+      const int64_t end = macko_index_at(row_ptr, i);
       if (cut->blocks)
         cut->blocks[cut->nblocks] = (macko_csr_block){.begin = begin, .row = first, .entries = (int16_t)(end - begin),
                                                       .rows = (int16_t)(i - first), .log_lanes = log_lanes_for(i - first)};
-      cut->nblocks++;
+      cut->nblocks++, rows = i - first;
       continue;
     }
-    cut_long_row(cut, i++, begin, macko_index(row_ptr->type, row_ptr->data, first + 1), piece_for(m, limit));
+    cut_long_row(cut, i++, begin, macko_index_at(row_ptr, first + 1), piece_for(m, limit));
   }
 }
 
