@@ -80,7 +80,7 @@ double macko_encoder_sectors(void *context)
   unsigned long long counts[2] = {0, 0};
   cudaError_t error = macko_count_sectors(&e->a, &sample, macko_new_hash_key(), e->answer, e->stream);
   if (error || macko_encoder_read_back(e, counts, e->answer, sizeof counts, NULL)) return 0;
-  return macko_all_sectors((int64_t)counts[0], (int64_t)counts[1], e->a.nnz);
+  return macko_all_sectors(&sample, (int64_t)counts[0], (int64_t)counts[1], e->a.nnz, e->a.ncols);
 }
 
 /* A csr that fails the check is no failure of this function: e->readable stays 0, and the host finds the words for what is

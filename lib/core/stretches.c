@@ -46,5 +46,5 @@ double macko_host_sectors(void *findings)
     count_stretch(&c, i + 1, &a, first, first + count);
   }
   macko_free_assembly(&room);
-  return macko_all_sectors(c.entries, c.sectors, nnz);
+  return macko_all_sectors(&c.sample, c.entries, c.sectors, nnz, csr->ncols);
 }

@@ -12,6 +12,9 @@
  * two. */
 enum { MACKO_SECTOR = 32, MACKO_STRETCH = 2048, MACKO_STRETCHES = 128, MACKO_SECTOR_SLOTS = 2 * MACKO_STRETCH };
 
+/* So many sectors stay in the first-level cache of a multiprocessor, and so many of these there are. */
+enum { MACKO_NEAR_SECTORS = 4096, MACKO_MULTIPROCESSORS = 132 };
+
 /* There are `count` stretches. Number i has the entries of `rows` rows from row i * step on, as far as there are so many rows,
  * and is cut at MACKO_STRETCH entries; `columns` elements of x are a sector. */
 typedef struct {
@@ -38,10 +41,13 @@ MACKO_INLINE uint32_t macko_sector_slot(macko_hash_key key, int64_t sector)
   return (uint32_t)(macko_hash(key, (uint64_t)sector) >> 32) & (MACKO_SECTOR_SLOTS - 1);
 }
 
-/* Gives the sectors that all nnz entries ask for where a sample of so many entries has asked for that many. */
-static inline double macko_all_sectors(int64_t entries, int64_t sectors, int64_t nnz)
+/* Gives the sectors that all nnz entries ask for where stretches of so many entries have asked for that many. Where the cache of a
+ * multiprocessor holds all of x each loads it once. */
+static inline double macko_all_sectors(const macko_stretches *s, int64_t entries, int64_t sectors, int64_t nnz, int64_t ncols)
 {
-  return entries ? (double)sectors / (double)entries * (double)nnz : 0;
+  const double all = entries ? (double)sectors / (double)entries * (double)nnz : 0;
+  const int64_t of_x = (ncols + s->columns - 1) / s->columns, most = MACKO_MULTIPROCESSORS * of_x;
+  return of_x <= MACKO_NEAR_SECTORS && all > (double)most ? (double)most : all;
 }
 
 /* This is `sectors` of the facts of a csr in host memory (facts.h). */

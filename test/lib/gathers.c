@@ -83,6 +83,32 @@ START_TEST(every_form_gathers_alike)
 }
 END_TEST
 
+/* An x that the first-level caches hold is loaded once a multiprocessor, however many entries ask for it. */
+START_TEST(a_small_x_is_loaded_once)
+{
+  double time[2], csr[2];
+  scattered a = make(8);
+  macko_csr c = view(&a);
+  macko_info info;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR, o.target = MACKO_TARGET_GPU;
+  for (int64_t p = 0; p < ROWS * LENGTH; p++) a.cols[p] = (int32_t)(p % LENGTH * 512 + p / LENGTH % 512); /* 4096 columns */
+  c.ncols = LENGTH * 512;
+  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  time[0] = info.seconds;
+  release(&a);
+  a = make(2);
+  time[1] = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[1]);
+  ck_assert_double_gt(time[0], time[1]); /* 132 times 1024 sectors are more than two a row, and less than eight */
+  release(&a);
+  a = make(8);
+  ck_assert_double_lt(time[0], seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[0]));
+  release(&a);
+}
+END_TEST
+
 /* A CPU is asked for no sectors. */
 START_TEST(a_cpu_does_not)
 {
@@ -161,6 +187,7 @@ int main(void)
   TCase *t = tcase_create("predictions");
   tcase_add_test(t, a_gpu_loads_sectors);
   tcase_add_test(t, every_form_gathers_alike);
+  tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, a_cpu_does_not);
   tcase_add_test(t, pieces_are_predicted_alike);
   tcase_add_test(t, files_keep_it);
