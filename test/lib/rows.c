@@ -2,8 +2,8 @@
 #include "core/format.h"
 #include "matrices.h"
 #include "suite.h"
+#include "../memory.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -356,19 +356,14 @@ typedef struct {
   size_t most; /* bytes in use while a piece was asked for */
 } band;
 
-static size_t in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
 /* A band whose values are all distinct, made as it is asked for. */
 static macko_status give_band(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
 {
   band *b = context;
   int64_t n = 0;
+  const size_t now = bytes_in_use();
   (void)err;
-  if (in_use() > b->most) b->most = in_use();
+  if (now > b->most) b->most = now;
   for (int64_t i = 0; i < count; i++) {
     for (int64_t k = 0; k < WIDE; k++) b->cols[n] = (int32_t)(first + i + k * k), b->values[n++] = 1.0 / (double)((first + i) * WIDE + k + 1);
     b->row_ptr[i + 1] = n;
@@ -395,7 +390,7 @@ START_TEST(memory_is_the_result_and_a_piece)
   macko_options o;
   macko_matrix *m = NULL;
   macko_info info;
-  size_t before = in_use();
+  size_t before = bytes_in_use();
   macko_options_init(&o);
   o.format = cases[_i / 2].format, o.layout = cases[_i / 2].layout, o.prefer = cases[_i / 2].prefer, o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
   b.most = 0;
