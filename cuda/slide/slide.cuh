@@ -300,8 +300,8 @@ struct slide_row {
 
 /* Adds any tile, of whose cells some may be other rows'. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED, int CODED>
-static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
-                                                int aligned, const slide_row &r, int64_t tile, SUM sum[2])
+static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table,
+                                                const void *x, int aligned, const slide_row &r, int64_t tile, SUM sum[2])
 {
   constexpr int PER = slide_tile<STORED, N>::PER;
 #pragma unroll

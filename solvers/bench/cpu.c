@@ -1,8 +1,8 @@
-/* macko-bench on the CPU: how all methods of a matrix are checked and timed. They are prepared first (cpu_methods.c) and then timed
- * in turn, round after round, so that whatever else the machine does falls on all of them alike, and in another order each round: on
- * a mesh, the first product of ours after those of the peers took up to 1.1 times as long as the next, whatever its form. A
- * matrix that fits into the last-level cache is multiplied for as long before it is timed, because the others have pushed it out:
- * some processors take what leaves one cache into the next only once it has been used again. */
+/* macko-bench on the CPU: how all methods of a matrix are checked and timed. They are prepared first (cpu_methods.c) and then
+ * timed in turn, round after round, so that whatever else the machine does falls on all of them alike, and in another order each
+ * round: on a mesh, the first product of ours after those of the peers took up to 1.1 times as long as the next, whatever its
+ * form. A matrix that fits into the last-level cache is multiplied for as long before it is timed, because the others have pushed
+ * it out: some processors take what leaves one cache into the next only once it has been used again. */
 #include "bench/cpu.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@ typedef struct {
   double *values;
 } plain;
 
-/* Room for so many rows and entries, of which row pointers are zero; its end; and the matrix as a csr, which it lends its arrays. */
+/* Room for so many rows and entries, its row pointers zero; its end; and the matrix as a csr, to which it lends its arrays. */
 plain room(int64_t rows, int64_t nnz);
 void release(plain *a);
 macko_csr view(const plain *a);
