@@ -1,8 +1,7 @@
-/* Standing on AIJCUSPARSE: sequential matrices. */
+/* Standing on AIJCUSPARSE: sequential matrices, which become of that type and back, and what stays its own. */
 #include "aijcusparse.h"
 
 #if MACKO_ON_CUSPARSE
-#include <petscdevice_cuda.h>
 
 /* ---- the name ---- */
 
@@ -68,9 +67,8 @@ static PetscErrorCode ToCusparse(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Frees what AIJCUSPARSE keeps of A in GPU memory. Only that type knows how, and has no function for it that others may call: so
-   an empty matrix inherits it and is destroyed. Where A remains of that type (remains) it gets the heir's own, which is empty. */
-static PetscErrorCode FreeCusparse(Mat A, PetscBool remains)
+/* Only that type knows how, and has no function for it that others may call: so an empty matrix inherits it and is destroyed. */
+PetscErrorCode MackoFreeCusparse(Mat A, PetscBool remains)
 {
   Mat          heir;
   /* The heir has no options: with -mat_seqaij_type it might become ours. */
@@ -107,7 +105,7 @@ static PetscErrorCode ToAIJ(Mat A)
 
   PetscFunctionBegin;
   if (!A->boundtocpu) PetscCall((*A->ops->bindtocpu)(A, PETSC_TRUE)); /* this brings the values to the host */
-  PetscCall(FreeCusparse(A, PETSC_FALSE));
+  PetscCall(MackoFreeCusparse(A, PETSC_FALSE));
   PetscCall(MackoSetBase(A, MackoSeqHost.does));
   A->ops->getcurrentmemtype = MackoSeqHost.does->ops.getcurrentmemtype;
   for (size_t i = 0; i < sizeof composed / sizeof *composed; i++)
@@ -136,17 +134,11 @@ PetscErrorCode MackoCusparseBase(Mat A, PetscBool *device)
 
 /* ---- its own operations, under its name ---- */
 
-/* Returns AIJCUSPARSE's own operations of sequential matrices. */
-static const struct _MatOps *Base(void)
-{
-  return &MackoSeqDevice.does->ops;
-}
-
 /* That type scales values in GPU memory where they are there. Like the wrappers below this only lends the name. */
 static PetscErrorCode MatScale_SeqAIJMacko(Mat A, PetscScalar a)
 {
   PetscFunctionBegin;
-  MACKO_AS_BASE(A, (*Base()->scale)(A, a));
+  MACKO_AS_BASE(A, (*MackoCusparseOps()->scale)(A, a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -159,7 +151,7 @@ static PetscErrorCode MatDiagonalScale_SeqAIJMacko(Mat A, Vec left, Vec right)
   PetscFunctionBegin;
   if (left) PetscCall(MackoOnDevice(left, &left_on));
   if (right) PetscCall(MackoOnDevice(right, &right_on));
-  if (left_on && right_on) MACKO_AS_BASE(A, (*Base()->diagonalscale)(A, left, right));
+  if (left_on && right_on) MACKO_AS_BASE(A, (*MackoCusparseOps()->diagonalscale)(A, left, right));
   else PetscCall((*MackoSeqHost.does->ops.diagonalscale)(A, left, right));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -173,7 +165,7 @@ static PetscErrorCode MatAXPY_SeqAIJMacko(Mat Y, PetscScalar a, Mat X, MatStruct
   PetscFunctionBegin;
   PetscCall(MackoAnswer(X, &x));
   PetscCall(MackoAnswer(Y, &y));
-  error = (*Base()->axpy)(Y, a, X, structure);
+  error = (*MackoCusparseOps()->axpy)(Y, a, X, structure);
   PetscCall(MackoAnswered(&y));
   PetscCall(MackoAnswered(&x));
   PetscCall(error);
@@ -185,7 +177,7 @@ static PetscErrorCode MatAXPY_SeqAIJMacko(Mat Y, PetscScalar a, Mat X, MatStruct
 static PetscErrorCode MatZeroEntries_SeqAIJMacko(Mat A)
 {
   PetscFunctionBegin;
-  if (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) MACKO_AS_BASE(A, (*Base()->zeroentries)(A));
+  if (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) MACKO_AS_BASE(A, (*MackoCusparseOps()->zeroentries)(A));
   else PetscCall((*MackoSeqHost.does->ops.zeroentries)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,7 +186,7 @@ static PetscErrorCode MatZeroEntries_SeqAIJMacko(Mat A)
 static PetscErrorCode MatSetOption_SeqAIJMacko(Mat A, MatOption option, PetscBool flag)
 {
   PetscFunctionBegin;
-  MACKO_AS_BASE(A, (*Base()->setoption)(A, option, flag));
+  MACKO_AS_BASE(A, (*MackoCusparseOps()->setoption)(A, option, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -202,7 +194,7 @@ static PetscErrorCode MatSetOption_SeqAIJMacko(Mat A, MatOption option, PetscBoo
 static PetscErrorCode MatDuplicate_SeqAIJMacko(Mat A, MatDuplicateOption option, Mat *B)
 {
   PetscFunctionBegin;
-  MACKO_AS_BASE(A, (*Base()->duplicate)(A, option, B));
+  MACKO_AS_BASE(A, (*MackoCusparseOps()->duplicate)(A, option, B));
   PetscCall(MackoTakeResult(*B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -218,7 +210,7 @@ static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
   PetscCall(MackoCusparseRetrieve(reuse == MAT_REUSE_MATRIX ? *B : NULL));
   PetscCall(MackoAnswer(A, &a));
   PetscCall(MackoAnswer(reuse == MAT_REUSE_MATRIX ? *B : NULL, &b));
-  error = (*Base()->transpose)(A, reuse, B);
+  error = (*MackoCusparseOps()->transpose)(A, reuse, B);
   PetscCall(MackoAnswered(&b));
   PetscCall(MackoAnswered(&a));
   PetscCall(error);
@@ -231,7 +223,7 @@ static PetscErrorCode MatTranspose_SeqAIJMacko(Mat A, MatReuse reuse, Mat *B)
 static PetscErrorCode MatLoad_SeqAIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  MACKO_AS_BASE(A, (*Base()->load)(A, viewer));
+  MACKO_AS_BASE(A, (*MackoCusparseOps()->load)(A, viewer));
   PetscCall(MackoChangedOnHost(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -287,192 +279,6 @@ PetscErrorCode MackoCusparseSetOperations(Mat A)
   A->ops->multhermitiantranspose    = A->ops->multtranspose; /* this is for real matrices */
   A->ops->multhermitiantransposeadd = A->ops->multtransposeadd;
   PetscCall(PetscObjectComposeFunction(a, "MatSeqAIJCopySubArray_C", MatSeqAIJCopySubArray_SeqAIJMacko));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- vectors and arrays on the GPU ---- */
-
-/* Says whether A stands on that type and products with it may run on a GPU. */
-static PetscBool MayUseDevice(Mat A)
-{
-  const Mat_Macko *m = MackoOf(A);
-  return (PetscBool)(m && m->kind->device && MackoDeviceAllowed(A, NULL));
-}
-
-/* With one vector on the host nothing is done. Where y is given it is z itself: callers have copied it there. */
-PetscErrorCode MackoCusparseProductWith(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
-{
-  PetscBool x_on, z_on;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (!MayUseDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoOnDevice(x, &x_on));
-  PetscCall(MackoOnDevice(z, &z_on));
-  if (!x_on || !z_on) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y) MACKO_AS_BASE(A, (*(op == MACKO_OP_N ? Base()->multadd : Base()->multtransposeadd))(A, x, z, z));
-  else MACKO_AS_BASE(A, (*(op == MACKO_OP_N ? Base()->mult : Base()->multtranspose))(A, x, z));
-  *done = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* A matrix that is known to be symmetric is left to the compressed form, whose forward product serves then. Otherwise that type's
-   product with the transpose is used, which needs no second copy of the matrix. */
-PetscErrorCode MackoCusparseMultTranspose(Mat A, Vec x, Vec y, Vec z, PetscBool *done)
-{
-  PetscBool known = PETSC_FALSE, symmetric = PETSC_FALSE, y_on = PETSC_TRUE;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (!MayUseDevice(A)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatIsSymmetricKnown(A, &known, &symmetric));
-  if (known && symmetric) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y) PetscCall(MackoOnDevice(y, &y_on));
-  if (!y_on) PetscFunctionReturn(PETSC_SUCCESS);
-  if (y && y != z) PetscCall(VecCopy(y, z)); /* that type adds what was in z before */
-  PetscCall(MackoCusparseProductWith(A, MACKO_OP_T, x, y ? z : NULL, z, done));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* That type's own function goes wrong where it leaves out empty rows, so it is called only where there are none, and where the
-   values in GPU memory are valid. */
-PetscErrorCode MackoCusparseGetDiagonal(Mat A, Vec v, PetscBool *done)
-{
-  PetscInt nonempty;
-
-  PetscFunctionBegin;
-  *done = PETSC_FALSE;
-  if (!MayUseDevice(A) || A->factortype) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoCountNonemptyRows(A, &nonempty));
-  if (nonempty < A->rmap->n) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoOnDevice(v, done));
-  if (*done) MACKO_AS_BASE(A, (*Base()->getdiagonal)(A, v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Opening the array for reading brings the values to the host where only the GPU has them. A parallel matrix's values are in its
-   blocks. */
-PetscErrorCode MackoValuesToHost(Mat A)
-{
-  const Mat_Macko   *m = MackoOf(A);
-  const PetscScalar *values;
-  Mat                blocks[2] = {A, NULL};
-
-  PetscFunctionBegin;
-  if (!m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m->kind == &MackoMPIDevice) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (int i = 0; i < 2 && blocks[i]; i++) {
-    PetscCall(MatSeqAIJGetArrayRead(blocks[i], &values));
-    PetscCall(MatSeqAIJRestoreArrayRead(blocks[i], &values));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The mask says that the host's values are the valid ones; that type then copies them when it next wants them. */
-PetscErrorCode MackoChangedOnHost(Mat A)
-{
-  PetscFunctionBegin;
-  if (MackoOf(A)->kind == &MackoSeqDevice) A->offloadmask = PETSC_OFFLOAD_CPU;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Gets the row pointers, columns and values in GPU memory; that type copies there what is missing. */
-static PetscErrorCode GetArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values)
-{
-  PetscFunctionBegin;
-  MACKO_AS_BASE(A, MatSeqAIJCUSPARSEGetIJ(A, PETSC_FALSE, starts, cols));
-  MACKO_AS_BASE(A, MatSeqAIJCUSPARSEGetArrayRead(A, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Arrays that are not there, or older than the host's, are not copied for this: encoding may read the host's. */
-PetscErrorCode MackoCusparseArrays(Mat A, const PetscInt **starts, const PetscInt **cols, const PetscScalar **values,
-                                   PetscBool *there)
-{
-  PetscFunctionBegin;
-  *there = (PetscBool)(MayUseDevice(A) && (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH));
-  if (*there) PetscCall(GetArrays(A, starts, cols, values));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The arrays are given back where products have no more use for them. With auto they stay where values arrive on the GPU, so that
-   the host's are the older ones, or where something other than a product has used them. Nothing is given back before the
-   compressed form is in GPU memory, of a factor, or where a later call needs what that type keeps with the arrays. */
-PetscErrorCode MackoCusparseRelease(Mat A)
-{
-  const Mat_Macko *m = MackoOf(A);
-  PetscBool        both;
-
-  PetscFunctionBegin;
-  if (m->kind != &MackoSeqDevice || A->boundtocpu || A->factortype || !MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
-  /* A mask of both says that the host's values are as new as the GPU's, so that nothing has to be copied back. */
-  both = (PetscBool)(A->offloadmask == PETSC_OFFLOAD_BOTH);
-  if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!both && A->offloadmask != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
-  if (m->csr_bound || !A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS); /* 0: the arrays were never there */
-  PetscCall(MackoValuesToHost(A));
-  PetscCall(FreeCusparse(A, PETSC_TRUE));
-  A->offloadmask       = PETSC_OFFLOAD_CPU;
-  MackoOf(A)->csr_gone = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Of a parallel matrix both blocks get their arrays. Asking for the arrays is what makes that type copy them. */
-PetscErrorCode MackoCusparseRetrieve(Mat A)
-{
-  Mat_Macko         *m = A ? MackoOf(A) : NULL;
-  const PetscInt    *starts, *cols;
-  const PetscScalar *values;
-  Mat                blocks[2] = {NULL, NULL};
-
-  PetscFunctionBegin;
-  if (!m || !m->kind || !m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
-  m->csr_used = PETSC_TRUE;
-  if (m->kind == &MackoMPIDevice) {
-    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-    for (int i = 0; i < 2; i++) PetscCall(MackoCusparseRetrieve(blocks[i]));
-  } else if (m->csr_gone && A->boundtocpu) PetscFunctionReturn(PETSC_SUCCESS); /* wanted once A is bound to the GPU again */
-  else if (m->csr_gone) PetscCall(GetArrays(A, &starts, &cols, &values));
-  m->csr_gone = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Counts the three arrays of csr; what that type keeps besides is not known from outside. */
-PetscErrorCode MackoCusparseAddBytes(Mat A, PetscInt64 *bytes)
-{
-  const Mat_Macko *m = MackoOf(A);
-  MatInfo          info;
-
-  PetscFunctionBegin;
-  if (!m || !m->kind || !m->kind->device) PetscFunctionReturn(PETSC_SUCCESS);
-  if (A->offloadmask != PETSC_OFFLOAD_GPU && A->offloadmask != PETSC_OFFLOAD_BOTH) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetInfo(A, MAT_LOCAL, &info));
-  *bytes += (PetscInt64)info.nz_used * (PetscInt64)(sizeof(PetscScalar) + sizeof(PetscInt)) +
-            ((PetscInt64)A->rmap->n + 1) * (PetscInt64)sizeof(PetscInt);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* The copy is queued on PETSc's stream and is not waited for. It has as many values as the target has entries. */
-PetscErrorCode MackoCusparseCopyValues(Mat from, Mat to, PetscBool *done)
-{
-  const PetscInt    *starts, *cols;
-  const PetscScalar *source;
-  PetscScalar       *target;
-  MatInfo            info;
-  cudaStream_t       stream;
-  cudaError_t        error;
-
-  PetscFunctionBegin;
-  PetscCall(MackoCusparseArrays(from, &starts, &cols, &source, done));
-  *done = (PetscBool)(*done && MayUseDevice(to));
-  if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatGetInfo(to, MAT_LOCAL, &info));
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  MACKO_AS_BASE(to, MatSeqAIJCUSPARSEGetArray(to, &target)); /* this makes room for them, if there was none */
-  error = cudaMemcpyAsync(target, source, (size_t)info.nz_used * sizeof *source, cudaMemcpyDeviceToDevice, stream);
-  MACKO_AS_BASE(to, MatSeqAIJCUSPARSERestoreArray(to, &target));
-  PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "copying values: %s", cudaGetErrorString(error));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

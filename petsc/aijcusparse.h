@@ -27,6 +27,15 @@ PETSC_INTERN PetscErrorCode MackoAnswered(MackoAlias *alias);
     PetscCall(error_); \
   } while (0)
 
+/* Returns that type's own operations of sequential matrices. */
+static inline const struct _MatOps *MackoCusparseOps(void)
+{
+  return &MackoSeqDevice.does->ops;
+}
+
+/* Frees what that type keeps of A in GPU memory. Where A remains of that type (remains) it gets a struct that is empty. */
+PETSC_INTERN PetscErrorCode MackoFreeCusparse(Mat A, PetscBool remains);
+
 /* Brings back the arrays of A in GPU memory, if they were given back, because a function of that type is to write into them
    without a look whether they are there. They then stay unless -mat_macko_keep_csr no. A may be NULL, not ours, or parallel. */
 PETSC_INTERN PetscErrorCode MackoCusparseRetrieve(Mat A);

@@ -2,7 +2,6 @@
 #include "core/measure.h"
 #include "core/encoder.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* A csr in GPU memory and its forms; vectors and events are there once products have been timed. */
@@ -38,12 +37,20 @@ static macko_status prepare_timing(device_trial *t, macko_error *err)
   return s;
 }
 
-/* Times one product of the form tried last, in nanoseconds. */
-static macko_status time_product(device_trial *t, double *taken, macko_error *err)
+/* These are the other functions of a trial. */
+static macko_status encode(void *context, const macko_options *form, macko_error *err)
 {
+  device_trial *t = (device_trial *)context;
+  return macko_device_encode(&t->e.csr, form, t->stream, &t->last, err);
+}
+
+static macko_status time_product(void *context, double *taken, macko_error *err)
+{
+  device_trial *t = (device_trial *)context;
   const macko_matrix *m = &t->last->m;
   float milliseconds = 0;
-  macko_status s = macko_cuda_status(cudaEventRecord(t->events[0], t->stream), "measuring", err);
+  macko_status s = t->events[1] ? MACKO_OK : prepare_timing(t, err);
+  if (!s) s = macko_cuda_status(cudaEventRecord(t->events[0], t->stream), "measuring", err);
   if (!s) s = macko_device_multiply(t->last, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, t->stream, err);
   if (!s) s = macko_cuda_status(cudaEventRecord(t->events[1], t->stream), "measuring", err);
   if (!s) s = macko_cuda_status(cudaEventSynchronize(t->events[1]), "measuring", err);
@@ -52,25 +59,9 @@ static macko_status time_product(device_trial *t, double *taken, macko_error *er
   return s;
 }
 
-/* These are the other functions of a trial. */
 static void drop(void *context)
 {
   macko_device_destroy(&((device_trial *)context)->last);
-}
-
-static macko_status attempt(void *context, const macko_options *form, int products, double *best, macko_error *err)
-{
-  device_trial *t = (device_trial *)context;
-  macko_status s = macko_device_encode(&t->e.csr, form, t->stream, &t->last, err);
-  if (!s && products && !t->events[1]) s = prepare_timing(t, err);
-  *best = INFINITY;
-  for (int i = 0; i <= products && products && !s; i++) {
-    double taken;
-    s = time_product(t, &taken, err);
-    if (i && taken < *best) *best = taken;
-  }
-  if (s) drop(t);
-  return s;
 }
 
 static void keep(void *context)
@@ -100,7 +91,7 @@ macko_status macko_device_encode_measured(const macko_csr *csr, const macko_opti
                                           macko_device_matrix **device, macko_error *err)
 {
   device_trial t = {.stream = stream};
-  const macko_trial trial = {&t, foresee, attempt, keep, drop, plan};
+  const macko_trial trial = {&t, foresee, encode, time_product, keep, drop, plan};
   char where[MACKO_WHERE_LENGTH];
   macko_status s = macko_options_check(asked, err);
   if (!s) s = name_gpu(where, err);

@@ -60,6 +60,13 @@ static __device__ __forceinline__ unit unit_at(const rows &a, const span &s, int
 
 /* ---- chunks ---- */
 
+/* This is what all lanes multiply: the matrix, its values and the vectors. */
+struct row_product {
+  const rows &a;
+  const device_values &values;
+  const device_vectors &v;
+};
+
 /* Loads a lane's share of a chunk: its first entry is p, a multiple of the lane's entries, and `left` entries from there on are
  * the unit's. */
 template <typename SHARE>
@@ -73,9 +80,8 @@ static __device__ __forceinline__ void load(const rows &a, const device_values &
 /* Adds a lane's products to its sums, MASKED those of its entries from .. to - 1 only. Entry e multiplies element at[e] + e of
  * x. Padding adds nothing, not even 0 times x, which may be NaN. */
 template <int VECTOR, typename SUM, int GROUP, int MASKED, int PAPER, int STORED, int WIDTH>
-static __device__ __forceinline__ void add_products(const rows &a, const device_values &values, const device_vectors &v,
-                                                    const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
-                                                    SUM sum[GROUP])
+static __device__ __forceinline__ void add_products(const row_product &p, const share<STORED, WIDTH> &s, int from, int to,
+                                                    const uint32_t *at, SUM sum[GROUP])
 {
   constexpr int E = share<STORED, WIDTH>::E;
 #pragma unroll
@@ -83,37 +89,36 @@ static __device__ __forceinline__ void add_products(const rows &a, const device_
     SUM x[E];
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if (!MASKED || (e >= from && e < to)) x[e] = (SUM)load_vector<VECTOR>(v.x, g * v.ldx + (int)at[e] + e, v.type);
+      if (!MASKED || (e >= from && e < to)) x[e] = (SUM)load_vector<VECTOR>(p.v.x, g * p.v.ldx + (int)at[e] + e, p.v.type);
 #pragma unroll
     for (int e = 0; e < E; e++)
-      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.template padding<STORED>(a.marker, e)))
-        sum[g] += s.template value<STORED, SUM>(values, e) * x[e];
+      if ((!MASKED || (e >= from && e < to)) && !(PAPER && s.template padding<STORED>(p.a.marker, e)))
+        sum[g] += s.template value<STORED, SUM>(p.values, e) * x[e];
   }
 }
 
 /* Does the same for types known at run time. */
 template <typename SUM, int GROUP, int STORED, int WIDTH>
-static __device__ __forceinline__ void add_any_products(const rows &a, const device_values &values, const device_vectors &v,
-                                                        const share<STORED, WIDTH> &s, int from, int to, const uint32_t *at,
-                                                        SUM sum[GROUP])
+static __device__ __forceinline__ void add_any_products(const row_product &p, const share<STORED, WIDTH> &s, int from, int to,
+                                                        const uint32_t *at, SUM sum[GROUP])
 {
   constexpr int E = share<STORED, WIDTH>::E;
   SUM value[E];
   bool there[E];
-  with_stored<STORED>(values.stored_type, [&](auto type) {
+  with_stored<STORED>(p.values.stored_type, [&](auto type) {
 #pragma unroll
     for (int e = 0; e < E; e++) {
-      there[e] = e >= from && e < to && !(a.paper && s.template padding<type.value>(a.marker, e));
-      value[e] = there[e] ? s.template value<type.value, SUM>(values, e) : 0;
+      there[e] = e >= from && e < to && !(p.a.paper && s.template padding<type.value>(p.a.marker, e));
+      value[e] = there[e] ? s.template value<type.value, SUM>(p.values, e) : 0;
     }
   });
 #pragma unroll 1
   for (int g = 0; g < GROUP; g++) {
     SUM x[E];
-    with_vector<MACKO_ANY>(v.type, [&](auto type) {
+    with_vector<MACKO_ANY>(p.v.type, [&](auto type) {
 #pragma unroll
       for (int e = 0; e < E; e++)
-        if (there[e]) x[e] = (SUM)load_vector<type.value>(v.x, g * v.ldx + (int)at[e] + e, v.type);
+        if (there[e]) x[e] = (SUM)load_vector<type.value>(p.v.x, g * p.v.ldx + (int)at[e] + e, p.v.type);
     });
 #pragma unroll
     for (int e = 0; e < E; e++)
@@ -142,20 +147,19 @@ static __device__ __forceinline__ void place_entries(const rows &a, const share<
 
 /* Multiplies the entries of a chunk, the first of which for this lane is q of the unit, and moves the unit's column on. */
 template <int VECTOR, typename SUM, int GROUP, int STORED, int WIDTH>
-static __device__ __forceinline__ void add_chunk(const rows &a, const device_values &values, const device_vectors &v,
-                                                 const share<STORED, WIDTH> &now, unit *u, int q, int inside, int lanes,
-                                                 SUM sum[GROUP])
+static __device__ __forceinline__ void add_chunk(const row_product &p, const share<STORED, WIDTH> &now, unit *u, int q, int inside,
+                                                 int lanes, SUM sum[GROUP])
 {
   uint32_t at[share<STORED, WIDTH>::E];
-  if (WIDTH == WIDE || (WIDTH == ANY_WIDTH && a.bits == 16)) place_entries<1>(a, now, u, q, inside, lanes, at);
-  else place_entries<0>(a, now, u, q, inside, lanes, at);
+  if (WIDTH == WIDE || (WIDTH == ANY_WIDTH && p.a.bits == 16)) place_entries<1>(p.a, now, u, q, inside, lanes, at);
+  else place_entries<0>(p.a, now, u, q, inside, lanes, at);
   /* Layout paper stores values as they are. */
   constexpr int MAY_PAD = !WIDTH && STORED != MACKO_I8 && STORED != MACKO_U8 && STORED != MACKO_U16;
   int from = u->from - q, to = u->to - q;
-  if constexpr (!is_known<STORED>) add_any_products<SUM, GROUP>(a, values, v, now, from, to, at, sum);
-  else if (MAY_PAD && a.paper) add_products<VECTOR, SUM, GROUP, 1, 1>(a, values, v, now, from, to, at, sum);
-  else if (inside) add_products<VECTOR, SUM, GROUP, 0, 0>(a, values, v, now, from, to, at, sum);
-  else add_products<VECTOR, SUM, GROUP, 1, 0>(a, values, v, now, from, to, at, sum);
+  if constexpr (!is_known<STORED>) add_any_products<SUM, GROUP>(p, now, from, to, at, sum);
+  else if (MAY_PAD && p.a.paper) add_products<VECTOR, SUM, GROUP, 1, 1>(p, now, from, to, at, sum);
+  else if (inside) add_products<VECTOR, SUM, GROUP, 0, 0>(p, now, from, to, at, sum);
+  else add_products<VECTOR, SUM, GROUP, 1, 0>(p, now, from, to, at, sum);
 }
 
 /* ---- kernels ---- */
@@ -163,14 +167,14 @@ static __device__ __forceinline__ void add_chunk(const rows &a, const device_val
 /* Multiplies units i, i + stride ... of a group of `lanes` lanes. The groups of a warp go on to their next ones together,
  * because they shuffle with all lanes of the warp. */
 template <int STORED, int VECTOR, typename SUM, int GROUP, int WIDTH>
-static __device__ __forceinline__ void walk(const rows &a, const device_values &values, const device_vectors &v, const span &s,
-                                            int64_t i, int lane, int lanes)
+static __device__ __forceinline__ void walk(const row_product &p, const span &s, int64_t i, int lane, int lanes)
 {
   constexpr int E = share<STORED, WIDTH>::E;
+  const rows &a = p.a;
   int q0 = lane * E, size = lanes * E;
   unit u = unit_at(a, s, i, E);
   share<STORED, WIDTH> next = {};
-  load(a, values, u.start + q0, u.to - q0, &next);
+  load(a, p.values, u.start + q0, u.to - q0, &next);
   while (__any_sync(EVERY, u.target != END)) {
     unit after = unit_at(a, s, i += s.stride, E);
     SUM sum[GROUP] = {};
@@ -178,14 +182,14 @@ static __device__ __forceinline__ void walk(const rows &a, const device_values &
       share<STORED, WIDTH> now = next;
       int left = u.to - first - size, inside = __all_sync(EVERY, first && left >= 0);
       more = __any_sync(EVERY, left > 0);
-      load(a, values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, &next);
-      add_chunk<VECTOR, SUM, GROUP, STORED, WIDTH>(a, values, v, now, &u, first + q0, inside, lanes, sum);
+      load(a, p.values, (more ? u.start + first + size : after.start) + q0, (more ? left : after.to) - q0, &next);
+      add_chunk<VECTOR, SUM, GROUP, STORED, WIDTH>(p, now, &u, first + q0, inside, lanes, sum);
     }
 #pragma unroll
     for (int g = 0; g < GROUP; g++) {
       sum[g] = sum_of_lanes(sum[g], lanes);
       if (lane || u.target >= NOWHERE) continue;
-      if (u.target >= 0) put_y<VECTOR>(v, g, u.target, sum[g]);
+      if (u.target >= 0) put_y<VECTOR>(p.v, g, u.target, sum[g]);
       else a.partials[~u.target * MACKO_DEVICE_GROUP + g] = sum[g];
     }
     u = after;
@@ -201,7 +205,7 @@ static __global__ void __launch_bounds__(THREADS) rows_kernel(rows a, device_val
   int blocks = for_piece ? a.piece_blocks : (int)gridDim.x - a.piece_blocks;
   span s = {(int64_t)blocks * (THREADS / lanes), for_piece ? a.npieces : 0, for_piece ? a.npieces : a.nrows};
   int64_t i = (int64_t)block * (THREADS / lanes) + threadIdx.x / lanes;
-  walk<STORED, VECTOR, SUM, GROUP, WIDTH>(a, values, v, s, i, threadIdx.x & (lanes - 1), lanes);
+  walk<STORED, VECTOR, SUM, GROUP, WIDTH>({a, values, v}, s, i, threadIdx.x & (lanes - 1), lanes);
 }
 
 /* Adds up the pieces of cut rows, a warp a row, always in the same order. */

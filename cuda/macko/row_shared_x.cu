@@ -108,66 +108,6 @@ struct unit_rows {
   __device__ __forceinline__ uint32_t base_of(int of) const { return __shfl_sync(EVERY, row.base, of - first); }
 };
 
-/* ---- products ---- */
-
-/* Gives the value of entry e of a part. */
-template <int STORED> static __device__ __forceinline__ float value_at(const uint32_t *values, const float *table, int e)
-{
-  constexpr int SIZE = sizeof(typename element<STORED>::type);
-  return value_of<STORED, float>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), table);
-}
-
-/* Gives an element of x by its address in shared memory. */
-static __device__ __forceinline__ float x_at(uint32_t address)
-{
-  return *(const float *)__cvta_shared_to_generic(address);
-}
-
-/* Adds a lane's products of a part, all of whose entries are in the row at hand. */
-template <int STORED, int BITS>
-static __device__ __forceinline__ float add_part(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
-                                                 const float *table, float sum)
-{
-  uint32_t at[ENTRIES];
-  float xs[ENTRIES];
-  codes.place(start, at);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at(at[e] + 4 * e);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) sum += value_at<STORED>(values, table, e) * xs[e];
-  return sum;
-}
-
-/* Does the same of entries from .. to - 1 only; far: some of the part's long gaps are not in its codes. */
-template <int STORED, int BITS>
-static __device__ __forceinline__ float add_some(const rows &a, const uint32_t *values, const shared_x_codes<BITS> &codes, int far,
-                                                 uint32_t start, const float *table, int from, int to, float sum)
-{
-  uint32_t at[ENTRIES];
-  codes.place(start, at);
-  if (far) codes.place_far(a.long_gaps, at);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++)
-    if (e >= from && e < to) sum += value_at<STORED>(values, table, e) * x_at(at[e] + 4 * e);
-  return sum;
-}
-
-/* Does the same of a part in which one row ends before entry n, and the next one's columns are so many bytes of x further on. */
-template <int STORED, int BITS>
-static __device__ __forceinline__ void add_two(const uint32_t *values, const shared_x_codes<BITS> &codes, uint32_t start,
-                                               uint32_t further, int n, const float *table, float *before, float *after)
-{
-  uint32_t at[ENTRIES];
-  float xs[ENTRIES];
-  codes.place(start, at);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at((e < n ? at[e] : at[e] + further) + 4 * e);
-#pragma unroll
-  for (int e = 0; e < ENTRIES; e++)
-    if (e < n) *before += value_at<STORED>(values, table, e) * xs[e];
-    else *after += value_at<STORED>(values, table, e) * xs[e];
-}
-
 /* ---- a unit ---- */
 
 /* Gives what the codes of a chunk add up to before entry n, and total at its end. All lanes of the warp take part. */
@@ -181,16 +121,28 @@ static __device__ __forceinline__ uint32_t sum_before(const shared_x_codes<BITS>
   return n < CHUNK ? sum : total;
 }
 
-/* Multiplies a unit. Its first chunk is under way in *stream, and x, by its address in shared memory, is there. Chunks within a
- * row, chunks in which one row ends, and all others have a way each, from the quickest to one that masks every entry. */
+/* This is what all warps of a block multiply: the matrix, its units and values, and the vectors; x is in shared memory, and this is
+ * its address there. */
+struct shared_x_product {
+  const rows &a;
+  const device_row_units &row_units;
+  const device_values &values;
+  const device_vectors &v;
+  uint32_t x;
+};
+
+/* Multiplies a unit of which so many entries are left. Its first chunk is under way in *stream. Chunks within a row, chunks in
+ * which one row ends, and all others have a way each, from the quickest to one that masks every entry. */
 template <int STORED, int BITS>
-static __device__ __forceinline__ void walk(const rows &a, const device_row_units &row_units, const device_values &values,
-                                            const device_vectors &v, uint32_t x, unit_rows *r, shared_x_stream<STORED, BITS> *stream,
+static __device__ __forceinline__ void walk(const shared_x_product &p, unit_rows *r, shared_x_stream<STORED, BITS> *stream,
                                             gap_window *window, int left, int lane)
 {
-  const float *table = (const float *)values.table;
+  const rows &a = p.a;
+  const device_row_units &row_units = p.row_units;
+  const device_vectors &v = p.v;
+  const float *table = (const float *)p.values.table;
   const int has_long = a.long_ptr != NULL, rows = r->unit.rows;
-  uint32_t next_long = r->unit.next_long, mine = x + 4 * lane * ENTRIES, start = mine + 4 * r->unit.base;
+  uint32_t next_long = r->unit.next_long, mine = p.x + 4 * lane * ENTRIES, start = mine + 4 * r->unit.base;
   /* These say where the row at hand and the next one end, from the chunk's first entry on. */
   int row = 0, ends = r->end_of(0), next_ends = r->end_after(0);
   float sums[PARTS] = {};
@@ -210,7 +162,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
     if (__all_sync(EVERY, ends >= CHUNK && !far)) {
 #pragma unroll
       for (int k = 0; k < PARTS; k++)
-        sums[k] = add_part<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, table, sums[k]);
+        sums[k] = add_part<STORED, BITS>({now.values[k], codes[k], start + 4 * k * PART, table}, sums[k]);
       if (__any_sync(EVERY, ends == CHUNK)) {
         r->finish(row, sums[0] + sums[1], lane);
         sums[0] = sums[1] = 0, start = mine + 4 * (r->base_of(row + 1) - CHUNK - total), ends = next_ends;
@@ -223,7 +175,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
       uint32_t further = mine + 4 * ((row + 1 < rows ? base : 0) - ends - up_to) - start;
 #pragma unroll
       for (int k = 0; k < PARTS; k++)
-        add_two<STORED, BITS>(now.values[k], codes[k], start + 4 * k * PART, further, ends - (lane * ENTRIES + k * PART), table,
+        add_two<STORED, BITS>({now.values[k], codes[k], start + 4 * k * PART, table}, further, ends - (lane * ENTRIES + k * PART),
                               &before, &after);
       r->finish(row, before, lane);
       sums[0] = after, sums[1] = 0, start += further, ends = next_ends;
@@ -237,7 +189,7 @@ static __device__ __forceinline__ void walk(const rows &a, const device_row_unit
           for (int i = 0; i < shared_x_chunk<STORED, BITS>::WORDS; i++) part[i] = k ? now.values[1][i] : now.values[0][i];
           shared_x_codes<BITS> c = k ? codes[1] : codes[0];
           int q = lane * ENTRIES + k * PART;
-          sums[0] = add_some<STORED, BITS>(a, part, c, far, start + 4 * k * PART, table, begins - q, ends - q, sums[0]);
+          sums[0] = add_some<STORED, BITS>(a, {part, c, start + 4 * k * PART, table}, far, begins - q, ends - q, sums[0]);
         }
         if (__any_sync(EVERY, ends > CHUNK)) break;
         r->finish(row, sums[0] + sums[1], lane);
@@ -326,7 +278,7 @@ static __global__ void __launch_bounds__(WARPS * WARP) shared_x_kernel(rows a, d
   __syncthreads();
   int entries = (int)min(a.nnz - r.start, (int64_t)r.entries);
   if (__any_sync(EVERY, i < row_units.count))
-    walk(a, row_units, values, v, (uint32_t)__cvta_generic_to_shared(x), &r, &stream, &window, entries, lane);
+    walk({a, row_units, values, v, (uint32_t)__cvta_generic_to_shared(x)}, &r, &stream, &window, entries, lane);
 }
 
 /* ---- from a product to the kernel ---- */

@@ -1,5 +1,6 @@
-/* Layout row, chunks of 512 entries that a warp takes at once: loading them, and which columns they are in. A lane has two parts
- * of eight entries, 256 apart, so that loads are wide and one prefix sum over the lanes, 16 bits a part, serves sixteen. */
+/* Layout row, chunks of 512 entries that a warp takes at once: loading them, which columns they are in, and their products. A lane
+ * has two parts of eight entries, 256 apart, so that loads are wide and one prefix sum over the lanes, 16 bits a part, serves
+ * sixteen. */
 #ifndef MACKO_ROW_SHARED_X_CHUNK_CUH
 #define MACKO_ROW_SHARED_X_CHUNK_CUH
 
@@ -231,6 +232,70 @@ static __device__ __forceinline__ uint32_t add_up(const uint32_t *long_gaps, sha
   uint32_t packed = first + (second << 16), up_to = prefix_sum(packed, WARP), all = __shfl_sync(EVERY, up_to, WARP - 1);
   codes[0].before = (up_to - packed) & 0xffff, codes[1].before = (all & 0xffff) + ((up_to - packed) >> 16);
   return (all & 0xffff) + (all >> 16);
+}
+
+/* ---- products ---- */
+
+/* Gives the value of entry e of a part. */
+template <int STORED> static __device__ __forceinline__ float value_at(const uint32_t *values, const float *table, int e)
+{
+  constexpr int SIZE = sizeof(typename element<STORED>::type);
+  return value_of<STORED, float>(values[e * SIZE / 4] >> (e * SIZE % 4 * 8) & (0xffffffffu >> (32 - 8 * SIZE)), table);
+}
+
+/* Gives an element of x by its address in shared memory. */
+static __device__ __forceinline__ float x_at(uint32_t address)
+{
+  return *(const float *)__cvta_shared_to_generic(address);
+}
+
+/* This is what a lane has of a part: its values and codes, where in x the row's columns start, and what decodes values. */
+template <int BITS> struct lane_part {
+  const uint32_t *values;
+  const shared_x_codes<BITS> &codes;
+  uint32_t start;
+  const float *table;
+};
+
+/* Adds a lane's products of a part, all of whose entries are in the row at hand. */
+template <int STORED, int BITS> static __device__ __forceinline__ float add_part(const lane_part<BITS> &p, float sum)
+{
+  uint32_t at[ENTRIES];
+  float xs[ENTRIES];
+  p.codes.place(p.start, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at(at[e] + 4 * e);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) sum += value_at<STORED>(p.values, p.table, e) * xs[e];
+  return sum;
+}
+
+/* Does the same of entries from .. to - 1 only; far: some of the part's long gaps are not in its codes. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ float add_some(const rows &a, const lane_part<BITS> &p, int far, int from, int to, float sum)
+{
+  uint32_t at[ENTRIES];
+  p.codes.place(p.start, at);
+  if (far) p.codes.place_far(a.long_gaps, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++)
+    if (e >= from && e < to) sum += value_at<STORED>(p.values, p.table, e) * x_at(at[e] + 4 * e);
+  return sum;
+}
+
+/* Does the same of a part in which one row ends before entry n, and the next one's columns are so many bytes of x further on. */
+template <int STORED, int BITS>
+static __device__ __forceinline__ void add_two(const lane_part<BITS> &p, uint32_t further, int n, float *before, float *after)
+{
+  uint32_t at[ENTRIES];
+  float xs[ENTRIES];
+  p.codes.place(p.start, at);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++) xs[e] = x_at((e < n ? at[e] : at[e] + further) + 4 * e);
+#pragma unroll
+  for (int e = 0; e < ENTRIES; e++)
+    if (e < n) *before += value_at<STORED>(p.values, p.table, e) * xs[e];
+    else *after += value_at<STORED>(p.values, p.table, e) * xs[e];
 }
 
 #endif

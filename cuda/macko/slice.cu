@@ -7,9 +7,9 @@ template <int STORED, int VECTOR, typename SUM, int GROUP>
 static __device__ __forceinline__ void whole_slices(const slices &a, const device_values &values, const device_vectors &v)
 {
   __shared__ SUM shared_table[STORED == MACKO_U8 ? TABLE : 1];
-  const SUM *table = share_table<STORED>(values, shared_table);
+  const block_values<SUM> b = {values, share_table<STORED>(values, shared_table)};
   take_slices<VECTOR, SUM, GROUP>(a, v, [&](const macko_slice &s, int64_t slice, int from, int to, SUM *sum) {
-    return add_slice<STORED, VECTOR, SUM, GROUP>(a, values, table, v, s, slice, from, to, sum);
+    return add_slice<STORED, VECTOR, SUM, GROUP>(a, b, v, s, slice, from, to, sum);
   });
 }
 

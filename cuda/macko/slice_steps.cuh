@@ -166,18 +166,23 @@ template <typename SUM, int GROUP> static __device__ __forceinline__ void walk_a
   }
 }
 
+/* These are the values of the matrix, and the table of a block that decodes them. */
+template <typename SUM> struct block_values {
+  const device_values &values;
+  const SUM *table;
+};
+
 /* Adds steps from .. to - 1 of a slice to the sums of the calling lane; answers the lane's row, a.nrows or more where it has
  * none. */
 template <int STORED, int VECTOR, typename SUM, int GROUP>
-static __device__ __forceinline__ int64_t add_slice(const slices &a, const device_values &values, const SUM *table,
-                                                    const device_vectors &v, const macko_slice &s, int64_t slice, int from,
-                                                    int to, SUM sum[GROUP])
+static __device__ __forceinline__ int64_t add_slice(const slices &a, const block_values<SUM> &b, const device_vectors &v,
+                                                    const macko_slice &s, int64_t slice, int from, int to, SUM sum[GROUP])
 {
   const int lane = threadIdx.x % MACKO_SLICE_ROWS;
   const slice_lane row = open_lane(a, s, slice, lane);
   const int whole = s.length_bytes == 0 && (slice + 1) * MACKO_SLICE_ROWS <= a.nrows;
-  const char *start = (const char *)values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
-  const lane_steps<SUM> l = {values,   table,      v,     s,    start, macko_slice_gaps(&s, a.blocks), lane,
+  const char *start = (const char *)b.values.stream + (size_t)s.values * MACKO_VALUE_UNIT;
+  const lane_steps<SUM> l = {b.values, b.table,    v,     s,    start, macko_slice_gaps(&s, a.blocks), lane,
                              row.base, row.length, whole, from, to};
   if constexpr (!is_known<STORED>) walk_any<SUM, GROUP>(l, sum);
   else switch (s.gap_bits) {

@@ -292,18 +292,24 @@ static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile
   }
 }
 
-/* Adds any tile, of whose cells some may be other rows': those from first to before end are this row's. */
+/* These are the cells of a row: those from first to before end. What else goes with them stays out, because with x in here the
+ * compiler takes seven registers more, and spills. */
+struct slide_row {
+  int64_t first, end;
+};
+
+/* Adds any tile, of whose cells some may be other rows'. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED, int CODED>
-static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
-                                                int aligned, int64_t first, int64_t end, int64_t tile, SUM sum[2])
+static __device__ __forceinline__ void add_some(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table,
+                                                const void *x, int aligned, const slide_row &r, int64_t tile, SUM sum[2])
 {
   constexpr int PER = slide_tile<STORED, N>::PER;
 #pragma unroll
   for (int j = 0; j < PER; j++) {
     const int64_t cell = (tile * PER + j) * WARP + threadIdx.x % WARP;
     const uint32_t code = t.template code<CODED>(a, tile, j);
-    if (cell < first || cell >= end) continue;
-    const int64_t col = block_of(a, first, cell) * (2 * N);
+    if (cell < r.first || cell >= r.end) continue;
+    const int64_t col = block_of(a, r.first, cell) * (2 * N);
     block_x<VECTOR, N> block;
     if (aligned && col + 2 * N <= a.ncols) block.load_vectors(x, col);
     else block.load_some(x, col, a.ncols);
@@ -329,8 +335,8 @@ static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide
       t.load(a, values.stream, tile);
       if (whole && tile * TILE >= first && (tile + 1) * TILE <= end)
         add_tile<STORED, VECTOR, SUM, N, PADDED>(a, t, table, v.x, first, tile, sum);
-      else if (a.coded) add_some<STORED, VECTOR, SUM, N, PADDED, 1>(a, t, table, v.x, aligned, first, end, tile, sum);
-      else add_some<STORED, VECTOR, SUM, N, PADDED, 0>(a, t, table, v.x, aligned, first, end, tile, sum);
+      else if (a.coded) add_some<STORED, VECTOR, SUM, N, PADDED, 1>(a, t, table, v.x, aligned, {first, end}, tile, sum);
+      else add_some<STORED, VECTOR, SUM, N, PADDED, 0>(a, t, table, v.x, aligned, {first, end}, tile, sum);
     }
     sum[0] += sum[1];
     add_rest<STORED, VECTOR, SUM, 1>(a, values, v, row, lane, WARP, sum);

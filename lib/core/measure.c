@@ -59,13 +59,27 @@ static int list_forms(const macko_trial *t, const macko_options *asked, form for
   return tried;
 }
 
+/* Times so many products of the form tried last, after one more that warms the caches. The shortest is what the form can do;
+ * others were disturbed. */
+static macko_status time_products(const macko_trial *t, int products, double *shortest, macko_error *err)
+{
+  macko_status s = MACKO_OK;
+  for (int i = 0; i <= products && !s; i++) {
+    double taken = 0;
+    s = t->time_product(t->context, &taken, err);
+    if (i == 1 || (i && taken < *shortest)) *shortest = taken;
+  }
+  return s;
+}
+
 /* Tries the first n forms. The fastest is kept, and comes first in the list. Never more than two of them are in memory. */
 static macko_status try_forms(const macko_trial *t, form *forms, int n, macko_error *err)
 {
-  for (int i = 0; i < n; i++) {
-    macko_status s = t->attempt(t->context, &forms[i].options, PRODUCTS / n, &forms[i].measured, err);
-    if (s) return s;
-    if (i && forms[i].measured >= forms[0].measured) {
+  macko_status s = MACKO_OK;
+  for (int i = 0; i < n && !s; i++) {
+    s = t->encode(t->context, &forms[i].options, err);
+    if (!s) s = time_products(t, PRODUCTS / n, &forms[i].measured, err);
+    if (s || (i && forms[i].measured >= forms[0].measured)) {
       t->drop(t->context);
       continue;
     }
@@ -73,7 +87,7 @@ static macko_status try_forms(const macko_trial *t, form *forms, int n, macko_er
     forms[i] = forms[0], forms[0] = faster;
     t->keep(t->context);
   }
-  return MACKO_OK;
+  return s;
 }
 
 /* ---- what is said and remembered ---- */
@@ -131,9 +145,9 @@ static int recall(const char *key, const macko_options *asked, macko_options *op
 /* Encodes a form without multiplying, and keeps it. */
 static macko_status take_form(const macko_trial *t, const macko_options *options, macko_error *err)
 {
-  double none;
-  macko_status s = t->attempt(t->context, options, 0, &none, err);
-  if (!s) t->keep(t->context);
+  macko_status s = t->encode(t->context, options, err);
+  if (s) t->drop(t->context);
+  else t->keep(t->context);
   return s;
 }
 
@@ -202,33 +216,27 @@ static double now(void)
   return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 
-/* Times products of the form tried last. The shortest is what the form can do; others were disturbed. */
-static macko_status time_products(host_trial *t, int products, double *best, macko_error *err)
+/* These are the other functions of a trial. */
+static macko_status encode_on_host(void *context, const macko_options *form, macko_error *err)
 {
+  host_trial *t = context;
+  return macko_encode_sorted(t->a, form, t->lent, &t->last, err);
+}
+
+static macko_status time_on_host(void *context, double *taken, macko_error *err)
+{
+  host_trial *t = context;
   const macko_matrix *m = t->last;
   macko_status s = t->x ? MACKO_OK : new_vectors(t, err);
-  for (int i = 0; i <= products && !s; i++) {
-    double start = now();
-    s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
-    double taken = now() - start;
-    if (i == 1 || (i && taken < *best)) *best = taken;
-  }
+  const double start = now();
+  if (!s) s = macko_multiply(m, MACKO_OP_N, MACKO_F64, 1, 1, t->x, m->ncols, 0, t->y, m->nrows, err);
+  *taken = now() - start;
   return s;
 }
 
-/* These are the other functions of a trial. */
 static void drop_on_host(void *context)
 {
   macko_destroy(&((host_trial *)context)->last);
-}
-
-static macko_status attempt_on_host(void *context, const macko_options *form, int products, double *best, macko_error *err)
-{
-  host_trial *t = context;
-  macko_status s = macko_encode_sorted(t->a, form, t->lent, &t->last, err);
-  if (!s && products) s = time_products(t, products, best, err);
-  if (s) drop_on_host(t);
-  return s;
 }
 
 static void keep_on_host(void *context)
@@ -247,7 +255,7 @@ macko_status macko_encode_measured(const macko_csr *a, const macko_options *aske
                                    macko_error *err)
 {
   host_trial t = {.a = a, .lent = lent};
-  const macko_trial trial = {&t, foresee_on_host, attempt_on_host, keep_on_host, drop_on_host, plan_on_host};
+  const macko_trial trial = {&t, foresee_on_host, encode_on_host, time_on_host, keep_on_host, drop_on_host, plan_on_host};
   char processor[128], where[MACKO_WHERE_LENGTH];
   macko_name_processor(processor);
   snprintf(where, sizeof where, "%s\t%d parts", processor, macko_parts(macko_csr_nnz(a)));

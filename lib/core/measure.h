@@ -11,11 +11,13 @@ typedef struct {
   /* Sets *time to the nanoseconds that a product in that form is predicted to take. Errors: those of planning, which say that the
    * form cannot be tried. */
   macko_status (*foresee)(void *context, const macko_options *form, double *time);
-  /* Encodes that form, which becomes the one tried last, and sets *best to the nanoseconds of the shortest of so many products,
-   * after one more that warms the caches; with 0 products nothing is multiplied. Nothing is left of it after a failure. Errors:
-   * as macko_encode, and those of products. */
-  macko_status (*attempt)(void *context, const macko_options *form, int products, double *best, macko_error *err);
-  /* Keeps the form tried last in the place of the one kept before; gives it up; and gives the plan of the one that is kept. */
+  /* Encodes that form, which becomes the one tried last; after a failure that one is given up. Errors: as macko_encode. */
+  macko_status (*encode)(void *context, const macko_options *form, macko_error *err);
+  /* Multiplies once with the form tried last and sets *taken to the nanoseconds that it took. Errors: those of products, and that
+   * there is no memory for vectors. */
+  macko_status (*time_product)(void *context, double *taken, macko_error *err);
+  /* Keeps the form tried last in the place of the one kept before; gives it up, if there is one; and gives the plan of the one that
+   * is kept. */
   void (*keep)(void *context);
   void (*drop)(void *context);
   macko_plan *(*plan)(void *context);
@@ -24,8 +26,8 @@ typedef struct {
 /* Keeps the form that multiplies fastest, of those that have what *asked asks for, which has been settled, and are predicted to
  * take at most a few times as long as the best of them; some 20 products in all are timed. The form is remembered for this
  * machine, which `where` names without line breaks, pattern, type of values and set of options (remember.c), and taken without
- * measuring the next time. The reason says what was measured. libmacko_cuda calls it, too. Errors: those of `attempt`; a form may
- * be kept then. */
+ * measuring the next time. The reason says what was measured. libmacko_cuda calls it, too. Errors: those of `encode` and
+ * `time_product`; a form may be kept then. */
 macko_status macko_choose_measured(const macko_trial *trial, const char *where, uint64_t pattern, macko_type value_type,
                                    const macko_options *asked, macko_error *err);
 

@@ -21,6 +21,13 @@ static const macko_eccsr_facts *facts_of(const macko_facts *f)
   return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
 }
 
+/* Predicts the time of a plan of this format, on a GPU with what it hides, which is set here alone: files do not tell it. */
+static void set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
+{
+  plan->hidden = macko_cost_of(options)->eccsr_hidden;
+  macko_set_time(options, a, plan);
+}
+
 /* Adds what a value stream by that codec takes to *plan, or takes it away (sign -1), as macko_choose_codec tries one codec after
  * the other. */
 static void add_stream(const macko_facts *f, const macko_options *options, const macko_codec *codec, int sign, macko_plan *plan)
@@ -32,7 +39,7 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   const double rare = type == MACKO_U16 || type == MACKO_F16 || type == MACKO_BF16 ? cost->eccsr_rare : 0;
   plan->bytes += sign * bytes;
   plan->work += sign * (double)slots * (macko_codec_cost(cost, type, codec->table) + rare);
-  macko_set_time(options, f->csr, plan);
+  set_time(options, f->csr, plan);
 }
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
@@ -95,8 +102,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work),
-                       .hidden = macko_cost_of(options)->eccsr_hidden};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
@@ -107,12 +113,10 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   return macko_choose_codec(f, options, add_stream, plan, err);
 }
 
-/* The pattern stays, and so only the codec is chosen again. Files do not tell what is hidden. */
+/* The pattern stays, and so only the codec is chosen again. */
 macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  macko_matrix told = *m;
-  told.plan.hidden = macko_cost_of(&m->options)->eccsr_hidden;
-  return macko_rechoose_codec(f, &told, add_stream, plan, err);
+  return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
 /* Predicts the time of a product by estimated counts, with values as they are and about a byte for the gap of a run. */
@@ -120,8 +124,8 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
                              const macko_eccsr_work *work)
 {
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + work->runs + f->nnz * macko_type_bytes(f->csr->value_type),
-                     .work = pattern_work(options, counts, work), .hidden = macko_cost_of(options)->eccsr_hidden};
-  macko_set_time(options, f->csr, &plan);
+                     .work = pattern_work(options, counts, work)};
+  set_time(options, f->csr, &plan);
   return plan.time;
 }
 

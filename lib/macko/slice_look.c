@@ -2,7 +2,6 @@
 #include "core/threads.h"
 #include "macko/slice_look.h"
 #include "macko/slice_repeats.h"
-#include "macko/slice_values.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -334,68 +333,4 @@ void macko_trim_look(macko_slice_look *look)
   size_t words = (size_t)look->facts.block_words;
   uint32_t *less = realloc(look->blocks, words ? 4 * words : 1);
   if (less) look->blocks = less, look->room = (int64_t)words;
-}
-
-/* ---- what is kept for encoding ---- */
-
-/* Gives where the look of that kind is kept. */
-static macko_slice_look *place_of(macko_slice_findings *found, int sorted, int pairs, int stencils)
-{
-  return &found->looks[(sorted ? 1 : 0) + (pairs ? 2 : 0) + (stencils ? 4 : 0)];
-}
-
-/* For a plan without stencils a look that searched for them in vain will do. */
-macko_slice_look *macko_look_for(macko_slice_findings *found, const macko_plan *plan)
-{
-  int sorted = macko_params_of(plan)->slice.window > 0, pairs = plan->values == MACKO_VALUES_PAIRS;
-  int stencils = macko_params_of(plan)->slice.stencils > 0;
-  if (!found) return NULL;
-  macko_slice_look *look = place_of(found, sorted, pairs, stencils);
-  if (!look->blocks && !stencils) look = place_of(found, sorted, pairs, 1);
-  return look->blocks && (look->facts.stencils > 0) == stencils ? look : NULL;
-}
-
-void macko_forget_slices(void *own)
-{
-  macko_slice_findings *found = own;
-  for (int i = 0; i < 8; i++) macko_drop_look(&found->looks[i]);
-  free(found);
-}
-
-macko_slice_findings *macko_slice_findings_of(macko_findings *found)
-{
-  void **own = &found->own[MACKO_FORMAT_MACKO];
-  if (!*own) *own = calloc(1, sizeof(macko_slice_findings));
-  return *own;
-}
-
-/* Gives the words that blocks of looks may still take: all together no more than f64 values would, which are written when they are
- * gone; where rows are not in memory, no more than values of a byte; where only the plan is wanted, a few, which tell of values. */
-static int64_t words_left(const macko_findings *f, const macko_slice_findings *found)
-{
-  enum { FEW_WORDS = 1 << 18 };
-  int64_t words = f->rows ? f->rows->nnz / 4 : 2 * macko_csr_nnz(f->csr);
-  if (!f->handed_on && words > FEW_WORDS) words = FEW_WORDS;
-  for (int i = 0; words > 0 && i < 8; i++) words -= found->looks[i].blocks ? found->looks[i].room : 0;
-  return words > 0 ? words : 0;
-}
-
-/* Keeps the look for encoding, if there is room for its blocks. */
-macko_status macko_host_slices(void *context, int sorted, int kinds, macko_slice_facts *p, macko_error *err)
-{
-  macko_findings *f = context;
-  macko_slice_findings *found = macko_slice_findings_of(f);
-  macko_slice_look look = {.sorted = sorted, .kinds = kinds};
-  macko_rows whole, *rows = macko_found_rows(f, &whole);
-  if (!found) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to look at slices");
-  macko_slice_look *place = place_of(found, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
-  const macko_slice_look *stencils = place_of(found, sorted, 0, 1);
-  if (kinds == (MACKO_STENCILS | MACKO_PAIRS) && stencils->blocks) look.stencils = stencils;
-  macko_status s = macko_take_look(rows, macko_found_nnz(f), words_left(f, found), 0, &look, err);
-  look.stencils = NULL;
-  *p = look.facts;
-  if (!s && look.blocks) s = macko_learn_values(&look, f, err);
-  if (s || !look.blocks || p->pairs < 0 || place->blocks) macko_drop_look(&look);
-  else macko_trim_look(&look), *place = look;
-  return s;
 }

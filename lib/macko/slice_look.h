@@ -36,6 +36,8 @@ void macko_drop_look(macko_slice_look *look);
 /* Gives back memory that its blocks do not need; cannot fail. */
 void macko_trim_look(macko_slice_look *look);
 
+/* ---- slice_findings.c: what is kept for encoding ---- */
+
 /* Gives the look at the slices of that plan with its blocks, if there has been one; else NULL. found may be NULL. */
 macko_slice_look *macko_look_for(macko_slice_findings *found, const macko_plan *plan);
 

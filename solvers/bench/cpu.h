@@ -29,6 +29,15 @@ macko_status bench_open_mkl(const char *library, int k, const macko_csr *csr, be
 macko_status bench_start_petsc(macko_error *err);
 void bench_close_petsc(void);
 
+/* Opens all methods of a matrix with these settings, peers first, and returns how many there are, BENCH_METHODS at most; the caller
+ * closes them. What is left out is said on stderr. methods has one place more, as each is opened where the next would be. */
+enum { BENCH_METHODS = 32 };
+int bench_open_methods(const char *matrix, const macko_csr *a, const bench_settings *settings, bench_method *methods);
+
+/* Returns the bytes of a matrix as CSR with 32-bit indices, and the type that vectors of its products have. */
+int64_t bench_csr_bytes(const macko_csr *a);
+macko_type bench_vector_type(const macko_csr *a);
+
 /* Fills *err with "who: why" and returns status. */
 macko_status bench_refuse(macko_error *err, macko_status status, const char *who, const char *why);
 

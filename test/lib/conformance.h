@@ -15,4 +15,7 @@ void check_all(const test_matrix *a, const test_products *p, const macko_matrix 
 
 TCase *new_values_case(void);
 
+/* New values of codec pairs, a part of that case. */
+void add_pairs_tests(TCase *t);
+
 #endif

@@ -1,9 +1,9 @@
 /* Encoding from rows that come in pieces: the same bytes as from the whole, and sources that do not keep their word. */
 #include "core/format.h"
 #include "matrices.h"
+#include "rows.h"
 #include "suite.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -345,68 +345,6 @@ START_TEST(no_source_can_lie)
 }
 END_TEST
 
-/* ---- memory ---- */
-
-enum { LONG = 200000, WIDE = 12, FEW_ROWS = 500, MEMORY_CASES = 9 };
-
-typedef struct {
-  int64_t row_ptr[FEW_ROWS + 1];
-  int32_t cols[FEW_ROWS * WIDE];
-  double values[FEW_ROWS * WIDE];
-  size_t most; /* bytes in use while a piece was asked for */
-} band;
-
-static size_t in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
-/* A band whose values are all distinct, made as it is asked for. */
-static macko_status give_band(void *context, int64_t first, int64_t count, macko_csr *piece, macko_error *err)
-{
-  band *b = context;
-  int64_t n = 0;
-  (void)err;
-  if (in_use() > b->most) b->most = in_use();
-  for (int64_t i = 0; i < count; i++) {
-    for (int64_t k = 0; k < WIDE; k++) b->cols[n] = (int32_t)(first + i + k * k), b->values[n++] = 1.0 / (double)((first + i) * WIDE + k + 1);
-    b->row_ptr[i + 1] = n;
-  }
-  *piece = (macko_csr){.nrows = count, .ncols = LONG + WIDE * WIDE, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
-                       .value_type = MACKO_F64, .row_ptr = b->row_ptr, .cols = b->cols, .values = b->values};
-  return MACKO_OK;
-}
-
-/* The result, a hash a row, and no more than what the pieces may take. */
-START_TEST(memory_is_the_result_and_a_piece)
-{
-  static const struct {
-    macko_format format;
-    macko_layout layout;
-    macko_prefer prefer;
-  } cases[MEMORY_CASES] = {{MACKO_FORMAT_CSR, 0, 0}, {MACKO_FORMAT_DTANS, 0, 0}, {MACKO_FORMAT_ECCSR, 0, 0},
-                           {MACKO_FORMAT_SLIDE, 0, 0}, {MACKO_FORMAT_MACKO, MACKO_LAYOUT_SLICE, 0},
-                           {MACKO_FORMAT_MACKO, MACKO_LAYOUT_ROW, 0}, {MACKO_FORMAT_MACKO, MACKO_LAYOUT_AUTO, 0},
-                           {MACKO_FORMAT_AUTO, 0, MACKO_PREFER_TIME}, {MACKO_FORMAT_AUTO, 0, MACKO_PREFER_MEMORY}};
-  static band b;
-  macko_row_source source = {.nrows = LONG, .ncols = LONG + WIDE * WIDE, .value_type = MACKO_F64, .piece_rows = FEW_ROWS,
-                             .rows = give_band, .context = &b};
-  macko_options o;
-  macko_matrix *m = NULL;
-  macko_info info;
-  size_t before = in_use();
-  macko_options_init(&o);
-  o.format = cases[_i / 2].format, o.layout = cases[_i / 2].layout, o.prefer = cases[_i / 2].prefer, o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
-  b.most = 0;
-  ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
-  macko_get_info(m, &info);
-  double used = (double)(b.most - before), allowed = (double)info.bytes + 4.0 * LONG + 2e6;
-  ck_assert_msg(used <= allowed, "%s: %g bytes in use, %g allowed", macko_format_name(o.format), used, allowed);
-  macko_destroy(&m);
-}
-END_TEST
-
 int main(void)
 {
   Suite *suite = suite_create("rows");
@@ -416,7 +354,7 @@ int main(void)
   tcase_add_loop_test(t, pieces_of_a_large_matrix_give_the_same_bytes, 0, 2);
   tcase_add_test(t, sources_that_fail_are_reported);
   tcase_add_loop_test(t, no_source_can_lie, 0, MACKO_FORMAT_AUTO + 1);
-  tcase_add_loop_test(t, memory_is_the_result_and_a_piece, 0, 2 * MEMORY_CASES);
+  add_memory_tests(t);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }

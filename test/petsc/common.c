@@ -1,6 +1,5 @@
 #include "common.h"
 
-#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -210,12 +209,6 @@ KSP new_solver(Mat A, Mat P, const char *method, const char *preconditioner)
   OK(KSPGetPC(ksp, &pc));
   OK(PCSetType(pc, preconditioner));
   return ksp;
-}
-
-size_t bytes_in_use(void)
-{
-  struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
 }
 
 /* ---- the program ---- */

@@ -5,6 +5,7 @@
 
 #include "petscmacko.h"
 #include "../assertions.h"
+#include "../memory.h"
 
 #include <petscksp.h>
 
@@ -58,9 +59,6 @@ PetscErrorCode load_matrix(Mat A, PetscInt rows, PetscInt cols, unsigned seed);
 
 /* A solver of that method for A with that preconditioner, which is made from P. */
 KSP new_solver(Mat A, Mat P, const char *method, const char *preconditioner);
-
-/* Bytes that malloc has given out; 0 where a sanitizer's malloc does not tell. */
-size_t bytes_in_use(void);
 
 /* Fails unless A and both its blocks are ours. */
 void assert_ours(Mat A, const char *when);

@@ -1,0 +1,162 @@
+/* y = alpha op(A) x + beta y from format csr: plain loops for every combination of types, and loops with AVX2 where matrices have
+ * those that solvers multiply most. */
+#include "core/cost.h"
+#include "core/cpu.h"
+#include "core/product.h"
+#include "core/threads.h"
+#include "csr/csr.h"
+#include "values/codecs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The types of a matrix's sections. */
+typedef struct {
+  macko_type rows, cols, values;
+} csr_types;
+
+/* Multiplies rows from .. to - 1 with `group` vectors, for every combination of types; all of them are constants in the calls,
+ * which makes each instance a plain loop. Sums are double. Op T adds the multiples of row i to y, which has been scaled
+ * before. */
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, csr_types types,
+                                                              macko_type vector, macko_op op, int group, int64_t from, int64_t to)
+{
+  const macko_product own = *to_do, *q = &own; /* a copy that no write to y can change, as a compiler sees */
+  const void *row_ptr = m->sections[ROW_PTR].data, *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
+  for (int64_t i = from; i < to; i++) {
+    int64_t end = macko_index(types.rows, row_ptr, i + 1);
+    double sum[MACKO_GROUP] = {0};
+    if (op == MACKO_OP_T)
+      for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
+    for (int64_t p = macko_index(types.rows, row_ptr, i); p < end; p++) { /* this start does not wait for the row before */
+      int64_t col = macko_index(types.cols, cols, p);
+      double value = macko_float_at(types.values, v, p);
+      for (int j = 0; j < group; j++)
+        if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
+        else macko_add_y(vector, q, j, col, value * sum[j]);
+    }
+    if (op == MACKO_OP_N)
+      for (int j = 0; j < group; j++) macko_put_y(vector, q, j, i, sum[j]);
+  }
+}
+
+/* A matrix for the loops with AVX2: f64 or f32 values and 32-bit columns, which is what solvers multiply most. */
+typedef struct {
+  macko_type row_ptr_type;
+  int64_t nnz;
+  const void *row_ptr;
+  const int32_t *cols;
+  const void *values;
+} csr_view;
+
+/* Bytes up to which a matrix is taken to stay in a cache between products. */
+enum { CACHED_BYTES = 16 << 20 };
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+#include "csr/csr_avx2.h"
+#include "csr/csr_packed.h"
+
+/* Gives that view of a matrix that has such types. */
+static csr_view view_of(const macko_matrix *m)
+{
+  return (csr_view){m->sections[ROW_PTR].type, m->nnz, m->sections[ROW_PTR].data, m->sections[COLS].data, m->sections[VALUES].data};
+}
+
+/* Tells whether the matrix is likely in a cache: then a prefetch costs a load and saves nothing (0.85 of the time without, Zen
+ * 4). */
+static int is_cached(const macko_matrix *m)
+{
+  return m->plan.bytes < CACHED_BYTES;
+}
+#endif
+
+/* Tells whether the loops with AVX2 take this matrix and this product. A plain loop wastes less of short rows, which counts where
+ * nothing waits for memory. */
+static int has_wide(const macko_matrix *m, const macko_product *p)
+{
+#if MACKO_HAS_X86_64
+  if (m->nnz < (is_cached(m) ? LONG_ROWS : LONG_ROWS / 2) * m->nrows) return 0;
+  return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 && macko_has_avx2() &&
+         (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
+                                           : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);
+#else
+  return (void)m, (void)p, 0;
+#endif
+}
+
+/* Multiplies with the loops of csr_avx2.h, as many vectors at a time as they take; gives 0, and does nothing, where they do not
+ * take this product. */
+static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+#if MACKO_HAS_X86_64
+  const csr_view a = view_of(m);
+  const int kind = m->plan.stored_type == MACKO_F64 ? 0 : p->vector_type == MACKO_F64 ? 1 : 2;
+  if (!has_wide(m, p)) return 0;
+  for (int64_t j = 0, group; j < p->k; j += group) {
+    const macko_product q = macko_product_from(p, j);
+    group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
+  }
+  return 1;
+#else
+  (void)m, (void)p, (void)from, (void)to;
+  return 0;
+#endif
+}
+
+/* This is the macko_pieces of format csr: rows from .. to - 1. Types that most matrices have are constants; all others share one
+ * instance that asks for them in the loop. */
+static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
+{
+  const int narrow = m->sections[COLS].type == MACKO_I32 && m->sections[ROW_PTR].type == MACKO_I32;
+  const macko_type stored = m->plan.stored_type;
+  const csr_types any = {m->sections[ROW_PTR].type, m->sections[COLS].type, stored};
+  if (multiply_wide(m, p, from, to)) return;
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, (csr_types){MACKO_I32, MACKO_I32, MACKO_F64}, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, (csr_types){MACKO_I32, MACKO_I32, MACKO_F32}, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, any, vector, op, group, from, to)
+  if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, q, F64_MATRIX)
+  else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, q, F32_MATRIX)
+  else MACKO_FOR_GROUPS(p, q, ANY_MATRIX)
+}
+
+/* Multiplies vectors three or four at a time with the loops of csr_packed.h, and gives how many have been done. None are where
+ * putting them side by side would take longer than it saves, which takes more entries a column where the packed vectors do not
+ * fit the second-level cache, or where there is no memory for it. */
+static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product *p, const macko_cut *rows)
+{
+  int64_t done = 0;
+#if MACKO_HAS_X86_64
+  const int parts = macko_parts(m->nnz);
+  const macko_cut columns = {.n = m->ncols};
+  const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), least = bytes <= macko_machine_caches().middle ? 4 : 16;
+  if (p->k < 3 || m->nnz < least * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
+  csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};
+  void *room = malloc((size_t)bytes); /* aligned_alloc would get new pages from the system each time */
+  c.side_by_side = (csr_vector *)(((uintptr_t)room + sizeof *c.side_by_side - 1) & ~(uintptr_t)(sizeof *c.side_by_side - 1));
+  for (; room && p->k - done >= 3; done += c.columns) {
+    c.p = macko_product_from(p, done), c.columns = p->k - done >= CSR_WIDTH ? CSR_WIDTH : 3;
+    macko_do_parts(&columns, parts, csr_pack, &c);
+    macko_do_parts(rows, parts, csr_multiply_packed, &c);
+  }
+  free(room);
+#else
+  (void)m, (void)p, (void)rows;
+#endif
+  return done;
+}
+
+/* Does vectors side by side as far as that pays and the others after them. The cut is by entries, so that parts of uneven rows
+ * take as long. */
+macko_status macko_csr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err)
+{
+  (void)err;
+  if (p->op == MACKO_OP_T) macko_scale(p, m->ncols);
+  const macko_cut cut = {m->nrows, m->sections[ROW_PTR].type, m->sections[ROW_PTR].data, 1, m->nnz};
+  const int64_t done = multiply_side_by_side(m, p, &cut);
+  macko_product rest = macko_product_from(p, done);
+  rest.k -= done;
+  if (rest.k) macko_share_product(m, &rest, multiply_rows, &cut);
+  return MACKO_OK;
+}
