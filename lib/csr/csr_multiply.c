@@ -10,27 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The types of a matrix's sections. */
-typedef struct {
-  macko_type rows, cols, values;
-} csr_types;
-
 /* Multiplies rows from .. to - 1 with `group` vectors, for every combination of types; all of them are constants in the calls,
  * which makes each instance a plain loop. Sums are double. Op T adds the multiples of row i to y, which has been scaled
  * before. */
-static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, csr_types types,
-                                                              macko_type vector, macko_op op, int group, int64_t from, int64_t to)
+static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, macko_type rows,
+                                                              macko_type col_type, macko_type values, macko_type vector, macko_op op,
+                                                              int group, int64_t from, int64_t to)
 {
   const macko_product own = *to_do, *q = &own; /* a copy that no write to y can change, as a compiler sees */
   const void *row_ptr = m->sections[ROW_PTR].data, *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;
   for (int64_t i = from; i < to; i++) {
-    int64_t end = macko_index(types.rows, row_ptr, i + 1);
+    int64_t end = macko_index(rows, row_ptr, i + 1);
     double sum[MACKO_GROUP] = {0};
     if (op == MACKO_OP_T)
       for (int j = 0; j < group; j++) sum[j] = q->alpha * macko_x(vector, q, j, i);
-    for (int64_t p = macko_index(types.rows, row_ptr, i); p < end; p++) { /* this start does not wait for the row before */
-      int64_t col = macko_index(types.cols, cols, p);
-      double value = macko_float_at(types.values, v, p);
+    for (int64_t p = macko_index(rows, row_ptr, i); p < end; p++) { /* this start does not wait for the row before */
+      int64_t col = macko_index(col_type, cols, p);
+      double value = macko_float_at(values, v, p);
       for (int j = 0; j < group; j++)
         if (op == MACKO_OP_N) sum[j] += value * macko_x(vector, q, j, col);
         else macko_add_y(vector, q, j, col, value * sum[j]);
@@ -110,12 +106,11 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
 static void multiply_rows(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
   const int narrow = m->sections[COLS].type == MACKO_I32 && m->sections[ROW_PTR].type == MACKO_I32;
-  const macko_type stored = m->plan.stored_type;
-  const csr_types any = {m->sections[ROW_PTR].type, m->sections[COLS].type, stored};
+  const macko_type rows = m->sections[ROW_PTR].type, stored = m->plan.stored_type;
   if (multiply_wide(m, p, from, to)) return;
-#define F64_MATRIX(vector, op, group) multiply_as(m, &q, (csr_types){MACKO_I32, MACKO_I32, MACKO_F64}, vector, op, group, from, to)
-#define F32_MATRIX(vector, op, group) multiply_as(m, &q, (csr_types){MACKO_I32, MACKO_I32, MACKO_F32}, vector, op, group, from, to)
-#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, any, vector, op, group, from, to)
+#define F64_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_I32, MACKO_F64, vector, op, group, from, to)
+#define F32_MATRIX(vector, op, group) multiply_as(m, &q, MACKO_I32, MACKO_I32, MACKO_F32, vector, op, group, from, to)
+#define ANY_MATRIX(vector, op, group) multiply_as(m, &q, rows, m->sections[COLS].type, stored, vector, op, group, from, to)
   if (narrow && stored == MACKO_F64) MACKO_FOR_GROUPS(p, q, F64_MATRIX)
   else if (narrow && stored == MACKO_F32) MACKO_FOR_GROUPS(p, q, F32_MATRIX)
   else MACKO_FOR_GROUPS(p, q, ANY_MATRIX)
