@@ -1,6 +1,5 @@
-/* Between the files of the halo exchange on GPUs. Both ways below are used by all ranks of a matrix or by none, and each product
- * calls, on PETSc's stream: Send before the product of the diagonal block; Receive after it, which gives the entries of the
- * columns of the off-diagonal block; Done after the product of that block. Creating and destroying are collective. */
+/* Between the files of the halo exchange on GPUs. Both ways below are used by all ranks of a matrix or by none, and halo.c calls
+ * their steps, on PETSc's stream, as products call its own (matmacko.h). Creating and destroying are collective. */
 #ifndef MACKO_HALO_H
 #define MACKO_HALO_H
 
