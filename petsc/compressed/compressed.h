@@ -149,7 +149,7 @@ typedef struct {
   PetscInt   ghosts;
   PetscInt  *ghost_cols;
   /* The vector has an entry for each column of off, and exchange fills it from a vector of the whole matrix; both are NULL on a
-     single rank. */
+     single rank. Products with vectors on GPUs have another exchange (MackoHaloGet). */
   Vec        halo;
   VecScatter exchange;
 

@@ -107,29 +107,53 @@ PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = A x + y, or A x where y is NULL. The own block is multiplied while entries of other ranks are on their way to the halo. The
-   time is measured on the CPU only, without the exchange. */
+/* Begins to bring entries of x that other ranks hold: by ours, the exchange for vectors on GPUs, or into the halo's vector. On a
+   single rank there are none. */
+static PetscErrorCode BeginExchange(const Mat_Compressed *m, MackoHalo *ours, Vec x)
+{
+  PetscFunctionBegin;
+  if (ours) PetscCall(MackoHaloSend(ours, x));
+  else if (m->halo) PetscCall(VecScatterBegin(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Ends what BeginExchange has begun with the same arguments; *received has the entries. */
+static PetscErrorCode EndExchange(const Mat_Compressed *m, MackoHalo *ours, Vec x, Vec *received)
+{
+  PetscFunctionBegin;
+  *received = m->halo;
+  if (ours) PetscCall(MackoHaloReceive(ours, received));
+  else PetscCall(VecScatterEnd(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* z = A x + y, or A x where y is NULL. The own block is multiplied while entries of other ranks are on their way. The time is
+   measured on the CPU only, without the exchange. */
 static PetscErrorCode Forward(Mat A, Vec x, Vec y, Vec z)
 {
-  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  MackoHalo      *ours = NULL;
+  Vec             received;
   PetscBool       device;
   PetscLogDouble  start, end;
 
   PetscFunctionBegin;
   PetscCall(MackoCompressedOnDevice(A, x, z, &device));
   PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_DEVICE : MACKO_READY_HOST));
-  if (m->halo) PetscCall(VecScatterBegin(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+  if (m->halo && device) PetscCall(MackoHaloGetFor(A, x, z, m->ghosts, m->ghost_cols, &ours));
+  PetscCall(BeginExchange(m, ours, x));
   if (y && y != z) PetscCall(VecCopy(y, z));
   PetscCall(PetscTime(&start));
   PetscCall(Multiply(A, &m->own, device, MACKO_OP_N, x, (PetscBool)(y != NULL), z));
   PetscCall(PetscTime(&end));
   if (!device) m->products++, m->product_seconds += end - start; /* on a GPU the product has only begun */
   if (m->halo) {
-    PetscCall(VecScatterEnd(m->exchange, x, m->halo, INSERT_VALUES, SCATTER_FORWARD));
+    PetscCall(EndExchange(m, ours, x, &received));
     PetscCall(PetscTime(&start));
-    PetscCall(Multiply(A, &m->off, device, MACKO_OP_N, m->halo, PETSC_TRUE, z));
+    PetscCall(Multiply(A, &m->off, device, MACKO_OP_N, received, PETSC_TRUE, z));
     PetscCall(PetscTime(&end));
     if (!device) m->product_seconds += end - start;
+    if (ours) PetscCall(MackoHaloDone(ours));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

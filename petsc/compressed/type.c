@@ -45,8 +45,8 @@ static PetscErrorCode FindDevice(Mat A, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the options that say where products run, and refuses those of aijmacko that this type cannot follow rather than ignoring
-   them. The target of predictions and the size of pieces follow from the place. */
+/* Reads the options that say where products run, and refuses the one of aijmacko that this type cannot follow rather than ignoring
+   it. The target of predictions and the size of pieces follow from the place. */
 static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -59,8 +59,6 @@ static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
   PetscCall(MackoReadBackend(A, items));
   PetscCall(FindDevice(A, &why));
   PetscCheck(m->device || asked->backend != MACKO_BACKEND_CUDA, comm, PETSC_ERR_SUP, "-mat_macko_backend cuda: %s", why);
-  PetscCheck(asked->halo_path == MACKO_HALO_AUTO, comm, PETSC_ERR_SUP,
-             "-mat_macko_halo: ranks of a matrix of type macko exchange entries of vectors as those of aij do; aijmacko has other ways");
   PetscCheck(asked->after <= 0, comm, PETSC_ERR_SUP,
              "-mat_macko_after: a matrix of type macko is compressed from the start; only aijmacko has another form before");
   m->options.target = m->device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
@@ -168,7 +166,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
   copy->options = m->options, copy->options_read = m->options_read;
   copy->piece = m->piece, copy->piece_given = m->piece_given, copy->device = m->device;
   PetscCall(MackoGet(*B, &place));
-  if (MackoOf(A)) place->backend = MackoOf(A)->backend;
+  if (MackoOf(A)) place->backend = MackoOf(A)->backend, place->halo_path = MackoOf(A)->halo_path;
   PetscCall(MackoCopyHalo(m, copy));
   PetscCall(MackoCompressedPlace(*B));
   PetscCall(MackoCompressedTake(*B, &own, &off));

@@ -76,11 +76,13 @@ static PetscErrorCode converted_with(const char *option, const char *value)
 
 START_TEST(options_that_cannot_be)
 {
-  REFUSED(converted_with("-mat_macko_halo", "peer"), PETSC_ERR_SUP, "as those of aij do");
+  REFUSED(converted_with("-mat_macko_halo", "bus"), PETSC_ERR_USER_INPUT, "none of auto, host and peer");
   REFUSED(converted_with("-mat_macko_after", "5"), PETSC_ERR_SUP, "compressed from the start");
   REFUSED(converted_with("-mat_macko_piece", "0"), PETSC_ERR_USER_INPUT, "0 entries; at least 1");
   REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");
   OK(converted_with("-mat_macko_values", "f32"));
+  OK(converted_with("-mat_macko_halo", "host"));
+  OK(converted_with("-mat_macko_halo", "peer"));
 }
 END_TEST
 

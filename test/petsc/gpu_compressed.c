@@ -90,6 +90,51 @@ START_TEST(backend_of_type_macko)
 }
 END_TEST
 
+/* ---- entries of other ranks ---- */
+
+/* Nothing comes to the host where entries go from GPU to GPU; before, the exchange is set up. */
+START_TEST(halo_stays_on_the_gpu)
+{
+  Mat            A, P;
+  Vec            x, y;
+  PetscLogDouble copies;
+  OK(PetscLogDefaultBegin());
+  make_both("37", ROWS, ROWS, &A, &P);
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  OK(MatMult(A, x, y));
+  copies = -petsc_gtoc_ct;
+  OK(MatMult(A, x, y));
+  OK(MatMultAdd(A, x, y, y));
+  copies += petsc_gtoc_ct;
+  int through_host = ranks() > 1 && !view_says(A, "halo from GPU to GPU\n");
+  ASSERT_ALL(copies == 0 || through_host, "%g copies from the GPU", copies);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(clear_options());
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* The option outlives what it was given for. */
+START_TEST(halo_of_a_copy)
+{
+  static const char said[] = "halo through host memory: -mat_macko_halo host\n";
+  Mat A, P, copy;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", "host"));
+  make_both("37", ROWS, COLS, &A, &P);
+  OK(clear_options());
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &copy));
+  ASSERT_ALL(view_says(A, said) == (ranks() > 1), "the view of the matrix");
+  ASSERT_ALL(view_says(copy, said) == (ranks() > 1), "the view of a copy");
+  assert_same_products(copy, P, "a copy");
+  OK(MatBindToCPU(A, PETSC_TRUE));
+  ASSERT_ALL(!view_says(A, "halo "), "the view on the CPU");
+  assert_same_products(A, P, "bound to the CPU");
+  DESTROY(&A, &P, &copy);
+}
+END_TEST
+
 /* ---- pieces that are encoded there ---- */
 
 static Mat line(const char *type)
@@ -191,6 +236,8 @@ void add_compressed_tests(TCase *t)
   tcase_add_loop_test(t, every_format_in_pieces, 0, FORMATS);
   tcase_add_test(t, bound_to_the_cpu);
   tcase_add_loop_test(t, backend_of_type_macko, 0, 2);
+  tcase_add_test(t, halo_stays_on_the_gpu);
+  tcase_add_test(t, halo_of_a_copy);
   tcase_add_loop_test(t, pieces_encoded_on_the_gpu, 0, 2);
   tcase_add_loop_test(t, dense_on_the_gpu, 0, 2);
   tcase_add_test(t, solves_on_the_gpu);
