@@ -261,23 +261,31 @@ static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
 }
 
 /* The bytes are counted from the first element of the first column to the last element of the last one, because the caller's
-   array may end there, without the padding that other columns have. */
+   array may end there, without the padding that other columns have. Columns without elements may have no array. */
 size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k)
 {
+  if (!n) return 0;
   return sizeof(PetscScalar) * (k > 1 ? (size_t)a.ld * (size_t)(k - 1) + (size_t)n : (size_t)n);
 }
 
-/* The room stays with m from one product to the next and only grows, since cudaMalloc waits for the GPU. a->data is changed to
-   it; the leading dimension stays the caller's. */
-PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
+/* The room only grows, since cudaMalloc waits for the GPU. */
+cudaError_t MackoRoom(Mat_Macko *m, MackoRoomFor which, size_t bytes)
+{
+  cudaError_t error;
+  if (m->staged_bytes[which] >= bytes) return cudaSuccess;
+  cudaFree(m->staged[which]);
+  m->staged[which] = NULL, m->staged_bytes[which] = 0;
+  error = cudaMalloc(&m->staged[which], bytes);
+  if (error) (void)cudaGetLastError(); /* nobody else shall find it */
+  else m->staged_bytes[which] = bytes;
+  return error;
+}
+
+/* a->data is changed to the room; the leading dimension stays the caller's. */
+PetscErrorCode MackoStage(Mat_Macko *m, MackoRoomFor which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
 {
   PetscFunctionBegin;
-  if (m->staged_bytes[which] < bytes) {
-    cudaFree(m->staged[which]);
-    m->staged[which] = NULL, m->staged_bytes[which] = 0;
-    PetscCall(CudaCheck(cudaMalloc(&m->staged[which], bytes), "GPU memory for a vector"));
-    m->staged_bytes[which] = bytes;
-  }
+  PetscCall(CudaCheck(MackoRoom(m, which, bytes), "GPU memory for a vector"));
   if (read && bytes) {
     PetscCall(CudaCheck(cudaMemcpyAsync(m->staged[which], a->data, bytes, cudaMemcpyHostToDevice, stream), "copying to the GPU"));
     PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
@@ -316,8 +324,8 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   PetscCall(MackoStream(&stream));
   if (!status) PetscCall(Transpose(A, m, &op, stream, &status, &err));
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
+  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream));
   PetscCall(PetscLogGpuTimeBegin());
   status = macko_device_multiply(m->device, op, MACKO_F64, k, 1, xd.data, xd.ld, beta, yd.data, yd.ld, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());
@@ -359,7 +367,7 @@ PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 void MackoDeviceFree(Mat_Macko *m)
 {
   macko_device_destroy(&m->device);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < MACKO_ROOMS; i++) {
     if (m->staged[i]) cudaFree(m->staged[i]);
     m->staged[i] = NULL, m->staged_bytes[i] = 0;
   }

@@ -1,9 +1,9 @@
 /* The exchange of halo entries on GPUs for the parallel types of ours: whom it concerns, which way is taken, and its steps. */
-#include "matmacko.h"
+#include "halo.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
 #include "device.h"
-#include "halo.h"
+#include "halo_ways.h"
 
 /* A parallel matrix keeps this for its exchange; Mat_Macko points to it. */
 struct MackoHalo {
@@ -212,6 +212,26 @@ PetscErrorCode MackoHaloDone(MackoHalo *h)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The exchange's own vector is overwritten by the next column, so that its entries are copied, within GPU memory. */
+PetscErrorCode MackoHaloBring(MackoHalo *h, const PetscScalar *x, PetscScalar *to)
+{
+  Vec                received;
+  const PetscScalar *from;
+  PetscMemType       where;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  PetscCall(MackoStream(&stream));
+  PetscCall(Send(h, x));
+  PetscCall(MackoHaloReceive(h, &received));
+  PetscCall(VecGetArrayReadAndMemType(received, &from, &where));
+  if (h->ncols)
+    PetscCall(MackoHaloCudaCheck(cudaMemcpyAsync(to, from, (size_t)h->ncols * sizeof *to, cudaMemcpyDeviceToDevice, stream)));
+  PetscCall(VecRestoreArrayReadAndMemType(received, &from));
+  PetscCall(MackoHaloDone(h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #else /* here no vector is on a GPU: no matrix has an exchange of ours, and its steps are not reached */
 
 PetscErrorCode MackoHaloGet(Mat A, PetscInt ncols, const PetscInt *cols, MackoHalo **halo)
@@ -255,6 +275,13 @@ PetscErrorCode MackoHaloDone(MackoHalo *h)
 {
   PetscFunctionBegin;
   (void)h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloBring(MackoHalo *h, const PetscScalar *x, PetscScalar *to)
+{
+  PetscFunctionBegin;
+  (void)h, (void)x, (void)to;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,7 +4,7 @@
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
-#include "halo.h"
+#include "halo_ways.h"
 #include "macko_cuda.h"
 
 /* There is one array of each kind, not two: the stream of the copies keeps a product's gather behind the copies of the product

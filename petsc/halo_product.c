@@ -1,9 +1,9 @@
 /* The product of a parallel aijmacko with vectors on GPUs: both blocks with our exchange of the halo between them. */
-#include "matmacko.h"
+#include "halo.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
 #include "device.h"
-#include "halo.h"
+#include "halo_ways.h"
 
 /* The diagonal block's product lies between sending and receiving, so that entries travel while the GPU multiplies. The hosts of
    all ranks queue in the same order. */

@@ -30,6 +30,14 @@ typedef enum {
   MACKO_KEEP_NO
 } MackoKeep;
 
+/* What a matrix keeps room in GPU memory for: vectors x and y of the host, and the halo's entries of a dense matrix. */
+typedef enum {
+  MACKO_ROOM_X,
+  MACKO_ROOM_Y,
+  MACKO_ROOM_HALOS,
+  MACKO_ROOMS
+} MackoRoomFor;
+
 typedef struct MackoKind MackoKind;
 
 /* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
@@ -64,11 +72,11 @@ typedef struct {
     PetscInt         nonempty;
   } rows;
 
-  /* The same in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
+  /* The same in GPU memory, with the counts below that it was made from, and room there. */
   struct macko_device_matrix *device;
   PetscInt64                  device_encodes, device_refreshes;
-  void                       *staged[2];
-  size_t                      staged_bytes[2];
+  void                       *staged[MACKO_ROOMS];
+  size_t                      staged_bytes[MACKO_ROOMS];
 
   /* Of a parallel matrix, what its ranks exchange for a product on the GPU, and of aijmacko the rows of the off-diagonal block that
      have entries, where these are few: NULL before the first such product. */
@@ -343,33 +351,6 @@ PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, M
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
-
-/* ---- what ranks exchange of vectors on GPUs, for all parallel types of ours: halo.c ---- */
-
-typedef struct MackoHalo MackoHalo;
-
-/* *halo becomes A's exchange, which brings this rank those entries of vectors that are in ncols columns of other ranks, listed by
-   their numbers in the whole matrix, ascending. It is made where there is none yet or A has others now, on all ranks or on none,
-   and stays A's. *halo is NULL, on all ranks alike, where one of them may not use a GPU. Collective. */
-PETSC_INTERN PetscErrorCode MackoHaloGet(Mat A, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
-
-/* Does the same for a product y = A x; *halo is NULL, too, where these vectors are not on the GPU. Collective. */
-PETSC_INTERN PetscErrorCode MackoHaloGetFor(Mat A, Vec x, Vec y, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
-
-/* A product calls these on all ranks: Send before the product of the own block, x being on the GPU; Receive after it, whose vector,
-   on the GPU, has an entry for each of those columns and stays the exchange's; Done after the product of the other block, which
-   reads it. What they do is queued on PETSc's stream. */
-PETSC_INTERN PetscErrorCode MackoHaloSend(MackoHalo *halo, Vec x);
-PETSC_INTERN PetscErrorCode MackoHaloReceive(MackoHalo *halo, Vec *received);
-PETSC_INTERN PetscErrorCode MackoHaloDone(MackoHalo *halo);
-
-/* Prints the way that A's entries go. Collective, as is freeing the exchange. */
-PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer);
-PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
-
-/* y = A x, or y += A x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done says, on
-   all ranks alike, whether that is so; if not, nothing happened. Collective. */
-PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
 
 /* The products that run in PETSc's log are to leave out seconds that have just gone by. */
 PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);

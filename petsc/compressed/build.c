@@ -190,7 +190,7 @@ PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c)
   PetscCall(VecScatterDestroy(&m->exchange));
   PetscCall(VecDestroy(&m->halo));
   free(m->ghost_cols);
-  m->ghost_cols = c->cols, m->ghosts = c->count;
+  m->ghost_cols = c->cols, m->ghosts = c->count, m->halo_columns = 0;
   *c            = (MackoColumns){0};
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,7 +2,7 @@
 #ifndef MACKO_COMPRESSED_H
 #define MACKO_COMPRESSED_H
 
-#include "matmacko.h"
+#include "halo.h"
 
 /* ---- blocks (block.c): rows of one rank, encoded a piece at a time; failures are statuses, so that ranks can agree ---- */
 
@@ -126,6 +126,10 @@ static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
 PETSC_INTERN PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
                                                      MackoArray y);
 
+/* Makes room in GPU memory for k columns of as many elements as A's halo has, or finds what there is from before, and says whether
+   there is as much. It stays A's; *halos is NULL where the halo is empty or the room lacks. */
+PETSC_INTERN PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos);
+
 /* Says whether a product of A with these vectors is done on the GPU, the same on all ranks: where both vectors are there, or the
    user has asked for it. */
 PETSC_INTERN PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device);
@@ -152,6 +156,8 @@ typedef struct {
      single rank. Products with vectors on GPUs have another exchange (MackoHaloGet). */
   Vec        halo;
   VecScatter exchange;
+  /* There is room in the GPU memory of every rank for the halo's entries of so many columns of a dense matrix. */
+  PetscInt   halo_columns;
 
   PetscBool             taken;      /* there are entries, or it is known that there are none */
   PetscBool             by_columns; /* MatSetValues gets values by columns */
@@ -205,6 +211,16 @@ PETSC_INTERN PetscErrorCode MackoCompressedPlace(Mat A);
 
 /* Makes both blocks ready for such a product, on all ranks or on none. Collective the first time. */
 PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
+
+/* Y = op(A) X + beta Y of one block of A, which is ready, and k columns: on the GPU, if device says so, wherever the arrays are, or
+   on the CPU. */
+PETSC_INTERN PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x,
+                                              PetscScalar beta, MackoArray y);
+
+/* Says whether there is room on the GPU of every rank for products op(A) X of k columns: of halos, which it makes, and for the
+   transpose of the transposes of all pieces, unless these are there. With a k of 0 no halos are needed. Collective where that is
+   not known. */
+PETSC_INTERN PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fits);
 
 /* Each of these sets the operations of A that are in one file; the two with in set or end what has to be composed, or freed, as
    well. */

@@ -115,8 +115,19 @@ static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k,
   return status;
 }
 
-/* Without pieces nothing is done: the block then has no rows. Staging serves -mat_macko_backend cuda, with vectors of the
-   host. */
+/* Y = 0 of n rows. */
+static macko_status Clear(MackoArray y, PetscInt n, PetscInt k, cudaStream_t stream, macko_error *err)
+{
+  size_t      width = (size_t)n * sizeof(PetscScalar), pitch = k > 1 ? (size_t)y.ld * sizeof(PetscScalar) : width;
+  cudaError_t error = cudaMemset2DAsync(y.data, pitch, 0, width, (size_t)k, stream);
+  if (!error) return MACKO_OK;
+  err->status = MACKO_DEVICE;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "clearing an array: %s", cudaGetErrorString(error));
+  return MACKO_DEVICE;
+}
+
+/* A block without pieces has no rows or no columns. Only its product with the transpose can have a Y then, which is 0. Staging
+   serves -mat_macko_backend cuda, with vectors of the host. */
 PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
 {
   Mat_Macko   *m  = MackoOf(A);
@@ -130,16 +141,26 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   macko_error  err;
 
   PetscFunctionBegin;
-  if (!b->count) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!b->count && (beta != 0 || !ny)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoStream(&stream));
-  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
+  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream));
+  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream));
   PetscCall(PetscLogGpuTimeBegin());
-  status = MultiplyPieces(b, op, k, xd, beta, yd, stream, &err);
+  status = b->count ? MultiplyPieces(b, op, k, xd, beta, yd, stream, &err) : Clear(yd, ny, k, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The room is one of those that Mat_Macko keeps from one product to the next. */
+PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
+{
+  Mat_Macko  *m     = MackoOf(A);
+  size_t      bytes = (size_t)((const Mat_Compressed *)A->data)->ghosts * (size_t)k * sizeof **halos;
+  cudaError_t error = MackoRoom(m, MACKO_ROOM_HALOS, bytes);
+  *halos = bytes && !error ? (PetscScalar *)m->staged[MACKO_ROOM_HALOS] : NULL;
+  return (PetscBool)!error;
 }
 
 /* Vectors of one layout are taken to be on the GPU on all ranks or on none, so that nothing is communicated. */

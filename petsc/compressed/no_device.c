@@ -49,6 +49,14 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
 }
 
+/* This is not reached either. */
+PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
+{
+  (void)A, (void)k;
+  *halos = NULL;
+  return PETSC_FALSE;
+}
+
 /* All products are done on the host. */
 PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBool *device)
 {

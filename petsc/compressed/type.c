@@ -135,7 +135,7 @@ PetscErrorCode MackoCopyHalo(const Mat_Compressed *from, Mat_Compressed *to)
   if (bytes) memcpy(cols, from->ghost_cols, bytes);
   free(to->ghost_cols);
   to->ghost_cols = cols;
-  to->ghosts = from->ghosts;
+  to->ghosts = from->ghosts, to->halo_columns = 0;
   PetscCall(VecDestroy(&to->halo));
   PetscCall(VecScatterDestroy(&to->exchange));
   if (from->halo) PetscCall(VecDuplicate(from->halo, &to->halo));

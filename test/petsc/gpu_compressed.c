@@ -178,20 +178,72 @@ START_TEST(pieces_encoded_on_the_gpu)
 }
 END_TEST
 
+/* ---- dense matrices: in GPU memory or in that of the host, from which they are copied where the option says so ---- */
+
+static const struct {
+  const char *type, *backend, *halo;
+} dense_kinds[] = {{MATDENSECUDA, "auto", "auto"}, {MATDENSECUDA, "auto", "host"}, {MATDENSECUDA, "cpu", "auto"},
+                   {MATDENSECUDA, "cuda", "auto"}, {MATDENSE, "auto", "auto"},     {MATDENSE, "cuda", "auto"}};
+enum { DENSE_KINDS = sizeof dense_kinds / sizeof *dense_kinds };
+
+/* In pieces whose transposes would be larger than they are, and in one; with more columns, and with fewer; ranks without rows and
+   without columns. */
 START_TEST(dense_on_the_gpu)
 {
-  Mat      A, P, B, X, Y;
-  PetscInt n;
-  make_both("37", ROWS, COLS, &A, &P);
-  OK(MatGetLocalSize(A, NULL, &n));
-  OK(make_dense(_i ? MATDENSE : MATDENSECUDA, n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
-  OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
-  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-  assert_same_entries(X, Y, 1e-13, "A B");
-  OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
-  assert_same_entries(X, Y, 1e-13, "A B again");
-  OK(clear_options());
-  DESTROY(&A, &P, &B, &X, &Y);
+  static const PetscInt sizes[][2] = {{ROWS, COLS}, {2, COLS}, {ROWS, 2}};
+  const char *type = dense_kinds[_i].type;
+  for (unsigned s = 0; s < 2 * sizeof sizes / sizeof *sizes; s++) {
+    Mat A, P;
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", dense_kinds[_i].backend));
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", dense_kinds[_i].halo));
+    make_both(s % 2 ? NULL : "37", sizes[s / 2][0], sizes[s / 2][1], &A, &P);
+    assert_same_dense_products(A, P, type, 3, "few columns");
+    assert_same_dense_products(A, P, type, 9, "more columns");
+    assert_same_dense_products(A, P, type, 1, "one column");
+    OK(MatScale(A, 3));
+    OK(MatScale(P, 3));
+    assert_same_dense_products(A, P, type, 9, "other values");
+    assert_same_products(A, P, "vectors afterwards");
+    OK(clear_options());
+    DESTROY(&A, &P);
+  }
+}
+END_TEST
+
+/* What comes back from the GPU in a product with seven columns, after one that has set up what it needs. */
+static PetscLogDouble dense_copies(Mat A, int transposed)
+{
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = transposed ? MatTransposeMatMult : MatMatMult;
+  Mat            B, X;
+  PetscInt       m, n;
+  PetscLogDouble copies;
+  OK(MatGetLocalSize(A, &m, &n));
+  OK(make_dense(MATDENSECUDA, transposed ? m : n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
+  OK((*multiply)(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  OK((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  copies = -petsc_gtoc_ct;
+  OK((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  copies += petsc_gtoc_ct;
+  DESTROY(&B, &X);
+  return copies;
+}
+
+/* Sums for other ranks go as AIJ's do, all else from GPU to GPU where that is possible. */
+START_TEST(dense_stays_on_the_gpu)
+{
+  Mat            P = line(MATAIJ), A;
+  PetscLogDouble forward, transposed;
+  OK(PetscLogDefaultBegin());
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  forward = dense_copies(A, 0), transposed = dense_copies(A, 1);
+  int alone = ranks() == 1, through_host = !alone && !view_says(A, "halo from GPU to GPU\n");
+  ASSERT_ALL(forward == 0 || through_host, "A B: %g copies from the GPU", forward);
+  ASSERT_ALL(transposed == 0 || !alone, "A' B: %g copies from the GPU", transposed);
+  OK(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  transposed = dense_copies(A, 1);
+  ASSERT_ALL(transposed == 0 || through_host, "A' B, symmetric: %g copies from the GPU", transposed);
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "symmetric");
+  DESTROY(&A, &P);
 }
 END_TEST
 
@@ -239,7 +291,8 @@ void add_compressed_tests(TCase *t)
   tcase_add_test(t, halo_stays_on_the_gpu);
   tcase_add_test(t, halo_of_a_copy);
   tcase_add_loop_test(t, pieces_encoded_on_the_gpu, 0, 2);
-  tcase_add_loop_test(t, dense_on_the_gpu, 0, 2);
+  tcase_add_loop_test(t, dense_on_the_gpu, 0, DENSE_KINDS);
+  tcase_add_test(t, dense_stays_on_the_gpu);
   tcase_add_test(t, solves_on_the_gpu);
 }
 
