@@ -26,8 +26,8 @@ PETSC_INTERN cudaError_t MackoRoom(Mat_Macko *m, MackoRoomFor which, size_t byte
 
 /* MackoStage makes a->data such room for an array of so many bytes that is in host memory, filled with it if it is to be read.
    MackoUnstage copies what a product has written there to the array of the host, and waits for that. */
-PETSC_INTERN PetscErrorCode MackoStage(Mat_Macko *m, MackoRoomFor which, MackoArray *a, size_t bytes, PetscBool read,
-                                       cudaStream_t stream);
-PETSC_INTERN PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream);
+PETSC_INTERN macko_status MackoStage(Mat_Macko *m, MackoRoomFor which, MackoArray *a, size_t bytes, PetscBool read,
+                                     cudaStream_t stream, macko_error *err);
+PETSC_INTERN macko_status MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream, macko_error *err);
 
 #endif

@@ -123,8 +123,8 @@ static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
 
 /* Y = op(A) X + beta Y of k vectors, in host or GPU memory, done on the GPU with a block of A that MackoBlockPrepare has made
    ready. Arrays in host memory are copied; those in GPU memory are used in place, and the product is only queued. */
-PETSC_INTERN PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
-                                                     MackoArray y);
+PETSC_INTERN macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
+                                                   MackoArray y, macko_error *err);
 
 /* Makes room in GPU memory for k columns of as many elements as A's halo has, or finds what there is from before, and says whether
    there is as much. It stays A's; *halos is NULL where the halo is empty or the room lacks. */
@@ -213,9 +213,9 @@ PETSC_INTERN PetscErrorCode MackoCompressedPlace(Mat A);
 PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
 
 /* Y = op(A) X + beta Y of one block of A, which is ready, and k columns: on the GPU, if device says so, wherever the arrays are, or
-   on the CPU. */
+   on the CPU. A refusal comes back in *status and *err, so that the caller can agree with other ranks before raising an error. */
 PETSC_INTERN PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x,
-                                              PetscScalar beta, MackoArray y);
+                                              PetscScalar beta, MackoArray y, macko_status *status, macko_error *err);
 
 /* Says whether there is room on the GPU of every rank for products op(A) X of k columns: of halos, which it makes, and for the
    transpose of the transposes of all pieces, unless these are there. With a k of 0 no halos are needed. Collective where that is

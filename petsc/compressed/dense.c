@@ -105,13 +105,16 @@ static PetscErrorCode OnDevice(Mat A, Mat B, macko_op *op, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* C = op(A) B of both blocks. halos holds the rows of B that are not this rank's, or takes sums for those of C. */
+/* C = op(A) B of both blocks. halos holds the rows of B that are not this rank's, or takes sums for those of C. The ranks agree at
+   the end on whether all went well, because others would wait for the sums of one that failed. */
 static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B, Mat C, MackoArray halos)
 {
   Mat_Compressed    *m = (Mat_Compressed *)A->data;
   MackoArray         b = {NULL, PETSC_MEMTYPE_HOST, 0}, c = b;
   const PetscScalar *data;
   PetscInt           k = B->cmap->N;
+  macko_status       status;
+  macko_error        err = {0};
 
   PetscFunctionBegin;
   PetscCall(MatDenseGetLDA(B, &b.ld));
@@ -119,16 +122,28 @@ static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B
   PetscCall(device ? MatDenseGetArrayReadAndMemType(B, &data, &b.where) : MatDenseGetArrayRead(B, &data));
   PetscCall(device ? MatDenseGetArrayWriteAndMemType(C, &c.data, &c.where) : MatDenseGetArrayWrite(C, &c.data));
   b.data = (PetscScalar *)data;
-  PetscCall(MackoBlockProduct(A, &m->own, device, op, k, b, 0, c));
-  if (m->halo && op == MACKO_OP_N) PetscCall(MackoBlockProduct(A, &m->off, device, op, k, halos, 1, c));
-  else if (m->halo) PetscCall(MackoBlockProduct(A, &m->off, device, op, k, b, 0, halos));
+  PetscCall(MackoBlockProduct(A, &m->own, device, op, k, b, 0, c, &status, &err));
+  if (!status && m->halo) {
+    if (op == MACKO_OP_N) PetscCall(MackoBlockProduct(A, &m->off, device, op, k, halos, 1, c, &status, &err));
+    else PetscCall(MackoBlockProduct(A, &m->off, device, op, k, b, 0, halos, &status, &err));
+  }
   PetscCall(device ? MatDenseRestoreArrayWriteAndMemType(C, &c.data) : MatDenseRestoreArrayWrite(C, &c.data));
   PetscCall(device ? MatDenseRestoreArrayReadAndMemType(B, &data) : MatDenseRestoreArrayRead(B, &data));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The halo's entries of all columns come first, because the blocks' products read B's array as a whole; sums for other ranks are
-   added after the assembly of C, since they change it through vectors. */
+/* Sums for other ranks are added after the assembly of C, since they change it through vectors. */
+static PetscErrorCode Complete(const Mat_Compressed *m, macko_op op, MackoArray halos, Mat C)
+{
+  PetscFunctionBegin;
+  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
+  if (m->halo && op == MACKO_OP_T) PetscCall(AddColumns(m, halos, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The halo's entries of all columns come first, because the blocks' products read B's array as a whole. */
 PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
 {
   Mat_Compressed *m     = (Mat_Compressed *)A->data;
@@ -146,11 +161,10 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
     (void)MackoHalosOnDevice(A, k, &halos.data); /* the room is there: OnDevice has asked for it */
   } else PetscCall(PetscMalloc1((size_t)m->ghosts * (size_t)k + 1, &halos.data)); /* of one element without a halo */
   if (m->halo && op == MACKO_OP_N) PetscCall(Bring(A, B, halos));
-  PetscCall(MultiplyBlocks(A, device, op, B, C, halos));
-  PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
-  PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  if (m->halo && op == MACKO_OP_T) PetscCall(AddColumns(m, halos, C));
+  PetscErrorCode error = MultiplyBlocks(A, device, op, B, C, halos);
+  if (!error) error = Complete(m, op, halos, C);
   if (!there) PetscCall(PetscFree(halos.data));
+  PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

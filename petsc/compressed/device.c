@@ -128,7 +128,8 @@ static macko_status Clear(MackoArray y, PetscInt n, PetscInt k, cudaStream_t str
 
 /* A block without pieces has no rows or no columns. Only its product with the transpose can have a Y then, which is 0. Staging
    serves -mat_macko_backend cuda, with vectors of the host. */
-PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                      macko_error *err)
 {
   Mat_Macko   *m  = MackoOf(A);
   MackoArray   xd = x, yd = y;
@@ -138,19 +139,14 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny));
   cudaStream_t stream;
   macko_status status;
-  macko_error  err;
 
-  PetscFunctionBegin;
-  if (!b->count && (beta != 0 || !ny)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoStream(&stream));
-  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  status = b->count ? MultiplyPieces(b, op, k, xd, beta, yd, stream, &err) : Clear(yd, ny, k, stream, &err);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!b->count && (beta != 0 || !ny)) return MACKO_OK;
+  status = Stream(&stream, err);
+  if (!status && PetscMemTypeHost(x.where)) status = MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream, err);
+  if (!status && PetscMemTypeHost(y.where)) status = MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream, err);
+  if (!status) status = b->count ? MultiplyPieces(b, op, k, xd, beta, yd, stream, err) : Clear(yd, ny, k, stream, err);
+  if (!status && PetscMemTypeHost(y.where)) status = MackoUnstage(yd, y, y_bytes, stream, err);
+  return status;
 }
 
 /* The room is one of those that Mat_Macko keeps from one product to the next. */

@@ -50,20 +50,19 @@ static PetscErrorCode CloseWrite(Vec y, PetscBool device, PetscBool add, MackoAr
 
 /* Work is counted as two operations an entry and column. */
 PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
-                                 MackoArray y)
+                                 MackoArray y, macko_status *status, macko_error *err)
 {
   PetscLogDouble flops = 2.0 * (PetscLogDouble)k * (PetscLogDouble)b->nnz;
-  macko_status   status;
-  macko_error    err;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(MACKO_Mult, A, 0, 0, 0));
   if (device) {
-    PetscCall(MackoBlockDeviceMultiply(A, b, op, k, x, beta, y));
+    PetscCall(PetscLogGpuTimeBegin());
+    *status = MackoBlockDeviceMultiply(A, b, op, k, x, beta, y, err);
+    PetscCall(PetscLogGpuTimeEnd());
     PetscCall(PetscLogGpuFlops(flops));
   } else {
-    status = MackoBlockMultiply(b, op, k, x, beta, y, &err);
-    PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    *status = MackoBlockMultiply(b, op, k, x, beta, y, err);
     PetscCall(PetscLogFlops(flops));
   }
   PetscCall(PetscLogEventEnd(MACKO_Mult, A, 0, 0, 0));
@@ -73,7 +72,9 @@ PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_o
 /* y = op(A) x of one block, or that added to y. A block without pieces has no entries, and its vectors need not be opened. */
 static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op op, Vec x, PetscBool add, Vec y)
 {
-  MackoArray from, to;
+  MackoArray   from, to;
+  macko_status status;
+  macko_error  err;
 
   PetscFunctionBegin;
   if (!b->count) {
@@ -82,9 +83,10 @@ static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op 
   }
   PetscCall(OpenRead(x, device, &from));
   PetscCall(OpenWrite(y, device, add, &to));
-  PetscCall(MackoBlockProduct(A, b, device, op, 1, from, add ? 1 : 0, to));
+  PetscCall(MackoBlockProduct(A, b, device, op, 1, from, add ? 1 : 0, to, &status, &err));
   PetscCall(CloseWrite(y, device, add, &to));
   PetscCall(CloseRead(x, device, &from));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
