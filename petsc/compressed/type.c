@@ -81,14 +81,16 @@ PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of the halo that was made for the GPU is kept and only bound to the CPU. */
+/* A vector of the halo that was made for the GPU is kept and only bound to the CPU; one of the host becomes another for the GPU. */
 PetscErrorCode MackoCompressedPlace(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
 
   PetscFunctionBegin;
   PetscCall(m->device ? MackoChooseVectors(A) : MackoPlainVectors(A));
-  if (m->halo) PetscCall(VecBindToCPU(m->halo, (PetscBool)!m->device));
+  if (!m->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->device && MackoDeviceVectors()) PetscCall(VecSetType(m->halo, VECSEQCUDA));
+  PetscCall(VecBindToCPU(m->halo, (PetscBool)!m->device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,9 +62,13 @@ START_TEST(bound_to_the_cpu)
   OK(MatBindToCPU(A, PETSC_TRUE));
   assert_vectors(A, 0, "bound to the CPU");
   assert_same_products(A, P, "bound to the CPU");
+  OK(MatShift(A, 2)); /* makes all anew that ranks exchange entries by */
+  OK(MatShift(P, 2));
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "bound to the CPU");
   OK(MatBindToCPU(A, PETSC_FALSE));
   assert_vectors(A, 1, "unbound");
   assert_same_products(A, P, "unbound");
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "unbound");
   why = difference_with(A, P, P);
   ck_assert_msg(!why, "vectors in host memory: %s", why);
   assert_same_diagonal(A, P, "a vector on the GPU");
