@@ -217,9 +217,9 @@ PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
 PETSC_INTERN PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x,
                                               PetscScalar beta, MackoArray y, macko_status *status, macko_error *err);
 
-/* Says whether there is room on the GPU of every rank for products op(A) X of k columns: of halos, which it makes, and for the
-   transpose of the transposes of all pieces, unless these are there. With a k of 0 no halos are needed. Collective where that is
-   not known. */
+/* Says whether there is room on the GPU of every rank for a product op(A) X of k columns of a dense matrix: for their halos, where
+   it makes the room, and for MACKO_OP_T for the transposes of all pieces, unless these are there. A k of 0 is for a product with a
+   vector, which needs no such halos. Collective where the answer is not known from before. */
 PETSC_INTERN PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fits);
 
 /* Each of these sets the operations of A that are in one file; the two with in set or end what has to be composed, or freed, as

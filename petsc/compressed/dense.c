@@ -63,11 +63,13 @@ static PetscErrorCode AddColumns(const Mat_Compressed *m, MackoArray halos, Mat 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Brings the entries of other ranks: by the exchange for vectors on GPUs where the matrix and halos are there, else by PETSc's. */
+/* Brings the entries of other ranks: by the exchange for vectors on GPUs where the matrix and halos are there, else by PETSc's.
+   Where the exchange is refused, the matrix's array is closed before that is passed on. */
 static PetscErrorCode Bring(Mat A, Mat dense, MackoArray halos)
 {
-  const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
-  MackoHalo            *ours = NULL;
+  const Mat_Compressed *m     = (const Mat_Compressed *)A->data;
+  MackoHalo            *ours  = NULL;
+  PetscErrorCode        error = PETSC_SUCCESS;
   const PetscScalar    *data;
   PetscMemType          where;
   PetscInt              lda;
@@ -77,10 +79,11 @@ static PetscErrorCode Bring(Mat A, Mat dense, MackoArray halos)
     PetscCall(MatDenseGetLDA(dense, &lda));
     PetscCall(MatDenseGetArrayReadAndMemType(dense, &data, &where));
     /* The array's place follows from the matrix's type, so that it is the same on all ranks. */
-    if (PetscMemTypeDevice(where)) PetscCall(MackoHaloGet(A, m->ghosts, m->ghost_cols, &ours));
-    for (PetscInt j = 0; ours && j < dense->cmap->N; j++)
-      PetscCall(MackoHaloBring(ours, data + (size_t)j * lda, halos.data + (size_t)j * halos.ld));
+    if (PetscMemTypeDevice(where)) error = MackoHaloGet(A, m->ghosts, m->ghost_cols, &ours);
+    for (PetscInt j = 0; !error && ours && j < dense->cmap->N; j++)
+      error = MackoHaloBring(ours, data + (size_t)j * lda, halos.data + (size_t)j * halos.ld);
     PetscCall(MatDenseRestoreArrayReadAndMemType(dense, &data));
+    PetscCall(error);
   }
   if (!ours) PetscCall(BringColumns(m, dense, halos));
   PetscFunctionReturn(PETSC_SUCCESS);
