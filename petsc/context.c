@@ -1,5 +1,5 @@
 /* What a matrix of ours remembers, composed with it in a container, and errors. */
-#include "matmacko.h"
+#include "halo.h"
 
 /* The container is found by this name among the objects that are composed with a matrix. */
 static const char key[] = "MatMacko";

@@ -252,49 +252,58 @@ static PetscErrorCode Transpose(Mat A, Mat_Macko *m, macko_op *op, cudaStream_t 
 
 /* ---- arrays that are not on the GPU ---- */
 
-/* Raises a failure of CUDA as PETSc's error, with what was being done. */
-static PetscErrorCode CudaCheck(cudaError_t error, const char *what)
+/* Says of a failure of CUDA what was being done. */
+static macko_status Check(cudaError_t error, const char *what, macko_error *err)
 {
-  PetscFunctionBegin;
-  PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "%s: %s", what, cudaGetErrorString(error));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!error) return MACKO_OK;
+  err->status = MACKO_DEVICE;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "%s: %s", what, cudaGetErrorString(error));
+  return MACKO_DEVICE;
 }
 
 /* The bytes are counted from the first element of the first column to the last element of the last one, because the caller's
-   array may end there, without the padding that other columns have. */
+   array may end there, without the padding that other columns have. Columns without elements may have no array. */
 size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k)
 {
+  if (!n) return 0;
   return sizeof(PetscScalar) * (k > 1 ? (size_t)a.ld * (size_t)(k - 1) + (size_t)n : (size_t)n);
 }
 
-/* The room stays with m from one product to the next and only grows, since cudaMalloc waits for the GPU. a->data is changed to
-   it; the leading dimension stays the caller's. */
-PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream)
+/* The room only grows, since cudaMalloc waits for the GPU. */
+cudaError_t MackoRoom(Mat_Macko *m, MackoRoomFor which, size_t bytes)
 {
-  PetscFunctionBegin;
-  if (m->staged_bytes[which] < bytes) {
-    cudaFree(m->staged[which]);
-    m->staged[which] = NULL, m->staged_bytes[which] = 0;
-    PetscCall(CudaCheck(cudaMalloc(&m->staged[which], bytes), "GPU memory for a vector"));
-    m->staged_bytes[which] = bytes;
-  }
-  if (read && bytes) {
-    PetscCall(CudaCheck(cudaMemcpyAsync(m->staged[which], a->data, bytes, cudaMemcpyHostToDevice, stream), "copying to the GPU"));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)bytes));
+  cudaError_t error;
+  if (m->staged_bytes[which] >= bytes) return cudaSuccess;
+  cudaFree(m->staged[which]);
+  m->staged[which] = NULL, m->staged_bytes[which] = 0;
+  error = cudaMalloc(&m->staged[which], bytes);
+  if (error) (void)cudaGetLastError(); /* nobody else shall find it */
+  else m->staged_bytes[which] = bytes;
+  return error;
+}
+
+/* a->data is changed to the room; the leading dimension stays the caller's. */
+macko_status MackoStage(Mat_Macko *m, MackoRoomFor which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream,
+                        macko_error *err)
+{
+  macko_status status = Check(MackoRoom(m, which, bytes), "GPU memory for a vector", err);
+  if (!status && read && bytes) {
+    status = Check(cudaMemcpyAsync(m->staged[which], a->data, bytes, cudaMemcpyHostToDevice, stream), "copying to the GPU", err);
+    (void)PetscLogCpuToGpu((PetscLogDouble)bytes);
   }
   a->data = (PetscScalar *)m->staged[which];
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return status;
 }
 
 /* The copy to the host is waited for: the caller's array must hold the result when a product returns, as any of PETSc's does. */
-PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream)
+macko_status MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream, macko_error *err)
 {
-  PetscFunctionBegin;
-  if (bytes == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CudaCheck(cudaMemcpyAsync(to.data, staged.data, bytes, cudaMemcpyDeviceToHost, stream), "copying from the GPU"));
-  PetscCall(CudaCheck(cudaStreamSynchronize(stream), "copying from the GPU"));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  static const char what[] = "copying from the GPU";
+  if (bytes == 0) return MACKO_OK;
+  macko_status status = Check(cudaMemcpyAsync(to.data, staged.data, bytes, cudaMemcpyDeviceToHost, stream), what, err);
+  if (!status) status = Check(cudaStreamSynchronize(stream), what, err);
+  (void)PetscLogGpuToCpu((PetscLogDouble)bytes);
+  return status;
 }
 
 /* Vectors in host memory are staged: x is copied to the GPU, and y is copied too where the product reads it or leaves gaps
@@ -315,14 +324,14 @@ PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, MackoArray x, 
   PetscCall(MackoDeviceUpdate(m, &status, &err));
   PetscCall(MackoStream(&stream));
   if (!status) PetscCall(Transpose(A, m, &op, stream, &status, &err));
+  if (!status && PetscMemTypeHost(x.where)) status = MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream, &err);
+  if (!status && PetscMemTypeHost(y.where)) status = MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
   PetscCall(PetscLogGpuTimeBegin());
   status = macko_device_multiply(m->device, op, MACKO_F64, k, 1, xd.data, xd.ld, beta, yd.data, yd.ld, stream, &err);
   PetscCall(PetscLogGpuTimeEnd());
+  if (!status && PetscMemTypeHost(y.where)) status = MackoUnstage(yd, y, y_bytes, stream, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -359,7 +368,7 @@ PetscInt64 MackoDeviceBytes(const Mat_Macko *m)
 void MackoDeviceFree(Mat_Macko *m)
 {
   macko_device_destroy(&m->device);
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < MACKO_ROOMS; i++) {
     if (m->staged[i]) cudaFree(m->staged[i]);
     m->staged[i] = NULL, m->staged_bytes[i] = 0;
   }

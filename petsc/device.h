@@ -20,10 +20,14 @@ enum { MACKO_ENCODED_SOONER_BY_CPU = 65536 };
 /* Returns the bytes from the first element to the last one of k columns of n elements each, a.ld apart. */
 PETSC_INTERN size_t MackoArrayBytes(MackoArray a, PetscInt n, PetscInt k);
 
-/* MackoStage makes a->data room in GPU memory for an array of so many bytes that is in host memory, filled with it if it is to be
-   read. m owns the room and has two: which is 0 for x and 1 for y. MackoUnstage copies what a product has written there to the
-   array of the host, and waits for that. */
-PETSC_INTERN PetscErrorCode MackoStage(Mat_Macko *m, int which, MackoArray *a, size_t bytes, PetscBool read, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream);
+/* Makes so many bytes of room in GPU memory, m->staged[which], which m owns and keeps from one product to the next; what is in it
+   is lost where it has to grow. On failure there is none. */
+PETSC_INTERN cudaError_t MackoRoom(Mat_Macko *m, MackoRoomFor which, size_t bytes);
+
+/* MackoStage makes a->data such room for an array of so many bytes that is in host memory, filled with it if it is to be read.
+   MackoUnstage copies what a product has written there to the array of the host, and waits for that. */
+PETSC_INTERN macko_status MackoStage(Mat_Macko *m, MackoRoomFor which, MackoArray *a, size_t bytes, PetscBool read,
+                                     cudaStream_t stream, macko_error *err);
+PETSC_INTERN macko_status MackoUnstage(MackoArray staged, MackoArray to, size_t bytes, cudaStream_t stream, macko_error *err);
 
 #endif

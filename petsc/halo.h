@@ -1,45 +1,37 @@
-/* Between the files of the halo exchange on GPUs. Both ways below are used by all ranks of a matrix or by none, and each product
- * calls, on PETSc's stream: Send before the product of the diagonal block; Receive after it, which gives the entries of the
- * columns of the off-diagonal block; Done after the product of that block. Creating and destroying are collective. */
+/* What ranks exchange of vectors on GPUs, for all parallel types of ours: halo.c. In a build without CUDA there is no exchange, and
+ * its functions do nothing. */
 #ifndef MACKO_HALO_H
 #define MACKO_HALO_H
 
 #include "matmacko.h"
 
-#include <cuda_runtime_api.h>
-#include <petscsf.h>
+typedef struct MackoHalo MackoHalo;
 
-/* This is a sentence for people, empty where there is none; in an array of fixed size, so that ranks can send it to each
-   other. */
-typedef char MackoHaloReason[160];
+/* *halo becomes A's exchange, which brings this rank those entries of vectors that are in ncols columns of other ranks, listed by
+   their numbers in the whole matrix, ascending. It is made where there is none yet or A has others now, on all ranks or on none,
+   and stays A's. *halo is NULL, on all ranks alike, where one of them may not use a GPU. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloGet(Mat A, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
 
-/* Raises a failure of CUDA as PETSc's error. */
-PETSC_INTERN PetscErrorCode MackoHaloCudaCheck(cudaError_t error);
+/* Does the same for a product y = A x; *halo is NULL, too, where these vectors are not on the GPU. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloGetFor(Mat A, Vec x, Vec y, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
 
-/* The way through pinned host memory and MPI is in halo_host.c. The graph of entries leads from the nrows entries of x that this
-   rank owns to the ncols columns of its off-diagonal block. Receive sets *received to a vector of ncols entries in GPU memory,
-   which stays the exchange's own and is overwritten by the next product. */
-typedef struct MackoHaloHost MackoHaloHost;
-PETSC_INTERN PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost **host);
-PETSC_INTERN PetscErrorCode MackoHaloHostSend(MackoHaloHost *host, const PetscScalar *x, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode MackoHaloHostReceive(MackoHaloHost *host, cudaStream_t stream, Vec *received);
-PETSC_INTERN PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host);
+/* A product calls these on all ranks: Send before the product of the own block, x being on the GPU; Receive after it, whose vector,
+   on the GPU, has an entry for each of those columns and stays the exchange's; Done after the product of the other block, which
+   reads it. What they do is queued on PETSc's stream. */
+PETSC_INTERN PetscErrorCode MackoHaloSend(MackoHalo *halo, Vec x);
+PETSC_INTERN PetscErrorCode MackoHaloReceive(MackoHalo *halo, Vec *received);
+PETSC_INTERN PetscErrorCode MackoHaloDone(MackoHalo *halo);
 
-/* The way from GPU to GPU is in halo_peer.c. Create leaves *peer NULL where that is not possible, and why says so, the same on
-   all ranks. The vector that Receive gives is valid until Done. */
-typedef struct MackoHaloPeer MackoHaloPeer;
-PETSC_INTERN PetscErrorCode MackoHaloPeerCreate(PetscSF entries, PetscInt ncols, MackoHaloPeer **peer, MackoHaloReason why);
-PETSC_INTERN PetscErrorCode MackoHaloPeerSend(MackoHaloPeer *peer, const PetscScalar *x, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *peer, cudaStream_t stream, Vec *received);
-PETSC_INTERN PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *peer, cudaStream_t stream);
-PETSC_INTERN PetscErrorCode MackoHaloPeerDestroy(MackoHaloPeer **peer);
+/* Takes all these steps at once for the array of such a vector x, also one column of a dense matrix: the entries are copied to an
+   array in GPU memory. */
+PETSC_INTERN PetscErrorCode MackoHaloBring(MackoHalo *halo, const PetscScalar *x, PetscScalar *to);
 
-/* For an off-diagonal block most of whose rows are empty, halo_rows.c does y += A x. Update makes *rows from the block off with
-   the options of whole, its parallel matrix, or takes new values or a new pattern into it; Add sets *done to whether the block is
-   such a one, and has done nothing if not. */
-typedef struct MackoHaloRows MackoHaloRows;
-PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows);
-PETSC_INTERN PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *rows, Vec received, Vec y, cudaStream_t stream, PetscBool *done);
-PETSC_INTERN PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows);
+/* Prints the way that A's entries go. Collective, as is freeing the exchange. */
+PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer);
+PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
+
+/* y = A x, or y += A x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done says, on
+   all ranks alike, whether that is so; if not, nothing happened. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
 
 #endif

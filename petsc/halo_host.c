@@ -4,7 +4,7 @@
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
-#include "halo.h"
+#include "halo_ways.h"
 #include "macko_cuda.h"
 
 /* There is one array of each kind, not two: the stream of the copies keeps a product's gather behind the copies of the product
@@ -79,39 +79,42 @@ static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nrows, PetscInt nco
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the stream, the events and the arrays. The events measure no time, which makes waiting for them cheaper. */
-static PetscErrorCode Allocate(MackoHaloHost *h, const int64_t *sent)
+/* Makes the stream, the events and the arrays, and returns the first failure. The events measure no time, which makes waiting for
+   them cheaper. */
+static cudaError_t Allocate(MackoHaloHost *h, const int64_t *sent)
 {
-  size_t send = (size_t)h->nsend, receive = (size_t)h->nreceive;
-
-  PetscFunctionBegin;
-  PetscCall(MackoHaloCudaCheck(cudaStreamCreateWithFlags(&h->copies, cudaStreamNonBlocking)));
-  PetscCall(MackoHaloCudaCheck(cudaEventCreateWithFlags(&h->ready, cudaEventDisableTiming)));
-  PetscCall(MackoHaloCudaCheck(cudaEventCreateWithFlags(&h->sendable, cudaEventDisableTiming)));
-  PetscCall(MackoHaloCudaCheck(cudaEventCreateWithFlags(&h->arrived, cudaEventDisableTiming)));
-  if (send) {
-    PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->indices, send * sizeof *sent)));
-    PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->indices, sent, send * sizeof *sent, cudaMemcpyHostToDevice)));
-    PetscCall(MackoHaloCudaCheck(cudaMallocHost((void **)&h->send, send * sizeof(PetscScalar))));
-  }
-  if (receive) {
-    PetscCall(MackoHaloCudaCheck(cudaMallocHost((void **)&h->receive, receive * sizeof(PetscScalar))));
-    PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->received, receive * sizeof(PetscScalar))));
-  }
-  PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, h->nreceive, h->received, &h->received_vec));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  size_t      send = (size_t)h->nsend, receive = (size_t)h->nreceive;
+  cudaError_t error = cudaStreamCreateWithFlags(&h->copies, cudaStreamNonBlocking);
+  if (!error) error = cudaEventCreateWithFlags(&h->ready, cudaEventDisableTiming);
+  if (!error) error = cudaEventCreateWithFlags(&h->sendable, cudaEventDisableTiming);
+  if (!error) error = cudaEventCreateWithFlags(&h->arrived, cudaEventDisableTiming);
+  if (!error && send) error = cudaMalloc((void **)&h->indices, send * sizeof *sent);
+  if (!error && send) error = cudaMemcpy(h->indices, sent, send * sizeof *sent, cudaMemcpyHostToDevice);
+  if (!error && send) error = cudaMallocHost((void **)&h->send, send * sizeof(PetscScalar));
+  if (!error && receive) error = cudaMallocHost((void **)&h->receive, receive * sizeof(PetscScalar));
+  if (!error && receive) error = cudaMalloc((void **)&h->received, receive * sizeof(PetscScalar));
+  return error;
 }
 
-/* Collective. The list of what is sent goes to the GPU and is not needed on the host. */
+/* The list of what is sent goes to the GPU and is not needed on the host. The ranks agree on whether all have their memory, because
+   one that gave up alone would leave the others waiting for its entries. Collective. */
 PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost **host)
 {
-  int64_t *sent;
+  int64_t        *sent;
+  cudaError_t     error;
+  MackoHaloReason why = "";
 
   PetscFunctionBegin;
   PetscCall(PetscNew(host));
   PetscCall(MakeExchange(entries, nrows, ncols, *host, &sent));
-  PetscCall(Allocate(*host, sent));
+  error = Allocate(*host, sent);
   PetscCall(PetscFree(sent));
+  if (error) {
+    (void)cudaGetLastError(); /* nobody else shall find it */
+    PetscCall(PetscSNPrintf(why, sizeof why, "halo exchange: %s", cudaGetErrorString(error)));
+  }
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)entries), error ? MACKO_DEVICE : MACKO_OK, why));
+  PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, ncols, (*host)->received, &(*host)->received_vec));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

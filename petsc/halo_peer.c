@@ -27,7 +27,7 @@
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
-#include "halo.h"
+#include "halo_ways.h"
 #include "macko_cuda.h"
 
 #include <cuda.h>

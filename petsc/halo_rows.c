@@ -4,7 +4,7 @@
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
-#include "halo.h"
+#include "halo_ways.h"
 #include "macko_cuda.h"
 
 /* This holds the rows of an off-diagonal block that have entries, as a matrix of their own. */

@@ -30,6 +30,14 @@ typedef enum {
   MACKO_KEEP_NO
 } MackoKeep;
 
+/* What a matrix keeps room in GPU memory for: vectors x and y of the host, and the halo's entries of a dense matrix. */
+typedef enum {
+  MACKO_ROOM_X,
+  MACKO_ROOM_Y,
+  MACKO_ROOM_HALOS,
+  MACKO_ROOMS
+} MackoRoomFor;
+
 typedef struct MackoKind MackoKind;
 
 /* Composed with both the sequential and the parallel matrix: spptr may belong to the type that ours stands on. */
@@ -64,14 +72,16 @@ typedef struct {
     PetscInt         nonempty;
   } rows;
 
-  /* The same in GPU memory, with the counts below that it was made from, and room for vectors that are not there. */
+  /* The same in GPU memory, with the counts below that it was made from, and room there. */
   struct macko_device_matrix *device;
   PetscInt64                  device_encodes, device_refreshes;
-  void                       *staged[2];
-  size_t                      staged_bytes[2];
+  void                       *staged[MACKO_ROOMS];
+  size_t                      staged_bytes[MACKO_ROOMS];
 
-  /* Of a parallel matrix, what its ranks exchange for a product on the GPU. */
-  struct MackoHalo *halo;
+  /* Of a parallel matrix, what its ranks exchange for a product on the GPU, and of aijmacko the rows of the off-diagonal block that
+     have entries, where these are few: NULL before the first such product. */
+  struct MackoHalo     *halo;
+  struct MackoHaloRows *halo_rows;
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
@@ -341,12 +351,6 @@ PETSC_INTERN PetscErrorCode MackoDeviceProduct(Mat A, macko_op op, PetscInt k, M
 PETSC_INTERN PetscErrorCode MackoDeviceDiagonal(Mat A, PetscScalar *diagonal, PetscBool *done);
 PETSC_INTERN PetscInt64     MackoDeviceBytes(const Mat_Macko *m);
 PETSC_INTERN void           MackoDeviceFree(Mat_Macko *m);
-
-/* y = A x, or y += A x, of a parallel matrix that is up to date, where its vectors are on the GPU, with an exchange of ours:
-   halo.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. All three are collective. */
-PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
-PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscViewer viewer);
-PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
 /* The products that run in PETSc's log are to leave out seconds that have just gone by. */
 PETSC_INTERN PetscErrorCode MackoLogOutsideProduct(PetscLogDouble seconds);

@@ -1,5 +1,5 @@
 /* MPIAIJMACKO: AIJ's halo exchange and assembly, with both blocks of a rank made SEQAIJMACKO. */
-#include "matmacko.h"
+#include "halo.h"
 
 /* ---- blocks ---- */
 

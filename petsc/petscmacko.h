@@ -36,8 +36,9 @@
  * With a PETSc that has CUDA, and a GPU, MatCreateVecs gives VECCUDA and pieces are encoded on the GPU. They are there alone
  * until something asks for entries, and products stay there, unless -mat_macko_backend cpu says otherwise. Products with the
  * transpose are done there if the matrix is known to be symmetric, or if the transposes of the pieces, each with a row for
- * every column, have no more rows together than there are entries; otherwise on the CPU. Products with dense matrices, but not
- * those with the transpose, are done there on one rank. */
+ * every column, have no more rows together than there are entries; otherwise on the CPU. Products with dense matrices that are
+ * there are done as those with vectors are, if the entries that other ranks hold of all columns find room, too. Ranks exchange
+ * entries as those of MATAIJMACKO do (-mat_macko_halo); sums for other ranks, of products with the transpose, as those of AIJ. */
 #define MATMACKO    "macko"
 #define MATSEQMACKO "seqmacko"
 #define MATMPIMACKO "mpimacko"

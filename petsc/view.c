@@ -150,8 +150,10 @@ static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer
    sequential; block tells the reason, since it is what multiplies. Collective. */
 static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
 {
-  const char *why;
-  int         cpu = !MackoDeviceAllowed(block, &why), any;
+  const char     *why;
+  int             cpu = !MackoDeviceAllowed(block, &why), any;
+  Mat             off;
+  const PetscInt *cols;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&cpu, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
@@ -161,7 +163,9 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU%s, %" PetscInt64_FMT " bytes there\n",
                                    MackoDeviceVectors() ? "" : " with copies of the vectors", device_bytes));
-  if (A != block) PetscCall(MackoHaloView(A, viewer));
+  if (A == block) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
+  PetscCall(MackoHaloView(A, off->cmap->n, cols, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -190,19 +190,19 @@ PetscErrorCode MackoSetHalo(Mat A, MackoColumns *c)
   PetscCall(VecScatterDestroy(&m->exchange));
   PetscCall(VecDestroy(&m->halo));
   free(m->ghost_cols);
-  m->ghost_cols = c->cols, m->ghosts = c->count;
+  m->ghost_cols = c->cols, m->ghosts = c->count, m->halo_columns = 0;
   *c            = (MackoColumns){0};
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecCreate(PETSC_COMM_SELF, &m->halo));
   PetscCall(VecSetSizes(m->halo, m->ghosts, m->ghosts));
-  PetscCall(VecSetType(m->halo, m->device && MackoDeviceVectors() ? VECSEQCUDA : VECSEQ));
+  PetscCall(VecSetType(m->halo, VECSEQ));
+  PetscCall(MackoCompressedPlace(A));
   PetscCall(VecCreateMPIWithArray(comm, 1, A->cmap->n, A->cmap->N, NULL, &whole));
   PetscCall(ISCreateGeneral(PETSC_COMM_SELF, m->ghosts, m->ghost_cols, PETSC_USE_POINTER, &from));
   PetscCall(VecScatterCreate(whole, from, m->halo, NULL, &m->exchange));
   PetscCall(ISDestroy(&from));
   PetscCall(VecDestroy(&whole));
-  PetscCall(MackoCompressedPlace(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -128,9 +128,10 @@ static PetscErrorCode MatCopy_Macko(Mat A, Mat B, MatStructure pattern)
   PetscCheck(A->cmap->n == B->cmap->n && A->rmap->n == B->rmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "%lld x %lld rows and columns of this rank, not %lld x %lld", (long long)A->rmap->n, (long long)A->cmap->n,
              (long long)B->rmap->n, (long long)B->cmap->n);
-  /* The pieces are copied as they are encoded, with the options of A, not of B. */
+  /* The pieces are copied as they are encoded, with the options of A, not of B; where products run stays B's own. */
   PetscCall(MackoCompressedCopy(A, NULL, NULL, NULL, &own, &off));
   PetscCall(MackoCopyHalo((Mat_Compressed *)A->data, (Mat_Compressed *)B->data));
+  PetscCall(MackoCompressedPlace(B));
   PetscCall(MackoCompressedTake(B, &own, &off));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,7 @@
 #ifndef MACKO_COMPRESSED_H
 #define MACKO_COMPRESSED_H
 
-#include "matmacko.h"
+#include "halo.h"
 
 /* ---- blocks (block.c): rows of one rank, encoded a piece at a time; failures are statuses, so that ranks can agree ---- */
 
@@ -123,8 +123,12 @@ static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
 
 /* Y = op(A) X + beta Y of k vectors, in host or GPU memory, done on the GPU with a block of A that MackoBlockPrepare has made
    ready. Arrays in host memory are copied; those in GPU memory are used in place, and the product is only queued. */
-PETSC_INTERN PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
-                                                     MackoArray y);
+PETSC_INTERN macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
+                                                   MackoArray y, macko_error *err);
+
+/* Makes room in GPU memory for k columns of as many elements as A's halo has, or finds what there is from before, and says whether
+   there is as much. It stays A's; *halos is NULL where the halo is empty or the room lacks. */
+PETSC_INTERN PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos);
 
 /* Says whether a product of A with these vectors is done on the GPU, the same on all ranks: where both vectors are there, or the
    user has asked for it. */
@@ -149,9 +153,11 @@ typedef struct {
   PetscInt   ghosts;
   PetscInt  *ghost_cols;
   /* The vector has an entry for each column of off, and exchange fills it from a vector of the whole matrix; both are NULL on a
-     single rank. */
+     single rank. Products with vectors on GPUs have another exchange (MackoHaloGet). */
   Vec        halo;
   VecScatter exchange;
+  /* There is room in the GPU memory of every rank for the halo's entries of so many columns of a dense matrix. */
+  PetscInt   halo_columns;
 
   PetscBool             taken;      /* there are entries, or it is known that there are none */
   PetscBool             by_columns; /* MatSetValues gets values by columns */
@@ -205,6 +211,16 @@ PETSC_INTERN PetscErrorCode MackoCompressedPlace(Mat A);
 
 /* Makes both blocks ready for such a product, on all ranks or on none. Collective the first time. */
 PETSC_INTERN PetscErrorCode MackoCompressedPrepare(Mat A, MackoReady what);
+
+/* Y = op(A) X + beta Y of one block of A, which is ready, and k columns: on the GPU, if device says so, wherever the arrays are, or
+   on the CPU. A refusal comes back in *status and *err, so that the caller can agree with other ranks before raising an error. */
+PETSC_INTERN PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_op op, PetscInt k, MackoArray x,
+                                              PetscScalar beta, MackoArray y, macko_status *status, macko_error *err);
+
+/* Says whether there is room on the GPU of every rank for a product op(A) X of k columns of a dense matrix: for their halos, where
+   it makes the room, and for MACKO_OP_T for the transposes of all pieces, unless these are there. A k of 0 is for a product with a
+   vector, which needs no such halos. Collective where the answer is not known from before. */
+PETSC_INTERN PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fits);
 
 /* Each of these sets the operations of A that are in one file; the two with in set or end what has to be composed, or freed, as
    well. */

@@ -115,9 +115,21 @@ static macko_status MultiplyPieces(const MackoBlock *b, macko_op op, PetscInt k,
   return status;
 }
 
-/* Without pieces nothing is done: the block then has no rows. Staging serves -mat_macko_backend cuda, with vectors of the
-   host. */
-PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+/* Y = 0 of n rows. */
+static macko_status Clear(MackoArray y, PetscInt n, PetscInt k, cudaStream_t stream, macko_error *err)
+{
+  size_t      width = (size_t)n * sizeof(PetscScalar), pitch = k > 1 ? (size_t)y.ld * sizeof(PetscScalar) : width;
+  cudaError_t error = cudaMemset2DAsync(y.data, pitch, 0, width, (size_t)k, stream);
+  if (!error) return MACKO_OK;
+  err->status = MACKO_DEVICE;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "clearing an array: %s", cudaGetErrorString(error));
+  return MACKO_DEVICE;
+}
+
+/* A block without pieces has no rows or no columns. Only its product with the transpose can have a Y then, which is 0. Staging
+   serves -mat_macko_backend cuda, with vectors of the host. */
+macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                      macko_error *err)
 {
   Mat_Macko   *m  = MackoOf(A);
   MackoArray   xd = x, yd = y;
@@ -127,19 +139,24 @@ PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, Petsc
   PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny));
   cudaStream_t stream;
   macko_status status;
-  macko_error  err;
 
-  PetscFunctionBegin;
-  if (!b->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoStream(&stream));
-  if (PetscMemTypeHost(x.where)) PetscCall(MackoStage(m, 0, &xd, x_bytes, PETSC_TRUE, stream));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoStage(m, 1, &yd, y_bytes, rest, stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  status = MultiplyPieces(b, op, k, xd, beta, yd, stream, &err);
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (PetscMemTypeHost(y.where)) PetscCall(MackoUnstage(yd, y, y_bytes, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (!b->count && (beta != 0 || !ny)) return MACKO_OK;
+  status = Stream(&stream, err);
+  if (!status && PetscMemTypeHost(x.where)) status = MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream, err);
+  if (!status && PetscMemTypeHost(y.where)) status = MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream, err);
+  if (!status) status = b->count ? MultiplyPieces(b, op, k, xd, beta, yd, stream, err) : Clear(yd, ny, k, stream, err);
+  if (!status && PetscMemTypeHost(y.where)) status = MackoUnstage(yd, y, y_bytes, stream, err);
+  return status;
+}
+
+/* The room is one of those that Mat_Macko keeps from one product to the next. */
+PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
+{
+  Mat_Macko  *m     = MackoOf(A);
+  size_t      bytes = (size_t)((const Mat_Compressed *)A->data)->ghosts * (size_t)k * sizeof **halos;
+  cudaError_t error = MackoRoom(m, MACKO_ROOM_HALOS, bytes);
+  *halos = bytes && !error ? (PetscScalar *)m->staged[MACKO_ROOM_HALOS] : NULL;
+  return (PetscBool)!error;
 }
 
 /* Vectors of one layout are taken to be on the GPU on all ranks or on none, so that nothing is communicated. */

@@ -42,11 +42,21 @@ void MackoPieceDeviceFree(MackoPiece *piece)
 }
 
 /* This is not reached: no product is on a GPU. */
-PetscErrorCode MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y)
+macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
+                                      macko_error *err)
 {
-  PetscFunctionBegin;
-  (void)b, (void)op, (void)k, (void)x, (void)beta, (void)y;
-  SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "libpetscmacko was built without CUDA");
+  (void)A, (void)b, (void)op, (void)k, (void)x, (void)beta, (void)y;
+  err->status = MACKO_UNSUPPORTED;
+  (void)PetscSNPrintf(err->text, sizeof err->text, "libpetscmacko was built without CUDA");
+  return MACKO_UNSUPPORTED;
+}
+
+/* This is not reached either. */
+PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
+{
+  (void)A, (void)k;
+  *halos = NULL;
+  return PETSC_FALSE;
 }
 
 /* All products are done on the host. */

@@ -45,8 +45,8 @@ static PetscErrorCode FindDevice(Mat A, const char **why)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reads the options that say where products run, and refuses those of aijmacko that this type cannot follow rather than ignoring
-   them. The target of predictions and the size of pieces follow from the place. */
+/* Reads the options that say where products run, and refuses the one of aijmacko that this type cannot follow rather than ignoring
+   it. The target of predictions and the size of pieces follow from the place. */
 static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
@@ -59,8 +59,6 @@ static PetscErrorCode ReadPlace(Mat A, MackoOptionItems items)
   PetscCall(MackoReadBackend(A, items));
   PetscCall(FindDevice(A, &why));
   PetscCheck(m->device || asked->backend != MACKO_BACKEND_CUDA, comm, PETSC_ERR_SUP, "-mat_macko_backend cuda: %s", why);
-  PetscCheck(asked->halo_path == MACKO_HALO_AUTO, comm, PETSC_ERR_SUP,
-             "-mat_macko_halo: ranks of a matrix of type macko exchange entries of vectors as those of aij do; aijmacko has other ways");
   PetscCheck(asked->after <= 0, comm, PETSC_ERR_SUP,
              "-mat_macko_after: a matrix of type macko is compressed from the start; only aijmacko has another form before");
   m->options.target = m->device ? MACKO_TARGET_GPU : MACKO_TARGET_CPU;
@@ -83,14 +81,16 @@ PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A vector of the halo that was made for the GPU is kept and only bound to the CPU. */
+/* A vector of the halo that was made for the GPU is kept and only bound to the CPU; one of the host becomes another for the GPU. */
 PetscErrorCode MackoCompressedPlace(Mat A)
 {
   Mat_Compressed *m = (Mat_Compressed *)A->data;
 
   PetscFunctionBegin;
   PetscCall(m->device ? MackoChooseVectors(A) : MackoPlainVectors(A));
-  if (m->halo) PetscCall(VecBindToCPU(m->halo, (PetscBool)!m->device));
+  if (!m->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->device && MackoDeviceVectors()) PetscCall(VecSetType(m->halo, VECSEQCUDA));
+  PetscCall(VecBindToCPU(m->halo, (PetscBool)!m->device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,7 +137,7 @@ PetscErrorCode MackoCopyHalo(const Mat_Compressed *from, Mat_Compressed *to)
   if (bytes) memcpy(cols, from->ghost_cols, bytes);
   free(to->ghost_cols);
   to->ghost_cols = cols;
-  to->ghosts = from->ghosts;
+  to->ghosts = from->ghosts, to->halo_columns = 0;
   PetscCall(VecDestroy(&to->halo));
   PetscCall(VecScatterDestroy(&to->exchange));
   if (from->halo) PetscCall(VecDuplicate(from->halo, &to->halo));
@@ -168,7 +168,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
   copy->options = m->options, copy->options_read = m->options_read;
   copy->piece = m->piece, copy->piece_given = m->piece_given, copy->device = m->device;
   PetscCall(MackoGet(*B, &place));
-  if (MackoOf(A)) place->backend = MackoOf(A)->backend;
+  if (MackoOf(A)) place->backend = MackoOf(A)->backend, place->halo_path = MackoOf(A)->halo_path;
   PetscCall(MackoCopyHalo(m, copy));
   PetscCall(MackoCompressedPlace(*B));
   PetscCall(MackoCompressedTake(*B, &own, &off));

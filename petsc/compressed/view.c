@@ -88,7 +88,7 @@ static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Prints where products run, and if not on the GPU, why. Collective. */
+/* Prints where products run, and if on GPUs, how ranks exchange entries of vectors, if not, why. Collective. */
 static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
 {
   const Mat_Compressed *m   = (const Mat_Compressed *)A->data;
@@ -97,8 +97,10 @@ static PetscErrorCode ViewPlace(Mat A, PetscViewer viewer)
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  if (m->device) PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU, %" PetscInt64_FMT " bytes there\n", all));
-  else {
+  if (m->device) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "products on the GPU, %" PetscInt64_FMT " bytes there\n", all));
+    if (m->halo) PetscCall(MackoHaloView(A, m->ghosts, m->ghost_cols, viewer));
+  } else {
     (void)MackoDeviceAllowed(A, &why);
     PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", why ? why : "another rank has no GPU"));
   }

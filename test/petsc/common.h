@@ -78,6 +78,9 @@ void assert_same_products(Mat A, Mat P, const char *when);
 /* Fails unless X is Y, both of any type, up to that part of Y's norm. */
 void assert_same_entries(Mat X, Mat Y, double tolerance, const char *when);
 
+/* Fails unless A B and A' B are those of P, with a dense B of that type and so many columns, and of its type. */
+void assert_same_dense_products(Mat A, Mat P, const char *type, PetscInt columns, const char *when);
+
 /* Runs the suite in that many PetscInitialize .. PetscFinalize cycles of one program. */
 int run_suite(int argc, char **argv, Suite *(*suite)(void), int cycles);
 

@@ -196,3 +196,36 @@ void assert_same_entries(Mat X, Mat Y, double tolerance, const char *when)
   ASSERT_ALL(norm > 0 && difference <= tolerance * norm, "%s: differs by %g of %g", when, (double)difference, (double)norm);
   DESTROY(&mine, &theirs);
 }
+
+/* One of the two products, made and again with other values in B. */
+static void same_dense(Mat A, Mat P, int transposed, const char *type, PetscInt columns, const char *when)
+{
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = transposed ? MatTransposeMatMult : MatMatMult;
+  Mat      T = NULL, B, X, Y;
+  MatType  given, made;
+  PetscInt m, n;
+  char     what[200];
+  OK(MatGetLocalSize(A, &m, &n));
+  OK(make_dense(type, transposed ? m : n, PETSC_DECIDE, PETSC_DETERMINE, columns, &B));
+  if (transposed) OK(MatTranspose(P, MAT_INITIAL_MATRIX, &T));
+  OK((*multiply)(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  for (int again = 0; again < 2; again++) {
+    (void)PetscSNPrintf(what, sizeof what, "%s, %s B of %d columns%s", when, transposed ? "A'" : "A", (int)columns,
+                        again ? ", again" : "");
+    OK(MatMatMult(T ? T : P, B, again ? MAT_REUSE_MATRIX : MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
+    assert_same_entries(X, Y, 1e-13, what);
+    OK(MatScale(B, -3));
+    OK((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  }
+  OK(MatGetType(B, &given));
+  OK(MatGetType(X, &made));
+  ASSERT_ALL(!strcmp(given, made), "%s: a matrix of type %s", what, made);
+  OK(MatDestroy(&T));
+  DESTROY(&B, &X, &Y);
+}
+
+void assert_same_dense_products(Mat A, Mat P, const char *type, PetscInt columns, const char *when)
+{
+  same_dense(A, P, 0, type, columns, when);
+  same_dense(A, P, 1, type, columns, when);
+}

@@ -232,27 +232,27 @@ END_TEST
 START_TEST(dense_products)
 {
   static const PetscInt widths[] = {1, 3, 8, 13};
+  Mat A, P;
+  make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
   for (unsigned w = 0; w < sizeof widths / sizeof *widths; w++) {
-    Mat      A, P, T, B, X, Y;
-    PetscInt m, n;
-    make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
-    OK(MatGetLocalSize(A, &m, &n));
-    OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, widths[w], &B));
-    OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
-    OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-    assert_same_entries(X, Y, 1e-13, "A B");
+    assert_same_dense_products(A, P, MATDENSE, widths[w], "dense");
     OK(MatScale(A, 3));
     OK(MatScale(P, 3));
-    OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
-    OK(MatMatMult(P, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &Y));
-    assert_same_entries(X, Y, 1e-13, "A B again");
-    DESTROY(&B, &X, &Y);
-    OK(make_dense(MATDENSE, m, PETSC_DECIDE, PETSC_DETERMINE, widths[w], &B));
-    OK(MatTransposeMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
-    OK(MatTranspose(P, MAT_INITIAL_MATRIX, &T));
-    OK(MatMatMult(T, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-    assert_same_entries(X, Y, 1e-13, "A' B");
-    DESTROY(&A, &P, &T, &B, &X, &Y);
+  }
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* On three ranks one has no rows, or no columns. */
+START_TEST(few_rows_or_columns)
+{
+  static const PetscInt sizes[][2] = {{2, COLS}, {ROWS, 2}, {2, 2}};
+  for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
+    Mat A, P;
+    make_both(ROOT_TYPE, sizes[s][0], sizes[s][1], &A, &P);
+    assert_same_products(A, P, "few");
+    assert_same_dense_products(A, P, MATDENSE, 3, "few");
+    DESTROY(&A, &P);
   }
 }
 END_TEST
@@ -347,6 +347,7 @@ static Suite *suite(void)
   tcase_add_test(t, rows_diagonal_and_norms);
   tcase_add_test(t, other_values);
   tcase_add_test(t, dense_products);
+  tcase_add_test(t, few_rows_or_columns);
   tcase_add_test(t, solves_as_aij_does);
   tcase_add_test(t, another_matrix_for_the_preconditioner);
   tcase_add_test(t, no_entries);

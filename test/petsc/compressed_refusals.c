@@ -1,7 +1,9 @@
-/* Type macko: what it refuses, and in which words. */
+/* Type macko: what it refuses, and in which words; what fails on one rank. */
+#define _GNU_SOURCE
 #include "compressed.h"
 #include "macko.h"
 
+#include <dlfcn.h>
 #include <petscksp.h>
 
 enum { ROWS = 61, COLS = 47 };
@@ -76,11 +78,13 @@ static PetscErrorCode converted_with(const char *option, const char *value)
 
 START_TEST(options_that_cannot_be)
 {
-  REFUSED(converted_with("-mat_macko_halo", "peer"), PETSC_ERR_SUP, "as those of aij do");
+  REFUSED(converted_with("-mat_macko_halo", "bus"), PETSC_ERR_USER_INPUT, "none of auto, host and peer");
   REFUSED(converted_with("-mat_macko_after", "5"), PETSC_ERR_SUP, "compressed from the start");
   REFUSED(converted_with("-mat_macko_piece", "0"), PETSC_ERR_USER_INPUT, "0 entries; at least 1");
   REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");
   OK(converted_with("-mat_macko_values", "f32"));
+  OK(converted_with("-mat_macko_halo", "host"));
+  OK(converted_with("-mat_macko_halo", "peer"));
 }
 END_TEST
 
@@ -97,8 +101,50 @@ START_TEST(no_gpu)
 }
 END_TEST
 
+/* ---- products with dense matrices that fail on one rank ---- */
+
+/* The library's product is replaced in this program. On this rank it fails from the call of that number on; never with -1. */
+static int fails_from = -1, calls;
+
+macko_status macko_multiply(const macko_matrix *matrix, macko_op op, macko_type type, int64_t k, double alpha, const void *x,
+                            int64_t ldx, double beta, void *y, int64_t ldy, macko_error *err)
+{
+  static __typeof__(macko_multiply) *next;
+  if (!next) *(void **)&next = dlsym(RTLD_NEXT, "macko_multiply");
+  if (fails_from < 0 || calls++ < fails_from) return next(matrix, op, type, k, alpha, x, ldx, beta, y, ldy, err);
+  err->status = MACKO_OUT_OF_MEMORY;
+  snprintf(err->text, sizeof err->text, "no memory for 4711 bytes");
+  return MACKO_OUT_OF_MEMORY;
+}
+
+/* No rank waits for the sums of one that has none: A B or A' B, where the last rank fails with its own or the other block, each
+   of which is one piece. */
+START_TEST(dense_products_that_fail)
+{
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = _i / 2 ? MatTransposeMatMult : MatMatMult;
+  Mat         A, P, B, C;
+  PetscInt    n;
+  PetscMPIInt rank;
+  char        expected[64];
+  if (ranks() == 1 && _i % 2) return; /* one block only */
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, ROWS, 11, &P));
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  OK(MatGetLocalSize(A, &n, NULL));
+  OK(make_dense(MATDENSE, n, PETSC_DECIDE, PETSC_DETERMINE, 3, &B));
+  OK((*multiply)(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  snprintf(expected, sizeof expected, "rank %d: no memory for 4711 bytes", ranks() - 1);
+  calls = 0, fails_from = rank == ranks() - 1 ? _i % 2 : -1;
+  REFUSED((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &C), PETSC_ERR_MEM, expected);
+  fails_from = -1;
+  assert_same_dense_products(A, P, MATDENSE, 3, "after the failure");
+  DESTROY(&A, &P, &B, &C);
+}
+END_TEST
+
 void add_refusal_tests(TCase *t)
 {
+  tcase_add_loop_test(t, dense_products_that_fail, 0, 4);
   tcase_add_test(t, refusals);
   tcase_add_test(t, options_that_cannot_be);
   tcase_add_test(t, no_gpu);

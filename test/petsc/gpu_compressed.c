@@ -62,9 +62,13 @@ START_TEST(bound_to_the_cpu)
   OK(MatBindToCPU(A, PETSC_TRUE));
   assert_vectors(A, 0, "bound to the CPU");
   assert_same_products(A, P, "bound to the CPU");
+  OK(MatShift(A, 2)); /* makes all anew that ranks exchange entries by */
+  OK(MatShift(P, 2));
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "bound to the CPU");
   OK(MatBindToCPU(A, PETSC_FALSE));
   assert_vectors(A, 1, "unbound");
   assert_same_products(A, P, "unbound");
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "unbound");
   why = difference_with(A, P, P);
   ck_assert_msg(!why, "vectors in host memory: %s", why);
   assert_same_diagonal(A, P, "a vector on the GPU");
@@ -87,6 +91,51 @@ START_TEST(backend_of_type_macko)
   assert_on_device(A, _i, backends[_i]);
   OK(clear_options());
   DESTROY(&A, &P);
+}
+END_TEST
+
+/* ---- entries of other ranks ---- */
+
+/* Nothing comes to the host where entries go from GPU to GPU; before, the exchange is set up. */
+START_TEST(halo_stays_on_the_gpu)
+{
+  Mat            A, P;
+  Vec            x, y;
+  PetscLogDouble copies;
+  OK(PetscLogDefaultBegin());
+  make_both("37", ROWS, ROWS, &A, &P);
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  OK(MatMult(A, x, y));
+  copies = -petsc_gtoc_ct;
+  OK(MatMult(A, x, y));
+  OK(MatMultAdd(A, x, y, y));
+  copies += petsc_gtoc_ct;
+  int through_host = ranks() > 1 && !view_says(A, "halo from GPU to GPU\n");
+  ASSERT_ALL(copies == 0 || through_host, "%g copies from the GPU", copies);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(clear_options());
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* The option outlives what it was given for. */
+START_TEST(halo_of_a_copy)
+{
+  static const char said[] = "halo through host memory: -mat_macko_halo host\n";
+  Mat A, P, copy;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", "host"));
+  make_both("37", ROWS, COLS, &A, &P);
+  OK(clear_options());
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &copy));
+  ASSERT_ALL(view_says(A, said) == (ranks() > 1), "the view of the matrix");
+  ASSERT_ALL(view_says(copy, said) == (ranks() > 1), "the view of a copy");
+  assert_same_products(copy, P, "a copy");
+  OK(MatBindToCPU(A, PETSC_TRUE));
+  ASSERT_ALL(!view_says(A, "halo "), "the view on the CPU");
+  assert_same_products(A, P, "bound to the CPU");
+  DESTROY(&A, &P, &copy);
 }
 END_TEST
 
@@ -133,20 +182,72 @@ START_TEST(pieces_encoded_on_the_gpu)
 }
 END_TEST
 
+/* ---- dense matrices: in GPU memory or in that of the host, from which they are copied where the option says so ---- */
+
+static const struct {
+  const char *type, *backend, *halo;
+} dense_kinds[] = {{MATDENSECUDA, "auto", "auto"}, {MATDENSECUDA, "auto", "host"}, {MATDENSECUDA, "cpu", "auto"},
+                   {MATDENSECUDA, "cuda", "auto"}, {MATDENSE, "auto", "auto"},     {MATDENSE, "cuda", "auto"}};
+enum { DENSE_KINDS = sizeof dense_kinds / sizeof *dense_kinds };
+
+/* In pieces whose transposes would be larger than they are, and in one; with more columns, and with fewer; ranks without rows and
+   without columns. */
 START_TEST(dense_on_the_gpu)
 {
-  Mat      A, P, B, X, Y;
-  PetscInt n;
-  make_both("37", ROWS, COLS, &A, &P);
-  OK(MatGetLocalSize(A, NULL, &n));
-  OK(make_dense(_i ? MATDENSE : MATDENSECUDA, n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
-  OK(MatMatMult(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
-  OK(MatMatMult(P, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &Y));
-  assert_same_entries(X, Y, 1e-13, "A B");
-  OK(MatMatMult(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
-  assert_same_entries(X, Y, 1e-13, "A B again");
-  OK(clear_options());
-  DESTROY(&A, &P, &B, &X, &Y);
+  static const PetscInt sizes[][2] = {{ROWS, COLS}, {2, COLS}, {ROWS, 2}};
+  const char *type = dense_kinds[_i].type;
+  for (unsigned s = 0; s < 2 * sizeof sizes / sizeof *sizes; s++) {
+    Mat A, P;
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_backend", dense_kinds[_i].backend));
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", dense_kinds[_i].halo));
+    make_both(s % 2 ? NULL : "37", sizes[s / 2][0], sizes[s / 2][1], &A, &P);
+    assert_same_dense_products(A, P, type, 3, "few columns");
+    assert_same_dense_products(A, P, type, 9, "more columns");
+    assert_same_dense_products(A, P, type, 1, "one column");
+    OK(MatScale(A, 3));
+    OK(MatScale(P, 3));
+    assert_same_dense_products(A, P, type, 9, "other values");
+    assert_same_products(A, P, "vectors afterwards");
+    OK(clear_options());
+    DESTROY(&A, &P);
+  }
+}
+END_TEST
+
+/* What comes back from the GPU in a product with seven columns, after one that has set up what it needs. */
+static PetscLogDouble dense_copies(Mat A, int transposed)
+{
+  PetscErrorCode (*multiply)(Mat, Mat, MatReuse, PetscReal, Mat *) = transposed ? MatTransposeMatMult : MatMatMult;
+  Mat            B, X;
+  PetscInt       m, n;
+  PetscLogDouble copies;
+  OK(MatGetLocalSize(A, &m, &n));
+  OK(make_dense(MATDENSECUDA, transposed ? m : n, PETSC_DECIDE, PETSC_DETERMINE, 7, &B));
+  OK((*multiply)(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &X));
+  OK((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  copies = -petsc_gtoc_ct;
+  OK((*multiply)(A, B, MAT_REUSE_MATRIX, PETSC_DEFAULT, &X));
+  copies += petsc_gtoc_ct;
+  DESTROY(&B, &X);
+  return copies;
+}
+
+/* Sums for other ranks go as AIJ's do, all else from GPU to GPU where that is possible. */
+START_TEST(dense_stays_on_the_gpu)
+{
+  Mat            P = line(MATAIJ), A;
+  PetscLogDouble forward, transposed;
+  OK(PetscLogDefaultBegin());
+  OK(MatConvert(P, MATMACKO, MAT_INITIAL_MATRIX, &A));
+  forward = dense_copies(A, 0), transposed = dense_copies(A, 1);
+  int alone = ranks() == 1, through_host = !alone && !view_says(A, "halo from GPU to GPU\n");
+  ASSERT_ALL(forward == 0 || through_host, "A B: %g copies from the GPU", forward);
+  ASSERT_ALL(transposed == 0 || !alone, "A' B: %g copies from the GPU", transposed);
+  OK(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  transposed = dense_copies(A, 1);
+  ASSERT_ALL(transposed == 0 || through_host, "A' B, symmetric: %g copies from the GPU", transposed);
+  assert_same_dense_products(A, P, MATDENSECUDA, 3, "symmetric");
+  DESTROY(&A, &P);
 }
 END_TEST
 
@@ -191,8 +292,11 @@ void add_compressed_tests(TCase *t)
   tcase_add_loop_test(t, every_format_in_pieces, 0, FORMATS);
   tcase_add_test(t, bound_to_the_cpu);
   tcase_add_loop_test(t, backend_of_type_macko, 0, 2);
+  tcase_add_test(t, halo_stays_on_the_gpu);
+  tcase_add_test(t, halo_of_a_copy);
   tcase_add_loop_test(t, pieces_encoded_on_the_gpu, 0, 2);
-  tcase_add_loop_test(t, dense_on_the_gpu, 0, 2);
+  tcase_add_loop_test(t, dense_on_the_gpu, 0, DENSE_KINDS);
+  tcase_add_test(t, dense_stays_on_the_gpu);
   tcase_add_test(t, solves_on_the_gpu);
 }
 

@@ -1,0 +1,44 @@
+/* Between the files of the halo exchange on GPUs. Both ways below are used by all ranks of a matrix or by none, and halo.c calls
+ * their steps, on PETSc's stream, as products call its own (halo.h). Creating and destroying are collective. */
+#ifndef MACKO_HALO_WAYS_H
+#define MACKO_HALO_WAYS_H
+
+#include "matmacko.h"
+
+#include <cuda_runtime_api.h>
+#include <petscsf.h>
+
+/* This is a sentence for people, empty where there is none; in an array of fixed size, so that ranks can send it to each
+   other. */
+typedef char MackoHaloReason[160];
+
+/* Raises a failure of CUDA as PETSc's error. */
+PETSC_INTERN PetscErrorCode MackoHaloCudaCheck(cudaError_t error);
+
+/* The way through pinned host memory and MPI is in halo_host.c. The graph of entries leads from the nrows entries of x that this
+   rank owns to the ncols columns of its off-diagonal block. Receive sets *received to a vector of ncols entries in GPU memory,
+   which stays the exchange's own and is overwritten by the next product. */
+typedef struct MackoHaloHost MackoHaloHost;
+PETSC_INTERN PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost **host);
+PETSC_INTERN PetscErrorCode MackoHaloHostSend(MackoHaloHost *host, const PetscScalar *x, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode MackoHaloHostReceive(MackoHaloHost *host, cudaStream_t stream, Vec *received);
+PETSC_INTERN PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host);
+
+/* The way from GPU to GPU is in halo_peer.c. Create leaves *peer NULL where that is not possible, and why says so, the same on
+   all ranks. The vector that Receive gives is valid until Done. */
+typedef struct MackoHaloPeer MackoHaloPeer;
+PETSC_INTERN PetscErrorCode MackoHaloPeerCreate(PetscSF entries, PetscInt ncols, MackoHaloPeer **peer, MackoHaloReason why);
+PETSC_INTERN PetscErrorCode MackoHaloPeerSend(MackoHaloPeer *peer, const PetscScalar *x, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *peer, cudaStream_t stream, Vec *received);
+PETSC_INTERN PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *peer, cudaStream_t stream);
+PETSC_INTERN PetscErrorCode MackoHaloPeerDestroy(MackoHaloPeer **peer);
+
+/* For an off-diagonal block most of whose rows are empty, halo_rows.c does y += A x. Update makes *rows from the block off with
+   the options of whole, its parallel matrix, or takes new values or a new pattern into it; Add sets *done to whether the block is
+   such a one, and has done nothing if not. */
+typedef struct MackoHaloRows MackoHaloRows;
+PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows);
+PETSC_INTERN PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *rows, Vec received, Vec y, cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows);
+
+#endif
