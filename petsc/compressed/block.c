@@ -167,21 +167,24 @@ void MackoBlockForget(MackoBlock *b)
   b->starts = NULL, b->cols = NULL, b->values = NULL;
 }
 
-/* Decodes piece p, unless it is the one that is decoded; the arrays of another one are freed before, so that never two are
-   there. */
+/* Decodes piece p, unless it is the one that is decoded; the arrays of another one are freed before, so that never two are there.
+   A piece that is on the GPU alone is so afterwards: host memory may have no room for all of them. */
 static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
 {
-  macko_info info;
+  MackoPiece     *piece     = &b->pieces[p];
+  const PetscBool elsewhere = (PetscBool)!piece->rows;
+  macko_info      info;
   if (b->starts && b->decoded == p) return MACKO_OK;
   MackoBlockForget(b);
-  macko_status fetched = MackoPieceFetch(&b->pieces[p], err);
+  macko_status fetched = MackoPieceFetch(piece, err);
   if (fetched) return fetched;
-  macko_get_info(b->pieces[p].rows, &info);
+  macko_get_info(piece->rows, &info);
   b->starts = (int64_t *)malloc((size_t)(info.nrows + 1) * sizeof *b->starts);
   b->cols   = (int64_t *)malloc((size_t)(info.nnz + 1) * sizeof *b->cols);
   b->values = (PetscScalar *)malloc((size_t)(info.nnz + 1) * sizeof *b->values);
-  macko_status status = b->starts && b->cols && b->values ? macko_decode(b->pieces[p].rows, b->starts, b->cols, b->values, err)
+  macko_status status = b->starts && b->cols && b->values ? macko_decode(piece->rows, b->starts, b->cols, b->values, err)
                                                           : Fail(err, info.nnz, "decoded entries");
+  if (elsewhere) macko_destroy(&piece->rows);
   if (status) MackoBlockForget(b);
   b->decoded = p;
   return status;
@@ -235,14 +238,16 @@ macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context
   macko_status status = MACKO_OK;
   *to = (MackoBlock){.nrows = from->nrows, .ncols = from->ncols};
   for (PetscInt p = 0; !status && p < from->count; p++) {
-    MackoPiece piece = {.first = from->pieces[p].first};
-    status           = MackoPieceFetch(&from->pieces[p], err);
+    MackoPiece      piece     = {.first = from->pieces[p].first};
+    const PetscBool elsewhere = (PetscBool)!from->pieces[p].rows;
+    status                    = MackoPieceFetch(&from->pieces[p], err);
     if (!status) status = macko_copy(from->pieces[p].rows, &piece.rows, err);
     if (!status && change) {
       status = Decode(from, p, err);
       if (!status) status = Renew(from, change, context, piece.rows, err);
       MackoBlockForget(from); /* its values are no longer the matrix's */
     }
+    if (elsewhere) macko_destroy(&from->pieces[p].rows);
     if (!status) status = AddPiece(to, piece, err);
     if (status) DestroyPiece(&piece);
   }

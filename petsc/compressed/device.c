@@ -59,15 +59,18 @@ static macko_status Upload(MackoPiece *piece, macko_error *err)
   return status ? status : macko_device_upload(piece->rows, stream, &piece->device, err);
 }
 
-/* Adds the transpose to a piece that is on the GPU, unless it has one. It is made from the host's form, which is fetched for
-   it. */
+/* Adds the transpose to a piece that is on the GPU, unless it has one. It is made from the host's form, which is fetched for it
+   and goes again. */
 static macko_status AddTranspose(MackoPiece *piece, macko_error *err)
 {
-  cudaStream_t stream;
+  cudaStream_t    stream;
+  const PetscBool elsewhere = (PetscBool)!piece->rows;
   if (macko_device_has_transpose(piece->device)) return MACKO_OK;
   macko_status status = MackoPieceFetch(piece, err);
   if (!status) status = Stream(&stream, err);
-  return status ? status : macko_device_add_transpose(piece->device, piece->rows, stream, err);
+  if (!status) status = macko_device_add_transpose(piece->device, piece->rows, stream, err);
+  if (elsewhere) macko_destroy(&piece->rows);
+  return status;
 }
 
 /* Pieces that are ready already take no time, so that this may be called again after a failure. */
