@@ -154,6 +154,16 @@ static macko_status Split(const Source *s, const MackoColumns *c, PetscInt i, Pa
   return status;
 }
 
+/* Asks for row i, all of whose columns are this rank's, and hands it on as it is. */
+static macko_status CollectWhole(const Source *s, PetscInt i, MackoCollector *to, macko_error *err)
+{
+  PetscInt           n;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_status       status = Ask(s, i, &n, &cols, &values, err);
+  return status ? status : MackoCollect(to, n, cols, values, err);
+}
+
 /* Asks for all rows and encodes both blocks, a piece at a time. Without columns of other ranks the off-diagonal block has no
    pieces. The collectors are ended, and free their arrays, after a failure, too. */
 static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
@@ -161,12 +171,14 @@ static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Com
 {
   MackoCollector to_own = {.block = own, .options = &m->options, .device = m->device, .most = m->piece},
                  to_off = {.block = off, .options = &m->options, .device = m->device, .most = m->piece};
-  Part         parts[2] = {{0}};
-  macko_status status   = MACKO_OK;
+  const PetscBool whole    = (PetscBool)(s->cols == s->all_cols);
+  Part            parts[2] = {{0}};
+  macko_status    status   = MACKO_OK;
   for (PetscInt i = 0; !status && i < s->rows; i++) {
-    status = Split(s, c, i, &parts[0], &parts[1], err);
-    if (!status) status = MackoCollect(&to_own, parts[0].n, parts[0].cols, parts[0].values, err);
-    if (!status && c->count) status = MackoCollect(&to_off, parts[1].n, parts[1].cols, parts[1].values, err);
+    if (whole) status = CollectWhole(s, i, &to_own, err);
+    else status = Split(s, c, i, &parts[0], &parts[1], err);
+    if (!whole && !status) status = MackoCollect(&to_own, parts[0].n, parts[0].cols, parts[0].values, err);
+    if (!whole && !status && c->count) status = MackoCollect(&to_off, parts[1].n, parts[1].cols, parts[1].values, err);
   }
   status = MackoCollectEnd(&to_own, status, err);
   status = MackoCollectEnd(&to_off, status, err);
