@@ -10,7 +10,7 @@ enum { ROW_PTR, COLS, VALUES, SECTIONS };
 
 /* LONG_ROWS is how many entries a row must have on average for CSR_WIDTH entries at a time to be faster where the matrix is in a
  * cache; elsewhere half as many are enough. CSR_GROUP is the most vectors of a pass. */
-enum { LONG_ROWS = 6, CSR_WIDTH = 4, CSR_GROUP = 4 };
+enum { LONG_ROWS = 7, CSR_WIDTH = 4, CSR_GROUP = 4 };
 
 /* These are functions of the format (core/format.h): those that write sections, and the product. */
 macko_status macko_csr_encode(macko_findings *found, macko_matrix *m, macko_error *err);
