@@ -73,6 +73,7 @@ static json_t *encoding_of(const macko_plan *plan)
               macko_variant_name(plan->variant), "gap_bits", plan->gap_bits, "values", macko_values_name(plan->values),
               "stored_type", type_of(plan->stored_type), "lossy", plan->lossy, "dictionary", (json_int_t)plan->table,
               "parameters", parameters, "predicted_nanoseconds", finite_or_zero(plan->time), "of_work", finite_or_zero(plan->work));
+  if (encoding && plan->csr_time > 0) json_object_set_new(encoding, "csr_nanoseconds", json_real(finite_or_zero(plan->csr_time)));
   if (encoding && plan->gathers > 0) json_object_set_new(encoding, "of_gathers", json_real(finite_or_zero(plan->gathers)));
   return encoding;
 }
@@ -228,6 +229,12 @@ static void get_options(reader *r, const json_t *head, macko_matrix *m)
     r->status = macko_fail(r->err, MACKO_CORRUPT, "%s: its options cannot be: %.400s", r->name, why.text);
 }
 
+/* Gives a number of nanoseconds that a head may lack, 0 then. */
+static double get_time(reader *r, const json_t *object, const char *key)
+{
+  return json_object_get(object, key) ? json_number_value(member(r, object, key, 0, JSON_REAL, "a number")) : 0;
+}
+
 /* Reads the plan. It takes any numbers that fit: validate of the format says which of them can be. */
 static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
 {
@@ -244,8 +251,7 @@ static void get_encoding(reader *r, const json_t *head, macko_plan *plan)
     plan->params[i] = get_element(r, object, "parameters", MACKO_MAX_PARAMS, i, INT64_MIN, INT64_MAX);
   plan->time = json_number_value(member(r, object, "predicted_nanoseconds", 0, JSON_REAL, "a number"));
   plan->work = json_number_value(member(r, object, "of_work", 0, JSON_REAL, "a number"));
-  if (json_object_get(object, "of_gathers"))
-    plan->gathers = json_number_value(member(r, object, "of_gathers", 0, JSON_REAL, "a number"));
+  plan->csr_time = get_time(r, object, "csr_nanoseconds"), plan->gathers = get_time(r, object, "of_gathers");
   snprintf(plan->reason, sizeof plan->reason, "%s", get_text(r, head, "reason"));
 }
 

@@ -112,9 +112,14 @@ static macko_status try_format(choosing *c, int i, macko_error *err)
   return MACKO_OK;
 }
 
-/* Sets what loads of x take on a GPU. They come after the choice, which they do not change. */
-static void add_gathers(const macko_facts *f, const macko_options *options, macko_plan *plan)
+/* Both come after the choice, which they do not change. */
+void macko_complete_plan(const macko_facts *f, const macko_options *options, macko_plan *plan)
 {
+  macko_options raw;
+  macko_plan csr = {0};
+  macko_options_init(&raw);
+  raw.values = MACKO_VALUES_RAW, raw.target = options->target;
+  if (plan->csr_time <= 0 && !macko_csr_ops.plan(f, &raw, &csr, NULL)) plan->csr_time = csr.time;
   if (options->target == MACKO_TARGET_GPU && f->sectors) plan->gathers = macko_cost_of(options)->sector * f->sectors(f->context);
 }
 
@@ -128,7 +133,9 @@ macko_status macko_choose(const macko_facts *f, const macko_options *options, ma
     if (s) return s;
     if (!candidate) c.planned[i] = 0;
   }
-  if (m->ops) add_gathers(f, options, &m->plan);
+  const macko_plan *csr = &c.plans[MACKO_FORMAT_CSR];
+  if (m->ops && c.planned[MACKO_FORMAT_CSR] && csr->values == MACKO_VALUES_RAW) m->plan.csr_time = csr->time;
+  if (m->ops) macko_complete_plan(f, options, &m->plan);
   if (m->ops) compare_formats(options, c.plans, c.planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : c.refused;
 }

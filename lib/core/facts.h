@@ -61,6 +61,10 @@ macko_value_facts macko_facts_of_rows(struct macko_rows *r);
  * can hold the matrix; those of facts. */
 macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err);
 
+/* Adds to a plan what is the same in every form: what loads of x take, and the time of a product in format csr unless it has
+ * that. */
+void macko_complete_plan(const macko_facts *f, const macko_options *options, macko_plan *plan);
+
 /* Makes a matrix with its plan and no sections, which the caller encodes or destroys. libmacko_cuda calls it for a csr in GPU
  * memory. Errors: as macko_encode; UNSUPPORTED for prefer measured, which goes by products. */
 macko_status macko_plan_matrix(const macko_facts *f, const macko_options *options, macko_matrix **matrix, macko_error *err);

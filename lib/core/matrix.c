@@ -296,17 +296,15 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
-/* Gives the seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. The
- * pattern may be out of reach, so that rows of uneven length are not counted. */
+/* Gives the seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. A plan
+ * without facts about rows does not know it, and then neither how uneven they are. */
 static double csr_seconds(const macko_matrix *m)
 {
   const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};
   const macko_facts facts = {.csr = &sizes, .nnz = m->nnz, .values = {.value_type = m->value_type}};
-  macko_options options;
-  macko_plan plan = {0};
-  macko_options_init(&options);
-  options.values = MACKO_VALUES_RAW, options.target = m->options.target;
-  return macko_csr_ops.plan(&facts, &options, &plan, NULL) ? 0 : 1e-9 * (plan.time + m->plan.gathers);
+  macko_plan plan = m->plan;
+  if (plan.csr_time <= 0) macko_complete_plan(&facts, &m->options, &plan);
+  return plan.csr_time > 0 ? 1e-9 * (plan.csr_time + m->plan.gathers) : 0;
 }
 
 void macko_get_info(const macko_matrix *m, macko_info *info)

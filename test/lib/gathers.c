@@ -1,4 +1,5 @@
-/* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form. */
+/* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form; those of csr, which
+ * others are compared with, know of uneven rows. */
 #include "macko.h"
 #include "suite.h"
 
@@ -157,6 +158,39 @@ START_TEST(pieces_are_predicted_alike)
 }
 END_TEST
 
+/* What csr would take is known with the rows that a processor does not foresee, also where csr is asked for. */
+START_TEST(uneven_rows_count)
+{
+  scattered a = make(2);
+  macko_csr c = view(&a);
+  macko_matrix *m = NULL;
+  macko_info planned, encoded;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  for (int64_t i = 1; i < ROWS; i += 2) a.row_ptr[i] -= 7; /* rows of 1 and of 15 entries in turn */
+  for (int64_t p = 0; p < ROWS * LENGTH; p++) a.cols[p] = (int32_t)(p % (2 * LENGTH) + p / (2 * LENGTH)); /* all different in a row */
+  const macko_format formats[] = {MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO};
+  double csr[2];
+  for (int i = 0; i < 2; i++) {
+    o.format = formats[i];
+    ck_assert_msg(!macko_predict(&c, &o, &planned, &err), "%s", err.text);
+    ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+    macko_get_info(m, &encoded);
+    ck_assert_double_eq(planned.seconds, encoded.seconds);
+    ck_assert_double_eq(planned.csr_seconds, encoded.csr_seconds);
+    csr[i] = encoded.csr_seconds;
+    macko_destroy(&m);
+  }
+  ck_assert_double_eq(csr[0], csr[1]);
+  for (int64_t i = 1; i < ROWS; i += 2) a.row_ptr[i] += 7;
+  o.format = MACKO_FORMAT_CSR;
+  ck_assert_msg(!macko_predict(&c, &o, &planned, &err), "%s", err.text);
+  ck_assert_double_gt(csr[0], 1.2 * planned.seconds);
+  release(&a);
+}
+END_TEST
+
 /* A file keeps what was predicted, of both forms. */
 START_TEST(files_keep_it)
 {
@@ -190,6 +224,7 @@ int main(void)
   tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, a_cpu_does_not);
   tcase_add_test(t, pieces_are_predicted_alike);
+  tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, files_keep_it);
   suite_add_tcase(suite, t);
   return test_run(suite);
