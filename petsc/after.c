@@ -4,15 +4,22 @@
 
 enum { PAYS_AT_ONCE = 32 << 20 }; /* entries */
 
+/* This is what the decision goes by: entries and rows of a rank, and whether most rows are as long as the next. */
+typedef struct {
+  double    nnz, rows;
+  PetscBool even;
+} Size;
+
 /* What compressing or renewing a matrix costs in products of AIJCUSPARSE: whoever has multiplied so often will probably go on.
    Seconds on an H200; other GPUs differ in both alike. Large matrices are compressed at once, as solvers multiply them more often
-   than this, some tens of times. Where rows differ in length slices have little in common, and describing them takes longer. The
-   first encoding of a process waits for CUDA, which loads each kernel at its first use. */
-static PetscInt64 BreakEven(double nnz, PetscBool even, PetscBool renew, PetscBool first)
+   than this, some tens of times. Where rows differ in length slices have little in common, and the host takes longer to place
+   them. The first encoding of a process waits for CUDA, which loads each kernel at its first use. */
+static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
-  double cost    = (renew ? 8e-4 + 2.5e-11 * nnz : 2e-3 + (even ? 1e-10 : 3e-9) * nnz) + (first ? 1.6e-2 : 0);
-  double product = 5e-6 + 3.4e-12 * nnz;
-  return nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
+  double encode  = 2e-3 + 1.5e-10 * size.nnz + (size.even ? 1e-9 : 4e-9) * size.rows, refresh = 8e-4 + 5e-11 * size.nnz;
+  double cost    = (renew ? refresh : encode) + (first ? 1.6e-2 : 0);
+  double product = 5e-6 + 3.4e-12 * size.nnz;
+  return size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
 }
 
 /* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within a
@@ -24,8 +31,8 @@ static PetscInt64 BreakEvenOnCPU(double nnz, PetscBool renew)
   return (PetscInt64)(cost / (product * (nnz < CACHED ? 0.3 : 0.5)));
 }
 
-/* Entries of A on this rank, and whether most rows of a sample are as long as the next. */
-static PetscErrorCode Look(Mat A, double *nnz, PetscBool *even)
+/* The rows of A are told by a sample of them. */
+static PetscErrorCode Look(Mat A, Size *size)
 {
   enum { SAMPLE = 256 };
   const PetscInt *ia, *ja;
@@ -35,8 +42,7 @@ static PetscErrorCode Look(Mat A, double *nnz, PetscBool *even)
   PetscFunctionBegin;
   PetscCall(MatGetRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   for (PetscInt i = 0; i + 2 <= n; i += 1 + n / SAMPLE, looked++) alike += ia[i + 2] - ia[i + 1] == ia[i + 1] - ia[i];
-  *nnz  = (double)ia[n];
-  *even = (PetscBool)(4 * alike >= 3 * looked);
+  *size = (Size){(double)ia[n], (double)n, (PetscBool)(4 * alike >= 3 * looked)};
   PetscCall(MatRestoreRowIJ(A, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -67,29 +73,29 @@ typedef enum { ON_GPU, ON_CPU, MIXED } place;
 
 /* As often as the values before were multiplied the present ones are expected to be. Where the vectors are on a GPU and the type
    below multiplies on the CPU it does no product. */
-static void Decide(Mat_Macko *m, double nnz, PetscBool even, PetscBool first, place where)
+static void Decide(Mat_Macko *m, Size size, PetscBool first, place where)
 {
   PetscBool renew = (PetscBool)(m->compressed || m->device || m->encodes);
 
   m->worth = m->after;
   if (m->after != MACKO_AFTER_AUTO) return;
   m->worth = 0;
-  if (Automatic(m) && m->kind->device && where == ON_GPU) m->worth = BreakEven(nnz, even, renew, first);
-  if (Automatic(m) && !m->kind->device && where == ON_CPU) m->worth = BreakEvenOnCPU(nnz, renew);
+  if (Automatic(m) && m->kind->device && where == ON_GPU) m->worth = BreakEven(size, renew, first);
+  if (Automatic(m) && !m->kind->device && where == ON_CPU) m->worth = BreakEvenOnCPU(size.nnz, renew);
   if (m->products_before >= m->worth) m->worth = 0;
 }
 
 static PetscErrorCode DecideSeq(Mat A, Mat_Macko *m)
 {
-  double    nnz  = 0;
-  PetscBool even = PETSC_FALSE, changed;
+  Size      size = {0, 0, PETSC_FALSE};
+  PetscBool changed;
 
   PetscFunctionBegin;
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(NoticeChange(A, m, &changed));
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
-  if (Automatic(m)) PetscCall(Look(A, &nnz, &even));
-  Decide(m, nnz, even, MackoDeviceLoads(), MackoDeviceAllowed(A, NULL) ? ON_GPU : ON_CPU);
+  if (Automatic(m)) PetscCall(Look(A, &size));
+  Decide(m, size, MackoDeviceLoads(), MackoDeviceAllowed(A, NULL) ? ON_GPU : ON_CPU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -122,8 +128,10 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 
 static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
 {
-  double    mine[5], all[5] = {0}; /* the most entries of a rank; whether one has uneven rows, may not use a GPU, may use one, loads */
-  PetscBool changed, even;
+  /* These are the most entries and the most rows of a rank, and whether one has uneven rows, may not use a GPU, may use one, loads. */
+  double    mine[6], all[6] = {0};
+  PetscBool changed;
+  Size      size;
   Mat       own;
 
   PetscFunctionBegin;
@@ -132,11 +140,13 @@ static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
   if (!changed) PetscFunctionReturn(PETSC_SUCCESS);
   if (Automatic(m)) {
     PetscCall(MatMPIAIJGetSeqAIJ(A, &own, NULL, NULL));
-    PetscCall(Look(own, &mine[0], &even));
-    mine[1] = !even, mine[2] = !MackoDeviceAllowed(A, NULL), mine[3] = !mine[2], mine[4] = MackoDeviceLoads();
-    PetscCallMPI(MPI_Allreduce(mine, all, 5, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(Look(own, &size));
+    mine[0] = size.nnz, mine[1] = size.rows, mine[2] = !size.even;
+    mine[3] = !MackoDeviceAllowed(A, NULL), mine[4] = !mine[3], mine[5] = MackoDeviceLoads();
+    PetscCallMPI(MPI_Allreduce(mine, all, 6, MPI_DOUBLE, MPI_MAX, PetscObjectComm((PetscObject)A)));
   }
-  Decide(m, all[0], (PetscBool)!all[1], (PetscBool)(all[4] != 0), all[2] && all[3] ? MIXED : all[2] ? ON_CPU : ON_GPU);
+  size = (Size){all[0], all[1], (PetscBool)!all[2]};
+  Decide(m, size, (PetscBool)(all[5] != 0), all[3] && all[4] ? MIXED : all[3] ? ON_CPU : ON_GPU);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
