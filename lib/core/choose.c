@@ -133,8 +133,8 @@ macko_status macko_choose(const macko_facts *f, const macko_options *options, ma
     if (s) return s;
     if (!candidate) c.planned[i] = 0;
   }
-  const macko_plan *csr = &c.plans[MACKO_FORMAT_CSR];
-  if (m->ops && c.planned[MACKO_FORMAT_CSR] && csr->values == MACKO_VALUES_RAW) m->plan.csr_time = csr->time;
+  for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
+    if (macko_formats[i] == &macko_csr_ops && c.planned[i] && c.plans[i].values == MACKO_VALUES_RAW) m->plan.csr_time = c.plans[i].time;
   if (m->ops) macko_complete_plan(f, options, &m->plan);
   if (m->ops) compare_formats(options, c.plans, c.planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : c.refused;

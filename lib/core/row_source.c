@@ -232,6 +232,16 @@ static macko_status check_source(const macko_row_source *source, macko_error *er
   return MACKO_OK;
 }
 
+/* Adds to the plan what is the same in every form, of rows that have been encoded and counted. */
+static void complete(macko_rows *r, macko_matrix *m)
+{
+  const macko_csr shape = {.nrows = r->nrows, .ncols = r->ncols, .value_type = r->value_type};
+  macko_findings found = {.csr = &shape, .rows = r};
+  r->nnz = m->nnz;
+  const macko_facts facts = macko_host_facts(&found);
+  macko_complete_plan(&facts, &m->options, &m->plan);
+}
+
 macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options, const macko_format_ops *ops,
                                     macko_matrix **matrix, macko_error *err)
 {
@@ -240,6 +250,7 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
   m->options = *options, m->format = options->format, m->ops = ops;
   m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols;
   macko_status s = ops->encode_rows(r, m, err);
+  if (!s) complete(r, m);
   if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;

@@ -1,5 +1,4 @@
 /* Format csr written: rows of a csr copied in parts, or its arrays borrowed where they are what would be stored. */
-#include "core/stretches.h"
 #include "core/threads.h"
 #include "csr/csr.h"
 #include "values/codecs.h"
@@ -142,12 +141,10 @@ macko_status macko_csr_encode_rows(macko_rows *rows, macko_matrix *m, macko_erro
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
   macko_status s = macko_count_entries(rows, &m->nnz, err);
   macko_findings found = {.csr = &shape, .rows = rows};
-  macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows),
-                       .sectors = macko_host_sectors, .context = &found};
+  macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows), .context = &found};
   facts.of_format[m->format] = m->ops->facts;
   rows->nnz = m->nnz;
   if (!s) s = m->ops->plan(&facts, &m->options, &m->plan, err);
-  if (!s) macko_complete_plan(&facts, &m->options, &m->plan);
   if (!s) s = macko_add_sections(m, 0, err);
   return s ? s : copy_pieces(rows, m, err);
 }
