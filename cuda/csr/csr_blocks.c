@@ -12,7 +12,8 @@ enum { RUNNING = 9 * 120 };
 
 /* Gives the number of entries of a block. Where blocks of the usual size would be too few to fill a GPU they are smaller, so
  * that about all of them run at once; but no row should have to be cut because of that, so that up to the usual size a block
- * holds four of the longest rows. These rules were measured from 5 thousand to 100 million nonzeros. */
+ * holds four of the longest rows, which are looked for only then. These rules were measured from 5 thousand to 100 million
+ * nonzeros. */
 static int64_t entries_for(const macko_matrix *m, const macko_section *row_ptr)
 {
   int64_t longest = 0, entries = m->nnz / RUNNING, most = m->nnz < LARGE ? MACKO_CSR_ENTRIES / 2 : MACKO_CSR_ENTRIES;

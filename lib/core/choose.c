@@ -112,7 +112,8 @@ static macko_status try_format(choosing *c, int i, macko_error *err)
   return MACKO_OK;
 }
 
-/* Both come after the choice, which they do not change. */
+/* Both come after the choice, which they do not change. Format csr itself sets its time, so that it is planned here where it was not
+ * compared. */
 void macko_complete_plan(const macko_facts *f, const macko_options *options, macko_plan *plan)
 {
   macko_options raw;
@@ -134,7 +135,7 @@ macko_status macko_choose(const macko_facts *f, const macko_options *options, ma
     if (!candidate) c.planned[i] = 0;
   }
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++)
-    if (macko_formats[i] == &macko_csr_ops && c.planned[i] && c.plans[i].values == MACKO_VALUES_RAW) m->plan.csr_time = c.plans[i].time;
+    if (c.plans[i].csr_time > 0) m->plan.csr_time = c.plans[i].csr_time;
   if (m->ops) macko_complete_plan(f, options, &m->plan);
   if (m->ops) compare_formats(options, c.plans, c.planned, m->format, &m->plan);
   return m->ops ? MACKO_OK : c.refused;

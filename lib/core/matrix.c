@@ -296,8 +296,8 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   return m->ops->multiply(m, &p, err);
 }
 
-/* Gives the seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. A plan
- * without facts about rows does not know it, and then neither how uneven they are. */
+/* Gives the seconds that a product is predicted to take where the matrix is stored as plain CSR; 0 where that is not known. Files
+ * of earlier versions do not tell it: then it is planned by sizes, without rows of uneven length. */
 static double csr_seconds(const macko_matrix *m)
 {
   const macko_csr sizes = {.nrows = m->nrows, .ncols = m->ncols, .value_type = m->value_type};

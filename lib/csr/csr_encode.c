@@ -141,9 +141,9 @@ macko_status macko_csr_encode_rows(macko_rows *rows, macko_matrix *m, macko_erro
   const macko_csr shape = {.nrows = rows->nrows, .ncols = rows->ncols, .value_type = rows->value_type};
   macko_status s = macko_count_entries(rows, &m->nnz, err);
   macko_findings found = {.csr = &shape, .rows = rows};
-  macko_facts facts = {.csr = &shape, .nnz = m->nnz, .values = macko_facts_of_rows(rows), .context = &found};
-  facts.of_format[m->format] = m->ops->facts;
   rows->nnz = m->nnz;
+  macko_facts facts = macko_host_facts(&found);
+  facts.values = macko_facts_of_rows(rows);
   if (!s) s = m->ops->plan(&facts, &m->options, &m->plan, err);
   if (!s) s = macko_add_sections(m, 0, err);
   return s ? s : copy_pieces(rows, m, err);

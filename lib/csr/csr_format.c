@@ -83,6 +83,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
   macko_set_time(options, a, plan);
+  plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));

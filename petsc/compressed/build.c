@@ -164,24 +164,29 @@ static macko_status CollectWhole(const Source *s, PetscInt i, MackoCollector *to
   return status ? status : MackoCollect(to, n, cols, values, err);
 }
 
+/* Asks for row i and hands its entries on to the block that each belongs to, through parts[0] and [1]. */
+static macko_status CollectSplit(const Source *s, const MackoColumns *c, PetscInt i, Part parts[2], MackoCollector to[2],
+                                 macko_error *err)
+{
+  macko_status status = Split(s, c, i, &parts[0], &parts[1], err);
+  if (!status) status = MackoCollect(&to[0], parts[0].n, parts[0].cols, parts[0].values, err);
+  if (!status && c->count) status = MackoCollect(&to[1], parts[1].n, parts[1].cols, parts[1].values, err);
+  return status;
+}
+
 /* Asks for all rows and encodes both blocks, a piece at a time. Without columns of other ranks the off-diagonal block has no
    pieces. The collectors are ended, and free their arrays, after a failure, too. */
 static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Compressed *m, MackoBlock *own, MackoBlock *off,
                            macko_error *err)
 {
-  MackoCollector to_own = {.block = own, .options = &m->options, .device = m->device, .most = m->piece},
-                 to_off = {.block = off, .options = &m->options, .device = m->device, .most = m->piece};
+  MackoCollector  to[2]    = {{.block = own, .options = &m->options, .device = m->device, .most = m->piece},
+                              {.block = off, .options = &m->options, .device = m->device, .most = m->piece}};
   const PetscBool whole    = (PetscBool)(s->cols == s->all_cols);
   Part            parts[2] = {{0}};
   macko_status    status   = MACKO_OK;
-  for (PetscInt i = 0; !status && i < s->rows; i++) {
-    if (whole) status = CollectWhole(s, i, &to_own, err);
-    else status = Split(s, c, i, &parts[0], &parts[1], err);
-    if (!whole && !status) status = MackoCollect(&to_own, parts[0].n, parts[0].cols, parts[0].values, err);
-    if (!whole && !status && c->count) status = MackoCollect(&to_off, parts[1].n, parts[1].cols, parts[1].values, err);
-  }
-  status = MackoCollectEnd(&to_own, status, err);
-  status = MackoCollectEnd(&to_off, status, err);
+  for (PetscInt i = 0; !status && i < s->rows; i++)
+    status = whole ? CollectWhole(s, i, &to[0], err) : CollectSplit(s, c, i, parts, to, err);
+  for (int k = 0; k < 2; k++) status = MackoCollectEnd(&to[k], status, err);
   for (int k = 0; k < 2; k++) free(parts[k].cols), free(parts[k].values);
   return status;
 }

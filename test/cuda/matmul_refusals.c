@@ -3,6 +3,10 @@
 
 #include <string.h>
 
+/* This is what the kernel for any GPU multiplies, for tests that ask for other ways besides. */
+static const problem small = {.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
+                              .y_type = MACKO_F16, .path = MACKO_MATMUL_KERNEL};
+
 /* ---- which of them, and why ---- */
 
 /* cuBLASLt comes with the CUDA Toolkit, so that this runs where cuSPARSELt is not there. */
@@ -59,8 +63,7 @@ END_TEST
 
 START_TEST(a_library_that_is_not_there_is_named)
 {
-  fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
-                                     .y_type = MACKO_F16, .path = MACKO_MATMUL_KERNEL});
+  fixture f = open_fixture(small);
   macko_matmul_options o;
   macko_matmul_info info;
   macko_matmul *other = NULL;
@@ -81,8 +84,7 @@ END_TEST
 /* Its products are checked when they are planned: with the default path another form multiplies, with path TENSOR none does. */
 START_TEST(a_library_that_multiplies_wrong_is_passed_over)
 {
-  fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
-                                     .y_type = MACKO_F16, .path = MACKO_MATMUL_KERNEL});
+  fixture f = open_fixture(small);
   macko_matmul_options o;
   macko_matmul_info info;
   macko_matmul *other = NULL;
@@ -107,8 +109,7 @@ END_TEST
 
 START_TEST(wrong_arguments_are_named)
 {
-  fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .z = 2, .l = 4, .value_type = MACKO_F16, .x_type = MACKO_F16,
-                                     .y_type = MACKO_F16, .path = MACKO_MATMUL_KERNEL});
+  fixture f = open_fixture(small);
   macko_matmul *other = NULL;
   macko_matmul_options o;
   const struct { int64_t n, ldx, ldy, work_bytes, shift; const char *sentence; } bad[] = {

@@ -54,6 +54,19 @@ static double seconds(const scattered *a, macko_format format, macko_target targ
   return info.seconds;
 }
 
+/* Encodes the matrix as it is best on a GPU. */
+static macko_matrix *encode_for_gpu(const scattered *a)
+{
+  macko_csr c = view(a);
+  macko_matrix *m = NULL;
+  macko_options o;
+  macko_error err = {0};
+  macko_options_init(&o);
+  o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_encode(&c, &o, &m, &err), "%s", err.text);
+  return m;
+}
+
 /* Rows that ask for two, four and eight sectors differ by two and four: that is all that csr knows of their columns. */
 START_TEST(a_gpu_loads_sectors)
 {
@@ -140,15 +153,13 @@ static macko_status some_rows(void *context, int64_t first, int64_t count, macko
 START_TEST(pieces_are_predicted_alike)
 {
   scattered a = make(4);
-  macko_csr c = view(&a);
   macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows, .context = &a};
-  macko_matrix *whole = NULL, *pieces = NULL;
+  macko_matrix *whole = encode_for_gpu(&a), *pieces = NULL;
   macko_info one, other;
   macko_options o;
   macko_error err = {0};
   macko_options_init(&o);
   o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_encode(&c, &o, &whole, &err), "%s", err.text);
   ck_assert_msg(!macko_encode_rows(&source, &o, &pieces, &err), "%s", err.text);
   macko_get_info(whole, &one), macko_get_info(pieces, &other);
   ck_assert_str_eq(one.reason, other.reason);
@@ -196,14 +207,9 @@ START_TEST(files_keep_it)
 {
   const char *path = "gathers.macko";
   scattered a = make(8);
-  macko_csr c = view(&a);
-  macko_matrix *saved = NULL, *loaded = NULL;
+  macko_matrix *saved = encode_for_gpu(&a), *loaded = NULL;
   macko_info before, after;
-  macko_options o;
   macko_error err = {0};
-  macko_options_init(&o);
-  o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_encode(&c, &o, &saved, &err), "%s", err.text);
   ck_assert_msg(!macko_save(path, saved, NULL, &err), "%s", err.text);
   ck_assert_msg(!macko_load(path, &loaded, NULL, &err), "%s", err.text);
   macko_get_info(saved, &before), macko_get_info(loaded, &after);
