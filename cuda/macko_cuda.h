@@ -102,6 +102,11 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
 macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream,
                                    macko_error *err);
 
+/* Writes the entries (i, first_col + i) in the same way: rows of a larger matrix that are encoded by themselves have its
+ * diagonal there. first_col is 0 .. ncols. */
+macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64_t first_col, double *diagonal,
+                                        struct CUstream_st *stream, macko_error *err);
+
 /* Copies entries of a vector by their numbers: to[i] = x[indices[i]] for i < n, of any type of 2, 4 or 8 bytes, which is what a
  * rank of a distributed matrix sends of its vector. x and indices are in device memory; to may also be pinned host memory,
  * which saves the copy. Queued like a multiply. The indices are not checked. Errors: INVALID_ARGUMENT, DEVICE. */

@@ -353,12 +353,21 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
 
 macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, cudaStream_t stream, macko_error *err)
 {
+  return macko_device_diagonal_from(device, 0, diagonal, stream, err);
+}
+
+macko_status macko_device_diagonal_from(const macko_device_matrix *device, int64_t first_col, double *diagonal, cudaStream_t stream,
+                                        macko_error *err)
+{
   if (!device || (device->m.nrows && !diagonal))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "device and diagonal must not be NULL");
+  if (first_col < 0 || first_col > device->m.ncols)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "first_col is %lld, of %lld columns", (long long)first_col,
+                      (long long)device->m.ncols);
   macko_status s = macko_check_device(device, err);
   if (s || device->m.nrows == 0) return s;
   if (!device->ops->diagonal)
     return macko_fail(err, MACKO_UNSUPPORTED, "format %s does not give its diagonal on the GPU",
                       macko_format_name(device->m.format));
-  return device->ops->diagonal(device, diagonal, stream, err);
+  return device->ops->diagonal(device, first_col, diagonal, stream, err);
 }

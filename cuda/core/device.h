@@ -48,8 +48,10 @@ typedef struct macko_device_ops {
   macko_status (*multiply)(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
   /* Frees d->own, which may be NULL or half made where prepare failed. */
   void (*destroy)(macko_device_matrix *d);
-  /* Writes the entries (i, i), as macko_device_diagonal has it. NULL: products are all that the format has kernels for. */
-  macko_status (*diagonal)(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err);
+  /* Writes the entries (i, first_col + i), as macko_device_diagonal_from has it. NULL: products are all that the format has
+   * kernels for. */
+  macko_status (*diagonal)(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
+                           macko_error *err);
 
   /* ---- encoding on the device: NULL from here on where the host does it ---- */
 

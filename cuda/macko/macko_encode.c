@@ -126,9 +126,10 @@ static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved
 }
 
 /* Layouts row and paper have no kernel for it. */
-static macko_status diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err)
+static macko_status diagonal(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
+                             macko_error *err)
 {
-  if (is_slice(d)) return macko_slices_diagonal(d, diagonal, stream, err);
+  if (is_slice(d)) return macko_slices_diagonal(d, first_col, diagonal, stream, err);
   return macko_fail(err, MACKO_UNSUPPORTED, "of format macko only layout slice gives its diagonal on the GPU");
 }
 

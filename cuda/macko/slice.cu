@@ -138,11 +138,10 @@ static macko_status multiply_steps(const slices &a, int64_t steps, const macko_d
 
 /* ---- the diagonal ---- */
 
-/* Finds the diagonal entry of each row, a thread a row. It walks the row's columns until they pass the diagonal, as columns are
- * known only by adding up gaps. */
+/* Finds each row's entry in the column that is first_col beyond its number, a thread a row. It walks the row's columns until they
+ * pass that one, as columns are known only by adding up gaps. */
 static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, device_values values, const uint32_t *pair_gaps,
-                                                                  int type,
-                                                                      double *diagonal)
+                                                                  int type, int64_t first_col, double *diagonal)
 {
   int64_t position = (int64_t)blockIdx.x * THREADS + threadIdx.x, slice = position / MACKO_SLICE_ROWS;
   if (position >= a.nrows) return;
@@ -155,7 +154,7 @@ static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, devi
   if (s.stencil) {
     for (int k = 0; k < (int)s.steps; k++) {
       uint4 step = __ldg((const uint4 *)(a.blocks + s.block) + k);
-      if (step.x == 0 && step.y >> lane & 1) value = stencil_value<MACKO_ANY>(type, step);
+      if ((int)step.x == first_col && step.y >> lane & 1) value = stencil_value<MACKO_ANY>(type, step);
     }
   } else {
     int length = s.length_bytes ? (int)macko_unsigned_at(macko_slice_lengths(&s, a.blocks), s.length_bytes, lane) : (int)s.steps;
@@ -165,20 +164,21 @@ static __global__ void __launch_bounds__(THREADS) diagonal_kernel(slices a, devi
       int64_t slot = macko_slice_slot(s.values, bytes, k, lane);
       if (k && s.gap_bits == MACKO_GAP_PAIRS) col += pair_gaps[((const uint8_t *)values.stream)[slot]];
       else if (k) col = s.gap_bits ? col + macko_slice_gap(gaps, s.gap_bits, k - 1, lane) : base + (int)gaps[k - 1];
-      if (col == row) value = load_value<MACKO_ANY, double>(values, slot);
-      if (col >= row) break;
+      if (col == row + first_col) value = load_value<MACKO_ANY, double>(values, slot);
+      if (col >= row + first_col) break;
     }
   }
   diagonal[row] = value;
 }
 
-macko_status macko_slices_diagonal(const macko_device_matrix *d, double *diagonal, cudaStream_t stream, macko_error *err)
+macko_status macko_slices_diagonal(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
+                                   macko_error *err)
 {
   slices a = slices_of(d);
   device_values values = values_of(d);
   values.table = macko_device_data(d, "dict"); /* as stored */
   cudaError_t error = launch(diagonal_kernel, (unsigned)((a.nrows + THREADS - 1) / THREADS), THREADS, 0, stream, a, values,
-                             (const uint32_t *)macko_device_data(d, "pair_gaps"), d->m.value_type, diagonal);
+                             (const uint32_t *)macko_device_data(d, "pair_gaps"), d->m.value_type, first_col, diagonal);
   return macko_cuda_status(error, "starting to read a diagonal", err);
 }
 

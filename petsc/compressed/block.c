@@ -165,25 +165,33 @@ void MackoBlockForget(MackoBlock *b)
 {
   free(b->starts), free(b->cols), free(b->values);
   b->starts = NULL, b->cols = NULL, b->values = NULL;
+  b->starts_room = b->entries_room = 0;
 }
 
-/* Decodes piece p, unless it is the one that is decoded; the arrays of another one are freed before, so that never two are there.
-   A piece that is on the GPU alone is so afterwards: host memory may have no room for all of them. */
+/* Makes room for a decoded piece. That of another piece is used again where it suffices, because the kernel clears new memory,
+   which can take longer than decoding; else it is freed before, so that never two are there. */
+static macko_status ReserveDecoded(MackoBlock *b, int64_t rows, int64_t nnz, macko_error *err)
+{
+  if (b->starts && rows < b->starts_room && nnz <= b->entries_room) return MACKO_OK;
+  MackoBlockForget(b);
+  b->starts_room = rows + 1, b->entries_room = nnz + 1;
+  b->starts = (int64_t *)malloc((size_t)b->starts_room * sizeof *b->starts);
+  b->cols   = (int64_t *)malloc((size_t)b->entries_room * sizeof *b->cols);
+  b->values = (PetscScalar *)malloc((size_t)b->entries_room * sizeof *b->values);
+  return b->starts && b->cols && b->values ? MACKO_OK : Fail(err, nnz, "decoded entries");
+}
+
+/* Decodes piece p, unless it is the one that is decoded. A piece that is on the GPU alone is so afterwards: host memory may have no room for all of them. */
 static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
 {
   MackoPiece     *piece     = &b->pieces[p];
   const PetscBool elsewhere = (PetscBool)!piece->rows;
   macko_info      info;
   if (b->starts && b->decoded == p) return MACKO_OK;
-  MackoBlockForget(b);
-  macko_status fetched = MackoPieceFetch(piece, err);
-  if (fetched) return fetched;
-  macko_get_info(piece->rows, &info);
-  b->starts = (int64_t *)malloc((size_t)(info.nrows + 1) * sizeof *b->starts);
-  b->cols   = (int64_t *)malloc((size_t)(info.nnz + 1) * sizeof *b->cols);
-  b->values = (PetscScalar *)malloc((size_t)(info.nnz + 1) * sizeof *b->values);
-  macko_status status = b->starts && b->cols && b->values ? macko_decode(piece->rows, b->starts, b->cols, b->values, err)
-                                                          : Fail(err, info.nnz, "decoded entries");
+  MackoPieceInfo(piece, &info);
+  macko_status status = ReserveDecoded(b, info.nrows, info.nnz, err);
+  if (!status) status = MackoPieceFetch(piece, err);
+  if (!status) status = macko_decode(piece->rows, b->starts, b->cols, b->values, err);
   if (elsewhere) macko_destroy(&piece->rows);
   if (status) MackoBlockForget(b);
   b->decoded = p;

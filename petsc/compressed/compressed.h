@@ -22,8 +22,10 @@ typedef struct {
   /* This counts the entries of all pieces. */
   PetscInt64  nnz;
 
-  /* This is the piece whose entries the arrays below hold, where there are arrays; MackoBlockForget frees them. */
+  /* This is the piece whose entries the arrays below hold, where there are arrays; MackoBlockForget frees them. They have so many
+     places. */
   PetscInt     decoded;
+  int64_t      starts_room, entries_room;
   int64_t     *starts, *cols;
   PetscScalar *values;
 } MackoBlock;
@@ -125,6 +127,11 @@ static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
    ready. Arrays in host memory are copied; those in GPU memory are used in place, and the product is only queued. */
 PETSC_INTERN macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta,
                                                    MackoArray y, macko_error *err);
+
+/* Puts a row's entry in the column of the same number, 0 where there is none, for all rows of a block into diagonal, an array in
+   GPU memory: queued on PETSc's stream. *done says whether all pieces are on the GPU and have layouts that give it; nothing is
+   wrong where not. */
+PETSC_INTERN macko_status MackoBlockDeviceDiagonal(const MackoBlock *b, PetscScalar *diagonal, PetscBool *done, macko_error *err);
 
 /* Makes room in GPU memory for k columns of as many elements as A's halo has, or finds what there is from before, and says whether
    there is as much. It stays A's; *halos is NULL where the halo is empty or the room lacks. */

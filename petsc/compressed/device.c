@@ -152,6 +152,23 @@ macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscIn
   return status;
 }
 
+/* Rows beyond the last piece have no entries, so that all is cleared before. */
+macko_status MackoBlockDeviceDiagonal(const MackoBlock *b, PetscScalar *diagonal, PetscBool *done, macko_error *err)
+{
+  cudaStream_t stream;
+  *done               = PETSC_TRUE;
+  macko_status status = Stream(&stream, err);
+  if (!status) status = Clear((MackoArray){.data = diagonal}, b->nrows, 1, stream, err);
+  for (PetscInt p = 0; !status && *done && p < b->count; p++) {
+    const MackoPiece *piece = &b->pieces[p];
+    *done = (PetscBool)(piece->device != NULL);
+    if (*done) status = macko_device_diagonal_from(piece->device, piece->first, diagonal + piece->first, stream, err);
+    if (status != MACKO_UNSUPPORTED) continue;
+    *done = PETSC_FALSE, status = MACKO_OK;
+  }
+  return status;
+}
+
 /* The room is one of those that Mat_Macko keeps from one product to the next. */
 PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
 {

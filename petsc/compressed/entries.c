@@ -164,11 +164,37 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Rows are decoded on the host for this, even where pieces are on the GPU. */
+/* Has the GPU put this rank's part of the diagonal into v, if all is there, and sets *done: all of it is in the block of own columns
+   where rows and columns are shared out alike. Ranks agree on a failure, not on *done. */
+static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
+{
+  const Mat_Compressed *m     = (const Mat_Compressed *)A->data;
+  const PetscBool       alike = (PetscBool)(A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
+  PetscScalar          *to;
+  PetscMemType          where;
+  macko_error           err    = {0};
+  macko_status          status = MACKO_OK;
+
+  PetscFunctionBegin;
+  *done = PETSC_FALSE;
+  PetscCall(VecGetArrayWriteAndMemType(v, &to, &where));
+  if (m->device && alike && PetscMemTypeDevice(where)) status = MackoBlockDeviceDiagonal(&m->own, to, done, &err);
+  PetscCall(VecRestoreArrayWriteAndMemType(v, &to));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Where the GPU cannot give it on every rank, rows are decoded on the host, which ranks do together. */
 static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
 {
+  PetscBool done;
+  int       mine, all;
+
   PetscFunctionBegin;
-  PetscCall(OfEveryRow(A, Diagonal, v, NULL));
+  PetscCall(DiagonalOnDevice(A, v, &done));
+  mine = done;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  if (!all) PetscCall(OfEveryRow(A, Diagonal, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -51,6 +51,14 @@ macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscIn
   return MACKO_UNSUPPORTED;
 }
 
+/* No piece is on a GPU. */
+macko_status MackoBlockDeviceDiagonal(const MackoBlock *b, PetscScalar *diagonal, PetscBool *done, macko_error *err)
+{
+  (void)b, (void)diagonal, (void)err;
+  *done = PETSC_FALSE;
+  return MACKO_OK;
+}
+
 /* This is not reached either. */
 PetscBool MackoHalosOnDevice(Mat A, PetscInt k, PetscScalar **halos)
 {

@@ -205,6 +205,7 @@ static Suite *interface_suite(void)
   tcase_add_test(t, gather_into_pinned_memory);
   tcase_add_loop_test(t, add_at_some_rows, 0, 2);
   add_choice_tests(t);
+  add_diagonal_tests(t);
   add_error_tests(t);
   return suite;
 }

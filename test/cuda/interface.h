@@ -39,8 +39,9 @@ void close_fixture(fixture *f);
 /* y = alpha op(A) x + beta y on f->stream. */
 macko_status multiply(const fixture *f, macko_op op, double alpha, double beta, macko_error *err);
 
-/* What is chosen; errors, and a full GPU. */
+/* What is chosen; diagonals; errors, and a full GPU. */
 void add_choice_tests(TCase *t);
+void add_diagonal_tests(TCase *t);
 void add_error_tests(TCase *t);
 
 #endif

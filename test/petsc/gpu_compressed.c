@@ -159,6 +159,27 @@ static Mat line(const char *type)
   return A;
 }
 
+/* Pieces are encoded on the GPU; each but the first has its part of the diagonal in later columns. */
+START_TEST(diagonal_of_pieces)
+{
+  static const char *const chosen[] = {"macko", "csr"};
+  Mat              A, P;
+  Vec              d;
+  PetscOffloadMask where;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", chosen[_i]));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "70000"));
+  A = line(MATMACKO), P = line(MATAIJ);
+  assert_same_diagonal(A, P, chosen[_i]);
+  OK(MatCreateVecs(A, NULL, &d));
+  OK(MatGetDiagonal(A, d));
+  OK(VecGetOffloadMask(d, &where));
+  ASSERT_ALL(_i || where == PETSC_OFFLOAD_GPU, "the diagonal was not computed on the GPU");
+  OK(VecDestroy(&d));
+  OK(clear_options());
+  DESTROY(&A, &P);
+}
+END_TEST
+
 START_TEST(pieces_encoded_on_the_gpu)
 {
   static const char *const pieces[] = {"100000", "30000000"};
@@ -290,6 +311,7 @@ END_TEST
 void add_compressed_tests(TCase *t)
 {
   tcase_add_loop_test(t, every_format_in_pieces, 0, FORMATS);
+  tcase_add_loop_test(t, diagonal_of_pieces, 0, 2);
   tcase_add_test(t, bound_to_the_cpu);
   tcase_add_loop_test(t, backend_of_type_macko, 0, 2);
   tcase_add_test(t, halo_stays_on_the_gpu);

@@ -1,0 +1,72 @@
+/* The diagonal of rows that may be a part of a larger matrix: entries whose column is any number beyond their row's. */
+#include "interface.h"
+
+/* Gives the entry in that row and column of the csr. */
+static double entry(int row, int64_t col)
+{
+  for (int32_t p = row_ptr[row]; p < row_ptr[row + 1]; p++)
+    if (cols[p] == col) return values[p];
+  return 0;
+}
+
+/* Compares what the GPU says, in an array that held something else, with the csr. */
+static void compare_diagonal(const fixture *f, int64_t first, const char *kind)
+{
+  macko_error err = {0};
+  CUDA(cudaMemset(f->y, 0xff, sizeof y));
+  macko_status s = first ? macko_device_diagonal_from(f->d, first, f->y, f->stream, &err)
+                         : macko_device_diagonal(f->d, f->y, f->stream, &err);
+  ck_assert_msg(!s, "%s: %s", kind, err.text);
+  CUDA(cudaStreamSynchronize(f->stream));
+  CUDA(cudaMemcpy(y, f->y, sizeof y, cudaMemcpyDeviceToHost));
+  for (int i = 0; i < N; i++)
+    ck_assert_msg(y[i] == entry(i, first + i), "%s, first column %d: row %d has %g", kind, (int)first, i, y[i]);
+}
+
+/* Stencils, values as they are, codes for values and for pairs; `odd` has every fifth row begin with another value. */
+START_TEST(diagonals_begin_in_any_column)
+{
+  static const struct {
+    const char *name;
+    int constant, odd;
+    macko_values values;
+  } kinds[] = {{"stencils", 1, 0, MACKO_VALUES_AUTO}, {"raw", 0, 0, MACKO_VALUES_RAW}, {"dict", 1, 1, MACKO_VALUES_DICT},
+               {"pairs", 1, 1, MACKO_VALUES_PAIRS}};
+  macko_error err = {0};
+  macko_options o;
+  fixture f = open_fixture(MACKO_FORMAT_CSR);
+  macko_csr a = tridiagonal();
+  if (kinds[_i].constant)
+    for (int p = 0; p < row_ptr[N]; p++) values[p] = values[p] < 0 ? -1 : 4;
+  if (kinds[_i].odd)
+    for (int i = 0; i < N; i += 5) values[row_ptr[i]] = 7;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = kinds[_i].values;
+  macko_destroy(&f.m);
+  macko_device_destroy(&f.d);
+  ck_assert_msg(!macko_encode(&a, &o, &f.m, &err), "%s", err.text);
+  ck_assert_msg(!macko_device_upload(f.m, f.stream, &f.d, &err), "%s", err.text);
+  for (int64_t first = 0; first < 4; first++) compare_diagonal(&f, first, kinds[_i].name);
+  compare_diagonal(&f, N - 1, kinds[_i].name);
+  compare_diagonal(&f, N, kinds[_i].name);
+  close_fixture(&f);
+}
+END_TEST
+
+START_TEST(diagonals_outside_are_refused)
+{
+  macko_error err = {0};
+  fixture f = open_fixture(MACKO_FORMAT_MACKO);
+  ck_assert_int_eq(macko_device_diagonal_from(f.d, -1, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_str_eq(err.text, "first_col is -1, of 4096 columns");
+  ck_assert_int_eq(macko_device_diagonal_from(f.d, N + 1, f.y, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  ck_assert_int_eq(macko_device_diagonal_from(f.d, 1, NULL, f.stream, &err), MACKO_INVALID_ARGUMENT);
+  close_fixture(&f);
+}
+END_TEST
+
+void add_diagonal_tests(TCase *t)
+{
+  tcase_add_loop_test(t, diagonals_begin_in_any_column, 0, 4);
+  tcase_add_test(t, diagonals_outside_are_refused);
+}
