@@ -21,22 +21,22 @@ typedef struct {
   int64_t nrows, ncols, nnz;
 } macko_device_csr;
 
-/* This is what the check of a csr answers, which comes before all else. */
+/* This is what the first look at a csr answers, which comes before all else. Rows are sorted and without duplicates where every
+ * entry that is no step up from the one before it in the array is the first of its row. */
 typedef struct {
-  unsigned long long longest; /* entries of the longest row */
-  int invalid;                /* columns out of range, unsorted or twice in a row, or row_ptr wrong */
-} macko_device_check;
+  unsigned long long longest;   /* entries of the longest row */
+  unsigned long long falls;     /* entries whose column is not greater than that of the entry before */
+  unsigned long long row_falls; /* those of them that are the first of a row */
+  unsigned long long pattern;   /* of which macko_pattern_number makes the number of the pattern */
+  int invalid;                  /* columns out of range, or row_ptr wrong */
+} macko_device_look;
 
 /* Rows of so many entries and more are left to the host: kernels of layout slice number the entries of a row in 24 bits. */
 enum { MACKO_DEVICE_LONGEST = 1 << 24 };
 
-/* Sets *check, in device memory, by one pass over row starts and columns. Nothing about the csr need be right but its sizes and
- * a->nnz. */
-cudaError_t macko_check_device_csr(const macko_device_csr *a, macko_device_check *check, cudaStream_t stream);
-
-/* Sets *number, in device memory, to the sum of which macko_pattern_number makes the number of the pattern. The csr, in device
- * memory too, must be fit to be read. */
-cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream);
+/* Sets *look, in device memory, by one pass over row starts and columns; *csr is the same as *a. Nothing about the csr need be
+ * right but its sizes and a->nnz. */
+cudaError_t macko_look_at_csr(const macko_csr *csr, const macko_device_csr *a, macko_device_look *look, cudaStream_t stream);
 
 /* Sets counts[0] and [1], in device memory, to the entries of the sample and the sectors that they ask for (lib/core/stretches.h);
  * the key is any. The csr must be fit to be read. */

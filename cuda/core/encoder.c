@@ -62,16 +62,6 @@ static macko_status count_entries(macko_encoder *e, macko_error *err)
   return s;
 }
 
-/* Sets e->pattern, by which a refresh proves that the pattern is the same without comparing columns. */
-static macko_status number_pattern(macko_encoder *e, macko_error *err)
-{
-  unsigned long long sum = 0;
-  macko_status s = macko_cuda_status(macko_sum_pattern(&e->csr, e->a.nnz, e->answer, e->stream), "looking at a pattern", err);
-  if (!s) s = macko_encoder_read_back(e, &sum, e->answer, sizeof sum, err);
-  e->pattern = macko_pattern_number(sum);
-  return s;
-}
-
 /* A failure is met again by whatever kernel comes next, which tells of it. */
 double macko_encoder_sectors(void *context)
 {
@@ -87,17 +77,18 @@ double macko_encoder_sectors(void *context)
  * wrong. */
 macko_status macko_open_encoder(const macko_csr *csr, cudaStream_t stream, macko_encoder *e, macko_error *err)
 {
-  macko_device_check check;
+  macko_device_look look;
   *e = (macko_encoder){.csr = *csr, .stream = stream};
   e->a = (macko_device_csr){csr->row_ptr,    csr->cols,       csr->values, csr->row_ptr_type, csr->col_type,
                             csr->value_type, csr->index_base, csr->nrows,  csr->ncols,        0};
   macko_status s = macko_encoder_room(e, ANSWER_BYTES, &e->answer, err);
   if (!s) s = count_entries(e, err);
   if (s || e->a.nnz < 0 || (e->a.nnz && (!csr->cols || !csr->values))) return s;
-  s = macko_cuda_status(macko_check_device_csr(&e->a, e->answer, stream), "checking a matrix", err);
-  if (!s) s = macko_encoder_read_back(e, &check, e->answer, sizeof check, err);
-  e->readable = !s && !check.invalid && check.longest < MACKO_DEVICE_LONGEST;
-  return e->readable ? number_pattern(e, err) : s;
+  s = macko_cuda_status(macko_look_at_csr(&e->csr, &e->a, e->answer, stream), "checking a matrix", err);
+  if (!s) s = macko_encoder_read_back(e, &look, e->answer, sizeof look, err);
+  e->readable = !s && !look.invalid && look.falls == look.row_falls && look.longest < MACKO_DEVICE_LONGEST;
+  if (e->readable) e->pattern = macko_pattern_number(look.pattern);
+  return s;
 }
 
 /* Every format may have asked for facts, so that each one's close is called. */

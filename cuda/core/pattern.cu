@@ -1,4 +1,5 @@
-/* The number of a pattern (lib/core/pattern.h) of a csr in device memory: a warp a block, whose lanes keep their keys. */
+/* The first look at a csr in device memory: whether it is fit to be read, by the rules of lib/core/check_csr.c, and the number of
+ * its pattern (lib/core/pattern.h), which a warp a block makes, whose lanes keep their keys. */
 #include "core/device_csr.cuh"
 #include "core/pattern.h"
 
@@ -6,13 +7,50 @@
  * computed once. PER_LANE are the pairs of such a block that a lane takes. */
 enum { PATTERN_BLOCKS = 2048, PER_LANE = MACKO_PATTERN_PAIRS / WARP };
 
-/* Adds to *number what the blocks of *w contribute. Integer sums do not depend on the order in which warps add, so that atomics
- * are allowed here. */
-static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long *number)
+/* ---- rows ---- */
+
+/* Checks the starts of rows, a thread a row. The longest row is asked for by a plain load first, as atomics on one address run one
+ * after the other and most rows are no longer than what was seen. */
+static __global__ void rows_kernel(macko_device_csr a, macko_device_look *look)
+{
+  int64_t row = thread_number();
+  bool there = row < a.nrows, falls = false;
+  int64_t begin = there ? row_start(a, row) : 0, end = there ? row_start(a, row + 1) : 0;
+  bool bad = begin < 0 || end < begin || end > a.nnz || (row == 0 && begin != 0);
+  if (bad) look->invalid = 1;
+  else falls = begin > 0 && begin < end && column(a, begin - 1) >= column(a, begin);
+  int all = __syncthreads_count(falls), longest = __reduce_max_sync(EVERY, bad ? 0 : (int)min(end - begin, (int64_t)INT32_MAX));
+  if (threadIdx.x == 0 && all) atomicAdd(&look->row_falls, (unsigned long long)all);
+  if (lane_number() == 0 && (unsigned)longest > *(volatile unsigned long long *)&look->longest)
+    atomicMax(&look->longest, (unsigned long long)longest);
+}
+
+/* ---- entries ---- */
+
+/* This is what a lane has found of columns. */
+struct column_look {
+  uint64_t falls;
+  bool outside;
+};
+
+/* Looks at column number i and the one before it, so that neighbours in a row are all compared. */
+static __device__ __forceinline__ void look_at(const macko_pattern_words &w, int64_t i, uint64_t ncols, column_look *found)
+{
+  if (i >= w.count) return;
+  const uint64_t col = macko_pattern_index(&w, i);
+  found->outside |= col >= ncols;
+  if (i > 0) found->falls += macko_pattern_index(&w, i - 1) >= col;
+}
+
+/* Adds to the pattern's number what the blocks of *w contribute. Integer sums do not depend on the order in which warps add, so
+ * that atomics are allowed here. Columns are checked on the way; ncols is 0 for row starts, which are not. */
+template <bool COLUMNS>
+static __global__ void pattern_kernel(macko_pattern_words w, uint64_t ncols, macko_device_look *look)
 {
   macko_pattern_pair keys[2][PER_LANE];
   const int64_t pairs = macko_pattern_pairs(&w), blocks = macko_pattern_blocks(&w);
   uint64_t sum = 0;
+  column_look found = {};
   for (int set = 0; set < 2; set++)
     for (int i = 0; i < PER_LANE; i++) keys[set][i] = macko_pattern_keys(set, i * WARP + lane_number());
   for (int64_t block = warp_number(), step = (int64_t)gridDim.x * blockDim.x / WARP; block < blocks; block += step) {
@@ -23,24 +61,32 @@ static __global__ void pattern_kernel(macko_pattern_words w, unsigned long long 
       if (pair >= pairs) continue;
       const macko_pattern_pair p = macko_pattern_pair_at(&w, pair);
       for (int set = 0; set < 2; set++) sums[set] += macko_pattern_product(p, keys[set][i]);
+      if (COLUMNS) look_at(w, w.wide ? pair : 2 * pair, ncols, &found);
+      if (COLUMNS && !w.wide) look_at(w, 2 * pair + 1, ncols, &found);
     }
     for (int set = 0; set < 2; set++) sums[set] = sum_of_lanes(sums[set], WARP);
     sum += macko_pattern_block(&w, block, sums);
   }
-  if (lane_number() == 0 && sum) atomicAdd(number, (unsigned long long)sum);
+  if (COLUMNS && found.outside) look->invalid = 1;
+  if (COLUMNS) found.falls = sum_of_lanes(found.falls, WARP);
+  if (lane_number() == 0 && sum) atomicAdd(&look->pattern, (unsigned long long)sum);
+  if (lane_number() == 0 && found.falls) atomicAdd(&look->falls, (unsigned long long)found.falls);
 }
 
-/* Starts the kernel for the row starts or for the columns. */
-static cudaError_t add(const macko_pattern_words *w, unsigned long long *number, cudaStream_t stream)
+/* Gives the number of blocks of threads for such an array. */
+static unsigned blocks_of(const macko_pattern_words *w)
 {
   const int64_t blocks = macko_pattern_blocks(w), most = (int64_t)PATTERN_BLOCKS * ENCODE_THREADS / WARP;
-  return launch(pattern_kernel, blocks_for((blocks < most ? blocks : most) * WARP), ENCODE_THREADS, 0, stream, *w, number);
+  return blocks_for((blocks < most ? blocks : most) * WARP);
 }
 
-extern "C" cudaError_t macko_sum_pattern(const macko_csr *a, int64_t nnz, unsigned long long *number, cudaStream_t stream)
+extern "C" cudaError_t macko_look_at_csr(const macko_csr *csr, const macko_device_csr *a, macko_device_look *look,
+                                         cudaStream_t stream)
 {
-  const macko_pattern_words starts = macko_pattern_starts(a, nnz), columns = macko_pattern_columns(a, nnz);
-  cudaError_t error = cudaMemsetAsync(number, 0, sizeof *number, stream);
-  if (!error) error = add(&starts, number, stream);
-  return error ? error : add(&columns, number, stream);
+  const macko_pattern_words starts = macko_pattern_starts(csr, a->nnz), columns = macko_pattern_columns(csr, a->nnz);
+  cudaError_t error = cudaMemsetAsync(look, 0, sizeof *look, stream);
+  if (!error) error = launch(rows_kernel, blocks_for(a->nrows), ENCODE_THREADS, 0, stream, *a, look);
+  if (!error) error = launch(pattern_kernel<false>, blocks_of(&starts), ENCODE_THREADS, 0, stream, starts, 0, look);
+  if (error) return error;
+  return launch(pattern_kernel<true>, blocks_of(&columns), ENCODE_THREADS, 0, stream, columns, (uint64_t)a->ncols, look);
 }

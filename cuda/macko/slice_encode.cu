@@ -1,5 +1,5 @@
-/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, the host places equal
- * blocks once (lib/macko/slice_blocks.c), and a warp writes header and block. The rules are those of lib/macko/slice.c and
+/* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, equal blocks are placed
+ * once (slice_places.cu), and a warp writes header and block. The rules are those of lib/macko/slice.c and
  * lib/macko/slice_stencil.c. */
 #include "macko/slice_rows.cuh"
 
@@ -279,52 +279,37 @@ extern "C" cudaError_t macko_describe_slices(const macko_device_csr *a, int kind
 /* ---- writing ---- */
 
 /* Writes the header of a slice, and its block where it is the first of its kind, a warp a slice. */
-static __global__ void write_kernel(macko_device_slices all, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks)
+static __global__ void write_kernel(macko_device_slices all, uint32_t *headers, uint32_t *blocks)
 {
   int64_t slice = warp_number();
   if (slice >= all.slices) return;
   macko_slice_record record = all.records[slice];
   macko_slice_source source = all.sources[slice];
-  macko_slice_place place = places[slice];
+  macko_slice_place place = all.places[slice];
   int lane = lane_number();
-  uint32_t word = lane == 0 ? place.values : lane == 1 ? place.block : lane == 2 ? record.info : (uint32_t)source.base;
+  uint32_t word = lane == 0 ? 0 : lane == 1 ? place.block : lane == 2 ? record.info : (uint32_t)source.base;
   if (lane < MACKO_SLICE_WORDS) headers[slice * MACKO_SLICE_WORDS + lane] = word;
   for (uint32_t i = lane; place.is_new && i < record.words; i += WARP) blocks[place.block + i] = all.arena[source.at + i];
 }
 
-extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers,
-                                          uint32_t *blocks, cudaStream_t stream)
+extern "C" cudaError_t macko_write_slices(const macko_device_slices *s, uint32_t *headers, uint32_t *blocks, cudaStream_t stream)
 {
-  return launch(write_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, headers, blocks);
+  return launch(write_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, headers, blocks);
 }
 
 /* Compares the block of a slice in the arena with the one that it was given, a warp a slice. */
-static __global__ void compare_kernel(macko_device_slices all, const macko_slice_place *places, const uint32_t *blocks,
-                                      int *differs)
+static __global__ void compare_kernel(macko_device_slices all, const uint32_t *blocks, int *differs)
 {
   int64_t slice = warp_number();
   if (slice >= all.slices) return;
-  const uint32_t *mine = all.arena + all.sources[slice].at, *given = blocks + places[slice].block;
+  const uint32_t *mine = all.arena + all.sources[slice].at, *given = blocks + all.places[slice].block;
   for (uint32_t i = lane_number(); i < all.records[slice].words; i += WARP)
     if (mine[i] != given[i]) *differs = 1;
 }
 
-extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
-                                            int *differs, cudaStream_t stream)
+extern "C" cudaError_t macko_compare_blocks(const macko_device_slices *s, const uint32_t *blocks, int *differs, cudaStream_t stream)
 {
-  return launch(compare_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, places, blocks, differs);
-}
-
-/* Changes word 0 of each header, a thread a slice. */
-static __global__ void move_kernel(uint32_t *headers, const uint32_t *starts, int64_t slices)
-{
-  int64_t slice = thread_number();
-  if (slice < slices) headers[slice * MACKO_SLICE_WORDS] = starts[slice];
-}
-
-extern "C" cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream)
-{
-  return launch(move_kernel, blocks_for(slices), ENCODE_THREADS, 0, stream, headers, starts, slices);
+  return launch(compare_kernel, blocks_for(s->slices * WARP), ENCODE_THREADS, 0, stream, *s, blocks, differs);
 }
 
 /* ---- is the pattern still that of the csr? ---- */

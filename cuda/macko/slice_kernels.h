@@ -8,13 +8,12 @@
 extern "C" {
 #endif
 
-#include "macko/layout_bits.h"
-#include "macko/macko_facts.h"
 #include "macko/params.h"
+#include "macko/slice_blocks.h"
 
 /* ---- layout slice ---- */
 
-/* This is a slice as the host needs it to place its block. */
+/* This is a slice as far as placing its block goes. */
 typedef struct {
   uint64_t hash; /* of the block's words */
   uint32_t words;   /* of its block */
@@ -29,9 +28,9 @@ typedef struct {
   int64_t base; /* as in its header */
 } macko_slice_source;
 
-/* This says where a slice goes in the sections. */
+/* This says where the block of a slice goes. */
 typedef struct {
-  uint32_t values, block, is_new; /* words 0 and 1 of its header; 1: its block is the first of its kind */
+  uint32_t block, is_new; /* word 1 of its header; 1: its block is the first of its kind */
 } macko_slice_place;
 
 /* These are all slices in an order of rows; device pointers. */
@@ -40,25 +39,61 @@ typedef struct {
   uint16_t *order; /* NULL: rows in their own order */
   macko_slice_record *records;
   macko_slice_source *sources;
+  macko_slice_place *places;
   uint32_t *arena; /* blocks in any order, equal ones too */
   unsigned long long room, *used; /* words of it; used counts on where there is no room */
 } macko_device_slices;
+
+/* Gives what a record tells of a slice: all but where its values and block begin, and its base. */
+MACKO_INLINE macko_slice macko_slice_of_info(uint32_t info)
+{
+  const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, info, 0};
+  return macko_slice_at(header, 0);
+}
+
+/* This is how section "blocks" grows by some slices: words[i] from a length that leaves a rest of i, divided by
+ * MACKO_STENCIL_WORDS. The rest matters because blocks of stencils are aligned. */
+typedef struct {
+  int64_t words[MACKO_STENCIL_WORDS];
+} macko_slice_growth;
+
+/* This is room to place blocks in: a table of mask + 1 places, a power of two, two or more for each slice; device pointers. */
+typedef struct {
+  macko_slice_growth *growth;  /* of each slice; as many as macko_slice_sums says */
+  unsigned long long *numbers; /* what blocks are known by */
+  uint32_t *first;             /* the first slice that has the block in a place of the table */
+  uint32_t *found;             /* the place in the table of each slice's block */
+  uint64_t mask;
+  macko_hash_key key; /* drawn for the table, so that nobody can choose blocks that meet in one place */
+} macko_slice_table;
+
+/* This is what placing answers. */
+typedef struct {
+  macko_slice_facts facts; /* block_words and what macko_count_slice counts */
+  int mixed; /* 1: a stencil and a slice that is none have one block, which only the host, slice by slice, places right */
+} macko_slice_answer;
 
 /* The first sets order to the rows of each window, longest first. The second describes the slices of *s, and writes their
  * blocks to the arena as far as there is room; kinds: MACKO_STENCILS and MACKO_PAIRS as allowed. */
 cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream);
 cudaError_t macko_describe_slices(const macko_device_csr *a, int kinds, const macko_device_slices *s, cudaStream_t stream);
 
-/* Writes the headers of all slices, and those blocks that are new. */
-cudaError_t macko_write_slices(const macko_device_slices *s, const macko_slice_place *places, uint32_t *headers, uint32_t *blocks,
+/* Says how many elements sums over so many slices need, one a slice and room beside them. */
+int64_t macko_slice_sums(int64_t slices);
+
+/* Sets s->places, from records, for a csr of nrows rows, and *answer, in device memory. Equal hashes are taken for equal
+ * blocks. */
+cudaError_t macko_place_slices(const macko_device_slices *s, int64_t nrows, const macko_slice_table *t, macko_slice_answer *answer,
                                cudaStream_t stream);
 
-/* Sets *differs, in device memory, where a slice's block is not the one it was given. */
-cudaError_t macko_compare_blocks(const macko_device_slices *s, const macko_slice_place *places, const uint32_t *blocks,
-                                 int *differs, cudaStream_t stream);
+/* Writes the headers of all slices but for word 0, and those blocks that are new. */
+cudaError_t macko_write_slices(const macko_device_slices *s, uint32_t *headers, uint32_t *blocks, cudaStream_t stream);
 
-/* Changes headers to where values begin for elements of another size; starts holds that of all slices. */
-cudaError_t macko_move_slices(uint32_t *headers, const uint32_t *starts, int64_t slices, cudaStream_t stream);
+/* Sets *differs, in device memory, where a slice's block is not the one it was given. */
+cudaError_t macko_compare_blocks(const macko_device_slices *s, const uint32_t *blocks, int *differs, cudaStream_t stream);
+
+/* Sets word 0 of headers to where values begin for elements of `size` bytes; room has macko_slice_sums elements. */
+cudaError_t macko_move_slices(uint32_t *headers, int64_t slices, int size, uint32_t *room, cudaStream_t stream);
 
 /* Sets *differs where a row of the device matrix (layout slice) has another length than in *a, and *stencils_differ where a
  * stencil has another value. */

@@ -9,9 +9,9 @@
 
 /* These are the slices of a csr in one order of its rows, as they were described. */
 typedef struct {
-  macko_device_slices device;  /* rooms of the encoder */
-  macko_slice_record *records; /* on the host */
-  macko_slice_place *places;   /* on the host; values are not yet known */
+  macko_device_slices device; /* rooms of the encoder */
+  int placed; /* 1: they have places */
+  int mixed;  /* as macko_slice_answer has it */
 } macko_surveyed;
 
 /* This is what an encoder has learnt for this format (e->own). */

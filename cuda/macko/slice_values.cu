@@ -34,8 +34,7 @@ static __global__ void collect_pairs_kernel(macko_device_csr a, macko_device_sli
 {
   int64_t warps = (int64_t)gridDim.x * blockDim.x / WARP;
   for (int64_t slice = warp_number(); slice < all.slices; slice += warps) {
-    const uint32_t header[MACKO_SLICE_WORDS] = {0, 0, all.records[slice].info, 0};
-    macko_slice s = macko_slice_at(header, 0);
+    macko_slice s = macko_slice_of_info(all.records[slice].info);
     if (s.stencil) continue;
     lane_row r = row_at(a, all.order, slice * MACKO_SLICE_ROWS + lane_number());
     for (int k = 0; k < r.length && has_room(pairs); k++) {

@@ -39,25 +39,6 @@ uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, i
   return set->table[at].start;
 }
 
-/* Slots are counted eight lanes at a time, because that is how a product finds their columns; the kinds are those of
- * macko_cost. */
-void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, unsigned in_line, int64_t entries)
-{
-  int64_t slots = (int64_t)s->steps * MACKO_SIDE_BY_SIDE;
-  int uniform = macko_is_uniform(s, lanes);
-  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
-    if (s->stencil) p->stencil += slots;
-    else if (uniform) p->uniform += slots;
-    else if (s->gap_bits == MACKO_GAP_PAIRS) *(in_line >> group & 1 ? &p->run_paired : &p->paired) += slots;
-    else if (in_line >> group & 1) p->run += slots;
-    else if (s->gap_bits) p->walked += slots;
-    else p->listed += slots;
-  if (s->steps > p->longest) p->longest = s->steps;
-  for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(s, 1 << e);
-  p->stencils += s->stencil;
-  p->streamed += s->stencil ? 0 : entries;
-}
-
 void macko_add_counts(macko_slice_facts *p, const macko_slice_facts *more)
 {
   for (int e = 0; e < 4; e++) p->units[e] += more->units[e];
@@ -68,11 +49,10 @@ void macko_add_counts(macko_slice_facts *p, const macko_slice_facts *more)
   if (more->longest > p->longest) p->longest = more->longest;
 }
 
-macko_status macko_count_blocks(macko_slice_facts *p, const macko_block_set *set, macko_error *err)
+macko_status macko_check_facts(const macko_slice_facts *p, macko_error *err)
 {
-  p->block_words = set->words;
-  if (set->words > UINT32_MAX || p->units[3] > UINT32_MAX)
+  if (p->block_words > UINT32_MAX || p->units[3] > UINT32_MAX)
     return macko_fail(err, MACKO_LIMIT, "layout slice holds %u words of gaps and value units, not %lld and %lld", UINT32_MAX,
-                      (long long)set->words, (long long)p->units[3]);
+                      (long long)p->block_words, (long long)p->units[3]);
   return MACKO_OK;
 }

@@ -33,7 +33,7 @@ void macko_close_blocks(macko_block_set *set);
 uint32_t macko_place_block(macko_block_set *set, uint64_t hash, int64_t words, int align, const uint32_t *blocks, int *is_new);
 
 /* Gives what the start of a slice's block must be a multiple of, in words. */
-static inline int macko_block_align(const macko_slice *s)
+MACKO_INLINE int macko_block_align(const macko_slice *s)
 {
   return s->stencil ? MACKO_STENCIL_WORDS : 1;
 }
@@ -43,20 +43,37 @@ enum { MACKO_SIDE_BY_SIDE = 8 };
 
 /* Gives 1 if all 32 lanes are there, equally long, and their columns side by side in every step; also for a stencil of 32
  * lanes. */
-static inline int macko_is_uniform(const macko_slice *s, int lanes)
+MACKO_INLINE int macko_is_uniform(const macko_slice *s, int lanes)
 {
   return !s->gap_bits && !s->offset_bytes && !s->length_bytes && lanes == MACKO_SLICE_ROWS;
 }
 
 /* Adds a slice with so many entries to the counts. Bit i of in_line says that the rows of lanes 8 i .. 8 i + 7 are equally long
- * and begin one column after the other. */
-void macko_count_slice(macko_slice_facts *facts, const macko_slice *s, int lanes, unsigned in_line, int64_t entries);
+ * and begin one column after the other. Slots are counted eight lanes at a time, because that is how a product finds their
+ * columns; the kinds are those of macko_cost. */
+MACKO_INLINE void macko_count_slice(macko_slice_facts *p, const macko_slice *s, int lanes, unsigned in_line, int64_t entries)
+{
+  int64_t slots = (int64_t)s->steps * MACKO_SIDE_BY_SIDE;
+  int uniform = macko_is_uniform(s, lanes);
+  for (int group = 0; group < MACKO_SLICE_ROWS / MACKO_SIDE_BY_SIDE; group++)
+    if (s->stencil) p->stencil += slots;
+    else if (uniform) p->uniform += slots;
+    else if (s->gap_bits == MACKO_GAP_PAIRS) *(in_line >> group & 1 ? &p->run_paired : &p->paired) += slots;
+    else if (in_line >> group & 1) p->run += slots;
+    else if (s->gap_bits) p->walked += slots;
+    else p->listed += slots;
+  if (s->steps > p->longest) p->longest = s->steps;
+  for (int e = 0; e < 4; e++) p->units[e] += macko_slice_value_units(s, 1 << e);
+  p->stencils += s->stencil;
+  p->streamed += s->stencil ? 0 : entries;
+}
+
 
 /* Adds the counts of other slices, which a part has made or a window. Blocks and pairs are not among them, as parts may have the
  * same. */
 void macko_add_counts(macko_slice_facts *facts, const macko_slice_facts *more);
 
-/* Completes the counts by what the set tells. Errors: LIMIT where a header has no room for starts of blocks or values. */
-macko_status macko_count_blocks(macko_slice_facts *facts, const macko_block_set *set, macko_error *err);
+/* Fails with LIMIT where a header has no room for starts of blocks or values. */
+macko_status macko_check_facts(const macko_slice_facts *facts, macko_error *err);
 
 #endif

@@ -268,7 +268,8 @@ static macko_status add_parts(slice_round *r, macko_error *err)
   }
   p->pairs = r->full ? -1 : pairs->used;
   for (int i = 0; i < pairs->used; i++) p->wide_pairs |= pairs->gaps[i] >> 16 != 0;
-  return r->full ? MACKO_OK : macko_count_blocks(p, &r->set, err);
+  p->block_words = r->set.words;
+  return r->full ? MACKO_OK : macko_check_facts(p, err);
 }
 
 /* ---- looks ---- */

@@ -119,6 +119,63 @@ static test_matrix few_rows(int shape, macko_type type)
   return a;
 }
 
+/* Adds a row with such distances from its number, from value + `further` times the place in the row on. */
+static void add_row(test_matrix *a, int64_t row, const int64_t *distances, int count, double value, double further)
+{
+  int64_t at = a->row_ptr[row];
+  for (int k = 0; k < count; k++, at++) a->cols[at] = row + distances[k], ((double *)a->values)[at] = value + k * further;
+  a->row_ptr[row + 1] = at;
+}
+
+/* Slices that are stencils, whose blocks are aligned, among others whose blocks are not, new ones and repeated ones in any order. */
+static test_matrix stencils_among_others(void)
+{
+  enum { SLICES = 200, ROWS = 32 * SLICES - 5, MOST = 9 };
+  test_matrix a = {.name = "stencils among others", .nrows = ROWS, .ncols = ROWS + 100, .type = MACKO_F64,
+                   .row_ptr = calloc(ROWS + 1, 8), .cols = malloc(ROWS * MOST * 8), .values = malloc(ROWS * MOST * 8),
+                   .exact = malloc(ROWS * MOST * 8)};
+  int64_t distances[MOST], kind = 0, count = 0;
+  test_seed(11);
+  for (int64_t i = 0; i < ROWS; i++) {
+    if (i % 32 == 0) {
+      kind = (int64_t)(test_draw() % 3), count = 1 + (int64_t)(test_draw() % MOST);
+      for (int64_t k = 0; k < count; k++) distances[k] = (k ? distances[k - 1] : 0) + 1 + (int64_t)(test_draw() % 3);
+    }
+    if (kind == 2) distances[0] = (int64_t)(test_draw() % 2);
+    add_row(&a, i, distances, (int)count, kind ? (double)i / 7 : (double)count, kind ? 1 : 0);
+  }
+  return a;
+}
+
+/* A stencil of one step and a list of five columns, whose blocks have the same words: distance, lanes, and the bits of a value are
+ * distances from the first column in the other. Which comes first decides whether they share one. */
+static test_matrix one_block_of_two_kinds(int list_first)
+{
+  enum { ROWS = 96 };
+  static const int64_t list[] = {0, 1, 3, 5, 9}, step[] = {1};
+  const uint64_t bits = (uint64_t)9 << 32 | 5;
+  double value;
+  test_matrix a = {.name = "one block of two kinds", .nrows = ROWS, .ncols = 200, .type = MACKO_F64, .row_ptr = calloc(ROWS + 1, 8),
+                   .cols = malloc(ROWS * 5 * 8), .values = malloc(ROWS * 5 * 8), .exact = malloc(ROWS * 5 * 8)};
+  memcpy(&value, &bits, sizeof value);
+  for (int64_t i = 0; i < ROWS; i++) {
+    if ((i / 32 + list_first) % 2) add_row(&a, i, list, 5, (double)i, 1);
+    else add_row(&a, i, step, i % 32 < 2, value, 0);
+  }
+  return a;
+}
+
+START_TEST(blocks_of_two_kinds)
+{
+  test_matrix a = _i == 2 ? stencils_among_others() : one_block_of_two_kinds(_i);
+  both b = open_both(&a, _i);
+  automatic(&a, &b);
+  asked_for(&a, &b);
+  close_both(&b);
+  test_free(&a);
+}
+END_TEST
+
 START_TEST(few_rows_too)
 {
   test_matrix a = few_rows(_i % 3, _i < 3 ? MACKO_F64 : MACKO_F16);
@@ -307,6 +364,7 @@ static Suite *encode_suite(void)
   tcase_add_loop_test(add_case(suite, "eccsr", 0), rows_that_share_columns, 0, COUPLED);
   tcase_add_test(all, more_pairs_than_codes);
   tcase_add_loop_test(all, few_rows_too, 0, 6);
+  tcase_add_loop_test(all, blocks_of_two_kinds, 0, 3);
   tcase_add_test(all, every_bit_of_a_value);
   tcase_add_loop_test(all, rows_that_kernels_do_not_read, 0, 7);
   tcase_add_loop_test(dtans, dtans_bytes_are_the_hosts, 0, 7 * TEST_PATTERNS);
