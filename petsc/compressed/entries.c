@@ -164,21 +164,26 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the GPU put this rank's part of the diagonal into v, if all is there, and sets *done: all of it is in the block of own columns
-   where rows and columns are shared out alike. Ranks agree on a failure, not on *done. */
+/* Has the GPU put this rank's part of the diagonal into v, if it can, and sets *done: all of it is in the block of own columns where
+   rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure, not on
+   *done. */
 static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
 {
   const Mat_Compressed *m     = (const Mat_Compressed *)A->data;
   const PetscBool       alike = (PetscBool)(A->rmap->rstart == A->cmap->rstart && A->rmap->rend == A->cmap->rend);
   PetscScalar          *to;
   PetscMemType          where;
+  PetscBool             device;
   macko_error           err    = {0};
   macko_status          status = MACKO_OK;
 
   PetscFunctionBegin;
   *done = PETSC_FALSE;
+  PetscCall(MackoCompressedOnDevice(A, v, v, &device));
+  if (!device) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoCompressedPrepare(A, MACKO_READY_DEVICE));
   PetscCall(VecGetArrayWriteAndMemType(v, &to, &where));
-  if (m->device && alike && PetscMemTypeDevice(where)) status = MackoBlockDeviceDiagonal(&m->own, to, done, &err);
+  if (alike && PetscMemTypeDevice(where)) status = MackoBlockDeviceDiagonal(&m->own, to, done, &err);
   PetscCall(VecRestoreArrayWriteAndMemType(v, &to));
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -162,11 +162,11 @@ static Mat line(const char *type)
 /* Pieces are encoded on the GPU; each but the first has its part of the diagonal in later columns. */
 START_TEST(diagonal_of_pieces)
 {
-  static const char *const chosen[] = {"macko", "csr"};
+  static const char *const chosen[] = {"-mat_macko_format macko -mat_macko_layout slice", "-mat_macko_format csr"};
   Mat              A, P;
   Vec              d;
   PetscOffloadMask where;
-  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", chosen[_i]));
+  OK(PetscOptionsInsertString(NULL, chosen[_i]));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "70000"));
   A = line(MATMACKO), P = line(MATAIJ);
   assert_same_diagonal(A, P, chosen[_i]);
