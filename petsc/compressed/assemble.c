@@ -61,6 +61,7 @@ static void Close(Mat A)
   (void)MackoCollectEnd(&a->to_off, MACKO_INVALID_ARGUMENT, &err);
   MackoBlockDestroy(&a->own), MackoBlockDestroy(&a->off);
   free(a->entries), free(a->cols), free(a->values), (void)PetscFree(a);
+  MackoCompressedForget(A); /* old rows may have been looked at */
   m->assembly = NULL;
 }
 
@@ -159,7 +160,38 @@ static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Setting an entry in a later row ends all rows before it. Negative rows and columns are left out, as AIJ does. */
+/* Says whether the row has an entry in that column among those that have come since the last assembly. */
+static PetscBool Came(const MackoAssembly *a, PetscInt col)
+{
+  for (PetscInt k = 0; k < a->n; k++)
+    if (a->entries[k].col == col) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* Takes a row's entries; values are `step` numbers apart, or all zero. Negative columns are left out, as AIJ does. */
+static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt ncols, const PetscInt cols[], const PetscScalar *values,
+                              PetscInt step)
+{
+  const MackoRules *rules = &((Mat_Compressed *)A->data)->rules;
+
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < ncols; j++) {
+    PetscScalar value    = values ? values[j * step] : 0;
+    PetscBool   admitted = PETSC_TRUE;
+    if (cols[j] < 0) continue;
+    PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "column %lld of row %lld is none of %lld",
+               (long long)cols[j], (long long)row, (long long)A->cmap->N);
+    if (rules->new_places != MACKO_NEW_TAKEN || rules->zeros_ignored)
+      PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], value, a->mode, Came(a, cols[j])}, &admitted));
+    macko_error  err;
+    macko_status status = admitted ? AddEntry(a, cols[j], value, &err) : MACKO_OK;
+    PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Setting an entry in a later row ends all rows before it. Negative rows are left out, as AIJ does, and those of other ranks where
+   an option says so. */
 static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt rows[], PetscInt ncols, const PetscInt cols[],
                                          const PetscScalar values[], InsertMode mode)
 {
@@ -172,17 +204,13 @@ static PetscErrorCode MatSetValues_Macko(Mat A, PetscInt nrows, const PetscInt r
   MackoAssembly *a = m->assembly;
   a->mode = mode;
   for (PetscInt i = 0; i < nrows; i++) {
-    if (rows[i] < 0) continue;
+    PetscBool ours = (PetscBool)(rows[i] >= A->rmap->rstart && rows[i] < A->rmap->rend);
+    if (rows[i] < 0 || (!ours && m->rules.others_ignored)) continue;
     PetscCall(CheckRow(A, a, rows[i]));
     while (!status && a->row < rows[i] - A->rmap->rstart) status = EndRow(A, a, &err);
-    for (PetscInt j = 0; !status && j < ncols; j++) {
-      if (cols[j] < 0) continue;
-      PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "column %lld of row %lld is none of %lld",
-                 (long long)cols[j], (long long)rows[i], (long long)A->cmap->N);
-      PetscInt at = m->by_columns ? i + j * nrows : i * ncols + j;
-      status      = AddEntry(a, cols[j], values ? values[at] : 0, &err);
-    }
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+    const PetscScalar *of_row = !values ? NULL : m->rules.by_columns ? values + i : values + i * ncols;
+    PetscCall(TakeRow(A, a, rows[i], ncols, cols, of_row, m->rules.by_columns ? nrows : 1));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -330,19 +358,20 @@ static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries may have come on some ranks only, so that all ask each other. The first assembly makes a matrix even if none came. */
+/* Entries may have come on some ranks only, so that all ask each other. The first assembly makes a matrix even if none came. After a
+   flush entries may come that are inserted instead of added, or the other way round, so that what came is put together then, too. */
 static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
-  PetscMPIInt     mine = m->assembly || !m->taken, any;
+  PetscMPIInt     mine = m->assembly || (type == MAT_FINAL_ASSEMBLY && !m->taken), any;
 
   PetscFunctionBegin;
-  if (type != MAT_FINAL_ASSEMBLY) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoCompressedOptions(A, NULL));
   if (!m->assembly) PetscCall(Open(A));
   PetscCall(Finish(A));
+  if (type != MAT_FINAL_ASSEMBLY) A->assembled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -356,14 +385,6 @@ static PetscErrorCode MatSetUp_Macko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Other options change nothing here; this one says in which order MatSetValues gets its values. */
-static PetscErrorCode MatSetOption_Macko(Mat A, MatOption option, PetscBool on)
-{
-  PetscFunctionBegin;
-  if (option == MAT_ROW_ORIENTED) ((Mat_Compressed *)A->data)->by_columns = (PetscBool)!on;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* When A goes (in is PETSC_FALSE) the list and what was assembled are freed; setting the operations again does no harm then. */
 PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
 {
@@ -374,6 +395,6 @@ PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
   A->ops->assemblybegin = MatAssemblyBegin_Macko;
   A->ops->assemblyend   = MatAssemblyEnd_Macko;
   A->ops->setup         = MatSetUp_Macko;
-  A->ops->setoption     = MatSetOption_Macko;
+  A->ops->setoption     = MackoCompressedSetOption;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -143,6 +143,21 @@ PETSC_INTERN PetscErrorCode MackoCompressedOnDevice(Mat A, Vec x, Vec y, PetscBo
 
 /* ---- matrices ---- */
 
+/* MatSetOption says what becomes of an entry where the assembled matrix has none. */
+typedef enum {
+  MACKO_NEW_TAKEN,
+  MACKO_NEW_IGNORED,
+  MACKO_NEW_REFUSED
+} MackoNewPlaces;
+
+/* This is what it says of the entries that MatSetValues gets. */
+typedef struct {
+  PetscBool      by_columns;     /* a block's values come column by column */
+  PetscBool      others_ignored; /* rows of other ranks are left out, not refused */
+  PetscBool      zeros_ignored;  /* zeros beside the diagonal make no new entries */
+  MackoNewPlaces new_places;
+} MackoRules;
+
 /* This is what a matrix of type macko holds, in the data of PETSc's struct. */
 typedef struct {
   macko_options options;
@@ -167,7 +182,7 @@ typedef struct {
   PetscInt   halo_columns;
 
   PetscBool             taken;      /* there are entries, or it is known that there are none */
-  PetscBool             by_columns; /* MatSetValues gets values by columns */
+  MackoRules            rules;
   struct MackoAssembly *assembly; /* these rows have come by MatSetValues; NULL before */
   struct MackoList     *list; /* these entries have come by MatSetPreallocationCOO; NULL without */
 
@@ -233,9 +248,21 @@ PETSC_INTERN PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, 
    well. */
 PETSC_INTERN void           MackoCompressedProducts(Mat A);
 PETSC_INTERN void           MackoCompressedEntries(Mat A);
+PETSC_INTERN void           MackoCompressedRowNumbers(Mat A);
 PETSC_INTERN void           MackoCompressedChanges(Mat A);
 PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* A gets them, or goes with all that they hold */
 PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
+
+/* An entry has come for a row of this rank; came says whether another one has, for the same place, since the last assembly. */
+typedef struct {
+  PetscInt    row, col;
+  PetscScalar value;
+  InsertMode  mode;
+  PetscBool   came;
+} MackoNewEntry;
+/* Sets *admitted to whether A takes the entry by its rules, or raises the error that these ask for (rules.c). */
+PETSC_INTERN PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted);
+PETSC_INTERN PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on);
 PETSC_INTERN PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoLoadContainer(Mat A, const char *path);
 

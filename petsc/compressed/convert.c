@@ -143,7 +143,10 @@ PetscErrorCode MatConvert_Macko_Any(Mat A, MatType type, MatReuse reuse, Mat *ne
   PetscCall(MackoCompressedFill(A, B));
   PetscCall(PetscStrcmp(type, MATAIJ, &aij));
   if (!aij) PetscCall(PetscStrcmp(type, parallel ? MATMPIAIJ : MATSEQAIJ, &aij));
-  if (!aij) PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (!aij) {
+    PetscCall(MatPropagateSymmetryOptions(A, B)); /* type sbaij wants to know */
+    PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  }
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
   else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -79,7 +79,8 @@ static void Sort(Mat A, PetscCount count, const PetscInt rows[], const PetscInt 
   l->starts[0] = 0;
 }
 
-/* The caller's arrays are not kept. An old list stays if the new one is refused on any rank. Collective. */
+/* The caller's arrays are not kept. An old list stays if the new one is refused on any rank; after success the matrix has no entries
+   until values come, as with AIJ. Collective. */
 static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, PetscInt rows[], PetscInt cols[])
 {
   Mat_Compressed *m      = (Mat_Compressed *)A->data;
@@ -106,7 +107,9 @@ static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, Pets
   Sort(A, count, rows, cols, l);
   PetscCall(Destroy(&m->list));
   m->list         = l;
+  m->taken        = PETSC_FALSE;
   A->preallocated = PETSC_TRUE;
+  A->assembled = A->was_assembled = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

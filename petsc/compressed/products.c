@@ -69,7 +69,8 @@ PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x of one block, or that added to y. A block without pieces has no entries, and its vectors need not be opened. */
+/* y = op(A) x of one block, or that added to y. Vectors are opened, too, on ranks whose block is empty: PETSc counts that as a change
+   of y, and keeps norms that it must forget on all ranks or on none. */
 static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op op, Vec x, PetscBool add, Vec y)
 {
   MackoArray   from, to;
@@ -77,10 +78,6 @@ static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op 
   macko_error  err;
 
   PetscFunctionBegin;
-  if (!b->count) {
-    if (!add) PetscCall(VecSet(y, 0));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   PetscCall(OpenRead(x, device, &from));
   PetscCall(OpenWrite(y, device, add, &to));
   PetscCall(MackoBlockProduct(A, b, device, op, 1, from, add ? 1 : 0, to, &status, &err));

@@ -10,23 +10,25 @@ enum { PIECE = 1 << 21, DEVICE_PIECE = 1 << 25 };
 
 /* ---- options ---- */
 
-/* Reads -mat_macko_piece into *piece, which stays as it is where the option was not given; *given_ever is set where it was. */
+/* Reads -mat_macko_piece into *piece, which stays as it is where the option was not given; *given_ever is set where it was. It is
+   read as a real number, because PetscInt may have 32 bits and PETSc would then take another number without a word. */
 static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece, PetscBool *given_ever)
 {
-  PetscInt  number = (PetscInt)*piece;
+  PetscReal number = (PetscReal)*piece;
   PetscBool given  = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (items) {
     MackoOptionItems PetscOptionsObject = items;
-    PetscCall(PetscOptionsInt("-mat_macko_piece", "Entries that are encoded together, of type macko", "MATMACKO", number, &number,
-                              &given));
+    PetscCall(PetscOptionsReal("-mat_macko_piece", "Entries that are encoded together, of type macko", "MATMACKO", number, &number,
+                               &given));
   } else {
-    PetscCall(PetscOptionsGetInt(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_piece", &number, &given));
+    PetscCall(PetscOptionsGetReal(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_piece", &number, &given));
   }
-  PetscCheck(number >= 1, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%smat_macko_piece: %lld entries; at least 1",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", (long long)number);
-  *piece = number;
+  PetscCheck(number >= 1 && number <= 0x1p53 && number == PetscFloorReal(number), PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
+             "-%smat_macko_piece: %.17g entries; a whole number of at least 1", ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "",
+             (double)number);
+  *piece = (PetscInt64)number;
   if (given) *given_ever = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -165,7 +167,7 @@ static PetscErrorCode MatDuplicate_Macko(Mat A, MatDuplicateOption how, Mat *B)
   PetscCall(PetscLayoutReference(A->cmap, &(*B)->cmap));
   /* The copy stands where A stands, without asking the ranks again. */
   copy          = (Mat_Compressed *)(*B)->data;
-  copy->options = m->options, copy->options_read = m->options_read;
+  copy->options = m->options, copy->options_read = m->options_read, copy->rules = m->rules;
   copy->piece = m->piece, copy->piece_given = m->piece_given, copy->device = m->device;
   PetscCall(MackoGet(*B, &place));
   if (MackoOf(A)) place->backend = MackoOf(A)->backend, place->halo_path = MackoOf(A)->halo_path;
@@ -247,6 +249,7 @@ static PetscErrorCode Create(Mat A, MatType type)
   A->ops->convert           = MatConvert_Macko_Any;
   MackoCompressedProducts(A);
   MackoCompressedEntries(A);
+  MackoCompressedRowNumbers(A);
   MackoCompressedChanges(A);
   MackoCompressedRefusals(A);
   PetscCall(MackoCompressedAssembly(A, PETSC_TRUE));

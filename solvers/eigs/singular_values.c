@@ -53,10 +53,14 @@ PetscErrorCode SolveSVD(const Problem *a, Pairs *r)
   SVD svd;
   Watch watch = {0, 0};
   PetscLogDouble end, before, after;
+  PetscBool compressed;
 
   PetscFunctionBegin;
   PetscCall(SVDCreate(PETSC_COMM_WORLD, &svd));
   PetscCall(SVDSetOperators(svd, a->A, NULL));
+  /* Type macko multiplies with its transpose and does not make one. */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)a->A, &compressed, MATSEQMACKO, MATMPIMACKO, ""));
+  if (compressed) PetscCall(SVDSetImplicitTranspose(svd, PETSC_TRUE));
   PetscCall(SVDSetType(svd, SVDTRLANCZOS)); /* SLEPc's default works with A'A, which squares the small ones */
   PetscCall(SVDMonitorSet(svd, WatchSVD, &watch, NULL));
   PetscCall(SVDSetFromOptions(svd));

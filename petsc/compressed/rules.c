@@ -1,0 +1,58 @@
+/* What MatSetOption says of the entries that MatSetValues gives to type macko. */
+#include "compressed/compressed.h"
+
+/* Says whether the matrix as it was assembled last has an entry in that place. */
+static PetscErrorCode Had(Mat A, PetscInt row, PetscInt col, PetscBool *had)
+{
+  PetscInt           n, place = -1;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  macko_error        err;
+
+  PetscFunctionBegin;
+  *had = PETSC_FALSE;
+  if (!((Mat_Compressed *)A->data)->taken) PetscFunctionReturn(PETSC_SUCCESS);
+  macko_status status = MackoCompressedRow(A, row - A->rmap->rstart, &n, &cols, &values, &err);
+  PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  if (n) PetscCall(PetscFindInt(col, n, cols, &place));
+  *had = (PetscBool)(place >= 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The order of the questions is AIJ's: a zero that is left out is no error. Places are new after the first assembly only, as this
+   type knows of no preallocation. */
+PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
+{
+  const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
+  const PetscBool       zero = (PetscBool)(m->rules.zeros_ignored && e.value == 0 && e.row != e.col);
+  PetscBool             had;
+
+  PetscFunctionBegin;
+  *admitted = (PetscBool)!(zero && e.mode == ADD_VALUES);
+  if (!*admitted || e.came || (!zero && !m->taken)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Had(A, e.row, e.col, &had));
+  if (had) PetscFunctionReturn(PETSC_SUCCESS);
+  *admitted = (PetscBool)(!zero && m->rules.new_places != MACKO_NEW_IGNORED);
+  PetscCheck(!*admitted || m->rules.new_places != MACKO_NEW_REFUSED, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "row %lld has no entry in column %lld, and MAT_NEW_NONZERO_LOCATION_ERR or MAT_NEW_NONZERO_ALLOCATION_ERR forbids new ones",
+             (long long)e.row, (long long)e.col);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options that AIJ follows in what it stores are followed, or refused; others, which speed AIJ up or tell facts, change nothing. */
+PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on)
+{
+  MackoRules *rules = &((Mat_Compressed *)A->data)->rules;
+
+  PetscFunctionBegin;
+  if (option == MAT_ROW_ORIENTED) rules->by_columns = (PetscBool)!on;
+  else if (option == MAT_IGNORE_OFF_PROC_ENTRIES) rules->others_ignored = on;
+  else if (option == MAT_IGNORE_ZERO_ENTRIES) rules->zeros_ignored = on;
+  else if (option == MAT_NEW_NONZERO_LOCATIONS) rules->new_places = on ? MACKO_NEW_TAKEN : MACKO_NEW_IGNORED;
+  else if (option == MAT_NEW_NONZERO_LOCATION_ERR || option == MAT_NEW_NONZERO_ALLOCATION_ERR)
+    rules->new_places = on ? MACKO_NEW_REFUSED : MACKO_NEW_TAKEN;
+  else
+    PetscCheck(!on || (option != MAT_STRUCTURE_ONLY && option != MAT_FORCE_DIAGONAL_ENTRIES), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+               "option %s is not supported for this type: type macko stores the entries that it gets; convert to aij", MatOptions[option]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
