@@ -29,7 +29,19 @@ PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const
     ASSERT_ALL(strstr(message, part) != NULL, "%s says: %s", #call, message); \
   } while (0)
 
+/* The name of a file of this run's own, the same on all ranks; the file is removed when all are done with it. */
+void path_of(char *path, size_t size);
+void remove_file(const char *path);
+
+/* An empty matrix of that type. */
+void new_matrix(const char *type, Mat *A);
+
+/* *A becomes what the file holds; after, if it is not NULL, the vector that follows. */
+PetscErrorCode load(const char *path, Mat *A, Vec after);
+
+void add_file_tests(TCase *t);
 void add_row_tests(TCase *t);
+void add_memory_tests(TCase *t);
 void add_change_tests(TCase *t);
 void add_refusal_tests(TCase *t);
 
