@@ -44,6 +44,13 @@ void MackoPieceInfo(const MackoPiece *piece, macko_info *info)
   else MackoPieceDeviceInfo(piece, info);
 }
 
+/* What is not the piece's own was fetched for the borrower alone: host memory may have no room for all pieces. */
+void MackoPieceReturn(const MackoPiece *piece, macko_matrix **rows)
+{
+  if (*rows != piece->rows) macko_destroy(rows);
+  *rows = NULL;
+}
+
 /* Appends a piece, whose rows begin where it says, and counts its rows and entries. */
 static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
 {
@@ -181,20 +188,26 @@ static macko_status ReserveDecoded(MackoBlock *b, int64_t rows, int64_t nnz, mac
   return b->starts && b->cols && b->values ? MACKO_OK : Fail(err, nnz, "decoded entries");
 }
 
-/* Decodes piece p, unless it is the one that is decoded. A piece that is on the GPU alone is so afterwards: host memory may have no room for all of them. */
-static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
+/* Decodes rows, which are the block's piece p or a copy of it. */
+static macko_status DecodeRows(MackoBlock *b, PetscInt p, const macko_matrix *rows, macko_error *err)
 {
-  MackoPiece     *piece     = &b->pieces[p];
-  const PetscBool elsewhere = (PetscBool)!piece->rows;
-  macko_info      info;
-  if (b->starts && b->decoded == p) return MACKO_OK;
-  MackoPieceInfo(piece, &info);
+  macko_info info;
+  macko_get_info(rows, &info);
   macko_status status = ReserveDecoded(b, info.nrows, info.nnz, err);
-  if (!status) status = MackoPieceFetch(piece, err);
-  if (!status) status = macko_decode(piece->rows, b->starts, b->cols, b->values, err);
-  if (elsewhere) macko_destroy(&piece->rows);
+  if (!status) status = macko_decode(rows, b->starts, b->cols, b->values, err);
   if (status) MackoBlockForget(b);
   b->decoded = p;
+  return status;
+}
+
+/* Decodes piece p, unless it is the one that is decoded. */
+static macko_status Decode(MackoBlock *b, PetscInt p, macko_error *err)
+{
+  macko_matrix *rows;
+  if (b->starts && b->decoded == p) return MACKO_OK;
+  macko_status status = MackoPieceBorrow(&b->pieces[p], &rows, err);
+  if (!status) status = DecodeRows(b, p, rows, err);
+  MackoPieceReturn(&b->pieces[p], &rows);
   return status;
 }
 
@@ -225,19 +238,28 @@ macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t
   return MACKO_OK;
 }
 
-/* Changes the decoded values of a piece in place and has rows, a copy of the piece, take them. The pattern is the same, so that
-   only values are encoded. */
-static macko_status Renew(MackoBlock *from, MackoChange *change, void *context, macko_matrix *rows, macko_error *err)
+/* Decodes rows, a copy of the block's piece p, changes the values and has rows take them. The pattern is the same, so that only
+   values are encoded. */
+static macko_status Renew(MackoBlock *from, PetscInt p, MackoChange *change, void *context, macko_matrix *rows, macko_error *err)
 {
-  const MackoPiece *piece = &from->pieces[from->decoded];
-  PetscInt          n     = piece->count;
+  PetscInt     first = from->pieces[p].first, n = from->pieces[p].count;
+  macko_status status = DecodeRows(from, p, rows, err);
+  if (status) return status;
   for (PetscInt i = 0; i < n; i++)
-    (*change)(context, piece->first + i, (PetscInt)(from->starts[i + 1] - from->starts[i]), from->cols + from->starts[i],
+    (*change)(context, first + i, (PetscInt)(from->starts[i + 1] - from->starts[i]), from->cols + from->starts[i],
               from->values + from->starts[i]);
   /* Decoded columns have 64 bits; encoding took those of PetscInt, which is no matter to the proof that the pattern is the
      same. */
   macko_csr csr = View(n, from->ncols, MACKO_I64, from->starts, from->cols, from->values);
-  return macko_refresh(rows, &csr, err);
+  status        = macko_refresh(rows, &csr, err);
+  MackoBlockForget(from); /* its values are no longer the matrix's */
+  return status;
+}
+
+/* Copies a piece to host memory, encoded as it is. What is fetched from the GPU is a copy already. */
+static macko_status CopyPiece(const MackoPiece *piece, macko_matrix **copy, macko_error *err)
+{
+  return piece->rows ? macko_copy(piece->rows, copy, err) : MackoPieceBorrow(piece, copy, err);
 }
 
 /* Pieces are copied one at a time, encoded as they are; only with a change each is decoded in between. */
@@ -246,16 +268,9 @@ macko_status MackoBlockCopy(MackoBlock *from, MackoChange *change, void *context
   macko_status status = MACKO_OK;
   *to = (MackoBlock){.nrows = from->nrows, .ncols = from->ncols};
   for (PetscInt p = 0; !status && p < from->count; p++) {
-    MackoPiece      piece     = {.first = from->pieces[p].first};
-    const PetscBool elsewhere = (PetscBool)!from->pieces[p].rows;
-    status                    = MackoPieceFetch(&from->pieces[p], err);
-    if (!status) status = macko_copy(from->pieces[p].rows, &piece.rows, err);
-    if (!status && change) {
-      status = Decode(from, p, err);
-      if (!status) status = Renew(from, change, context, piece.rows, err);
-      MackoBlockForget(from); /* its values are no longer the matrix's */
-    }
-    if (elsewhere) macko_destroy(&from->pieces[p].rows);
+    MackoPiece piece = {.first = from->pieces[p].first};
+    status           = CopyPiece(&from->pieces[p], &piece.rows, err);
+    if (!status && change) status = Renew(from, p, change, context, piece.rows, err);
     if (!status) status = AddPiece(to, piece, err);
     if (status) DestroyPiece(&piece);
   }

@@ -109,8 +109,16 @@ typedef enum {
 /* Makes all pieces of a block ready for such products. */
 PETSC_INTERN macko_status MackoBlockPrepare(MackoBlock *b, MackoReady what, macko_error *err);
 
-/* Brings the piece to host memory, too, if it is on the GPU only. */
-PETSC_INTERN macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err);
+/* Gives the rows of a piece in host memory: its own, or fetched from the GPU where they are there only. Return, which is called
+   after a failure, too, frees those that are not the piece's own. */
+PETSC_INTERN macko_status MackoPieceBorrow(const MackoPiece *piece, macko_matrix **rows, macko_error *err);
+PETSC_INTERN void         MackoPieceReturn(const MackoPiece *piece, macko_matrix **rows);
+
+/* Brings a piece to host memory, where it stays then, if it is on the GPU only. */
+static inline macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
+{
+  return MackoPieceBorrow(piece, &piece->rows, err);
+}
 
 PETSC_INTERN void       MackoPieceDeviceInfo(const MackoPiece *piece, macko_info *info);
 PETSC_INTERN PetscInt64 MackoPieceDeviceBytes(const MackoPiece *piece);

@@ -41,13 +41,13 @@ macko_status MackoPieceEncode(const macko_csr *csr, const macko_options *options
   return status ? status : Encode(csr, options, stream, device, err);
 }
 
-/* The form stays on the GPU, too, for the next product. */
-macko_status MackoPieceFetch(MackoPiece *piece, macko_error *err)
+macko_status MackoPieceBorrow(const MackoPiece *piece, macko_matrix **rows, macko_error *err)
 {
   cudaStream_t stream;
-  if (piece->rows) return MACKO_OK;
+  *rows = piece->rows;
+  if (*rows) return MACKO_OK;
   macko_status status = Stream(&stream, err);
-  return status ? status : macko_device_fetch(piece->device, stream, &piece->rows, err);
+  return status ? status : macko_device_fetch(piece->device, stream, rows, err);
 }
 
 /* Brings a piece from the host to the GPU, unless it is there. */
@@ -59,17 +59,16 @@ static macko_status Upload(MackoPiece *piece, macko_error *err)
   return status ? status : macko_device_upload(piece->rows, stream, &piece->device, err);
 }
 
-/* Adds the transpose to a piece that is on the GPU, unless it has one. It is made from the host's form, which is fetched for it
-   and goes again. */
+/* Adds the transpose to a piece that is on the GPU, unless it has one. It is made from the host's form. */
 static macko_status AddTranspose(MackoPiece *piece, macko_error *err)
 {
-  cudaStream_t    stream;
-  const PetscBool elsewhere = (PetscBool)!piece->rows;
+  cudaStream_t  stream;
+  macko_matrix *rows;
   if (macko_device_has_transpose(piece->device)) return MACKO_OK;
-  macko_status status = MackoPieceFetch(piece, err);
+  macko_status status = MackoPieceBorrow(piece, &rows, err);
   if (!status) status = Stream(&stream, err);
-  if (!status) status = macko_device_add_transpose(piece->device, piece->rows, stream, err);
-  if (elsewhere) macko_destroy(&piece->rows);
+  if (!status) status = macko_device_add_transpose(piece->device, rows, stream, err);
+  MackoPieceReturn(piece, &rows);
   return status;
 }
 
