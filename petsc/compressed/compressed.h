@@ -279,6 +279,9 @@ PETSC_INTERN PetscErrorCode MackoSetSizes(Mat A, const char *path, int64_t rows,
 PETSC_INTERN PetscErrorCode MatView_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoIsCompressed(Mat A, PetscBool *compressed);
 
+/* Draws where A has entries, coloured by sign, or by size where the viewer's format is PETSC_VIEWER_DRAW_CONTOUR. Collective. */
+PETSC_INTERN PetscErrorCode MackoCompressedDraw(Mat A, PetscViewer viewer);
+
 /* This is MatMackoGetInfo for a matrix of this type, but for the break-even. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info);
 

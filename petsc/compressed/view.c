@@ -276,20 +276,22 @@ static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Information and binary files are made without another form of the entries; factors' information has nothing to show; all else,
-   MPI-IO included, goes by a copy as AIJ. */
+/* Information, pictures and binary files are made without another form of the entries; factors' information has nothing to show;
+   all else, MPI-IO included, goes by a copy as AIJ. */
 PetscErrorCode MatView_Macko(Mat A, PetscViewer viewer)
 {
   PetscViewerFormat format;
-  PetscBool         ascii, binary, mpiio = PETSC_FALSE;
+  PetscBool         ascii, binary, draw, mpiio = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERDRAW, &draw));
   if (binary) PetscCall(PetscViewerBinaryGetUseMPIIO(viewer, &mpiio));
   PetscCall(PetscViewerGetFormat(viewer, &format));
   if (ascii && (format == PETSC_VIEWER_ASCII_INFO || format == PETSC_VIEWER_ASCII_INFO_DETAIL)) PetscCall(ViewInfo(A, viewer));
   else if (ascii && format == PETSC_VIEWER_ASCII_FACTOR_INFO) PetscFunctionReturn(PETSC_SUCCESS);
+  else if (draw) PetscCall(MackoCompressedDraw(A, viewer));
   else if (binary && !mpiio) PetscCall(ViewBinary(A, viewer));
   else PetscCall(ViewAsAIJ(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);

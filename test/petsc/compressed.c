@@ -351,6 +351,7 @@ static Suite *suite(void)
   tcase_add_test(t, solves_as_aij_does);
   tcase_add_test(t, another_matrix_for_the_preconditioner);
   tcase_add_test(t, no_entries);
+  add_draw_tests(t);
   add_file_tests(t);
   add_row_tests(t);
   add_memory_tests(t);

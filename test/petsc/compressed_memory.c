@@ -84,12 +84,19 @@ static PetscErrorCode give_band(void *context, PetscInt row, PetscInt *n, const 
   return 0;
 }
 
+static void make_band(Mat *A)
+{
+  static band_context b;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "10000"));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_prefer", "memory"));
+  OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, BAND_ROWS, BAND_ROWS, give_band, &b, A));
+}
+
 static void write_band(const char *path)
 {
-  band_context b;
-  Mat          A;
-  PetscViewer  viewer;
-  OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, BAND_ROWS, BAND_ROWS, give_band, &b, &A));
+  Mat         A;
+  PetscViewer viewer;
+  make_band(&A);
   OK(PetscViewerBinaryOpen(PETSC_COMM_WORLD, path, FILE_MODE_WRITE, &viewer));
   OK(PetscViewerBinarySetSkipInfo(viewer, PETSC_TRUE));
   OK(MatView(A, viewer));
@@ -131,8 +138,6 @@ START_TEST(files_are_never_csr)
   double      csr = (double)BAND * BAND_ROWS * (sizeof(PetscInt) + sizeof(PetscScalar)) / ranks();
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   path_of(path, sizeof path);
-  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "10000"));
-  OK(PetscOptionsSetValue(NULL, "-mat_macko_prefer", "memory"));
   for (int container = 0; container < 2; container++) {
     Mat     A;
     MatInfo info;
@@ -154,8 +159,29 @@ START_TEST(files_are_never_csr)
 }
 END_TEST
 
+/* A picture is drawn without the entries of a rank as CSR. */
+START_TEST(pictures_are_never_csr)
+{
+  Mat         A;
+  PetscViewer viewer;
+  double      csr = (double)BAND * BAND_ROWS * (sizeof(PetscInt) + sizeof(PetscScalar)) / ranks();
+  make_band(&A);
+  OK(PetscViewerDrawOpen(PETSC_COMM_WORLD, NULL, NULL, 0, 0, 300, 300, &viewer));
+  OK(PetscViewerDrawSetDrawType(viewer, PETSC_DRAW_IMAGE));
+  malloc_trim(0);
+  const double before = resident(1);
+  OK(MatView(A, viewer));
+  const double grown = before ? resident(0) - before : 0;
+  if (!before) puts("SKIPPED: the system does not tell what a process has in memory");
+  ASSERT_ALL(grown < csr / 4, "%g bytes more, of %g as CSR", grown, csr);
+  OK(PetscViewerDestroy(&viewer));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 void add_memory_tests(TCase *t)
 {
   tcase_add_test(t, never_as_csr);
   tcase_add_test(t, files_are_never_csr);
+  tcase_add_test(t, pictures_are_never_csr);
 }
