@@ -64,6 +64,7 @@ static macko_status AddPiece(MackoBlock *b, MackoPiece piece, macko_error *err)
   MackoPieceInfo(&piece, &info);
   piece.count           = (PetscInt)info.nrows;
   b->pieces[b->count++] = piece;
+  b->stored += piece.count;
   b->nnz += info.nnz;
   return MACKO_OK;
 }
@@ -75,16 +76,10 @@ static void DestroyPiece(MackoPiece *piece)
   macko_destroy(&piece->rows);
 }
 
-/* Returns how many rows of the block are in pieces. */
-static PetscInt RowsSoFar(const MackoBlock *b)
-{
-  return b->count ? b->pieces[b->count - 1].first + b->pieces[b->count - 1].count : 0;
-}
-
-/* The rows follow those of the pieces so far; their number is the matrix's own. */
+/* The rows follow those of the pieces so far, between which none may be left out; their number is the matrix's own. */
 macko_status MackoBlockAdd(MackoBlock *b, macko_matrix **rows, macko_error *err)
 {
-  macko_status status = AddPiece(b, (MackoPiece){.first = RowsSoFar(b), .rows = *rows}, err);
+  macko_status status = AddPiece(b, (MackoPiece){.first = b->stored, .rows = *rows}, err);
   if (!status) *rows = NULL;
   return status;
 }
@@ -102,19 +97,19 @@ static macko_status Flush(MackoCollector *c, macko_error *err)
 {
   macko_type    index = sizeof(PetscInt) == 8 ? MACKO_I64 : MACKO_I32;
   macko_csr     csr   = View(c->rows, c->block->ncols, index, c->starts, c->cols, c->values);
-  MackoPiece    piece = {.first = RowsSoFar(c->block)};
+  MackoPiece    piece = {.first = c->first};
   macko_status  status = MACKO_OK;
   if (!c->rows) return MACKO_OK;
   if (c->device) status = MackoPieceEncode(&csr, c->options, &piece.device, err);
   if (!status && !piece.device) status = macko_encode(&csr, c->options, &piece.rows, err);
   if (!status) status = AddPiece(c->block, piece, err);
   if (status) DestroyPiece(&piece);
-  c->rows = 0;
+  c->first += (PetscInt)c->rows, c->rows = 0;
   return status;
 }
 
 /* The number of rows of a piece is limited, too, because empty rows would otherwise wait without end. */
-macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values, macko_error *err)
+static macko_status AddRow(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values, macko_error *err)
 {
   macko_status status = MACKO_OK;
   if (c->rows == c->most || (c->rows && c->starts[c->rows] + n > c->most)) status = Flush(c, err);
@@ -129,6 +124,32 @@ macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, c
   return MACKO_OK;
 }
 
+/* A product with one piece more takes about as long as one with so many rows without entries, a share of the most entries of a
+   piece, which is larger for a GPU, too. */
+enum { GAP_SHARE = 512 };
+
+/* Ends the piece where more rows than that have come without entries; fewer become part of the piece. At its beginning none is
+   needed. */
+static macko_status EndGap(MackoCollector *c, macko_error *err)
+{
+  macko_status status = c->empty > c->most / GAP_SHARE ? Flush(c, err) : MACKO_OK;
+  if (!c->rows) c->first += c->empty, c->empty = 0;
+  for (; !status && c->empty; c->empty--) status = AddRow(c, 0, NULL, NULL, err);
+  return status;
+}
+
+/* Rows without entries wait for one that has some, unless all are to be in pieces; behind the last one they are in none. */
+macko_status MackoCollect(MackoCollector *c, PetscInt n, const PetscInt *cols, const PetscScalar *values, macko_error *err)
+{
+  macko_status status = MACKO_OK;
+  if (!n && c->gaps) {
+    c->empty++;
+    return MACKO_OK;
+  }
+  if (c->empty) status = EndGap(c, err);
+  return status ? status : AddRow(c, n, cols, values, err);
+}
+
 /* The collector can be filled again afterwards. */
 macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error *err)
 {
@@ -140,9 +161,10 @@ macko_status MackoCollectEnd(MackoCollector *c, macko_status status, macko_error
 
 /* ---- products ---- */
 
-/* Y = beta Y alone, of a block without pieces. A beta of 0 clears Y whatever is in it, NaN included, as a product does. */
+/* Y = beta Y alone, where pieces do not write all of Y. A beta of 0 clears Y whatever is in it, NaN included, as a product does. */
 static void Scale(PetscInt rows, PetscInt k, PetscScalar beta, PetscScalar *y, PetscInt ldy)
 {
+  if (beta == 1) return;
   for (PetscInt j = 0; j < k; j++)
     for (PetscInt i = 0; i < rows; i++) y[(size_t)j * ldy + i] = beta == 0 ? 0 : beta * y[(size_t)j * ldy + i];
 }
@@ -153,7 +175,10 @@ macko_status MackoBlockMultiply(MackoBlock *b, macko_op op, PetscInt k, MackoArr
                                 macko_error *err)
 {
   macko_status status = MACKO_OK;
-  if (!b->count) Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y.data, y.ld);
+  if (!MackoBlockFills(b, op)) {
+    Scale(op == MACKO_OP_N ? b->nrows : b->ncols, k, beta, y.data, y.ld);
+    beta = 1;
+  }
   for (PetscInt p = 0; !status && p < b->count; p++) {
     MackoPiece *piece = &b->pieces[p];
     status = MackoPieceFetch(piece, err);
@@ -223,13 +248,14 @@ static PetscInt PieceOf(const MackoBlock *b, PetscInt i)
   return low;
 }
 
-/* A row beyond the last piece has no entries, as every row has in a block where nothing was collected. */
+/* A row that is in no piece has no entries. */
 macko_status MackoBlockRow(MackoBlock *b, PetscInt i, PetscInt *n, const int64_t **cols, const PetscScalar **values,
                            macko_error *err)
 {
   *n = 0, *cols = NULL, *values = NULL;
-  if (i >= RowsSoFar(b)) return MACKO_OK;
-  PetscInt     p      = PieceOf(b, i);
+  if (!b->count) return MACKO_OK;
+  PetscInt p = PieceOf(b, i);
+  if (i < b->pieces[p].first || i - b->pieces[p].first >= b->pieces[p].count) return MACKO_OK;
   macko_status status = Decode(b, p, err);
   if (status) return status;
   const int64_t *starts = b->starts + (i - b->pieces[p].first);

@@ -180,7 +180,8 @@ static macko_status Encode(const Source *s, const MackoColumns *c, const Mat_Com
                            macko_error *err)
 {
   MackoCollector  to[2]    = {{.block = own, .options = &m->options, .device = m->device, .most = m->piece},
-                              {.block = off, .options = &m->options, .device = m->device, .most = m->piece}};
+                              {.block = off, .options = &m->options, .device = m->device, .most = m->piece,
+                               .gaps = PETSC_TRUE}};
   const PetscBool whole    = (PetscBool)(s->cols == s->all_cols);
   Part            parts[2] = {{0}};
   macko_status    status   = MACKO_OK;

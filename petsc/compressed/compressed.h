@@ -15,9 +15,9 @@ typedef struct {
 
 /* A block holds this rank's rows in its own columns, or in those of other ranks. Its columns are numbered from 0. */
 typedef struct {
-  /* There are count pieces, and room for `room` of them. */
-  PetscInt    nrows, ncols, count, room;
-  /* They are in the order of their rows; rows of the block beyond the last piece have no entries. */
+  /* There are count pieces, and room for `room` of them; they have `stored` rows. */
+  PetscInt    nrows, ncols, count, room, stored;
+  /* They are in the order of their rows; rows of the block that are in no piece have no entries. */
   MackoPiece *pieces;
   /* This counts the entries of all pieces. */
   PetscInt64  nnz;
@@ -30,12 +30,15 @@ typedef struct {
   PetscScalar *values;
 } MackoBlock;
 
-/* Rows wait here for enough others to be encoded together. Whoever collects sets block, options, device and most; the rest is
-   zero at first and the collector's own. */
+/* Rows wait here for enough others to be encoded together. Whoever collects sets block, options, device, most and gaps; the rest
+   is zero at first and the collector's own. */
 typedef struct {
   MackoBlock          *block;
   const macko_options *options;
   PetscBool            device; /* pieces are encoded on the GPU */
+  PetscBool            gaps; /* many rows without entries, one after another, are in no piece */
+  /* `first` is the block's row that waits first, or comes next; so many rows without entries have come after those that wait. */
+  PetscInt             first, empty;
   /* A piece has at most `most` entries and as many rows, unless one row alone has more entries; `rows` rows wait; starts has
      starts_room places, cols and values have `room`. */
   PetscInt64           most, rows, starts_room, room;
@@ -125,10 +128,16 @@ PETSC_INTERN PetscInt64 MackoPieceDeviceBytes(const MackoPiece *piece);
 PETSC_INTERN void       MackoPieceDeviceFree(MackoPiece *piece);
 
 /* Says whether there is room for the transposes of all pieces. Each has a row for every column of the block, which together shall
-   not be more than there are entries. */
+   not be more than there are entries, or rows. */
 static inline PetscBool MackoBlockTransposable(const MackoBlock *b)
 {
-  return (PetscBool)((PetscInt64)b->count * b->ncols <= b->nnz);
+  return (PetscBool)((PetscInt64)b->count * b->ncols <= PetscMax(b->nnz, b->nrows));
+}
+
+/* Says whether the products of all pieces write every element of Y = op(A) X. */
+static inline PetscBool MackoBlockFills(const MackoBlock *b, macko_op op)
+{
+  return (PetscBool)(op == MACKO_OP_N ? b->stored == b->nrows : b->count > 0);
 }
 
 /* Y = op(A) X + beta Y of k vectors, in host or GPU memory, done on the GPU with a block of A that MackoBlockPrepare has made

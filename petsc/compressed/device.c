@@ -128,8 +128,8 @@ static macko_status Clear(MackoArray y, PetscInt n, PetscInt k, cudaStream_t str
   return MACKO_DEVICE;
 }
 
-/* A block without pieces has no rows or no columns. Only its product with the transpose can have a Y then, which is 0. Staging
-   serves -mat_macko_backend cuda, with vectors of the host. */
+/* What no piece writes of Y stays as it is for a beta of 1, and is cleared before for one of 0; there are no others. Staging serves
+   -mat_macko_backend cuda, with vectors of the host. */
 macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscInt k, MackoArray x, PetscScalar beta, MackoArray y,
                                       macko_error *err)
 {
@@ -139,14 +139,16 @@ macko_status MackoBlockDeviceMultiply(Mat A, MackoBlock *b, macko_op op, PetscIn
   size_t       x_bytes = MackoArrayBytes(x, nx, k), y_bytes = MackoArrayBytes(y, ny, k);
   /* The product leaves the rest of y as it is, so that y has to be copied to the GPU before, too. */
   PetscBool    rest    = (PetscBool)(beta != 0 || (k > 1 && y.ld > ny));
+  PetscBool    clear   = (PetscBool)(beta == 0 && ny && !MackoBlockFills(b, op));
   cudaStream_t stream;
   macko_status status;
 
-  if (!b->count && (beta != 0 || !ny)) return MACKO_OK;
+  if (!clear && !b->count) return MACKO_OK;
   status = Stream(&stream, err);
   if (!status && PetscMemTypeHost(x.where)) status = MackoStage(m, MACKO_ROOM_X, &xd, x_bytes, PETSC_TRUE, stream, err);
   if (!status && PetscMemTypeHost(y.where)) status = MackoStage(m, MACKO_ROOM_Y, &yd, y_bytes, rest, stream, err);
-  if (!status) status = b->count ? MultiplyPieces(b, op, k, xd, beta, yd, stream, err) : Clear(yd, ny, k, stream, err);
+  if (!status && clear) status = Clear(yd, ny, k, stream, err);
+  if (!status) status = MultiplyPieces(b, op, k, xd, clear ? 1 : beta, yd, stream, err);
   if (!status && PetscMemTypeHost(y.where)) status = MackoUnstage(yd, y, y_bytes, stream, err);
   return status;
 }

@@ -45,6 +45,21 @@ START_TEST(never_as_csr)
 }
 END_TEST
 
+/* Rows without entries in columns of other ranks, here all but two a rank, take no bytes of the off-diagonal block. */
+START_TEST(empty_rows_of_other_ranks_columns)
+{
+  Mat          A;
+  MatMackoInfo info;
+  watcher      w   = {.before = bytes_in_use()};
+  double       csr = (3. * LINE - 2) * (sizeof(int) + sizeof(PetscScalar)) + sizeof(int) * (LINE + 1.);
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", "csr"));
+  OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, LINE, LINE, watch, &w, &A));
+  OK(MatMackoGetInfo(A, &info));
+  ASSERT_ALL((double)info.bytes < csr + 1000, "%g bytes, where AIJ would take %g", (double)info.bytes, csr);
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 /* Bytes that the process has had in memory at most since the last call with `reset`, or has now; 0 where the system does not tell. */
 static double resident(int reset)
 {
@@ -182,6 +197,7 @@ END_TEST
 void add_memory_tests(TCase *t)
 {
   tcase_add_test(t, never_as_csr);
+  tcase_add_test(t, empty_rows_of_other_ranks_columns);
   tcase_add_test(t, files_are_never_csr);
   tcase_add_test(t, pictures_are_never_csr);
 }

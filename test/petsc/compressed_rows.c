@@ -74,8 +74,69 @@ START_TEST(rows_that_go_wrong)
 }
 END_TEST
 
+enum { GAPS = 300 };
+
+/* A diagonal, and in some rows an entry far from it: in every third row of ten, then in none for a long time. */
+static PetscErrorCode give_gaps(void *context, PetscInt row, PetscInt *n, const PetscInt **cols, const PetscScalar **values)
+{
+  static PetscInt    at[2];
+  static PetscScalar value[2];
+  (void)context;
+  *n = row % 40 < 10 && row % 3 == 0 ? 2 : 1;
+  at[0] = row, at[1] = (row + GAPS / 2) % GAPS;
+  value[0] = 2 + row, value[1] = -1. / (1 + row);
+  *cols = at, *values = value;
+  return 0;
+}
+
+/* The same matrix of any type by MatSetValues. */
+static void set_gaps(const char *type, Mat *A)
+{
+  PetscInt           n, first, past;
+  const PetscInt    *cols;
+  const PetscScalar *values;
+  OK(MatCreate(PETSC_COMM_WORLD, A));
+  OK(MatSetSizes(*A, PETSC_DECIDE, PETSC_DECIDE, GAPS, GAPS));
+  OK(MatSetType(*A, type));
+  OK(MatSetUp(*A));
+  OK(MatGetOwnershipRange(*A, &first, &past));
+  for (PetscInt i = first; i < past; i++) {
+    OK(give_gaps(NULL, i, &n, &cols, &values));
+    OK(MatSetValues(*A, 1, &i, n, cols, values, INSERT_VALUES));
+  }
+  OK(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+}
+
+/* Pieces of the off-diagonal block begin and end at rows that have entries; short gaps between them are part of a piece. */
+START_TEST(long_gaps_between_rows)
+{
+  static const char *const pieces[] = {"1", "37", "2560", "100000"};
+  Mat                      P;
+  set_gaps(MATAIJ, &P);
+  for (int p = 0; p < 4; p++) {
+    Mat A[2], B;
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", pieces[p]));
+    OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, GAPS, GAPS, give_gaps, NULL, &A[0]));
+    set_gaps(MATMACKO, &A[1]);
+    for (int k = 0; k < 2; k++) {
+      OK(MatConvert(A[k], MATAIJ, MAT_INITIAL_MATRIX, &B));
+      assert_same_entries(B, P, 0, pieces[p]);
+      assert_same_products(A[k], P, pieces[p]);
+      assert_same_dense_products(A[k], P, MATDENSE, 3, pieces[p]);
+      OK(MatScale(A[k], 3));
+      OK(MatScale(B, 3));
+      assert_same_products(A[k], B, "scaled");
+      DESTROY(&A[k], &B);
+    }
+  }
+  OK(MatDestroy(&P));
+}
+END_TEST
+
 void add_row_tests(TCase *t)
 {
   tcase_add_test(t, rows_are_asked_for_in_order);
   tcase_add_test(t, rows_that_go_wrong);
+  tcase_add_test(t, long_gaps_between_rows);
 }
