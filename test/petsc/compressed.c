@@ -354,6 +354,7 @@ static Suite *suite(void)
   add_draw_tests(t);
   add_file_tests(t);
   add_row_tests(t);
+  add_rule_tests(t);
   add_memory_tests(t);
   add_refusal_tests(t);
   add_change_tests(t);

@@ -42,6 +42,7 @@ PetscErrorCode load(const char *path, Mat *A, Vec after);
 void add_draw_tests(TCase *t);
 void add_file_tests(TCase *t);
 void add_row_tests(TCase *t);
+void add_rule_tests(TCase *t);
 void add_memory_tests(TCase *t);
 void add_change_tests(TCase *t);
 void add_refusal_tests(TCase *t);

@@ -1,0 +1,294 @@
+/* Type macko by MatSetValues as PETSc's rules have it: flushes, options of MatSetOption, lists that begin anew; and ranks without
+ * rows. Each against plain AIJ, which gets the same calls. */
+#include "compressed.h"
+
+/* An empty matrix of that type with so many rows, and as many columns, on this rank. */
+static Mat empty(const char *type, PetscInt local)
+{
+  Mat A;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, local, local, PETSC_DETERMINE, PETSC_DETERMINE));
+  OK(MatSetType(A, type));
+  OK(MatSetUp(A));
+  return A;
+}
+
+static PetscMPIInt my_rank(void)
+{
+  PetscMPIInt rank;
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  return rank;
+}
+
+static void assemble(Mat A, MatAssemblyType how)
+{
+  OK(MatAssemblyBegin(A, how));
+  OK(MatAssemblyEnd(A, how));
+}
+
+/* Sets one entry of this rank's row i, counted from its first, in a column as far from the diagonal. */
+static void set(Mat A, PetscInt i, PetscInt distance, PetscScalar value, InsertMode mode)
+{
+  PetscInt first, cols;
+  OK(MatGetOwnershipRange(A, &first, NULL));
+  OK(MatGetSize(A, NULL, &cols));
+  OK(MatSetValue(A, first + i, (first + i + distance) % cols, value, mode));
+}
+
+/* ---- ranks without rows ---- */
+
+/* PETSc keeps norms of vectors, and must forget those of a product on all ranks alike. */
+START_TEST(norms_where_ranks_have_no_rows)
+{
+  for (int empty_rank = 0; empty_rank < ranks(); empty_rank++) {
+    Mat       both[2];
+    Vec       x, y;
+    PetscReal norms[2][3];
+    for (int plain = 0; plain < 2; plain++) {
+      PetscInt n = ranks() > 1 && my_rank() == empty_rank ? 0 : 3;
+      Mat      A = both[plain] = empty(plain ? MATAIJ : MATMACKO, n);
+      for (PetscInt i = 0; i < n; i++) set(A, i, 0, 2 + (PetscScalar)(my_rank() + i), INSERT_VALUES);
+      assemble(A, MAT_FINAL_ASSEMBLY);
+      OK(MatCreateVecs(A, &x, &y));
+      OK(VecSet(x, 1));
+      OK(VecNorm(x, NORM_2, &norms[plain][0]));
+      OK(VecSet(y, 0));
+      OK(VecNorm(y, NORM_2, &norms[plain][0]));
+      OK(MatMult(A, x, y));
+      OK(VecNorm(y, NORM_2, &norms[plain][0]));
+      OK(MatMultAdd(A, x, x, y));
+      OK(VecNorm(y, NORM_2, &norms[plain][1]));
+      OK(MatMultAdd(A, x, y, y));
+      OK(VecNorm(y, NORM_2, &norms[plain][2]));
+      OK(VecDestroy(&x));
+      OK(VecDestroy(&y));
+    }
+    for (int k = 0; k < 3; k++)
+      ASSERT_ALL(norms[0][k] == norms[1][k], "rank %d has no rows: norm %d is %g, not %g", empty_rank, k, norms[0][k], norms[1][k]);
+    OK(MatDestroy(&both[0]));
+    OK(MatDestroy(&both[1]));
+  }
+}
+END_TEST
+
+/* Sums that are NaN leave the norms as they are, whichever rank has them. */
+START_TEST(norms_with_nan)
+{
+  for (int place = 0; place < ranks(); place++) {
+    PetscReal norms[2][2];
+    for (int plain = 0; plain < 2; plain++) {
+      Mat A = empty(plain ? MATAIJ : MATMACKO, 3);
+      for (PetscInt i = 0; i < 3; i++) set(A, i, 0, 1 + (PetscScalar)(my_rank() + i), INSERT_VALUES);
+      if (my_rank() == place) set(A, 2, 0, NAN, INSERT_VALUES);
+      assemble(A, MAT_FINAL_ASSEMBLY);
+      OK(MatNorm(A, NORM_1, &norms[plain][0]));
+      OK(MatNorm(A, NORM_INFINITY, &norms[plain][1]));
+      OK(MatDestroy(&A));
+    }
+    for (int k = 0; k < 2; k++)
+      ASSERT_ALL(norms[0][k] == norms[1][k], "NaN on rank %d: norm %d is %g, not %g", place, k, norms[0][k], norms[1][k]);
+  }
+}
+END_TEST
+
+/* ---- calls that both types get ---- */
+
+static void flush_between_modes(Mat A)
+{
+  set(A, 0, 0, 1, INSERT_VALUES);
+  set(A, 0, 0, 2, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  set(A, 0, 0, 3, ADD_VALUES);
+  set(A, 1, 1, 4, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  set(A, 0, 0, 100, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  set(A, 1, 0, 7, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  set(A, 0, 0, 1, ADD_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  set(A, 1, 0, 7, INSERT_VALUES);
+}
+
+static void flush_without_entries(Mat A)
+{
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  set(A, 1, 0, 7, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+}
+
+/* The matrix has entries on the diagonal before new places are left out. */
+static void new_places_left_out(Mat A)
+{
+  for (PetscInt i = 0; i < 2; i++) set(A, i, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  set(A, 0, 0, 2, ADD_VALUES);
+  set(A, 0, 1, 5, ADD_VALUES);
+  set(A, 1, 1, 5, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  set(A, 1, 2, 6, INSERT_VALUES);
+}
+
+static void zeros_left_out(Mat A)
+{
+  OK(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
+  set(A, 0, 0, 0, INSERT_VALUES);
+  set(A, 0, 1, 0, INSERT_VALUES);
+  set(A, 0, 2, 5, INSERT_VALUES);
+  set(A, 0, 2, 0, INSERT_VALUES);
+  set(A, 2, 0, 8, INSERT_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  set(A, 0, 2, 3, ADD_VALUES);
+  set(A, 1, 1, 0, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  set(A, 0, 2, 0, INSERT_VALUES);
+}
+
+/* Each rank sets entries of the next rank's first row, too. */
+static void other_ranks_rows_left_out(Mat A)
+{
+  PetscInt rows, past;
+  OK(MatSetOption(A, MAT_IGNORE_OFF_PROC_ENTRIES, PETSC_TRUE));
+  set(A, 0, 0, 1, INSERT_VALUES);
+  OK(MatGetSize(A, &rows, NULL));
+  OK(MatGetOwnershipRange(A, NULL, &past));
+  if (ranks() > 1) OK(MatSetValue(A, past % rows, past % rows, 9, INSERT_VALUES));
+  set(A, 1, 0, 2, INSERT_VALUES);
+}
+
+/* Another list, whose values are added to nothing. */
+static void second_list(Mat A)
+{
+  const PetscScalar values[] = {1, 2, 3};
+  PetscInt          first, next, cols;
+  OK(MatGetOwnershipRange(A, &first, NULL));
+  OK(MatGetSize(A, NULL, &cols));
+  next = (first + 1) % cols;
+  OK(MatSetPreallocationCOO(A, 2, (PetscInt[]){first, first}, (PetscInt[]){first, next}));
+  OK(MatSetValuesCOO(A, values, INSERT_VALUES));
+  OK(MatSetPreallocationCOO(A, 3, (PetscInt[]){first + 1, first + 1, first}, (PetscInt[]){first, next, next}));
+  OK(MatSetValuesCOO(A, values, ADD_VALUES));
+}
+
+static const struct {
+  const char *name;
+  void (*run)(Mat A);
+} calls[] = {{"flushes between inserting and adding", flush_between_modes}, {"flushes without entries", flush_without_entries},
+             {"new places left out", new_places_left_out}, {"zeros left out", zeros_left_out},
+             {"rows of other ranks left out", other_ranks_rows_left_out}, {"a second list", second_list}};
+enum { CALLS = sizeof calls / sizeof *calls };
+
+START_TEST(calls_do_what_aij_does)
+{
+  Mat       both[2];
+  MatInfo   info[2];
+  PetscBool assembled;
+  for (int plain = 0; plain < 2; plain++) {
+    both[plain] = empty(plain ? MATAIJ : MATMACKO, 3);
+    OK(MatSetOption(both[plain], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
+    calls[_i].run(both[plain]);
+    OK(MatAssembled(both[plain], &assembled));
+    if (!assembled) assemble(both[plain], MAT_FINAL_ASSEMBLY);
+    OK(MatGetInfo(both[plain], MAT_GLOBAL_SUM, &info[plain]));
+  }
+  assert_same_entries(both[0], both[1], 0, calls[_i].name);
+  assert_same_products(both[0], both[1], calls[_i].name);
+  ASSERT_ALL(info[0].nz_used == info[1].nz_used, "%s: %g entries, not %g", calls[_i].name, info[0].nz_used, info[1].nz_used);
+  DESTROY(&both[0], &both[1]);
+}
+END_TEST
+
+/* ---- refusals ---- */
+
+/* What was flushed is no matrix to multiply with, nor is one whose list was replaced. */
+START_TEST(unassembled_until_the_end)
+{
+  Mat       A = empty(MATMACKO, 2);
+  PetscBool assembled;
+  PetscInt  first;
+  set(A, 0, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  OK(MatAssembled(A, &assembled));
+  ASSERT_ALL(!assembled, "assembled by a flush");
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatGetOwnershipRange(A, &first, NULL));
+  OK(MatSetPreallocationCOO(A, 1, (PetscInt[]){first}, (PetscInt[]){first}));
+  OK(MatAssembled(A, &assembled));
+  ASSERT_ALL(!assembled, "assembled before values of its list came");
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+START_TEST(new_places_refused)
+{
+  static const MatOption options[] = {MAT_NEW_NONZERO_LOCATION_ERR, MAT_NEW_NONZERO_ALLOCATION_ERR};
+  for (int k = 0; k < 2; k++) {
+    Mat      A = empty(MATMACKO, 2);
+    PetscInt first, cols;
+    OK(MatGetOwnershipRange(A, &first, NULL));
+    OK(MatGetSize(A, NULL, &cols));
+    set(A, 0, 0, 1, INSERT_VALUES);
+    assemble(A, MAT_FINAL_ASSEMBLY);
+    OK(MatSetOption(A, options[k], PETSC_TRUE));
+    set(A, 0, 0, 2, INSERT_VALUES);
+    REFUSED(MatSetValue(A, first, (first + 1) % cols, 5, INSERT_VALUES), PETSC_ERR_ARG_OUTOFRANGE, "forbids new ones");
+    assemble(A, MAT_FINAL_ASSEMBLY);
+    OK(MatDestroy(&A));
+  }
+}
+END_TEST
+
+START_TEST(options_that_cannot_be_followed)
+{
+  Mat A = empty(MATMACKO, 2);
+  OK(MatSetOption(A, MAT_STRUCTURE_ONLY, PETSC_FALSE));
+  REFUSED(MatSetOption(A, MAT_STRUCTURE_ONLY, PETSC_TRUE), PETSC_ERR_SUP, "STRUCTURE_ONLY is not supported for this type");
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* Type sbaij takes symmetric matrices only, and asks what is known. */
+START_TEST(symmetry_goes_along)
+{
+  Mat       A = empty(MATMACKO, 2), S;
+  PetscBool equal;
+  for (PetscInt i = 0; i < 2; i++) set(A, i, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  OK(MatConvert(A, MATSBAIJ, MAT_INITIAL_MATRIX, &S));
+  OK(MatMultEqual(A, S, 3, &equal));
+  ASSERT_ALL(equal, "sbaij has other products");
+  DESTROY(&A, &S);
+}
+END_TEST
+
+START_TEST(pieces_beyond_integers)
+{
+  Mat A;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "3000000000"));
+  A = empty(MATMACKO, 2);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatDestroy(&A));
+  new_matrix(MATMACKO, &A);
+  OK(MatSetSizes(A, 2, 2, PETSC_DETERMINE, PETSC_DETERMINE));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "-3"));
+  REFUSED(MatSetUp(A), PETSC_ERR_USER_INPUT, "-mat_macko_piece: -3 entries; a whole number of at least 1");
+  OK(MatDestroy(&A));
+  OK(clear_options());
+}
+END_TEST
+
+void add_rule_tests(TCase *t)
+{
+  tcase_add_test(t, norms_where_ranks_have_no_rows);
+  tcase_add_test(t, norms_with_nan);
+  tcase_add_loop_test(t, calls_do_what_aij_does, 0, CALLS);
+  tcase_add_test(t, unassembled_until_the_end);
+  tcase_add_test(t, new_places_refused);
+  tcase_add_test(t, options_that_cannot_be_followed);
+  tcase_add_test(t, symmetry_goes_along);
+  tcase_add_test(t, pieces_beyond_integers);
+}
