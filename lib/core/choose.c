@@ -46,7 +46,8 @@ typedef struct {
   macko_plan plans[MACKO_FORMAT_AUTO];
   int planned[MACKO_FORMAT_AUTO]; /* 1: plans[i] has been made */
   int sure[MACKO_FORMAT_AUTO];    /* 1: it has shown that another format would lose, so that it has to be compared */
-  macko_status refused;           /* the last refusal */
+  macko_status refused;           /* the last refusal, and its sentence */
+  macko_error refusal;
 } choosing;
 
 /* Tells whether a format is to be planned. Automatic choice is of the formats that have what the options ask for, and passes over
@@ -59,14 +60,17 @@ static int is_candidate(const choosing *c, int i)
   return c->sure[i] || !ops->may_win || ops->may_win(c->f, c->options, c->plans, c->m->ops ? &c->m->plan : NULL);
 }
 
-/* Plans format i, which has to beat that time (0: none). One that cannot hold this matrix is passed over. */
+/* Plans format i, which has to beat that time (0: none). One that cannot hold this matrix is passed over, and its sentence kept
+ * apart: *err is the caller's, for whom another format may do. */
 static macko_status plan_one(choosing *c, int i, double time, macko_error *err)
 {
   if (c->planned[i]) return MACKO_OK;
+  macko_error why = {0};
   c->plans[i] = (macko_plan){.time = time};
-  macko_status s = macko_formats[i]->plan(c->f, c->options, &c->plans[i], err);
-  if (s != MACKO_UNSUPPORTED && s != MACKO_LIMIT) c->planned[i] = !s;
-  else c->refused = s, s = MACKO_OK;
+  macko_status s = macko_formats[i]->plan(c->f, c->options, &c->plans[i], &why);
+  if (s == MACKO_UNSUPPORTED || s == MACKO_LIMIT) return c->refused = s, c->refusal = why, MACKO_OK;
+  c->planned[i] = !s;
+  if (s && err) *err = why;
   return s;
 }
 
@@ -138,5 +142,6 @@ macko_status macko_choose(const macko_facts *f, const macko_options *options, ma
     if (c.plans[i].csr_time > 0) m->plan.csr_time = c.plans[i].csr_time;
   if (m->ops) macko_complete_plan(f, options, &m->plan);
   if (m->ops) compare_formats(options, c.plans, c.planned, m->format, &m->plan);
+  if (!m->ops && err) *err = c.refusal;
   return m->ops ? MACKO_OK : c.refused;
 }

@@ -125,6 +125,19 @@ static void check_wide(const macko_csr *c, const macko_matrix *m, const char *fo
   munmap(x, (size_t)c->ncols * sizeof(double));
 }
 
+/* A format that cannot hold the matrix is none of the caller's business where another one can. */
+START_TEST(success_leaves_no_sentence)
+{
+  macko_csr a = identity();
+  macko_error err = {.status = MACKO_OK, .text = "as it was"};
+  macko_matrix *m = NULL;
+  a.ncols = INT64_MAX;
+  ck_assert(!macko_encode(&a, NULL, &m, &err));
+  ck_assert_str_eq(err.text, "as it was");
+  macko_destroy(&m);
+}
+END_TEST
+
 /* Column numbers that do not fit 31, 32 or 53 bits: each format holds them, or refuses with its limit and the number; automatic
  * choice holds them all. */
 START_TEST(wide_columns_are_held_or_refused)
@@ -164,6 +177,7 @@ int main(void)
   tcase_add_test(t, options_name_the_nearest);
   tcase_add_test(t, bad_matrices_are_named);
   tcase_add_test(t, bad_products_change_nothing);
+  tcase_add_test(t, success_leaves_no_sentence);
   tcase_add_loop_test(t, wide_columns_are_held_or_refused, 0, 7);
   suite_add_tcase(suite, t);
   return test_run(suite);
