@@ -101,6 +101,8 @@ known "2 * sin((n + 1 - k) * pi / (2 * (n + 1)))"
 [ "$(sed -n 2p "$dir/v.mtx" | cut -d' ' -f1)/$(sed -n 2p "$dir/u.mtx" | cut -d' ' -f1)" = 50/51 ] || fail "sizes of the vectors"
 on_ranks 0 "$dir/laplace.mtx" -singular -svd_nsv 3
 known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
+on_ranks 0 "$dir/laplace.mtx" -singular -svd_nsv 3 -mat_type macko
+known "2 - 2 * cos((n + 1 - k) * pi / (n + 1))"
 
 # Vectors: sines, whatever their sign and length.
 expect 0 ${MPIEXEC:-mpiexec} -n 3 $eigs "$dir/laplace.mtx" -eps_ncv 40 -vectors "$dir/v.mtx"
