@@ -98,7 +98,7 @@ macko_status macko_device_multiply(const macko_device_matrix *device, macko_op o
                                    struct CUstream_st *stream, macko_error *err);
 
 /* Writes the entries (i, i), i < nrows, to diagonal, nrows doubles in device memory; 0 where there is none. Queued like a
- * multiply. Errors: UNSUPPORTED for anything but layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
+ * multiply. Errors: UNSUPPORTED for anything but format csr and layout slice of format macko; INVALID_ARGUMENT, DEVICE. */
 macko_status macko_device_diagonal(const macko_device_matrix *device, double *diagonal, struct CUstream_st *stream,
                                    macko_error *err);
 

@@ -40,6 +40,8 @@ macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, 
 macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);
 macko_status macko_csr_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream, macko_error *err);
 void macko_csr_destroy(macko_device_matrix *d);
+macko_status macko_csr_diagonal(const macko_device_matrix *d, int64_t first_col, double *diagonal, cudaStream_t stream,
+                                macko_error *err);
 
 #ifdef __cplusplus
 }

@@ -23,15 +23,19 @@ static void compare_diagonal(const fixture *f, int64_t first, const char *kind)
     ck_assert_msg(y[i] == entry(i, first + i), "%s, first column %d: row %d has %g", kind, (int)first, i, y[i]);
 }
 
-/* Stencils, values as they are, codes for values and for pairs; `odd` has every fifth row begin with another value. */
+/* Format csr; slices that are stencils, values as they are, codes for values and for pairs. `odd` has every fifth row begin with another
+ * value. */
 START_TEST(diagonals_begin_in_any_column)
 {
   static const struct {
     const char *name;
+    macko_format format;
     int constant, odd;
     macko_values values;
-  } kinds[] = {{"stencils", 1, 0, MACKO_VALUES_AUTO}, {"raw", 0, 0, MACKO_VALUES_RAW}, {"dict", 1, 1, MACKO_VALUES_DICT},
-               {"pairs", 1, 1, MACKO_VALUES_PAIRS}};
+  } kinds[] = {{"stencils", MACKO_FORMAT_MACKO, 1, 0, MACKO_VALUES_AUTO}, {"raw", MACKO_FORMAT_MACKO, 0, 0, MACKO_VALUES_RAW},
+               {"dict", MACKO_FORMAT_MACKO, 1, 1, MACKO_VALUES_DICT}, {"pairs", MACKO_FORMAT_MACKO, 1, 1, MACKO_VALUES_PAIRS},
+               {"csr", MACKO_FORMAT_CSR, 0, 0, MACKO_VALUES_RAW}, {"csr, dict", MACKO_FORMAT_CSR, 1, 1, MACKO_VALUES_DICT},
+               {"csr, narrow", MACKO_FORMAT_CSR, 1, 1, MACKO_VALUES_NARROW}};
   macko_error err = {0};
   macko_options o;
   fixture f = open_fixture(MACKO_FORMAT_CSR);
@@ -41,7 +45,8 @@ START_TEST(diagonals_begin_in_any_column)
   if (kinds[_i].odd)
     for (int i = 0; i < N; i += 5) values[row_ptr[i]] = 7;
   macko_options_init(&o);
-  o.format = MACKO_FORMAT_MACKO, o.layout = MACKO_LAYOUT_SLICE, o.values = kinds[_i].values;
+  o.format = kinds[_i].format, o.values = kinds[_i].values;
+  if (o.format == MACKO_FORMAT_MACKO) o.layout = MACKO_LAYOUT_SLICE;
   macko_destroy(&f.m);
   macko_device_destroy(&f.d);
   ck_assert_msg(!macko_encode(&a, &o, &f.m, &err), "%s", err.text);
@@ -67,6 +72,6 @@ END_TEST
 
 void add_diagonal_tests(TCase *t)
 {
-  tcase_add_loop_test(t, diagonals_begin_in_any_column, 0, 4);
+  tcase_add_loop_test(t, diagonals_begin_in_any_column, 0, 7);
   tcase_add_test(t, diagonals_outside_are_refused);
 }
