@@ -4,50 +4,28 @@
 
 enum { VALUE_BLOCKS = 2048 }; /* each thread takes several values, so that few ask for the same shared counters */
 
-/* Calls f(p) for a thread's share of the entries whose value is not that of its entry before: most values of many matrices are few
- * numbers. Several are loaded before the first is looked at, because nothing else hides the latency where threads are few. f
- * answers whether to go on. */
-template <typename F> static __device__ __forceinline__ void for_changing_values(const macko_device_csr &a, const F &f)
-{
-  enum { AHEAD = 8 };
-  const int64_t step = (int64_t)gridDim.x * blockDim.x, first = thread_number();
-  uint64_t last = first < a.nnz ? ~value_bits(a, first) : 0, bits[AHEAD];
-  for (int64_t p = first; p < a.nnz; p += AHEAD * step) {
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) bits[i] = p + i * step < a.nnz ? value_bits(a, p + i * step) : last;
-#pragma unroll
-    for (int i = 0; i < AHEAD; i++) {
-      if (bits[i] == last || p + i * step >= a.nnz) continue;
-      last = bits[i];
-      if (!f(p + i * step, bits[i])) return;
-    }
-  }
-}
-
 /* ---- what can hold the values ---- */
 
-/* Adds to *bits what value p does not fit (macko_find_misfits), but for what is known already. No type is asked whether it overflows
- * itself, and f32 only for values of f64. */
-template <int FROM> static __device__ __forceinline__ void add_misfits(const void *values, int64_t p, unsigned *bits)
+/* Gives what value p does not fit, as bits (macko_find_misfits). No type is asked whether it overflows itself, and f32 only for
+ * values of f64. */
+template <int FROM> static __device__ __forceinline__ unsigned misfits_of(const void *values, int64_t p)
 {
-  const macko_type from = (macko_type)FROM, types[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
-#pragma unroll
-  for (int i = 0; i < 4; i++) {
-    const unsigned misfit = 1u << types[i], overflow = misfit << MACKO_OVERFLOWS;
-    const bool may_overflow = types[i] != MACKO_I8 && types[i] != from && (types[i] != MACKO_F32 || from == MACKO_F64);
-    if (!(*bits & misfit) && !macko_fits(from, types[i], values, p)) *bits |= misfit;
-    if (may_overflow && !(*bits & overflow) && macko_overflows(from, types[i], values, p)) *bits |= overflow;
-  }
+  unsigned bits = 0;
+  if (!macko_fits((macko_type)FROM, MACKO_I8, values, p)) bits |= 1u << MACKO_I8;
+  if (!macko_fits((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << MACKO_F16;
+  if (!macko_fits((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << MACKO_BF16;
+  if (!macko_fits((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << MACKO_F32;
+  if (FROM != MACKO_F16 && macko_overflows((macko_type)FROM, MACKO_F16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F16);
+  if (FROM != MACKO_BF16 && macko_overflows((macko_type)FROM, MACKO_BF16, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_BF16);
+  if (FROM == MACKO_F64 && macko_overflows((macko_type)FROM, MACKO_F32, values, p)) bits |= 1u << (MACKO_OVERFLOWS + MACKO_F32);
+  return bits;
 }
 
 /* A warp puts together what its lanes found, and asks for an atomic only if that adds a bit, which is soon never. */
-template <int FROM> static __global__ void misfits_kernel(macko_device_csr a, unsigned *misfits)
+template <int FROM> static __global__ void misfits_kernel(const void *values, int64_t nnz, unsigned *misfits)
 {
   unsigned bits = 0;
-  for_changing_values(a, [&](int64_t p, uint64_t) {
-    add_misfits<FROM>(a.values, p, &bits);
-    return true;
-  });
+  for (int64_t p = thread_number(); p < nnz; p += (int64_t)gridDim.x * blockDim.x) bits |= misfits_of<FROM>(values, p);
   bits = __reduce_or_sync(EVERY, bits);
   if (lane_number() == 0 && bits & ~*(volatile unsigned *)misfits) atomicOr(misfits, bits);
 }
@@ -58,7 +36,7 @@ extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *m
   if (a->value_type == MACKO_F64) kernel = misfits_kernel<MACKO_F64>;
   else if (a->value_type == MACKO_F32) kernel = misfits_kernel<MACKO_F32>;
   else if (a->value_type == MACKO_F16) kernel = misfits_kernel<MACKO_F16>;
-  return launch(kernel, VALUE_BLOCKS, ENCODE_THREADS, 0, stream, *a, misfits);
+  return launch(kernel, VALUE_BLOCKS, ENCODE_THREADS, 0, stream, a->values, a->nnz, misfits);
 }
 
 /* ---- the dictionary ---- */
@@ -66,11 +44,9 @@ extern "C" cudaError_t macko_find_misfits(const macko_device_csr *a, unsigned *m
 /* Puts all values into the set. It ends early where there are too many: each thread that has not yet noticed adds one at most. */
 static __global__ void collect_kernel(macko_device_csr a, macko_device_dictionary d)
 {
-  for_changing_values(a, [&](int64_t, uint64_t bits) {
-    if (*(volatile unsigned *)d.used > MACKO_DICT_LIMIT) return false;
-    insert(d, bits);
-    return true;
-  });
+  for (int64_t p = thread_number(); p < a.nnz && *(volatile unsigned *)d.used <= MACKO_DICT_LIMIT;
+       p += (int64_t)gridDim.x * blockDim.x)
+    insert(d, value_bits(a, p));
 }
 
 extern "C" cudaError_t macko_collect_values(const macko_device_csr *a, const macko_device_dictionary *d, cudaStream_t stream)

@@ -29,9 +29,7 @@ extern "C" macko_status macko_csr_diagonal(const macko_device_matrix *d, int64_t
 {
   const macko_section *row_ptr = macko_find_section(&d->m, "row_ptr"), *cols = macko_find_section(&d->m, "cols");
   const int64_t blocks = (d->m.nrows * WARP + DIAGONAL_THREADS - 1) / DIAGONAL_THREADS;
-  device_values values = values_of(d);
-  values.table = macko_device_data(d, "dict"); /* as stored */
   cudaError_t error = launch(diagonal_kernel, (unsigned)blocks, DIAGONAL_THREADS, 0, stream, row_ptr->data, (int)row_ptr->type,
-                             cols->data, (int)cols->type, d->m.nrows, values, first_col, diagonal);
+                             cols->data, (int)cols->type, d->m.nrows, values_of(d), first_col, diagonal);
   return macko_cuda_status(error, "starting to read a diagonal", err);
 }
