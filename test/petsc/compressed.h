@@ -39,6 +39,9 @@ void new_matrix(const char *type, Mat *A);
 /* *A becomes what the file holds; after, if it is not NULL, the vector that follows. */
 PetscErrorCode load(const char *path, Mat *A, Vec after);
 
+/* Says so, and returns 0, where the library was built without what files of macko_save need. */
+int can_save(void);
+
 void add_draw_tests(TCase *t);
 void add_file_tests(TCase *t);
 void add_row_tests(TCase *t);
