@@ -12,11 +12,11 @@ typedef struct {
 
 /* What compressing or renewing a matrix costs in products of AIJCUSPARSE: whoever has multiplied so often will probably go on.
    Seconds on an H200; other GPUs differ in both alike. Large matrices are compressed at once, as solvers multiply them more often
-   than this, some tens of times. Where rows differ in length slices have little in common, and the host takes longer to place
-   them. The first encoding of a process waits for CUDA, which loads each kernel at its first use. */
+   than this, some tens of times. Where rows differ in length more of them are looked at in two orders, and have less in common. The
+   first encoding of a process waits for CUDA, which loads each kernel at its first use. */
 static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
-  double encode  = 2e-3 + 1.5e-10 * size.nnz + (size.even ? 1e-9 : 4e-9) * size.rows, refresh = 8e-4 + 5e-11 * size.nnz;
+  double encode  = 1.5e-3 + 6e-11 * size.nnz + (size.even ? 7e-10 : 6e-9) * size.rows, refresh = 8e-4 + 5e-11 * size.nnz;
   double cost    = (renew ? refresh : encode) + (first ? 1.6e-2 : 0);
   double product = 5e-6 + 3.4e-12 * size.nnz;
   return size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
