@@ -181,8 +181,9 @@ static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt nc
     if (cols[j] < 0) continue;
     PetscCheck(cols[j] < A->cmap->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "column %lld of row %lld is none of %lld",
                (long long)cols[j], (long long)row, (long long)A->cmap->N);
-    if (rules->new_places != MACKO_NEW_TAKEN || rules->zeros_ignored)
-      PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], value, a->mode, Came(a, cols[j])}, &admitted));
+    const PetscBool zero = (PetscBool)(rules->zeros_ignored && value == 0 && row != cols[j]);
+    if (zero || rules->new_places != MACKO_NEW_TAKEN)
+      PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], a->mode, zero, (PetscBool)(zero && Came(a, cols[j]))}, &admitted));
     macko_error  err;
     macko_status status = admitted ? AddEntry(a, cols[j], value, &err) : MACKO_OK;
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
@@ -363,25 +364,18 @@ static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
 static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  const PetscBool settled = (PetscBool)(m->settled || type == MAT_FINAL_ASSEMBLY);
   PetscMPIInt     mine = m->assembly || (type == MAT_FINAL_ASSEMBLY && !m->taken), any;
 
   PetscFunctionBegin;
+  m->settled = settled;
   PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoCompressedOptions(A, NULL));
   if (!m->assembly) PetscCall(Open(A));
   PetscCall(Finish(A));
+  m->settled = settled;
   if (type != MAT_FINAL_ASSEMBLY) A->assembled = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Options are read by all ranks together, before one of them may set the first entry. */
-static PetscErrorCode MatSetUp_Macko(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscLayoutSetUp(A->rmap));
-  PetscCall(PetscLayoutSetUp(A->cmap));
-  PetscCall(MackoCompressedOptions(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,7 +388,6 @@ PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in)
   A->ops->setvalues     = MatSetValues_Macko;
   A->ops->assemblybegin = MatAssemblyBegin_Macko;
   A->ops->assemblyend   = MatAssemblyEnd_Macko;
-  A->ops->setup         = MatSetUp_Macko;
   A->ops->setoption     = MackoCompressedSetOption;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

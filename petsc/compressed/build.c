@@ -234,7 +234,8 @@ PetscErrorCode MackoCompressedTake(Mat A, MackoBlock *own, MackoBlock *off)
   MackoBlockDestroy(&m->off);
   m->own = *own, m->off = *off;
   m->products = 0, m->product_seconds = 0;
-  m->taken = PETSC_TRUE;
+  m->taken = m->settled = PETSC_TRUE;
+  m->row_held = 0;
   PetscCall(PetscMemzero(m->ready, sizeof m->ready));
   A->preallocated = A->assembled = PETSC_TRUE;
   A->was_assembled               = PETSC_FALSE;

@@ -199,12 +199,14 @@ typedef struct {
   PetscInt   halo_columns;
 
   PetscBool             taken;      /* there are entries, or it is known that there are none */
+  PetscBool             settled;    /* an assembly has come to its end: places without entries are new from then on */
   MackoRules            rules;
   struct MackoAssembly *assembly; /* these rows have come by MatSetValues; NULL before */
   struct MackoList     *list; /* these entries have come by MatSetPreallocationCOO; NULL without */
 
-  /* These arrays hold the row that MatGetRow has given out last. */
-  PetscInt     row_room;
+  /* These arrays hold the row that was asked for last, of row_n entries; row_held is its number in this rank and 1, or 0 where they
+     are not to be relied on. */
+  PetscInt     row_room, row_n, row_held;
   PetscInt    *row_cols;
   PetscScalar *row_values;
 
@@ -270,12 +272,12 @@ PETSC_INTERN void           MackoCompressedChanges(Mat A);
 PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* A gets them, or goes with all that they hold */
 PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
 
-/* An entry has come for a row of this rank; came says whether another one has, for the same place, since the last assembly. */
+/* An entry has come for a row of this rank. zero says whether it is one that MAT_IGNORE_ZERO_ENTRIES speaks of, and came whether another
+   has come for the same place since the last assembly. */
 typedef struct {
-  PetscInt    row, col;
-  PetscScalar value;
-  InsertMode  mode;
-  PetscBool   came;
+  PetscInt   row, col;
+  InsertMode mode;
+  PetscBool  zero, came;
 } MackoNewEntry;
 /* Sets *admitted to whether A takes the entry by its rules, or raises the error that these ask for (rules.c). */
 PETSC_INTERN PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted);

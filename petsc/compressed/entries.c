@@ -36,12 +36,14 @@ macko_status MackoCompressedRow(Mat A, PetscInt i, PetscInt *n, const PetscInt *
   if (!status) status = MackoBlockRow(&m->off, i, &off, &off_cols, &off_values, err);
   if (!status) status = Reserve(m, own + off, err);
   if (status) return status;
+  m->row_held = 0;
   for (; k < off && m->ghost_cols[off_cols[k]] < A->cmap->rstart; k++, to++)
     m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
   for (PetscInt j = 0; j < own; j++, to++)
     m->row_cols[to] = (PetscInt)own_cols[j] + A->cmap->rstart, m->row_values[to] = own_values[j];
   for (; k < off; k++, to++) m->row_cols[to] = m->ghost_cols[off_cols[k]], m->row_values[to] = off_values[k];
-  *n = to, *cols = m->row_cols, *values = m->row_values;
+  *n = m->row_n = to, *cols = m->row_cols, *values = m->row_values;
+  m->row_held = i + 1;
   return MACKO_OK;
 }
 
@@ -51,6 +53,7 @@ void MackoCompressedForget(Mat A)
   Mat_Compressed *m = (Mat_Compressed *)A->data;
   MackoBlockForget(&m->own);
   MackoBlockForget(&m->off);
+  m->row_held = 0;
 }
 
 /* Rows of other ranks are not to be had, as with AIJ. PETSc hands out arrays that may be written to, but nobody reads what is
@@ -66,6 +69,7 @@ static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt
   PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP, "row %lld is not this rank's",
              (long long)row);
   PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, &count, &row_cols, &row_values, &err), err.text));
+  ((Mat_Compressed *)A->data)->row_held = 0; /* the arrays may be written to from now on */
   if (n) *n = count;
   if (cols) *cols = count ? (PetscInt *)row_cols : NULL;
   if (values) *values = count ? (PetscScalar *)row_values : NULL;
@@ -152,10 +156,16 @@ static PetscErrorCode Change(Mat A, MackoChange *change, void *of_own, void *of_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A program may begin with this, before there are entries, and it may come between a flush and the end of an assembly: a matrix that
+   is not assembled stays so. */
 static PetscErrorCode MatZeroEntries_Macko(Mat A)
 {
+  const PetscBool assembled = A->assembled;
+
   PetscFunctionBegin;
+  if (!((Mat_Compressed *)A->data)->taken) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Change(A, MackoClear, NULL, NULL));
+  A->assembled = assembled;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,38 +1,41 @@
 /* What MatSetOption says of the entries that MatSetValues gives to type macko. */
 #include "compressed/compressed.h"
 
-/* Says whether the matrix as it was assembled last has an entry in that place. */
+/* Says whether the matrix as it was assembled or flushed last has an entry in that place. A program sets entries of one row after
+   another, so that the row is often at hand. */
 static PetscErrorCode Had(Mat A, PetscInt row, PetscInt col, PetscBool *had)
 {
+  Mat_Compressed    *m = (Mat_Compressed *)A->data;
+  const PetscInt     i = row - A->rmap->rstart;
   PetscInt           n, place = -1;
   const PetscInt    *cols;
   const PetscScalar *values;
   macko_error        err;
+  macko_status       status = MACKO_OK;
 
   PetscFunctionBegin;
   *had = PETSC_FALSE;
-  if (!((Mat_Compressed *)A->data)->taken) PetscFunctionReturn(PETSC_SUCCESS);
-  macko_status status = MackoCompressedRow(A, row - A->rmap->rstart, &n, &cols, &values, &err);
+  if (!m->taken) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->row_held != i + 1) status = MackoCompressedRow(A, i, &n, &cols, &values, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
-  if (n) PetscCall(PetscFindInt(col, n, cols, &place));
+  if (m->row_n) PetscCall(PetscFindInt(col, m->row_n, m->row_cols, &place));
   *had = (PetscBool)(place >= 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The order of the questions is AIJ's: a zero that is left out is no error. Places are new after the first assembly only, as this
-   type knows of no preallocation. */
+/* The order of the questions is AIJ's: a zero that is left out is no error. Places are new from the end of the first assembly on, as
+   this type knows of no preallocation. */
 PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
 {
-  const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
-  const PetscBool       zero = (PetscBool)(m->rules.zeros_ignored && e.value == 0 && e.row != e.col);
+  const Mat_Compressed *m = (const Mat_Compressed *)A->data;
   PetscBool             had;
 
   PetscFunctionBegin;
-  *admitted = (PetscBool)!(zero && e.mode == ADD_VALUES);
-  if (!*admitted || e.came || (!zero && !m->taken)) PetscFunctionReturn(PETSC_SUCCESS);
+  *admitted = (PetscBool)!(e.zero && e.mode == ADD_VALUES);
+  if (!*admitted || e.came || (!e.zero && !m->settled)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Had(A, e.row, e.col, &had));
   if (had) PetscFunctionReturn(PETSC_SUCCESS);
-  *admitted = (PetscBool)(!zero && m->rules.new_places != MACKO_NEW_IGNORED);
+  *admitted = (PetscBool)!(e.zero || m->rules.new_places == MACKO_NEW_IGNORED);
   PetscCheck(!*admitted || m->rules.new_places != MACKO_NEW_REFUSED, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "row %lld has no entry in column %lld, and MAT_NEW_NONZERO_LOCATION_ERR or MAT_NEW_NONZERO_ALLOCATION_ERR forbids new ones",
              (long long)e.row, (long long)e.col);

@@ -26,7 +26,7 @@ static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece
     PetscCall(PetscOptionsGetReal(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_piece", &number, &given));
   }
   PetscCheck(number >= 1 && number <= 0x1p53 && number == PetscFloorReal(number), PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
-             "-%smat_macko_piece: %.17g entries; a whole number of at least 1", ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "",
+             "-%smat_macko_piece: %.17g entries; a whole number from 1 to 2^53", ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "",
              (double)number);
   *piece = (PetscInt64)number;
   if (given) *given_ever = PETSC_TRUE;
@@ -115,6 +115,16 @@ static PetscErrorCode MatSetFromOptions_Macko(Mat A, MackoOptionItems PetscOptio
   PetscOptionsHeadBegin(PetscOptionsObject, "macko options");
   PetscCall(MackoCompressedOptions(A, PetscOptionsObject));
   PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Options are read by all ranks together, before one of them may set the first entry. */
+static PetscErrorCode MatSetUp_Macko(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutSetUp(A->rmap));
+  PetscCall(PetscLayoutSetUp(A->cmap));
+  PetscCall(MackoCompressedOptions(A, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,6 +249,7 @@ static PetscErrorCode Create(Mat A, MatType type)
   PetscCall(PetscMemzero(A->ops, sizeof *A->ops));
   /* The operations of this file and of those that have few are set here, the others by their files. */
   A->ops->setfromoptions    = MatSetFromOptions_Macko;
+  A->ops->setup             = MatSetUp_Macko;
   A->ops->duplicate         = MatDuplicate_Macko;
   A->ops->getinfo           = MatGetInfo_Macko;
   A->ops->bindtocpu         = MatBindToCPU_Macko;

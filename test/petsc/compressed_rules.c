@@ -118,6 +118,32 @@ static void flush_without_entries(Mat A)
   assemble(A, MAT_FLUSH_ASSEMBLY);
 }
 
+/* Zeroed before there are entries, between a flush and the end, and after; places are new from the end of the first assembly on. */
+static void zeroed_at_any_time(Mat A)
+{
+  OK(MatZeroEntries(A));
+  set(A, 0, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  OK(MatZeroEntries(A));
+  set(A, 0, 1, 2, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatZeroEntries(A));
+  set(A, 0, 1, 4, ADD_VALUES);
+}
+
+/* Values of the second list are added to nothing, and its places are all that there are. */
+static void zeroed_between_lists(Mat A)
+{
+  const PetscScalar values[] = {1, 2};
+  PetscInt          first;
+  OK(MatGetOwnershipRange(A, &first, NULL));
+  OK(MatSetPreallocationCOO(A, 2, (PetscInt[]){first, first + 1}, (PetscInt[]){first, first}));
+  OK(MatSetValuesCOO(A, values, INSERT_VALUES));
+  OK(MatSetPreallocationCOO(A, 1, (PetscInt[]){first + 1}, (PetscInt[]){first + 1}));
+  OK(MatZeroEntries(A));
+  OK(MatSetValuesCOO(A, values, ADD_VALUES));
+}
+
 /* The matrix has entries on the diagonal before new places are left out. */
 static void new_places_left_out(Mat A)
 {
@@ -177,7 +203,7 @@ static const struct {
   const char *name;
   void (*run)(Mat A);
 } calls[] = {{"flushes between inserting and adding", flush_between_modes}, {"flushes without entries", flush_without_entries},
-             {"new places left out", new_places_left_out}, {"zeros left out", zeros_left_out},
+             {"zeroed at any time", zeroed_at_any_time}, {"zeroed between lists", zeroed_between_lists}, {"new places left out", new_places_left_out}, {"zeros left out", zeros_left_out},
              {"rows of other ranks left out", other_ranks_rows_left_out}, {"a second list", second_list}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
@@ -241,6 +267,43 @@ START_TEST(new_places_refused)
 }
 END_TEST
 
+/* Nothing is assembled by it, and the product with no entries is 0. */
+START_TEST(zeroed_and_nothing_else)
+{
+  Mat       A = empty(MATMACKO, 3);
+  Vec       x, y;
+  PetscReal norm;
+  PetscBool assembled;
+  OK(MatZeroEntries(A));
+  OK(MatAssembled(A, &assembled));
+  ASSERT_ALL(!assembled, "assembled by MatZeroEntries");
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  OK(VecSet(y, 77));
+  OK(MatMult(A, x, y));
+  OK(VecNorm(y, NORM_2, &norm));
+  ASSERT_ALL(norm == 0, "a product of norm %g", norm);
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
+/* Within the first assembly no place is new, whatever was flushed. */
+START_TEST(new_places_before_the_end)
+{
+  Mat A = empty(MATMACKO, 2);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_TRUE));
+  OK(MatZeroEntries(A));
+  set(A, 0, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  set(A, 0, 1, 1, ADD_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 START_TEST(options_that_cannot_be_followed)
 {
   Mat A = empty(MATMACKO, 2);
@@ -275,7 +338,7 @@ START_TEST(pieces_beyond_integers)
   new_matrix(MATMACKO, &A);
   OK(MatSetSizes(A, 2, 2, PETSC_DETERMINE, PETSC_DETERMINE));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "-3"));
-  REFUSED(MatSetUp(A), PETSC_ERR_USER_INPUT, "-mat_macko_piece: -3 entries; a whole number of at least 1");
+  REFUSED(MatSetUp(A), PETSC_ERR_USER_INPUT, "-mat_macko_piece: -3 entries; a whole number from 1 to 2^53");
   OK(MatDestroy(&A));
   OK(clear_options());
 }
@@ -288,6 +351,8 @@ void add_rule_tests(TCase *t)
   tcase_add_loop_test(t, calls_do_what_aij_does, 0, CALLS);
   tcase_add_test(t, unassembled_until_the_end);
   tcase_add_test(t, new_places_refused);
+  tcase_add_test(t, zeroed_and_nothing_else);
+  tcase_add_test(t, new_places_before_the_end);
   tcase_add_test(t, options_that_cannot_be_followed);
   tcase_add_test(t, symmetry_goes_along);
   tcase_add_test(t, pieces_beyond_integers);
