@@ -181,7 +181,8 @@ macko_status macko_matmul_plan(macko_matmul *matmul, int64_t n, int64_t algorith
 
 typedef struct {
   macko_matmul_path path;  /* KERNEL, TENSOR or DENSE, whichever multiplies */
-  const char *reason;      /* in words: which, why, and the times it was chosen by; owned by the matmul, valid until that plans or is closed */
+  const char *reason;      /* in words: which, why, and the times it was chosen by; owned by the matmul, valid until that plans or
+                            * is closed */
   int64_t nrows, ncols;
   int64_t lifted;          /* rows of X as tensor cores see it, those that are repeated included; 0 for the kernel */
   int64_t bytes;           /* device memory besides the matrix */

@@ -53,7 +53,8 @@ static double from_bf16(uint16_t h)
 static float bell(uint64_t *state)
 {
   float sum = 0;
-  for (int i = 0; i < 4; i++) *state = *state * 6364136223846793005u + 1442695040888963407u, sum += (float)(int32_t)(*state >> 32) * 0x1p-31f;
+  for (int i = 0; i < 4; i++)
+    *state = *state * 6364136223846793005u + 1442695040888963407u, sum += (float)(int32_t)(*state >> 32) * 0x1p-31f;
   return sum;
 }
 
@@ -206,7 +207,8 @@ static void show_pattern(layer *l, int z, int of, double dense_us)
   macko_options_init(&o);
   o.format = MACKO_FORMAT_SLIDE, o.target = MACKO_TARGET_GPU;
   if (!exact) die("no memory");
-  if (macko_prune(&l->weights, z, of, &pruned, &err) || macko_encode(&pruned, &o, &m, &err) || macko_device_upload(m, NULL, &d, &err))
+  if (macko_prune(&l->weights, z, of, &pruned, &err) || macko_encode(&pruned, &o, &m, &err) ||
+      macko_device_upload(m, NULL, &d, &err))
     die(err.text);
   cuda(cudaDeviceSynchronize(), "copying W");
   multiply_exactly(l, &pruned, exact);
@@ -226,7 +228,8 @@ int main(int argc, char **argv)
   int64_t sizes[3] = {4096, 4096, 1024};
   if (argc != 1 && argc != 4) return fprintf(stderr, "usage: linear [ROWS COLUMNS BATCH]\n"), 1;
   for (int i = 1; i < argc; i++)
-    if ((sizes[i - 1] = atoll(argv[i])) < SAMPLES || sizes[i - 1] > 1 << 20) return fprintf(stderr, "linear: %s is no size\n", argv[i]), 1;
+    if ((sizes[i - 1] = atoll(argv[i])) < SAMPLES || sizes[i - 1] > 1 << 20)
+      return fprintf(stderr, "linear: %s is no size\n", argv[i]), 1;
   if (!macko_device_count(&err)) return fprintf(stderr, "linear: %s\n", err.text), 77;
   layer l = make_layer(sizes[0], sizes[1], sizes[2]);
   printf("a layer of %lld x %lld, %lld columns; errors in root mean square, of the rounding and of all\n", (long long)l.rows,

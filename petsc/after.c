@@ -22,8 +22,8 @@ static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
   return size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
 }
 
-/* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within a
-   cache three tenths of it are gained, beyond it half. New values are written in about the time of two products. */
+/* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within
+   a cache three tenths of it are gained, beyond it half. New values are written in about the time of two products. */
 static PetscInt64 BreakEvenOnCPU(double nnz, PetscBool renew)
 {
   enum { CACHED = 2 << 20 }; /* entries */
@@ -128,7 +128,8 @@ PetscErrorCode MackoWaits(Mat A, PetscInt count, PetscBool *waits)
 
 static PetscErrorCode DecideMPI(Mat A, Mat_Macko *m)
 {
-  /* These are the most entries and the most rows of a rank, and whether one has uneven rows, may not use a GPU, may use one, loads. */
+  /* These are the most entries and the most rows of a rank, and whether one has uneven rows, may not use a GPU, may use one,
+     loads. */
   double    mine[6], all[6] = {0};
   PetscBool changed;
   Size      size;

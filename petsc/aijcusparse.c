@@ -177,7 +177,8 @@ static PetscErrorCode MatAXPY_SeqAIJMacko(Mat Y, PetscScalar a, Mat X, MatStruct
 static PetscErrorCode MatZeroEntries_SeqAIJMacko(Mat A)
 {
   PetscFunctionBegin;
-  if (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH) MACKO_AS_BASE(A, (*MackoCusparseOps()->zeroentries)(A));
+  if (A->offloadmask == PETSC_OFFLOAD_GPU || A->offloadmask == PETSC_OFFLOAD_BOTH)
+    MACKO_AS_BASE(A, (*MackoCusparseOps()->zeroentries)(A));
   else PetscCall((*MackoSeqHost.does->ops.zeroentries)(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

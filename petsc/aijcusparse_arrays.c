@@ -120,7 +120,8 @@ PetscErrorCode MackoCusparseRelease(Mat A)
   if (m->kind != &MackoSeqDevice || A->boundtocpu || A->factortype || !MackoDeviceCurrent(m)) PetscFunctionReturn(PETSC_SUCCESS);
   /* A mask of both says that the host's values are as new as the GPU's, so that nothing has to be copied back. */
   both = (PetscBool)(A->offloadmask == PETSC_OFFLOAD_BOTH);
-  if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->keep_csr == MACKO_KEEP_YES || (m->keep_csr == MACKO_KEEP_AUTO && (!both || m->csr_used)))
+    PetscFunctionReturn(PETSC_SUCCESS);
   if (!both && A->offloadmask != PETSC_OFFLOAD_GPU) PetscFunctionReturn(PETSC_SUCCESS);
   if (m->csr_bound || !A->nonzerostate) PetscFunctionReturn(PETSC_SUCCESS); /* 0: the arrays were never there */
   PetscCall(MackoValuesToHost(A));

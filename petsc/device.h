@@ -12,7 +12,8 @@ PETSC_INTERN PetscErrorCode MackoStream(cudaStream_t *stream);
 /* Copies the three arrays of a csr in host memory to the GPU, queued on stream; *device describes the copy. All lie in one
    allocation, which *memory holds and the caller frees with cudaFree. *done is PETSC_FALSE, and *memory NULL, where the GPU has
    no room. */
-PETSC_INTERN PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoCopyRows(const macko_csr *csr, macko_csr *device, void **memory, cudaStream_t stream,
+                                          PetscBool *done);
 
 /* With fewer entries than this the CPU has encoded a matrix sooner than it would have copied it to the GPU. */
 enum { MACKO_ENCODED_SOONER_BY_CPU = 65536 };

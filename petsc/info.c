@@ -139,7 +139,8 @@ PetscErrorCode MatMackoGetInfo(Mat A, MatMackoInfo *info)
   int        mine[3] = {s.without, s.lossy, s.on_cpu}, any[3];
   PetscInt64 sums[4] = {s.nnz, s.bytes, s.csr_bytes, s.device_bytes}, total[4];
   PetscInt64 counts[3] = {m ? m->encodes : 0, m ? m->refreshes : 0, s.products}, most[3];
-  double     seconds[5] = {m ? m->encode_seconds : 0, m ? m->refresh_seconds : 0, s.measured, s.predicted, s.csr_predicted}, slowest[5];
+  double     seconds[5] = {m ? m->encode_seconds : 0, m ? m->refresh_seconds : 0, s.measured, s.predicted, s.csr_predicted},
+             slowest[5];
   PetscCallMPI(MPI_Allreduce(mine, any, 3, MPI_INT, MPI_MAX, comm));
   PetscCallMPI(MPI_Allreduce(sums, total, 4, MPIU_INT64, MPI_SUM, comm));
   PetscCallMPI(MPI_Allreduce(counts, most, 3, MPIU_INT64, MPI_MAX, comm));

@@ -22,8 +22,8 @@ typedef enum {
   MACKO_HALO_PEER
 } MackoHaloPath;
 
-/* Whether rows, columns and values of AIJCUSPARSE stay in GPU memory beside the compressed form. auto: where more than first products
-   use them. */
+/* Whether rows, columns and values of AIJCUSPARSE stay in GPU memory beside the compressed form. auto: where more than first
+   products use them. */
 typedef enum {
   MACKO_KEEP_AUTO,
   MACKO_KEEP_YES,
@@ -144,7 +144,8 @@ PETSC_INTERN PetscErrorCode MackoEndHashing(Mat A);
    Collective. */
 PETSC_INTERN PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device);
 
-/* In what both types do alike (viewing, options, stored values, where vectors live) A, which is of type kind->base, does as ours. */
+/* In what both types do alike (viewing, options, stored values, where vectors live) A, which is of type kind->base, does as
+   ours. */
 PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
 
 /* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
@@ -218,8 +219,8 @@ PETSC_INTERN PetscErrorCode MackoWaitsMPI(Mat A, PetscBool *waits);
 /* Whether it would be; nothing is counted. */
 PETSC_INTERN PetscErrorCode MackoWouldWait(Mat A, PetscBool *waits);
 
-/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does all with A's transpose,
-   one vector or several: its loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
+/* Whether AIJ may do products where it is faster: on a CPU, where no option says how to store or when. It does all with A's
+   transpose, one vector or several: its loop over rows is the fastest in a cache; no form of ours reads a matrix by columns. */
 PETSC_INTERN PetscErrorCode MackoMayUseBase(Mat A, PetscBool *base);
 
 /* Whether AIJ does a product of A with so many dense columns where it may: it reads the matrix once for four of them, as a form of
@@ -374,8 +375,10 @@ PETSC_INTERN PetscBool MackoBlockInfo(Mat block, macko_info *info);
 /* Mean of the products that were measured; 0 without any. */
 PETSC_INTERN double MackoProductSeconds(const Mat_Macko *m);
 
-/* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it. Collective. */
-PETSC_INTERN PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int), void *context);
+/* Calls say for each text that ranks have (at most 191 characters count), in the order of ranks, with how many have it.
+   Collective. */
+PETSC_INTERN PetscErrorCode MackoCountRanks(MPI_Comm comm, const char *mine, PetscErrorCode (*say)(void *, const char *, int),
+                                            void *context);
 
 /* Why products of this process are not on a GPU where it has none, or the fault that keeps it from one. */
 static inline const char *MackoWithoutGpu(const char *fault)

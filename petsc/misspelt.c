@@ -42,8 +42,9 @@ PetscErrorCode MackoNameMisspelt(void)
     PetscCall(PetscSNPrintf(option, sizeof option, "-%s", names[n]));
     PetscCall(PetscOptionsHasName(NULL, NULL, option, &there));
     if (rank == 0)
-      PetscCall(PetscFPrintf(PETSC_COMM_SELF, stderr, "macko: the option %s is unknown and changes nothing; the nearest is -%.*s%s\n",
-                             option, (int)(rest - names[n]), names[n], known[macko_nearest_name(rest, known, KNOWN)]));
+      PetscCall(PetscFPrintf(PETSC_COMM_SELF, stderr,
+                             "macko: the option %s is unknown and changes nothing; the nearest is -%.*s%s\n", option,
+                             (int)(rest - names[n]), names[n], known[macko_nearest_name(rest, known, KNOWN)]));
   }
   PetscCall(PetscOptionsLeftRestore(NULL, &count, &names, &values));
   PetscFunctionReturn(PETSC_SUCCESS);

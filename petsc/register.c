@@ -86,8 +86,8 @@ PetscErrorCode MatMackoInitializePackage(void)
 static PetscBool IsOfProgram(void)
 {
   if (PETSC_COMM_WORLD != MPI_COMM_NULL) return PETSC_TRUE;
-  fputs("libpetscmacko: this program keeps its PETSc to itself, so that another was found: link the program with -rdynamic, or load "
-        "its libraries with RTLD_GLOBAL (Python: sys.setdlopenflags(sys.getdlopenflags() | os.RTLD_GLOBAL) before petsc4py is "
+  fputs("libpetscmacko: this program keeps its PETSc to itself, so that another was found: link the program with -rdynamic, or "
+        "load its libraries with RTLD_GLOBAL (Python: sys.setdlopenflags(sys.getdlopenflags() | os.RTLD_GLOBAL) before petsc4py is "
         "imported)\n", stderr);
   return PETSC_FALSE;
 }

@@ -63,8 +63,8 @@ static PetscErrorCode ViewBytes(MPI_Comm comm, const macko_info *info, const Lin
   PetscCallMPI(MPI_Allreduce(mine, all, 3, MPIU_INT64, MPI_SUM, comm));
   PetscCall(Range(comm, (double)info->bytes, "%.0f", range, sizeof range));
   if (line->size > 1) snprintf(each, sizeof each, " (a rank %s)", range);
-  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  bytes %" PetscInt64_FMT "%s, a nonzero %.2f, CSR/this %.2f\n", line->name, all[0],
-                                   each, all[2] ? (double)all[0] / (double)all[2] : 0,
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  bytes %" PetscInt64_FMT "%s, a nonzero %.2f, CSR/this %.2f\n", line->name,
+                                   all[0], each, all[2] ? (double)all[0] / (double)all[2] : 0,
                                    all[0] ? (double)all[1] / (double)all[0] : 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -84,7 +84,8 @@ static PetscErrorCode ViewProducts(MPI_Comm comm, const macko_info *info, const 
   /* There is no unit where there is no number. */
   if (strcmp(predicted, "0")) strcat(predicted, " us");
   else snprintf(predicted, sizeof predicted, "unknown");
-  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us; %s\n", line->name, predicted, csr, measured));
+  PetscCall(PetscViewerASCIIPrintf(line->viewer, "%s  a product: predicted %s, csr %s us; %s\n", line->name, predicted, csr,
+                                   measured));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
-/* The assertions of Check, but that one that holds costs nothing: Check's own write a message to the process that watches, every time,
- * which takes most of the time of tests that look at every element. What is lost is the line after which a test crashed. */
+/* The assertions of Check, but that one that holds costs nothing: Check's own write a message to the process that watches, every
+ * time, which takes most of the time of tests that look at every element. What is lost is the line after which a test crashed. */
 #ifndef TEST_ASSERTIONS_H
 #define TEST_ASSERTIONS_H
 

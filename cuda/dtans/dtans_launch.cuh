@@ -123,7 +123,8 @@ struct dtans_launch {
   /* Runs the product if streams are coded as the arguments say, and says whether; GROUPS 0: as that is known at run time. */
   template <int KIND, int GROUPS, int DIGITS, int ONE_ROW> bool run_if(const macko_dtans_device *own) const
   {
-    if (own->kind != KIND || (GROUPS && own->groups != GROUPS) || own->digits != DIGITS || (ONE_ROW && own->rows != 1)) return false;
+    if (own->kind != KIND || (GROUPS && own->groups != GROUPS) || own->digits != DIGITS || (ONE_ROW && own->rows != 1))
+      return false;
     run_vectors<KIND, GROUPS, DIGITS, ONE_ROW>();
     return true;
   }

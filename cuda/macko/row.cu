@@ -238,7 +238,8 @@ struct rows_launch {
   cudaError_t run(const device_values &values, const device_vectors &v) const
   {
     constexpr int NARROW = is_known<STORED> ? NOT_WIDE : ANY_WIDTH, BROAD = is_known<STORED> ? WIDE : ANY_WIDTH;
-    if (GROUP == 1 && sizeof(SUM) == 4 && row_units.count) return macko_shared_x_start(a, row_units, r->multiprocessors, values, v, stream);
+    if (GROUP == 1 && sizeof(SUM) == 4 && row_units.count)
+      return macko_shared_x_start(a, row_units, r->multiprocessors, values, v, stream);
     auto kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, NARROW>;
     if (a.bits >= 16) kernel = rows_kernel<STORED, VECTOR, SUM, GROUP, BROAD>;
     int64_t per_block = THREADS / a.lanes, most = (int64_t)r->multiprocessors * BLOCKS;
@@ -301,7 +302,8 @@ macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, co
   if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
   if (!s && r->cut.wide)
-    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream, err);
+    s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream,
+                                err);
   if (s) return s;
   int64_t partials = std::max(r->cut.npieces * MACKO_DEVICE_GROUP * (int64_t)sizeof(double), r->row_units.partial_bytes);
   r->space_bytes = r->row_units.zeroed + partials;

@@ -28,8 +28,8 @@ int macko_shared_x_warps(const macko_plan *plan, macko_type value_type, int64_t 
 
 /* Makes *row_units, without units where that kernel does not take the matrix (row_shared_x_units.cu). row_units->memory is
  * freed with cudaFree. Errors: OUT_OF_MEMORY, DEVICE. */
-macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
-                                device_row_units *row_units, cudaStream_t stream, macko_error *err);
+macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors,
+                                     int shared_bytes, device_row_units *row_units, cudaStream_t stream, macko_error *err);
 
 /* Sets the pointers of *row_units into the work space of a product: row_units->zeroed bytes, then row_units->partial_bytes. */
 void macko_row_units_give_space(device_row_units *row_units, void *space);

@@ -308,8 +308,8 @@ static cudaError_t start(const rows &a, const device_row_units &row_units, int m
   /* A kernel gets much shared memory only where that was said before. What is said is always the same, as other threads may be
    * saying it of other matrices. */
   cudaError_t error = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, row_units.shared_bytes);
-  return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, row_units, values,
-                                v);
+  return error ? error : launch(kernel, (unsigned)multiprocessors, WARPS * WARP, (size_t)bytes_of(a.ncols), stream, a, row_units,
+                                values, v);
 }
 
 /* Does the same for the two widths of codes that units are made for. */

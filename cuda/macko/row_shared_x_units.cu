@@ -52,8 +52,8 @@ static int64_t round_up(int64_t n)
 
 /* There are no more units than warps that the GPU runs at once, equally long and of whole chunks, so that all end at about the
  * same time. */
-macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors, int shared_bytes,
-                                device_row_units *row_units, cudaStream_t stream, macko_error *err)
+macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, macko_type value_type, int multiprocessors,
+                                     int shared_bytes, device_row_units *row_units, cudaStream_t stream, macko_error *err)
 {
   int64_t warps = (int64_t)multiprocessors * macko_shared_x_warps(plan, value_type, a.ncols, shared_bytes);
   if (!warps || a.nrows >= INT32_MAX) return MACKO_OK;
@@ -71,8 +71,8 @@ macko_status macko_row_units_prepare(const rows &a, const macko_plan *plan, mack
   row_units->entries = (int)entries, row_units->count = (int)count;
   cudaError_t e = launch(rows_kernel, (unsigned)(a.nrows / THREADS + 1), THREADS, 0, stream, a, (unit_row *)row_units->rows);
   if (!e)
-    e = launch(units_kernel, (unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream, a, row_units->rows, (int)entries, (int)count,
-               (shared_x_unit *)row_units->units);
+    e = launch(units_kernel, (unsigned)(count * WARP / THREADS + 1), THREADS, 0, stream, a, row_units->rows, (int)entries,
+               (int)count, (shared_x_unit *)row_units->units);
   return macko_cuda_status(e, "sharing out long rows", err);
 }
 

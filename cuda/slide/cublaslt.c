@@ -66,7 +66,8 @@ static macko_status load(cublaslt *lt, const char *file, macko_error *err)
   lt->library = dlopen(file ? file : "libcublasLt.so." TEXT(CUBLAS_VER_MAJOR), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!lt->library) return macko_fail(err, MACKO_UNSUPPORTED, "cuBLASLt cannot be opened: %.300s", dlerror());
 #define FIND(name) \
-  if (!(*(void **)&lt->name = dlsym(lt->library, #name))) return macko_fail(err, MACKO_UNSUPPORTED, "cuBLASLt has no function " #name);
+  if (!(*(void **)&lt->name = dlsym(lt->library, #name))) \
+    return macko_fail(err, MACKO_UNSUPPORTED, "cuBLASLt has no function " #name);
   FUNCTIONS(FIND)
 #undef FIND
   return MACKO_OK;
@@ -114,8 +115,8 @@ static void plan_free(void *plan)
   free(p);
 }
 
-/* Describes A, B, D and the product. Rows of A are columns to cuBLASLt, which counts by columns, so that both operands go along k, the
- * order that it asks for with operands of 8 bits. */
+/* Describes A, B, D and the product. Rows of A are columns to cuBLASLt, which counts by columns, so that both operands go along k,
+ * the order that it asks for with operands of 8 bits. */
 static macko_status describe(cublaslt_plan *p, const macko_tensor_shape *shape, int64_t n, macko_error *err)
 {
   const cublaslt *lt = p->lt;
@@ -143,8 +144,8 @@ static macko_status propose(cublaslt_plan *p, macko_error *err)
   s = check(lt, lt->cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &work, sizeof work),
             "choosing an algorithm", err);
   if (!s)
-    s = check(lt, lt->cublasLtMatmulAlgoGetHeuristic(lt->handle, p->product, p->a, p->b, p->d, p->d, preference, PROPOSALS, p->proposals,
-                                                     &p->count), "choosing an algorithm", err);
+    s = check(lt, lt->cublasLtMatmulAlgoGetHeuristic(lt->handle, p->product, p->a, p->b, p->d, p->d, preference, PROPOSALS,
+                                                     p->proposals, &p->count), "choosing an algorithm", err);
   lt->cublasLtMatmulPreferenceDestroy(preference);
   if (!s && !p->count) s = macko_fail(err, MACKO_UNSUPPORTED, "cuBLASLt has no algorithm for the product");
   return s;
@@ -159,15 +160,16 @@ static macko_status plan_new(const void *library, const macko_tensor_shape *shap
   macko_status s = describe(p, shape, n, err);
   if (!s) s = propose(p, err);
   if (!s && algorithm >= p->count)
-    s = macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm is %lld of cuBLASLt's, which has %d for the product", (long long)algorithm,
-                   p->count);
+    s = macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm is %lld of cuBLASLt's, which has %d for the product",
+                   (long long)algorithm, p->count);
   if (s) return plan_free(p), s;
   p->chosen = algorithm < 0 ? 0 : (int)algorithm;
   *plan = p;
   return MACKO_OK;
 }
 
-static macko_status multiply(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream, macko_error *err)
+static macko_status multiply(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream,
+                             macko_error *err)
 {
   const cublaslt_plan *p = plan;
   const cublasLtMatmulHeuristicResult_t *chosen = &p->proposals[p->chosen];
@@ -179,8 +181,8 @@ static macko_status multiply(const void *plan, const void *a, const void *b, voi
 }
 
 /* Sets *ms to the shortest of a few products by the chosen algorithm, the first of which is not counted: it loads the kernel. */
-static macko_status time_chosen(const cublaslt_plan *p, const void *a, const void *b, void *d, void *work, const cudaEvent_t *events,
-                                cudaStream_t stream, float *ms)
+static macko_status time_chosen(const cublaslt_plan *p, const void *a, const void *b, void *d, void *work,
+                                const cudaEvent_t *events, cudaStream_t stream, float *ms)
 {
   macko_status s = MACKO_OK;
   *ms = 1e30f;

@@ -9,8 +9,8 @@
 
 enum { THREADS = 128, WARPS = THREADS / WARP };
 
-/* This is the number of blocks of threads on a multiprocessor. A warp loads a tile and then adds it, so that others must have theirs
- * on the way meanwhile; the wider a block of columns, the more registers a tile takes. N is the format's n: blocks have 2n
+/* This is the number of blocks of threads on a multiprocessor. A warp loads a tile and then adds it, so that others must have
+ * theirs on the way meanwhile; the wider a block of columns, the more registers a tile takes. N is the format's n: blocks have 2n
  * columns. */
 template <int N> constexpr int resident = N <= 4 ? 8 : N == 5 ? 6 : N == 6 ? 5 : 4;
 
@@ -117,7 +117,8 @@ template <int N> static __device__ __forceinline__ places<N> places_of(uint32_t 
 }
 
 /* Gives the places of a code: from the table where there is one (CODED). */
-template <int N, int CODED> static __device__ __forceinline__ places<N> look_up(const slide &a, const places<N> *table, uint32_t code)
+template <int N, int CODED>
+static __device__ __forceinline__ places<N> look_up(const slide &a, const places<N> *table, uint32_t code)
 {
   if constexpr (CODED) return table[code];
   else return places_of<N>(a.patterns ? __ldg(a.patterns + code) : code);
@@ -273,8 +274,8 @@ static __device__ __forceinline__ void add_cell(const slide_tile<STORED, N> &t, 
  * columns: what several cells need of x is on its way before the first of them is added, as no branch comes between. `first` is
  * the row's first cell. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
-static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table, const void *x,
-                                                int64_t first, int64_t tile, SUM sum[2])
+static __device__ __forceinline__ void add_tile(const slide &a, const slide_tile<STORED, N> &t, const places<N> *table,
+                                                const void *x, int64_t first, int64_t tile, SUM sum[2])
 {
   constexpr int PER = slide_tile<STORED, N>::PER, TOGETHER = block_x<VECTOR, N>::WORDS <= 6 || PER < 2 ? PER : 2;
   const int64_t block = tile * PER * WARP + threadIdx.x % WARP - first;
@@ -319,7 +320,8 @@ static __device__ __forceinline__ void add_some(const slide &a, const slide_tile
 
 /* Multiplies one vector by rows, a warp each. aligned: x begins at a multiple of 16 bytes. */
 template <int STORED, int VECTOR, typename SUM, int N, int PADDED>
-static __global__ void __launch_bounds__(THREADS, resident<N>) tile_kernel(slide a, device_values values, device_vectors v, int aligned)
+static __global__ void __launch_bounds__(THREADS, resident<N>)
+    tile_kernel(slide a, device_values values, device_vectors v, int aligned)
 {
   typedef slide_tile<STORED, N> tile_data;
   constexpr int TILE = WARP * tile_data::PER;

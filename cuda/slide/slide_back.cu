@@ -43,8 +43,10 @@ static __device__ __forceinline__ void store_piece(const back &b, int64_t j, int
 #pragma unroll
     for (int k = 0; k < PIECE / 2; k++) {
       const float low = piece[2 * k], high = piece[2 * k + 1];
-      if (b.p.y_type == MACKO_F16) words[k] = __half_as_ushort(__float2half_rn(low)) | (uint32_t)__half_as_ushort(__float2half_rn(high)) << 16;
-      else words[k] = __bfloat16_as_ushort(__float2bfloat16_rn(low)) | (uint32_t)__bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
+      if (b.p.y_type == MACKO_F16)
+        words[k] = __half_as_ushort(__float2half_rn(low)) | (uint32_t)__half_as_ushort(__float2half_rn(high)) << 16;
+      else
+        words[k] = __bfloat16_as_ushort(__float2bfloat16_rn(low)) | (uint32_t)__bfloat16_as_ushort(__float2bfloat16_rn(high)) << 16;
     }
     *(uint4 *)((uint16_t *)b.p.y + at) = make_uint4(words[0], words[1], words[2], words[3]);
     return;
@@ -87,7 +89,9 @@ cudaError_t macko_slide_back(const macko_dense_product *p, int64_t nrows, const 
   switch (sums->type) {
   case MACKO_I32: return launch(back_kernel<MACKO_I32, 1>, grid, BACK_THREADS, 0, stream, b);
   case MACKO_F32: return launch(back_kernel<MACKO_F32, 1>, grid, BACK_THREADS, 0, stream, b);
-  case MACKO_BF16: return launch(sums->row_scales ? back_kernel<MACKO_BF16, 1> : back_kernel<MACKO_BF16, 0>, grid, BACK_THREADS, 0, stream, b);
-  default: return launch(sums->row_scales ? back_kernel<MACKO_F16, 1> : back_kernel<MACKO_F16, 0>, grid, BACK_THREADS, 0, stream, b);
+  case MACKO_BF16:
+    return launch(sums->row_scales ? back_kernel<MACKO_BF16, 1> : back_kernel<MACKO_BF16, 0>, grid, BACK_THREADS, 0, stream, b);
+  default:
+    return launch(sums->row_scales ? back_kernel<MACKO_F16, 1> : back_kernel<MACKO_F16, 0>, grid, BACK_THREADS, 0, stream, b);
   }
 }

@@ -1,5 +1,5 @@
-/* Whether a library multiplies A right: sums over the rows of a product, against those of A (Huang and Abraham, Algorithm-based fault
- * tolerance for matrix operations, 1984). That is one pass over the product instead of a second product. */
+/* Whether a library multiplies A right: sums over the rows of a product, against those of A (Huang and Abraham, Algorithm-based
+ * fault tolerance for matrix operations, 1984). That is one pass over the product instead of a second product. */
 #include "core/launch.cuh"
 #include "slide/slide_operand.cuh"
 
@@ -28,8 +28,8 @@ template <int OPERANDS> static __device__ __forceinline__ float operand_at(const
   else return __half2float(__half(__nv_cvt_fp8_to_halfraw(((const __nv_fp8_storage_t *)data)[at], __NV_E4M3)));
 }
 
-/* Sums the rows of A, times their weights, column by column, 32 columns a block of threads; *largest becomes the bits of the largest
- * magnitude, which order as magnitudes do with NaN last. */
+/* Sums the rows of A, times their weights, column by column, 32 columns a block of threads; *largest becomes the bits of the
+ * largest magnitude, which order as magnitudes do with NaN last. */
 template <int OPERANDS>
 static __global__ void __launch_bounds__(TILE *TILE) sum_kernel(macko_operand_matrix a, double *sums, unsigned *largest)
 {
@@ -121,13 +121,13 @@ cudaError_t macko_slide_fill(macko_operands operands, int64_t count, float scale
 {
   const int64_t blocks = (count + CHECK_THREADS - 1) / CHECK_THREADS;
   return with_operands(operands, [&](auto type) {
-    return launch(fill_kernel<decltype(type)::value>, (unsigned)(blocks < 1 << 16 ? blocks : 1 << 16), CHECK_THREADS, 0, stream, count,
-                  scale, b);
+    return launch(fill_kernel<decltype(type)::value>, (unsigned)(blocks < 1 << 16 ? blocks : 1 << 16), CHECK_THREADS, 0, stream,
+                  count, scale, b);
   });
 }
 
-cudaError_t macko_slide_compare(const double *sums, int64_t width, double scale, const macko_sums *product, int64_t n, double2 *found,
-                                cudaStream_t stream)
+cudaError_t macko_slide_compare(const double *sums, int64_t width, double scale, const macko_sums *product, int64_t n,
+                                double2 *found, cudaStream_t stream)
 {
   return launch(compare_kernel, (unsigned)n, CHECK_THREADS, 0, stream, sums, width, scale, *product, found);
 }

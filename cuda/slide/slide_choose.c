@@ -13,8 +13,8 @@ typedef struct {
   cudaEvent_t events[2];
 } trial;
 
-/* Allocates the trial of n columns. Every byte of X is 0x3c, which is 0 in no type, because a GPU that multiplies zeros runs at other
- * clocks. After an error it has to be closed as well. */
+/* Allocates the trial of n columns. Every byte of X is 0x3c, which is 0 in no type, because a GPU that multiplies zeros runs at
+ * other clocks. After an error it has to be closed as well. */
 static macko_status open_trial(trial *t, const macko_matmul_options *o, int64_t n, int64_t work_bytes, cudaStream_t stream,
                                macko_error *err)
 {

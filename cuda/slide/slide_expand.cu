@@ -7,7 +7,8 @@ enum { EXPAND_THREADS = 256 };
 /* Calls f(at, value) for what a lane has of a row, which is every 32nd cell: `at` is where the value lies in a row of the dense
  * matrix. One that is not lifted has the entries beside the windows, too. */
 template <typename F>
-static __device__ __forceinline__ void for_entries(const slide &a, const device_values &values, int per, int lifts, int64_t row, const F &f)
+static __device__ __forceinline__ void for_entries(const slide &a, const device_values &values, int per, int lifts, int64_t row,
+                                                   const F &f)
 {
   const int64_t first = start_of(a, row), end = start_of(a, row + 1);
   for (int64_t cell = first + threadIdx.x % WARP; cell < end; cell += WARP) {
@@ -21,7 +22,8 @@ static __device__ __forceinline__ void for_entries(const slide &a, const device_
     }
   }
   if (!a.rest_cols || lifts) return;
-  for (int64_t i = index_at(a.rest_type, a.rest_ptr, row) + threadIdx.x % WARP; i < index_at(a.rest_type, a.rest_ptr, row + 1); i += WARP)
+  for (int64_t i = index_at(a.rest_type, a.rest_ptr, row) + threadIdx.x % WARP; i < index_at(a.rest_type, a.rest_ptr, row + 1);
+       i += WARP)
     f((int64_t)__ldg(a.rest_cols + i), load_value<MACKO_ANY, double>(values, a.first_rest + i));
 }
 
@@ -79,10 +81,12 @@ static cudaError_t expand(const macko_device_matrix *d, const macko_operand_matr
   const int64_t blocks = (a.nrows + EXPAND_THREADS / WARP - 1) / (EXPAND_THREADS / WARP), limit = 1 << 30;
   const unsigned grid = (unsigned)(blocks < limit ? blocks : limit);
   cudaError_t e = cudaMemsetAsync(to->data, 0, (size_t)(to->rows * to->width * operand_bytes<OPERANDS>), stream);
-  return e ? e : launch(expand_kernel<OPERANDS>, grid, EXPAND_THREADS, 0, stream, a, values, to->lifts, to->width, to->scales, to->data);
+  return e ? e : launch(expand_kernel<OPERANDS>, grid, EXPAND_THREADS, 0, stream, a, values, to->lifts, to->width, to->scales,
+                        to->data);
 }
 
-cudaError_t macko_slide_expand(const macko_device_matrix *d, macko_operands operands, const macko_operand_matrix *to, cudaStream_t stream)
+cudaError_t macko_slide_expand(const macko_device_matrix *d, macko_operands operands, const macko_operand_matrix *to,
+                               cudaStream_t stream)
 {
   switch (operands) {
   case MACKO_OPERANDS_F16: return expand<MACKO_OPERANDS_F16>(d, to, stream);

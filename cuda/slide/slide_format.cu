@@ -63,8 +63,8 @@ struct slide_launch {
     if constexpr (has_tiles<STORED, VECTOR, GROUP>())
       if (cells / FEWEST_CELLS >= a.nrows) return macko_slide_run_tiles<STORED, VECTOR, SUM>(a, values, v, stream);
     const int64_t rows = THREADS / a.lanes, blocks = (a.nrows + rows - 1) / rows;
-    return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks), THREADS, 0, stream, a,
-                  values, v);
+    return launch(any_kernel<STORED, VECTOR, SUM, GROUP>, (unsigned)(blocks > INT32_MAX ? INT32_MAX : blocks), THREADS, 0, stream,
+                  a, values, v);
   }
 };
 

@@ -30,7 +30,8 @@ int64_t macko_slide_kernel_work(const macko_device_matrix *d, macko_type x_type,
  * through shared memory, so that reads and writes are both in full lines; its rows are an element longer, so that columns do
  * not hit the same bank. */
 template <typename T>
-static __global__ void __launch_bounds__(256) rows_kernel(const T *x, int64_t ldx, int64_t nrows, int64_t n, T *rows, int64_t length)
+static __global__ void __launch_bounds__(256)
+    rows_kernel(const T *x, int64_t ldx, int64_t nrows, int64_t n, T *rows, int64_t length)
 {
   __shared__ T square[SQUARE][SQUARE + 1];
   const int lane = threadIdx.x % SQUARE, line = threadIdx.x / SQUARE;
@@ -89,8 +90,8 @@ static __device__ __forceinline__ int count_before(int count, int *all)
 /* Unpacks the cells from number `cell` on, before `end`, a lane each, into the list; `first` is the row's first cell. Returns
  * how many entries they have. Entries are counted first, so that each lane knows where its own begin. */
 template <typename SUM>
-static __device__ __forceinline__ int unpack_cells(const slide &a, const device_values &values, int per, int64_t first, int64_t cell,
-                                                   int64_t end, entry_list<SUM> *list)
+static __device__ __forceinline__ int unpack_cells(const slide &a, const device_values &values, int per, int64_t first,
+                                                   int64_t cell, int64_t end, entry_list<SUM> *list)
 {
   uint32_t positions = 0;
   int count = 0, all;

@@ -43,7 +43,8 @@ template <int X, int OPERANDS> static __device__ __forceinline__ uint2 window_of
   uint32_t bits[4] = {0, 0, 0, 0};
   if (j >= l.n || window >= l.windows) return make_uint2(0, 0);
   const unsigned col = column_of(l, window);
-  constexpr bool COPIES = (X == MACKO_F16 && OPERANDS == MACKO_OPERANDS_F16) || (X == MACKO_BF16 && OPERANDS == MACKO_OPERANDS_BF16);
+  constexpr bool COPIES = (X == MACKO_F16 && OPERANDS == MACKO_OPERANDS_F16) ||
+                          (X == MACKO_BF16 && OPERANDS == MACKO_OPERANDS_BF16);
   if (COPIES && l.whole && col + 4 <= l.ncols) {
     const uint32_t *from = (const uint32_t *)((const uint16_t *)l.x + j * l.ldx + col);
     return make_uint2(__ldg(from), __ldg(from + 1));
@@ -97,13 +98,14 @@ template <int X> static __device__ __forceinline__ float number_in(const uint4 &
   return number_of<X>(PER == 1 ? word : word >> 16 * (k % PER) & 0xffff);
 }
 
-/* Gives the larger of magnitudes, as bits, which order as magnitudes do with NaN last, and those of a piece: of X of 16 bits in each
- * half of the word by itself. */
+/* Gives the larger of magnitudes, as bits, which order as magnitudes do with NaN last, and those of a piece: of X of 16 bits in
+ * each half of the word by itself. */
 template <int X> static __device__ __forceinline__ unsigned largest_of(unsigned largest, const uint4 &words)
 {
   const uint32_t all[] = {words.x, words.y, words.z, words.w};
 #pragma unroll
-  for (int w = 0; w < 4; w++) largest = X == MACKO_F32 ? max(largest, all[w] & 0x7fffffffu) : __vmaxu2(largest, all[w] & 0x7fff7fffu);
+  for (int w = 0; w < 4; w++)
+    largest = X == MACKO_F32 ? max(largest, all[w] & 0x7fffffffu) : __vmaxu2(largest, all[w] & 0x7fff7fffu);
   return largest;
 }
 
@@ -183,9 +185,9 @@ template <int OPERANDS> static __device__ __forceinline__ float scale_of_column(
   return macko_lift_scale(__uint_as_float(largest), most<OPERANDS>);
 }
 
-/* Lifts X to operands of 8 bits, a block of threads a column, because a column has one scale, which must be known before anything is
- * rounded. room: of the operands of a column in shared memory, all windows of a row; 0 where there is none, and an element is rounded
- * for each window that it is in. */
+/* Lifts X to operands of 8 bits, a block of threads a column, because a column has one scale, which must be known before anything
+ * is rounded. room: of the operands of a column in shared memory, all windows of a row; 0 where there is none, and an element is
+ * rounded for each window that it is in. */
 template <int X, int OPERANDS>
 static __global__ void __launch_bounds__(LIFT_THREADS) round_kernel(lift l, int room, float *scales, uint4 *to)
 {
@@ -229,9 +231,12 @@ static cudaError_t round_columns(const lift &l, int x_type, int64_t columns, flo
   const int room = all <= STAGED ? (int)all : 0;
   const unsigned grid = (unsigned)columns;
   switch (x_type) {
-  case MACKO_F32: return launch(round_kernel<MACKO_F32, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
-  case MACKO_F16: return launch(round_kernel<MACKO_F16, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
-  default: return launch(round_kernel<MACKO_BF16, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
+  case MACKO_F32:
+    return launch(round_kernel<MACKO_F32, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
+  case MACKO_F16:
+    return launch(round_kernel<MACKO_F16, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
+  default:
+    return launch(round_kernel<MACKO_BF16, OPERANDS>, grid, LIFT_THREADS, (size_t)room, stream, l, room, scales, (uint4 *)to);
   }
 }
 

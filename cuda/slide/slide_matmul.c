@@ -55,8 +55,8 @@ static macko_status check_options(const macko_matmul_options *o, macko_error *er
   return MACKO_OK;
 }
 
-/* Makes the form that was asked for ready, which must work. With AUTO the sparse one is tried, and m->reason says why it is not there;
- * the dense one waits until something is planned. */
+/* Makes the form that was asked for ready, which must work. With AUTO the sparse one is tried, and m->reason says why it is not
+ * there; the dense one waits until something is planned. */
 static macko_status open_forms(macko_matmul *m, cudaStream_t stream, macko_error *err)
 {
   macko_error why = {MACKO_OK, ""};
@@ -99,7 +99,8 @@ macko_status macko_matmul_open(const macko_device_matrix *device, const macko_ma
   if (!s) s = macko_check_device(device, err);
   if (s) return s;
   if (device->m.format != MACKO_FORMAT_SLIDE)
-    return macko_fail(err, MACKO_UNSUPPORTED, "format %s has no product with many columns: encode to slide, or use macko_device_multiply",
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "format %s has no product with many columns: encode to slide, or use macko_device_multiply",
                       macko_format_name(device->m.format));
   macko_matmul *m = calloc(1, sizeof *m);
   if (!m) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a matmul of %zu bytes", sizeof *m);
@@ -122,8 +123,8 @@ static shape *find_shape(const macko_matmul *m, int64_t n)
   return s;
 }
 
-/* Gives the form with which a matmul of so many columns begins: that of the algorithm that is named, or that was asked for; AUTO where
- * all are to be tried. */
+/* Gives the form with which a matmul of so many columns begins: that of the algorithm that is named, or that was asked for; AUTO
+ * where all are to be tried. */
 static macko_matmul_path form_of(const macko_matmul *m, int64_t algorithm)
 {
   if (m->options.path != MACKO_MATMUL_AUTO || algorithm < 0) return m->options.path;
@@ -136,15 +137,16 @@ static macko_status add_form(macko_matmul *m, macko_matmul_path path, int64_t n,
 {
   macko_tensor **t = path == MACKO_MATMUL_DENSE ? &m->dense : &m->sparse;
   macko_status s = *t ? MACKO_OK : macko_tensor_open(m->d, path, &m->options, stream, t, why);
-  if (!s) s = macko_tensor_plan_new(*t, n, algorithm < 0 ? -1 : algorithm & (DENSE_ALGORITHM - 1), stream, &forms[*count].plan, why);
+  if (!s)
+    s = macko_tensor_plan_new(*t, n, algorithm < 0 ? -1 : algorithm & (DENSE_ALGORITHM - 1), stream, &forms[*count].plan, why);
   if (!s) forms[(*count)++].path = path;
   return s;
 }
 
-/* Sets *forms to what can multiply n columns, of which there is at least one where it answers MACKO_OK, and adds to why_not why there
- * is no sparse one. With AUTO a form that is not there, or has no memory to be there beside the others, is none. */
-static macko_status find_forms(macko_matmul *m, int64_t n, int64_t algorithm, cudaStream_t stream, macko_matmul_form *forms, int *count,
-                               char *why_not, macko_error *err)
+/* Sets *forms to what can multiply n columns, of which there is at least one where it answers MACKO_OK, and adds to why_not why
+ * there is no sparse one. With AUTO a form that is not there, or has no memory to be there beside the others, is none. */
+static macko_status find_forms(macko_matmul *m, int64_t n, int64_t algorithm, cudaStream_t stream, macko_matmul_form *forms,
+                               int *count, char *why_not, macko_error *err)
 {
   const macko_matmul_path path = form_of(m, algorithm);
   macko_error why = {MACKO_OK, ""};
@@ -217,7 +219,8 @@ static macko_status check_algorithm(const macko_matmul *m, int64_t algorithm, ma
   const int is_dense = (algorithm & DENSE_ALGORITHM) != 0;
   if (algorithm < -1 || algorithm >= 2 * DENSE_ALGORITHM)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm is %lld, not -1 or one that was named", (long long)algorithm);
-  if (algorithm < 0 || m->options.path == MACKO_MATMUL_AUTO || m->options.path == (is_dense ? MACKO_MATMUL_DENSE : MACKO_MATMUL_TENSOR))
+  if (algorithm < 0 || m->options.path == MACKO_MATMUL_AUTO ||
+      m->options.path == (is_dense ? MACKO_MATMUL_DENSE : MACKO_MATMUL_TENSOR))
     return MACKO_OK;
   return macko_fail(err, MACKO_INVALID_ARGUMENT, "algorithm %lld is none of path %s", (long long)algorithm, names[m->options.path]);
 }
@@ -293,11 +296,13 @@ void macko_matmul_close(macko_matmul **matmul)
 static macko_status check_product(const macko_matmul *m, const macko_dense_product *p, int64_t work_bytes, macko_error *err)
 {
   const shape *s = p->n > 0 ? find_shape(m, p->n) : NULL;
-  if (!s) return macko_fail(err, MACKO_INVALID_ARGUMENT, "a product of %lld columns is not planned: macko_matmul_plan", (long long)p->n);
+  if (!s)
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "a product of %lld columns is not planned: macko_matmul_plan", (long long)p->n);
   if (p->ldx < m->d->m.ncols || p->ldy < m->d->m.nrows)
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "ldx %lld and ldy %lld must be at least %lld and %lld", (long long)p->ldx,
                       (long long)p->ldy, (long long)m->d->m.ncols, (long long)m->d->m.nrows);
-  if ((m->d->m.ncols && !p->x) || (m->d->m.nrows && !p->y)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
+  if ((m->d->m.ncols && !p->x) || (m->d->m.nrows && !p->y))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   if (work_bytes < s->work_bytes || (s->work_bytes && !p->work))
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "a product of %lld columns needs %lld bytes of work, not %lld", (long long)p->n,
                       (long long)s->work_bytes, p->work ? (long long)work_bytes : 0LL);

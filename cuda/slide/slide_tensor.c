@@ -51,13 +51,14 @@ int64_t macko_tensor_plan_algorithm(const macko_tensor_plan *plan) { return plan
 
 /* Sets *operands to what is multiplied. EXACT means that nothing is rounded, so that values and X must be of one type that
  * tensor cores take. */
-static macko_status choose_operands(const macko_matrix *m, const macko_matmul_options *o, macko_operands *operands, macko_error *err)
+static macko_status choose_operands(const macko_matrix *m, const macko_matmul_options *o, macko_operands *operands,
+                                    macko_error *err)
 {
   *operands = o->operands;
   if (*operands == MACKO_OPERANDS_EXACT) {
     if (m->value_type != o->x_type || (o->x_type != MACKO_F16 && o->x_type != MACKO_BF16))
-      return macko_fail(err, MACKO_UNSUPPORTED, "tensor cores multiply f16 with f16 or bf16 with bf16, and values are %s and X is %s; "
-                        "operands say what to round to", macko_type_name(m->value_type), macko_type_name(o->x_type));
+      return macko_fail(err, MACKO_UNSUPPORTED, "tensor cores multiply f16 with f16 or bf16 with bf16, and values are %s and X is "
+                        "%s; operands say what to round to", macko_type_name(m->value_type), macko_type_name(o->x_type));
     *operands = o->x_type == MACKO_F16 ? MACKO_OPERANDS_F16 : MACKO_OPERANDS_BF16;
   }
   if (o->x_type == MACKO_F64 || o->y_type == MACKO_F64)
@@ -75,15 +76,17 @@ static macko_status check_matrix(const macko_matrix *m, macko_matmul_path path, 
   const macko_slide_counts *c = macko_slide_counts_of(&m->plan);
   if (m->nrows == 0 || m->ncols == 0) return macko_fail(err, MACKO_UNSUPPORTED, "the matrix is empty");
   if (c->rest && path == MACKO_MATMUL_TENSOR)
-    return macko_fail(err, MACKO_UNSUPPORTED, "%lld entries lie beside the windows, in %lld blocks that have more than %lld of %lld",
-                      (long long)c->rest, (long long)c->broken, 2 * (long long)c->n - 2, 2 * (long long)c->n);
+    return macko_fail(err, MACKO_UNSUPPORTED,
+                      "%lld entries lie beside the windows, in %lld blocks that have more than %lld of %lld", (long long)c->rest,
+                      (long long)c->broken, 2 * (long long)c->n - 2, 2 * (long long)c->n);
   if (macko_lift_columns(m->ncols, (int)c->n) > INT32_MAX || m->nrows > INT32_MAX - MACKO_LIFT_STEP)
     return macko_fail(err, MACKO_UNSUPPORTED, "%lld x %lld is more than tensor cores take once it is lifted", (long long)m->nrows,
                       (long long)m->ncols);
   return MACKO_OK;
 }
 
-/* Sparse tensor cores, and dense ones for all that is multiplied, came with one generation of GPUs, those for e4m3 with a later one. */
+/* Sparse tensor cores, and dense ones for all that is multiplied, came with one generation of GPUs, those for e4m3 with a later
+ * one. */
 static macko_status check_gpu(int device, macko_operands operands, macko_error *err)
 {
   int major = 0, minor = 0, least = operands == MACKO_OPERANDS_E4M3 ? 89 : 80;
@@ -108,12 +111,13 @@ static macko_status sum_rows(macko_tensor *t, const macko_operand_matrix *a, cud
   unsigned *largest = (unsigned *)(t->checks + t->shape.k);
   s = macko_cuda_status(macko_slide_sum_rows(t->operands, a, t->checks, largest, stream), "summing rows", err);
   if (!s)
-    s = macko_cuda_status(cudaMemcpyAsync(&t->largest, largest, sizeof t->largest, cudaMemcpyDeviceToHost, stream), "summing rows", err);
+    s = macko_cuda_status(cudaMemcpyAsync(&t->largest, largest, sizeof t->largest, cudaMemcpyDeviceToHost, stream), "summing rows",
+                          err);
   return s ? s : macko_cuda_status(cudaStreamSynchronize(stream), "summing rows", err);
 }
 
-/* Makes A a dense matrix, lifted or not, and has the library pack it. What is not packed is needed for that only, but the stream must
- * have passed before it is freed. */
+/* Makes A a dense matrix, lifted or not, and has the library pack it. What is not packed is needed for that only, but the stream
+ * must have passed before it is freed. */
 static macko_status pack(macko_tensor *t, int lifts, cudaStream_t stream, macko_error *err)
 {
   macko_operand_matrix to = {.lifts = lifts, .rows = t->shape.rows, .width = t->shape.k};
@@ -133,8 +137,8 @@ static macko_status pack(macko_tensor *t, int lifts, cudaStream_t stream, macko_
 }
 
 /* Decides what sums the library writes. Where Y has 2 bytes an element, so have they: for operands of i8 f16, times a power of two
- * that keeps the largest below 65504 and, as the matrix has fewer than 2^16 columns, the smallest normal, so that sums keep 11 bits;
- * for e4m3, whose numbers have 4, bf16, which nothing overflows. cuBLASLt gives i32 of i8. */
+ * that keeps the largest below 65504 and, as the matrix has fewer than 2^16 columns, the smallest normal, so that sums keep 11
+ * bits; for e4m3, whose numbers have 4, bf16, which nothing overflows. cuBLASLt gives i32 of i8. */
 static void choose_sums(macko_tensor *t, macko_matmul_path path, macko_type y_type)
 {
   const int halves = y_type != MACKO_F32;
@@ -149,7 +153,8 @@ static void choose_sums(macko_tensor *t, macko_matmul_path path, macko_type y_ty
   case MACKO_OPERANDS_BF16: t->sums = MACKO_BF16; break;
   default: t->sums = MACKO_F16;
   }
-  t->shape.result = t->sums == MACKO_I32 ? CUDA_R_32I : t->sums == MACKO_F32 ? CUDA_R_32F : t->sums == MACKO_BF16 ? CUDA_R_16BF : CUDA_R_16F;
+  t->shape.result = t->sums == MACKO_I32 ? CUDA_R_32I : t->sums == MACKO_F32 ? CUDA_R_32F
+                                                                             : t->sums == MACKO_BF16 ? CUDA_R_16BF : CUDA_R_16F;
 }
 
 /* What is asked for is checked before the library is opened, so that the reason is the same where there is none. */
@@ -218,8 +223,8 @@ static macko_status try_algorithms(const macko_tensor *t, macko_tensor_plan *p, 
   return s ? s : done;
 }
 
-/* Gives what the operands of B are scaled by so that no product overflows f16, a power of two that leaves them operands; 1 for operands
- * of 8 bits, which need none. */
+/* Gives what the operands of B are scaled by so that no product overflows f16, a power of two that leaves them operands; 1 for
+ * operands of 8 bits, which need none. */
 static float scale_of_b(const macko_tensor *t)
 {
   const int least = t->operands == MACKO_OPERANDS_F16 ? -22 : -120;
@@ -227,16 +232,16 @@ static float scale_of_b(const macko_tensor *t)
   return operand_bytes(t->operands) == 1 ? 1 : (float)ldexp(1, bits < least ? least : bits > 13 ? 13 : bits);
 }
 
-/* Gives by how much a sum over the rows of a product may be wrong, in parts of the length of what is summed: integers not at all, what
- * f16 and bf16 round by sixteen times, and e4m3 by more, because the sums of tensor cores have but 14 bits there. */
+/* Gives by how much a sum over the rows of a product may be wrong, in parts of the length of what is summed: integers not at all,
+ * what f16 and bf16 round by sixteen times, and e4m3 by more, because the sums of tensor cores have but 14 bits there. */
 static double most_wrong(const macko_tensor *t)
 {
   if (t->sums == MACKO_I32) return 0x1p-30;
   return t->operands == MACKO_OPERANDS_E4M3 ? 0x1p-3 : t->sums == MACKO_BF16 ? 0x1p-4 : 0x1p-7;
 }
 
-/* Looks at what was found of n columns: the length of what is summed is taken of all columns together, as in one of them large numbers
- * may cancel. */
+/* Looks at what was found of n columns: the length of what is summed is taken of all columns together, as in one of them large
+ * numbers may cancel. */
 static macko_status judge(const macko_tensor *t, const double2 *found, int64_t n, macko_error *err)
 {
   int64_t worst = 0;
@@ -247,8 +252,9 @@ static macko_status judge(const macko_tensor *t, const double2 *found, int64_t n
   }
   const double length = sqrt(squares / (double)n);
   if (found[worst].x <= most_wrong(t) * length) return MACKO_OK;
-  return macko_fail(err, MACKO_UNSUPPORTED, "%s %s multiplies wrong here: a sum over column %lld of %lld is off by %.2g of its length",
-                    t->calls->name, macko_tensor_version(t), (long long)worst, (long long)n, found[worst].x / length);
+  return macko_fail(err, MACKO_UNSUPPORTED,
+                    "%s %s multiplies wrong here: a sum over column %lld of %lld is off by %.2g of its length", t->calls->name,
+                    macko_tensor_version(t), (long long)worst, (long long)n, found[worst].x / length);
 }
 
 /* Multiplies once with a B that is known, in `work` as a product has it, and sets found to what that is off by in each column. */
@@ -258,11 +264,13 @@ static macko_status try_product(const macko_tensor_plan *p, char *work, double2 
   const macko_tensor *t = p->t;
   const macko_sums product = {t->sums, t->shape.rows, work + p->sums, NULL, NULL, 1 / t->shape.alpha};
   const float scale = scale_of_b(t);
-  macko_status s = macko_cuda_status(macko_slide_fill(t->operands, p->n * t->shape.k, scale, work, stream), "checking a product", err);
+  macko_status s = macko_cuda_status(macko_slide_fill(t->operands, p->n * t->shape.k, scale, work, stream), "checking a product",
+                                     err);
   if (!s)
     s = t->calls->multiply(p->plan, t->packed, work, work + p->sums, p->bytes > p->work ? work + p->work : NULL, stream, err);
   if (!s)
-    s = macko_cuda_status(macko_slide_compare(t->checks, t->shape.k, scale, &product, p->n, differences, stream), "checking a product", err);
+    s = macko_cuda_status(macko_slide_compare(t->checks, t->shape.k, scale, &product, p->n, differences, stream),
+                          "checking a product", err);
   if (!s)
     s = macko_cuda_status(cudaMemcpyAsync(found, differences, (size_t)p->n * sizeof *found, cudaMemcpyDeviceToHost, stream),
                           "checking a product", err);
@@ -288,15 +296,15 @@ static macko_status check_product(const macko_tensor_plan *p, cudaStream_t strea
 }
 
 /* Blocks of threads that lift X or scale Y are numbered in 31 bits in a launch. */
-macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t algorithm, cudaStream_t stream, macko_tensor_plan **plan,
-                                   macko_error *err)
+macko_status macko_tensor_plan_new(const macko_tensor *t, int64_t n, int64_t algorithm, cudaStream_t stream,
+                                   macko_tensor_plan **plan, macko_error *err)
 {
   macko_tensor_plan *p = NULL;
   int64_t work = 0;
   const int64_t largest = t->shape.k > t->shape.rows ? t->shape.k : t->shape.rows;
   if (n * (largest / 256 + 1) > INT32_MAX) /* blocks of threads that lift X or scale Y */
-    return macko_fail(err, MACKO_UNSUPPORTED, "%lld columns of %lld elements are more than one launch of a kernel lifts", (long long)n,
-                      (long long)largest);
+    return macko_fail(err, MACKO_UNSUPPORTED, "%lld columns of %lld elements are more than one launch of a kernel lifts",
+                      (long long)n, (long long)largest);
   p = calloc(1, sizeof *p);
   if (!p) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the plan of a product");
   p->t = t, p->n = n;
@@ -322,8 +330,8 @@ void macko_tensor_plan_free(macko_tensor_plan **plan)
 
 /* ---- products ---- */
 
-/* Says whether the library can write Y itself, which saves a pass over it: in its type, without a bias, and in a Y of the shape that
- * was planned. */
+/* Says whether the library can write Y itself, which saves a pass over it: in its type, without a bias, and in a Y of the shape
+ * that was planned. */
 static int writes_y(const macko_tensor_plan *plan, const macko_dense_product *p)
 {
   const macko_tensor *t = plan->t;
@@ -339,7 +347,8 @@ static int reads_x(const macko_tensor_plan *plan, const macko_dense_product *p)
          t->d->m.ncols == t->shape.k && p->n == plan->n && p->ldx == t->shape.k && (uintptr_t)p->x % 16 == 0;
 }
 
-macko_status macko_tensor_multiply(const macko_tensor_plan *plan, const macko_dense_product *p, cudaStream_t stream, macko_error *err)
+macko_status macko_tensor_multiply(const macko_tensor_plan *plan, const macko_dense_product *p, cudaStream_t stream,
+                                   macko_error *err)
 {
   const macko_tensor *t = plan->t;
   char *work = p->work;

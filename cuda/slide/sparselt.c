@@ -44,7 +44,8 @@ enum { CONFIG_ID = 0, SPLIT_K = 3, SPLIT_K_MODE = 4 };
                            void *, cudaStream_t *, int32_t)) \
   f(prune_check, SpMMAPruneCheck2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, int *, cudaStream_t)) \
   f(compressed_size, SpMMACompressedSize2, (const opaque *, const opaque *, size_t *, size_t *)) \
-  f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, cudaStream_t))
+  f(compress, SpMMACompress2, (const opaque *, const opaque *, int, cusparseOperation_t, const void *, void *, void *, \
+                               cudaStream_t))
 
 /* This is cuSPARSELt opened: its handle, and its functions by name. */
 typedef struct {
@@ -172,8 +173,8 @@ static const char *version_of(const void *library)
 /* Describes A to cuSPARSELt as a 2:4 matrix by rows. */
 static macko_status describe(const sparselt *lt, const macko_tensor_shape *shape, opaque *a, macko_error *err)
 {
-  return check(lt, lt->call.structured(&lt->handle, a, shape->rows, shape->k, shape->k, ALIGNMENT, shape->operands, CUSPARSE_ORDER_ROW,
-                                       HALF_OF_FOUR), "describing the 2:4 matrix", err);
+  return check(lt, lt->call.structured(&lt->handle, a, shape->rows, shape->k, shape->k, ALIGNMENT, shape->operands,
+                                       CUSPARSE_ORDER_ROW, HALF_OF_FOUR), "describing the 2:4 matrix", err);
 }
 
 /* Fails with CORRUPT unless the dense matrix is 2:4. valid points to device memory for the answer, of which 0 says that it is. */
@@ -183,14 +184,18 @@ static macko_status check_pruned(const sparselt *lt, const opaque *a, const void
   int broken = 0;
   macko_status s = check(lt, lt->call.prune_check(&lt->handle, a, 1, CUSPARSE_OPERATION_NON_TRANSPOSE, dense, valid, stream),
                          "checking the 2:4 matrix", err);
-  if (!s) s = macko_cuda_status(cudaMemcpyAsync(&broken, valid, sizeof broken, cudaMemcpyDeviceToHost, stream), "checking the 2:4 matrix", err);
+  if (!s)
+    s = macko_cuda_status(cudaMemcpyAsync(&broken, valid, sizeof broken, cudaMemcpyDeviceToHost, stream), "checking the 2:4 matrix",
+                          err);
   if (!s) s = macko_cuda_status(cudaStreamSynchronize(stream), "checking the 2:4 matrix", err);
-  if (!s && broken) s = macko_fail(err, MACKO_CORRUPT, "cuSPARSELt finds more than two entries of four columns in the lifted windows");
+  if (!s && broken)
+    s = macko_fail(err, MACKO_CORRUPT, "cuSPARSELt finds more than two entries of four columns in the lifted windows");
   return s;
 }
 
-/* The answer of the check goes to the scratch memory of packing, which is not yet in use then. Behind the packed matrix there is room
- * to read, because kernels of cuSPARSELt load whole tiles, up to some KB beyond the size that it asks for (compute-sanitizer, 0.10.0). */
+/* The answer of the check goes to the scratch memory of packing, which is not yet in use then. Behind the packed matrix there is
+ * room to read, because kernels of cuSPARSELt load whole tiles, up to some KB beyond the size that it asks for (compute-sanitizer,
+ * 0.10.0). */
 static macko_status pack(const void *library, const macko_tensor_shape *shape, void **dense, void **packed, int64_t *bytes,
                          cudaStream_t stream, macko_error *err)
 {
@@ -225,10 +230,13 @@ static macko_status set_algorithm(sparselt_plan *p, int64_t algorithm, macko_err
 {
   const opaque *handle = &p->lt->handle;
   int id = (int)(algorithm & 0xffff), split = (int8_t)(algorithm >> 16 & 0xff), mode = (int)(algorithm >> 24 & 0xff);
-  macko_status s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "choosing an algorithm", err);
+  macko_status s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, CONFIG_ID, &id, sizeof id),
+                         "choosing an algorithm", err);
   if (s || split == 1) return s;
   s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, SPLIT_K, &split, sizeof split), "choosing an algorithm", err);
-  if (!s) s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "choosing an algorithm", err);
+  if (!s)
+    s = check(p->lt, p->lt->call.algorithm_set(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "choosing an algorithm",
+              err);
   return s;
 }
 
@@ -238,10 +246,13 @@ static macko_status algorithm_of(const void *plan, int64_t *algorithm, macko_err
   const sparselt_plan *p = plan;
   const opaque *handle = &p->lt->handle;
   int id = 0, split = 1, mode = 0;
-  macko_status s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "reading an algorithm", err);
-  if (!s) s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K, &split, sizeof split), "reading an algorithm", err);
+  macko_status s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, CONFIG_ID, &id, sizeof id), "reading an algorithm",
+                         err);
+  if (!s)
+    s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K, &split, sizeof split), "reading an algorithm", err);
   if (!s && split != 1)
-    s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "reading an algorithm", err);
+    s = check(p->lt, p->lt->call.algorithm_get(handle, &p->algorithm, SPLIT_K_MODE, &mode, sizeof mode), "reading an algorithm",
+              err);
   if (!s) *algorithm = (id & 0xffff) | (split & 0xff) << 16 | (int64_t)(mode & 0xff) << 24;
   return s;
 }
@@ -258,7 +269,8 @@ static macko_status describe_all(sparselt_plan *p, const macko_tensor_shape *sha
             "describing X", err);
   if (s) return s;
   p->descriptors = 2;
-  s = check(lt, lt->call.dense(&lt->handle, &p->matrices[2], shape->rows, n, shape->rows, ALIGNMENT, shape->result, CUSPARSE_ORDER_COL),
+  s = check(lt,
+            lt->call.dense(&lt->handle, &p->matrices[2], shape->rows, n, shape->rows, ALIGNMENT, shape->result, CUSPARSE_ORDER_COL),
             "describing Y", err);
   if (s) return s;
   p->descriptors = 3;
@@ -271,7 +283,8 @@ static macko_status describe_all(sparselt_plan *p, const macko_tensor_shape *sha
 static macko_status make_plan(sparselt_plan *p, int64_t algorithm, macko_error *err)
 {
   const sparselt *lt = p->lt;
-  macko_status s = check(lt, lt->call.algorithm_init(&lt->handle, &p->algorithm, &p->matmul, ALGORITHM_DEFAULT), "choosing an algorithm", err);
+  macko_status s = check(lt, lt->call.algorithm_init(&lt->handle, &p->algorithm, &p->matmul, ALGORITHM_DEFAULT),
+                         "choosing an algorithm", err);
   if (s) return s;
   p->has_algorithm = 1;
   if (algorithm >= 0) s = set_algorithm(p, algorithm, err);
@@ -306,8 +319,8 @@ static macko_status search(void *plan, const void *a, const void *b, void *d, cu
 {
   sparselt_plan *p = plan;
   const float zero = 0;
-  return check(p->lt, p->lt->call.search(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, NULL, &stream, 1), "trying algorithms",
-               err);
+  return check(p->lt, p->lt->call.search(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, NULL, &stream, 1),
+               "trying algorithms", err);
 }
 
 static macko_status work_of(const void *plan, int64_t *bytes, macko_error *err)
@@ -319,12 +332,13 @@ static macko_status work_of(const void *plan, int64_t *bytes, macko_error *err)
   return s;
 }
 
-static macko_status multiply(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream, macko_error *err)
+static macko_status multiply(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream,
+                             macko_error *err)
 {
   const sparselt_plan *p = plan;
   const float zero = 0;
-  return check(p->lt, p->lt->call.matmul(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, work, &stream, 1), "starting a product",
-               err);
+  return check(p->lt, p->lt->call.matmul(&p->lt->handle, &p->plan, &p->alpha, a, b, &zero, d, d, work, &stream, 1),
+               "starting a product", err);
 }
 
 const macko_tensor_library macko_cusparselt = {.name = "cuSPARSELt",

@@ -12,8 +12,8 @@ extern "C" {
 
 #include <library_types.h>
 
-/* This is what is multiplied: types of the operands and of D, which is alpha times the product. Sums are i32 for operands of i8, else
- * f32. */
+/* This is what is multiplied: types of the operands and of D, which is alpha times the product. Sums are i32 for operands of i8,
+ * else f32. */
 typedef struct {
   int64_t rows, k;
   cudaDataType operands, result;
@@ -38,8 +38,8 @@ typedef struct {
   macko_status (*pack)(const void *library, const macko_tensor_shape *shape, void **dense, void **packed, int64_t *bytes,
                        cudaStream_t stream, macko_error *err);
 
-  /* Plans products of n columns; *plan is new and freed with plan_free. algorithm: one that `algorithm` has named; -1: the library's
-   * own choice until they are tried. Errors: INVALID_ARGUMENT (algorithm), UNSUPPORTED, OUT_OF_MEMORY, DEVICE. */
+  /* Plans products of n columns; *plan is new and freed with plan_free. algorithm: one that `algorithm` has named; -1: the
+   * library's own choice until they are tried. Errors: INVALID_ARGUMENT (algorithm), UNSUPPORTED, OUT_OF_MEMORY, DEVICE. */
   macko_status (*plan_new)(const void *library, const macko_tensor_shape *shape, int64_t n, int64_t algorithm, void **plan,
                            macko_error *err);
   void (*plan_free)(void *plan);
@@ -50,7 +50,8 @@ typedef struct {
   macko_status (*search)(void *plan, const void *a, const void *b, void *d, cudaStream_t stream, macko_error *err);
   macko_status (*algorithm)(const void *plan, int64_t *algorithm, macko_error *err);
   macko_status (*work)(const void *plan, int64_t *bytes, macko_error *err);
-  macko_status (*multiply)(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream, macko_error *err);
+  macko_status (*multiply)(const void *plan, const void *a, const void *b, void *d, void *work, cudaStream_t stream,
+                           macko_error *err);
 } macko_tensor_library;
 
 /* These are all of them. */

@@ -104,12 +104,12 @@ static char *print(const json_t *head)
 macko_status macko_container_write_head(const macko_matrix *m, const macko_origin *origin, const macko_container_place *places,
                                         const char *symmetry, char **text, macko_error *err)
 {
-  json_t *head = json_pack("{s:s, s:[I, I], s:I, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:o}", "format", macko_format_name(m->format),
-                           "shape", (json_int_t)m->nrows, (json_int_t)m->ncols, "number_of_stored_values", (json_int_t)m->nnz,
-                           "value_type", type_of(m->value_type), "symmetry", symmetry, "encoding", encoding_of(&m->plan), "options",
-                           options_of(&m->options), "reason", text_of(m->plan.reason), "source", "name",
-                           text_of(origin ? origin->name : ""), "hash", text_of(origin ? origin->hash : ""), "sections",
-                           sections_of(m, places));
+  json_t *head = json_pack("{s:s, s:[I, I], s:I, s:o, s:s, s:o, s:o, s:o, s:{s:o, s:o}, s:o}", "format",
+                           macko_format_name(m->format), "shape", (json_int_t)m->nrows, (json_int_t)m->ncols,
+                           "number_of_stored_values", (json_int_t)m->nnz, "value_type", type_of(m->value_type), "symmetry",
+                           symmetry, "encoding", encoding_of(&m->plan), "options", options_of(&m->options), "reason",
+                           text_of(m->plan.reason), "source", "name", text_of(origin ? origin->name : ""), "hash",
+                           text_of(origin ? origin->hash : ""), "sections", sections_of(m, places));
   *text = head ? print(head) : NULL;
   json_decref(head);
   return *text ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory to describe a matrix");

@@ -116,8 +116,8 @@ static macko_status try_format(choosing *c, int i, macko_error *err)
   return MACKO_OK;
 }
 
-/* Both come after the choice, which they do not change. Format csr itself sets its time, so that it is planned here where it was not
- * compared. */
+/* Both come after the choice, which they do not change. Format csr itself sets its time, so that it is planned here where it was
+ * not compared. */
 void macko_complete_plan(const macko_facts *f, const macko_options *options, macko_plan *plan)
 {
   macko_options raw;

@@ -14,11 +14,13 @@ typedef struct {
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
   double launch;       /* any product on a GPU, however small the matrix is */
   double sector;       /* sector of x that entries ask for on a GPU (stretches.h) */
-  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format csr */
+  double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format
+                              * csr */
   double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
-  double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide waits */
+  double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
+                        * waits */
   double stencil;      /* slot of a slice that is a stencil */
   double uniform;      /* slot of slices whose 32 lanes have columns side by side: x is loaded as it lies */
   double run;          /* slot of 8 lanes side by side in slices that are not uniform */
@@ -99,9 +101,9 @@ static inline double macko_lost_share(double bytes, int64_t cache)
 }
 
 /* Sets plan->time to what plan->work and plan->bytes take together; *a has the sizes of the matrix and the type of its values. On
- * a GPU the two are added, less what the plan says that one hides of the other, and what any product takes. A CPU does its work while it waits for bytes, so
- * that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is read once, y is read and
- * written. */
+ * a GPU the two are added, less what the plan says that one hides of the other, and what any product takes. A CPU does its work
+ * while it waits for bytes, so that the longer one counts and an eighth of the other. Its bytes are also those of the vectors: x is
+ * read once, y is read and written. */
 static inline void macko_set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
   const macko_cost *c = macko_cost_of(options);

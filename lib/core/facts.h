@@ -42,7 +42,8 @@ struct macko_facts {
   const macko_csr *csr; /* sizes and types; the arrays may be out of the host's reach */
   int64_t nnz;
   macko_value_facts values;
-  /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not known. */
+  /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not
+   * known. */
   double (*sectors)(void *context);
   void *context;
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
@@ -57,8 +58,8 @@ macko_value_facts macko_facts_of_values(macko_findings *found);
  * functions: OUT_OF_MEMORY, those of macko_get_rows. */
 macko_value_facts macko_facts_of_rows(struct macko_rows *r);
 
-/* Sets format, table and plan of m to what suits the options best, which have been settled. Errors: the last refusal where no format
- * can hold the matrix; those of facts. */
+/* Sets format, table and plan of m to what suits the options best, which have been settled. Errors: the last refusal where no
+ * format can hold the matrix; those of facts. */
 macko_status macko_choose(const macko_facts *f, const macko_options *options, macko_matrix *m, macko_error *err);
 
 /* Adds to a plan what is the same in every form: what loads of x take, and the time of a product in format csr unless it has

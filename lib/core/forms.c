@@ -149,7 +149,8 @@ static macko_status refuse_three(const macko_options *o, unsigned formats, macko
       for (int k = j + 1; k < MACKO_OPTIONS; k++) {
         if (i == MACKO_OPTION_format || formats_with(o, only(i) | only(j) | only(k)) & formats) continue;
         say(o, i, text[0]), say(o, j, text[1]), say(o, k, text[2]);
-        return macko_fail(err, MACKO_UNSUPPORTED, "%s, %s and %s cannot all go together, only two of them", text[0], text[1], text[2]);
+        return macko_fail(err, MACKO_UNSUPPORTED, "%s, %s and %s cannot all go together, only two of them", text[0], text[1],
+                          text[2]);
       }
   return macko_fail(err, MACKO_UNSUPPORTED, "no format has all that the options ask for; leave one of them out");
 }

@@ -137,8 +137,8 @@ static macko_status encode(const macko_csr *csr, const macko_options *options, i
   if (!csr || !matrix) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and matrix must not be NULL");
   if (options && options->prefer == MACKO_PREFER_MEASURED && options->target == MACKO_TARGET_GPU)
     return macko_fail(err, MACKO_UNSUPPORTED,
-                      "prefer measured with target gpu times products on a GPU: macko_device_encode does, of a matrix in GPU memory; "
-                      "here prefer is time or memory");
+                      "prefer measured with target gpu times products on a GPU: macko_device_encode does, of a matrix in GPU "
+                      "memory; here prefer is time or memory");
   macko_status s = check_input(csr, options, 1, &in, err);
   if (s) return s;
   const int measured = in.options.prefer == MACKO_PREFER_MEASURED;
@@ -241,8 +241,8 @@ macko_status macko_decode_rows(const macko_matrix *matrix, const int64_t *row_pt
 {
   if (!matrix || !row_ptr) return macko_fail(err, MACKO_INVALID_ARGUMENT, "matrix and row_ptr must not be NULL");
   if (first < 0 || count < 0 || first > matrix->nrows || count > matrix->nrows - first)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld rows from row %lld on are not there: the matrix has %lld", (long long)count,
-                      (long long)first, (long long)matrix->nrows);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld rows from row %lld on are not there: the matrix has %lld",
+                      (long long)count, (long long)first, (long long)matrix->nrows);
   if (!matrix->ops->decode_rows) return decode_among_all(matrix, row_ptr, first, first + count, cols, values, err);
   matrix->ops->decode_rows(matrix, row_ptr, first, first + count, cols, values);
   return MACKO_OK;
@@ -292,7 +292,8 @@ macko_status macko_multiply(const macko_matrix *m, macko_op op, macko_type vecto
   if (!y || (nx > 0 && !x)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y must not be NULL");
   macko_product p = {op, vector_type, k, alpha, beta, x, ldx, y, ldy};
   if (alpha == 0 || m->nnz == 0) return macko_scale(&p, ny), MACKO_OK;
-  if (macko_vectors_overlap(&p, nx, ny)) return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
+  if (macko_vectors_overlap(&p, nx, ny))
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "x and y overlap: a product cannot be made in place");
   return m->ops->multiply(m, &p, err);
 }
 

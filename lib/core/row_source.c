@@ -176,7 +176,8 @@ macko_status macko_view_rows(macko_rows *r, int64_t first, int64_t count, macko_
     return MACKO_OK;
   }
   macko_error own = {0}, *why = err ? err : &own;
-  macko_status s = count <= macko_rows_step(r) ? macko_get_rows(r, first, count, view, why) : macko_assemble(r, first, count, a, view, why);
+  macko_status s = count <= macko_rows_step(r) ? macko_get_rows(r, first, count, view, why)
+                                               : macko_assemble(r, first, count, a, view, why);
   if (s && !err) r->failed = own, r->failed.status = s;
   if (s) return s;
   view->row_ptr = (const void *)((uintptr_t)view->row_ptr - (uintptr_t)(first * macko_type_bytes(view->row_ptr_type)));
@@ -267,7 +268,8 @@ macko_status macko_encode_rows(const macko_row_source *source, const macko_optio
   macko_status s = macko_settle_options(options, &settled, err);
   if (!s) s = check_source(source, err);
   if (!s && settled.prefer == MACKO_PREFER_MEASURED)
-    s = macko_fail(err, MACKO_UNSUPPORTED, "prefer measured needs the whole matrix; rows that come in pieces are encoded by time or memory");
+    s = macko_fail(err, MACKO_UNSUPPORTED,
+                   "prefer measured needs the whole matrix; rows that come in pieces are encoded by time or memory");
   if (s) return s;
   macko_rows r = {.nrows = source->nrows, .ncols = source->ncols, .value_type = source->value_type, .source = source};
   const macko_format_ops *ops = settled.format == MACKO_FORMAT_AUTO ? NULL : macko_formats[settled.format];

@@ -1,8 +1,8 @@
 /* y = alpha A x + beta y of a matrix of f64 or f32 values with 32-bit columns and 1, 2 or 4 f64 vectors, or of f32 values and
- * vectors, with AVX2. Sums are f64. A row is taken four entries at a time; its last vector reads on into the next row, whose columns
- * are just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its vectors. Vectors
- * of eight, with AVX-512, were no faster (Zen 4): x is loaded element by element either way, and a longer vector wastes more of a
- * row's end. */
+ * vectors, with AVX2. Sums are f64. A row is taken four entries at a time; its last vector reads on into the next row, whose
+ * columns are just as valid, and leaves those products out: no branch depends on how long a row is beyond the number of its
+ * vectors. Vectors of eight, with AVX-512, were no faster (Zen 4): x is loaded element by element either way, and a longer vector
+ * wastes more of a row's end. */
 enum { CSR_AHEAD = 8192 }; /* how far ahead is prefetched: two pages */
 /* A register of CSR_WIDTH doubles. */
 typedef double csr_vector __attribute__((vector_size(8 * CSR_WIDTH)));
@@ -29,7 +29,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_values_at(macko
 }
 
 /* Loads the elements of four columns of a vector as doubles. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_x_at(macko_type vector, const void *x, csr_columns c, csr_vector *to)
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_x_at(macko_type vector, const void *x, csr_columns c,
+                                                                      csr_vector *to)
 {
   const double *d = x;
   const float *f = x;
@@ -86,8 +87,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(csr_kind k,
 
 /* Multiplies rows from .. to - 1. Only rows at the end of the arrays, where the last step would read beyond them, go one entry at
  * a time. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q, int64_t from,
-                                                                      int64_t to)
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q,
+                                                                      int64_t from, int64_t to)
 {
   const macko_type type = a->row_ptr_type;
   const int64_t last = a->nnz - CSR_WIDTH + 1; /* rows that end up to here have a last vector that stays inside the arrays */
@@ -105,7 +106,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k
     else
       for (; p < end; p++)
 #pragma GCC unroll 4
-        for (int j = 0; j < k.group; j++) sum[j][0] += macko_float_at(k.stored, values, p) * macko_float_at(k.vector, x[j], cols[p]);
+        for (int j = 0; j < k.group; j++)
+          sum[j][0] += macko_float_at(k.stored, values, p) * macko_float_at(k.vector, x[j], cols[p]);
 #pragma GCC unroll 4
     for (int j = 0; j < k.group; j++) {
       const double all = (sum[j][0] + sum[j][2]) + (sum[j][1] + sum[j][3]);
@@ -139,8 +141,8 @@ DEFINE_GROUPS(csr_floats_, MACKO_F32, MACKO_F32)
 /* Multiplies rows from .. to - 1 with the vectors of *q, as many as the kernel is for. */
 typedef void csr_kernel(const csr_view *a, const macko_product *q, int64_t from, int64_t to);
 
-/* The kernels, by what they multiply (f64 and f64 vectors, f32 and f64, f32 and f32), by whether memory is waited for, and by the size
- * of the group (1, 2, 4). */
+/* The kernels, by what they multiply (f64 and f64 vectors, f32 and f64, f32 and f32), by whether memory is waited for, and by the
+ * size of the group (1, 2, 4). */
 static csr_kernel *const csr_kernels[3][2][3] = {
   {{csr_doubles_1, csr_doubles_2, csr_doubles_4}, {csr_doubles_ahead_1, csr_doubles_ahead_2, csr_doubles_ahead_4}},
   {{csr_singles_1, csr_singles_2, csr_singles_4}, {csr_singles_ahead_1, csr_singles_ahead_2, csr_singles_ahead_4}},

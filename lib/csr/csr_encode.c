@@ -28,7 +28,8 @@ static void write_values(const copying *c, int64_t from, int64_t past)
   int64_t size = macko_type_bytes(c->m->value_type), at = c->begin + from;
   macko_value_writer w;
   if (codec.stored_type == c->m->value_type) {
-    if (from < past) memcpy(values + (c->entry + from) * size, (const char *)c->a->values + at * size, (size_t)((past - from) * size));
+    if (from < past)
+      memcpy(values + (c->entry + from) * size, (const char *)c->a->values + at * size, (size_t)((past - from) * size));
     return;
   }
   macko_open_writer(c->a, &codec, values, NULL, &w, NULL);
@@ -38,7 +39,8 @@ static void write_values(const copying *c, int64_t from, int64_t past)
 
 /* Writes number `from` of an array of indices and those after it, each less base, to `count` elements of the section from element
  * `to` on. Types most often agree, and then bytes are copied. */
-static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type type, const void *array, int64_t from, int64_t base)
+static void copy_indices(macko_section *s, int64_t to, int64_t count, macko_type type, const void *array, int64_t from,
+                         int64_t base)
 {
   int64_t size = macko_type_bytes(s->type);
   if (s->type == type && base == 0 && count > 0)

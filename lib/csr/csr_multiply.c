@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Marks a function whose loops begin at lines of the instruction cache: rows have few entries, and a loop that lies across two lines
- * takes up to 1.4 times as long. */
+/* Marks a function whose loops begin at lines of the instruction cache: rows have few entries, and a loop that lies across two
+ * lines takes up to 1.4 times as long. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define ALIGNED_LOOPS __attribute__((optimize("align-loops=64")))
 #else
@@ -22,8 +22,8 @@
  * which makes each instance a plain loop. Sums are double. Op T adds the multiples of row i to y, which has been scaled
  * before. */
 static inline __attribute__((always_inline)) void multiply_as(const macko_matrix *m, const macko_product *to_do, macko_type rows,
-                                                              macko_type col_type, macko_type values, macko_type vector, macko_op op,
-                                                              int group, int64_t from, int64_t to)
+                                                              macko_type col_type, macko_type values, macko_type vector,
+                                                              macko_op op, int group, int64_t from, int64_t to)
 {
   const macko_product own = *to_do, *q = &own; /* a copy that no write to y can change, as a compiler sees */
   const void *row_ptr = m->sections[ROW_PTR].data, *cols = m->sections[COLS].data, *v = m->sections[VALUES].data;

@@ -259,7 +259,8 @@ macko_status macko_dtans_encode_values(macko_dtans_input *in, macko_matrix *m, m
 macko_status macko_dtans_prepare(macko_matrix *m, macko_error *err);
 /* These are functions of the format's table (core/format.h); they read m->prepared, but for validate, which trusts nothing. */
 macko_status macko_dtans_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
-void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
+void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols,
+                             void *values);
 macko_status macko_dtans_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_dtans_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 

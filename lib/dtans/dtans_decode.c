@@ -148,7 +148,8 @@ void macko_dtans_decode_rows(const macko_matrix *m, const int64_t *starts, int64
   for (int64_t slice = first / rows; slice * rows < past && (cols || values); slice++) {
     d.first_row = slice * rows;
     /* -1 marks rows that are not wanted. */
-    for (int64_t i = 0, row = d.first_row; i < rows; i++, row++) d.start[i] = row >= first && row < past ? starts[row] - starts[first] : -1;
+    for (int64_t i = 0, row = d.first_row; i < rows; i++, row++)
+      d.start[i] = row >= first && row < past ? starts[row] - starts[first] : -1;
     macko_dtans_walk_any(&r, slice, &w, sink, &d);
   }
 }
@@ -219,7 +220,8 @@ MACKO_DTANS_LOOP void multiply_end_row(multiplier *c, int l, int64_t row, macko_
   }
 
 SINK(multiply_f64, MACKO_F64, MACKO_F64, MACKO_OP_N, 1, macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
-SINK(multiply_several, MACKO_F64, MACKO_F64, MACKO_OP_N, (int)c->product->k, macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
+SINK(multiply_several, MACKO_F64, MACKO_F64, MACKO_OP_N, (int)c->product->k,
+     macko_dtans_walk_slice(r, MACKO_F64, slice, &w, sink, c))
 SINK(multiply_any, c->m->value_type, c->product->vector_type, c->product->op, (int)c->product->k,
      macko_dtans_walk_any(r, slice, &w, sink, c))
 

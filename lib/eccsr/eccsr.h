@@ -140,8 +140,8 @@ macko_status macko_eccsr_encode_windows(macko_rows *rows, macko_matrix *m, macko
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
 macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
 macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err);
-macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                                    macko_error *err);
+macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                    macko_eccsr_work *work, macko_error *err);
 
 /* ---- reading ---- */
 
@@ -209,7 +209,8 @@ macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *opti
 macko_status macko_eccsr_encode(macko_findings *found, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_refresh(const macko_csr *a, macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
-void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
+void macko_eccsr_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols,
+                             void *values);
 macko_status macko_eccsr_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_eccsr_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 

@@ -92,8 +92,8 @@ static inline __attribute__((always_inline)) run_gaps find_gaps(const macko_csr 
 }
 
 /* Counts gaps in runs, or, where any is no multiple of runs, all of them in columns. */
-static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w, uint32_t *gaps,
-                                                           macko_eccsr_block *b)
+static inline __attribute__((always_inline)) int find_runs(const macko_csr *a, int type, int64_t p, int64_t n, uint32_t w,
+                                                           uint32_t *gaps, macko_eccsr_block *b)
 {
   run_gaps found = find_gaps(a, type, p, n, w, w, gaps);
   if (!found.are_runs) return 0;
@@ -158,7 +158,8 @@ int macko_eccsr_equal_rows(const macko_csr *a, const int32_t *order, int64_t row
 
 /* Adds a block of g rows with equal columns, in runs of the usual width, or of g, as meshes with g unknowns a node have them, or
  * of 1, which fits always. */
-static macko_status add_block(const macko_csr *a, const macko_eccsr_shape *shape, int first, int g, macko_eccsr_window *w, macko_error *err)
+static macko_status add_block(const macko_csr *a, const macko_eccsr_shape *shape, int first, int g, macko_eccsr_window *w,
+                              macko_error *err)
 {
   const int64_t row = w->rows[first];
   macko_eccsr_block b = {.first = first, .g = (uint8_t)g};
@@ -228,7 +229,8 @@ macko_status macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape
   w->nblocks = 0, w->used = 0, w->masks = 0;
   for (int64_t row = first; row < past; row++) w->rows[row - first] = (int32_t)row_at(w->order_of_rows, row);
   for (int64_t row = first; row < past && !s;) {
-    int count = aligned ? aligned < past - row ? aligned : (int)(past - row) : macko_eccsr_equal_rows(a, w->order_of_rows, row, past);
+    int count = aligned ? aligned < past - row ? aligned : (int)(past - row)
+                        : macko_eccsr_equal_rows(a, w->order_of_rows, row, past);
     if (aligned) s = macko_eccsr_add_aligned(a, row, (int)(row - first), count, aligned, w, err);
     else s = add_equal_rows(a, shape, (int)(row - first), count, w, err);
     row += count;

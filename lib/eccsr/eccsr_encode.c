@@ -138,8 +138,8 @@ static void add_work(macko_eccsr_work *w, const macko_eccsr_work *more)
 
 /* What has been kept before is freed: a plan may be made again, and only the last one is encoded. Slices are kept only if
  * encoding follows, as they take as much memory as the sections. */
-macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                                    macko_error *err)
+macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                    macko_eccsr_work *work, macko_error *err)
 {
   macko_findings *found = context;
   if (found->rows) return macko_eccsr_count_windows(found->rows, shape, counts, work, err);

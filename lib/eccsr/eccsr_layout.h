@@ -1,8 +1,8 @@
 /* What lies where in the sections of format eccsr, for host and kernels (doc/formats/eccsr.md).
  *
  * A block is g rows and a list of column runs; a run is w consecutive columns. A slice is up to 32 / g blocks of equal g and w:
- * lane l holds row l % g of block l / g. Step k of a slice is run k of its blocks, which are in the order of falling length, so that the
- * blocks that have a step are the first ones: macko_eccsr_active counts them. Section "slices" has eight words a slice
+ * lane l holds row l % g of block l / g. Step k of a slice is run k of its blocks, which are in the order of falling length, so
+ * that the blocks that have a step are the first ones: macko_eccsr_active counts them. Section "slices" has eight words a slice
  * (macko_eccsr_slice_at); "bases" has the first column of the first run of every block and "lengths" its number of runs; "rows" has
  * the rows of its lanes, or where those of every block of the slice follow each other the first row of every block.
  *

@@ -145,7 +145,8 @@ static macko_status place_bundles(const macko_matrix *m, macko_error *err)
       bundles[3 * i + k] = at, at += own;
     }
     if (at != all[k])
-      return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has the %lld blocks that were counted", (long long)c->blocks);
+      return macko_fail(err, MACKO_INVALID_MATRIX, "the matrix no longer has the %lld blocks that were counted",
+                        (long long)c->blocks);
   }
   return MACKO_OK;
 }

@@ -1,7 +1,7 @@
 /* Blocks extracted from a bundle of rows: in every round rows are paired by the columns that they share, pairs by those that all
- * four share, and so on (EC-SpMV, section 4); what sixteen rows share goes into blocks of sixteen, what is left of that and eight share
- * into blocks of eight, down to pairs. Blocks have whole granules, and are taken where that saves bytes. What no block has taken
- * after the last round is stored row by row. */
+ * four share, and so on (EC-SpMV, section 4); what sixteen rows share goes into blocks of sixteen, what is left of that and eight
+ * share into blocks of eight, down to pairs. Blocks have whole granules, and are taken where that saves bytes. What no block has
+ * taken after the last round is stored row by row. */
 #include "eccsr/eccsr_paper.h"
 
 enum { ROWS = MACKO_ECCSR_BUNDLE };

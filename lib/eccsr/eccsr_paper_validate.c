@@ -51,10 +51,11 @@ static macko_status validate_bundle(const macko_eccsr_paper_reader *r, int64_t i
   const uint32_t rows = (1u << macko_eccsr_bundle_rows(r, i)) - 1;
   if (own[0] != at->blocks || own[1] != at->granules || own[2] != at->rows || own[3] < own[0] || own[3] > all->blocks ||
       own[3] - own[0] > MACKO_ECCSR_BLOCKS)
-    return macko_fail(err, MACKO_CORRUPT, "bundle %lld begins at block %lld, granules %lld and %lld, and ends before block %lld; it "
-                                          "should begin at %lld, %lld and %lld, and has at most %d of the %lld blocks",
-                      (long long)i, (long long)own[0], (long long)own[1], (long long)own[2], (long long)own[3], (long long)at->blocks,
-                      (long long)at->granules, (long long)at->rows, MACKO_ECCSR_BLOCKS, (long long)all->blocks);
+    return macko_fail(err, MACKO_CORRUPT, "bundle %lld begins at block %lld, granules %lld and %lld, and ends before block %lld; "
+                                          "it should begin at %lld, %lld and %lld, and has at most %d of the %lld blocks",
+                      (long long)i, (long long)own[0], (long long)own[1], (long long)own[2], (long long)own[3],
+                      (long long)at->blocks, (long long)at->granules, (long long)at->rows, MACKO_ECCSR_BLOCKS,
+                      (long long)all->blocks);
   /* A block has at least one row and one granule, and its rows are rows of the bundle, which may have fewer than sixteen. */
   for (int64_t b = own[0]; b < own[3]; b++) {
     const uint32_t mask = r->masks[b], granules = r->granules[b];

@@ -51,7 +51,8 @@ static double pattern_work(const macko_options *options, const macko_eccsr_count
   const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
   const double step = cost->eccsr_step + (c->widths & (c->widths - 1) ? cost->eccsr_mixed : 0);
   return cost->product + (double)work->entries * cost->eccsr_entry + (double)work->runs * (cost->eccsr_run + rows * step) +
-         (double)c->blocks * cost->eccsr_block + (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->eccsr_longest;
+         (double)c->blocks * cost->eccsr_block + (double)work->masked * cost->eccsr_masked +
+         (double)c->longest * cost->eccsr_longest;
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */

@@ -1,4 +1,5 @@
-/* The rules by which rows of equal columns become blocks and blocks slices, for host and kernels: both must write the same bytes. */
+/* The rules by which rows of equal columns become blocks and blocks slices, for host and kernels: both must write the same
+ * bytes. */
 #ifndef MACKO_ECCSR_RULES_H
 #define MACKO_ECCSR_RULES_H
 

@@ -13,11 +13,13 @@ enum {
 };
 
 /* Writes SIDE columns of SIDE rows, the values of a column beside each other, and columns so many values apart. */
-static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, double *to, int64_t apart)
+static inline __attribute__((always_inline)) MACKO_AVX2 void turn(const double *const *from, int64_t done, double *to,
+                                                                  int64_t apart)
 {
   const __m256d a = _mm256_loadu_pd(from[0] + done), b = _mm256_loadu_pd(from[1] + done);
   const __m256d c = _mm256_loadu_pd(from[2] + done), d = _mm256_loadu_pd(from[3] + done);
-  const __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b), g = _mm256_unpacklo_pd(c, d), h = _mm256_unpackhi_pd(c, d);
+  const __m256d e = _mm256_unpacklo_pd(a, b), f = _mm256_unpackhi_pd(a, b), g = _mm256_unpacklo_pd(c, d),
+                h = _mm256_unpackhi_pd(c, d);
   _mm256_storeu_pd(to, _mm256_permute2f128_pd(e, g, 0x20)), _mm256_storeu_pd(to + apart, _mm256_permute2f128_pd(f, h, 0x20));
   _mm256_storeu_pd(to + 2 * apart, _mm256_permute2f128_pd(e, g, 0x31));
   _mm256_storeu_pd(to + 3 * apart, _mm256_permute2f128_pd(f, h, 0x31));

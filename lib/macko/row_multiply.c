@@ -199,7 +199,8 @@ static inline __attribute__((always_inline)) MACKO_AVX512 void wide_block(const 
   for (; k < n; k++)
     for (int j = 0; j < group; j++) rest[j] += values[k] * macko_x(vector, q, j, cols[k]);
   for (int j = 0; j < group; j++)
-    sums[j] += rest[j] + (((sum[j][0] + sum[j][4]) + (sum[j][1] + sum[j][5])) + ((sum[j][2] + sum[j][6]) + (sum[j][3] + sum[j][7])));
+    sums[j] += rest[j] +
+               (((sum[j][0] + sum[j][4]) + (sum[j][1] + sum[j][5])) + ((sum[j][2] + sum[j][6]) + (sum[j][3] + sum[j][7])));
 }
 #undef GATHER
 

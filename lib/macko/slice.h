@@ -69,7 +69,8 @@ static inline int64_t macko_lane_column(const slice_reader *r, const macko_slice
 
 /* Gives 1 if rows row .. row + lanes - 1, which have those lengths, are a stencil, and sets *s and the steps, of which there is
  * room for MACKO_STENCIL_MAX_STEPS. s->steps has to be the length of the longest of them. If they are none *s stays as it is. */
-int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps, macko_slice *s);
+int macko_find_stencil(const macko_csr *a, int64_t row, int lanes, const int64_t *length, macko_stencil_step *steps,
+                       macko_slice *s);
 
 /* This is pattern_holds of the layout (layouts.h): whether the stencils of m have the values of *a, which has the pattern of
  * m. */
@@ -82,7 +83,8 @@ macko_status macko_validate_stencil(const macko_matrix *m, const slice_reader *r
 /* These are the functions of the layout that other files have, as layouts.h says. */
 macko_status macko_slice_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err);
 macko_status macko_slice_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
-void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
+void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols,
+                             void *values);
 macko_status macko_slice_validate(const macko_matrix *m, macko_error *err);
 void macko_slice_multiply(const macko_matrix *m, const macko_product *p);
 

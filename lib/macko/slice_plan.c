@@ -186,7 +186,8 @@ static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cos
   macko_slice_facts p = {0};
   for (int64_t i = 0; i < s->windows; i++) macko_add_counts(&p, &s->counts[i]);
   const double scale = p.streamed ? (double)s->nnz / (double)p.streamed : 0;
-  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike, missed_share(s, cost)};
+  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
+                                missed_share(s, cost)};
 }
 
 /* Looks at all windows of the sample, in parts where they are in memory, else window by window. */

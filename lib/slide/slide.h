@@ -124,7 +124,8 @@ macko_status macko_slide_encode_rows(struct macko_rows *rows, macko_matrix *m, m
 macko_status macko_slide_encode(macko_findings *found, macko_matrix *m, macko_error *err);
 macko_status macko_slide_refresh(const macko_csr *a, macko_matrix *m, macko_error *err);
 macko_status macko_slide_decode(const macko_matrix *m, int64_t *row_ptr, int64_t *cols, void *values, macko_error *err);
-void macko_slide_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values);
+void macko_slide_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols,
+                             void *values);
 macko_status macko_slide_validate(const macko_matrix *m, macko_error *err);
 macko_status macko_slide_multiply(const macko_matrix *m, const macko_product *p, macko_error *err);
 

@@ -233,7 +233,8 @@ static macko_status write_pieces(macko_rows *rows, const macko_matrix *m, macko_
 
 /* Makes the value stream of m->plan in fresh sections, which the caller owns; nothing of m changes, so that a failure leaves it
  * as it was. */
-static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_section *values, macko_section *dict, macko_error *err)
+static macko_status new_values(macko_rows *rows, const macko_matrix *m, macko_section *values, macko_section *dict,
+                               macko_error *err)
 {
   const macko_plan *plan = &m->plan;
   const macko_codec codec = macko_codec_of(plan);

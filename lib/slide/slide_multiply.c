@@ -36,8 +36,8 @@ static inline int32_t column_at(uint32_t at, int32_t offset)
 
 /* Sets the columns of the cells from `cell` on, before `end`, as far as they lie in one tile at one distance; `first` is the
  * first cell of the row. Behind them come eight columns that say "no entry", for the last vector. */
-static inline __attribute__((always_inline)) void read_columns(const macko_slide_reader *r, int64_t first, int64_t cell, int64_t end,
-                                                               chunk *c)
+static inline __attribute__((always_inline)) void read_columns(const macko_slide_reader *r, int64_t first, int64_t cell,
+                                                               int64_t end, chunk *c)
 {
   const int64_t most = CELLS - cell % CELLS;
   c->count = (int)(end - cell < most ? end - cell : most);

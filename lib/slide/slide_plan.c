@@ -45,8 +45,9 @@ static void describe(const macko_csr *a, const macko_slide_counts *c, macko_plan
   if (c->broken)
     snprintf(rest, sizeof rest, "; %lld blocks have more, %lld entries of them beside the pattern", (long long)c->broken,
              (long long)c->rest);
-  snprintf(plan->reason, sizeof plan->reason, "%lld:%lld in %s, %lld bits a block for positions, %lld slots empty%s", 2 * (long long)c->n - 2,
-           2 * (long long)c->n, a->nrows ? cols : "no rows", (long long)c->bits, (long long)c->empty, rest);
+  snprintf(plan->reason, sizeof plan->reason, "%lld:%lld in %s, %lld bits a block for positions, %lld slots empty%s",
+           2 * (long long)c->n - 2, 2 * (long long)c->n, a->nrows ? cols : "no rows", (long long)c->bits, (long long)c->empty,
+           rest);
 }
 
 /* Refuses what has no form: columns have 32 bits in every section. */

@@ -97,7 +97,8 @@ macko_status macko_prune(const macko_csr *csr, int64_t z, int64_t l, macko_csr *
   if (s) return s;
   const size_t nnz = (size_t)macko_csr_nnz(&a) + 1;
   void *row_ptr = malloc((size_t)((a.nrows + 1) * macko_type_bytes(csr->row_ptr_type)));
-  void *cols = malloc(nnz * (size_t)macko_type_bytes(csr->col_type)), *values = malloc(nnz * (size_t)macko_type_bytes(a.value_type));
+  void *cols = malloc(nnz * (size_t)macko_type_bytes(csr->col_type)),
+       *values = malloc(nnz * (size_t)macko_type_bytes(a.value_type));
   double *room = malloc(((size_t)largest_block(&a, l) + 1) * sizeof *room);
   if (row_ptr && cols && values && room) {
     *pruned = *csr, pruned->row_ptr = row_ptr, pruned->cols = cols, pruned->values = values;

@@ -11,11 +11,11 @@ static macko_status check_numbers(int64_t z, int64_t l, int64_t m, int64_t n, ma
     return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld:%lld is no pattern: it has 1 to L entries of L columns, at most %lld",
                       (long long)z, (long long)l, (long long)most);
   if (n < 2 || n > l || m < 1 || m >= n)
-    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld:%lld is no window of a block of %lld columns: it has 1 to N - 1 entries of N "
-                      "columns, at most those of the block", (long long)m, (long long)n, (long long)l);
+    return macko_fail(err, MACKO_INVALID_ARGUMENT, "%lld:%lld is no window of a block of %lld columns: it has 1 to N - 1 entries "
+                      "of N columns, at most those of the block", (long long)m, (long long)n, (long long)l);
   if ((l - n) % (n - m))
-    return macko_fail(err, MACKO_UNSUPPORTED, "windows of %lld columns, each %lld behind the one before, do not end with a block of "
-                      "%lld columns", (long long)n, (long long)(n - m), (long long)l);
+    return macko_fail(err, MACKO_UNSUPPORTED, "windows of %lld columns, each %lld behind the one before, do not end with a block "
+                      "of %lld columns", (long long)n, (long long)(n - m), (long long)l);
   return MACKO_OK;
 }
 
@@ -42,8 +42,8 @@ macko_status macko_check_windows(int64_t z, int64_t l, int64_t m, int64_t n, mac
       columns_within(&w, n, l, first, first + count - 1, &from, &to);
       int64_t entries = to - from < z ? to - from : z;
       if (entries > count * m)
-        return macko_fail(err, MACKO_UNSUPPORTED, "%lld:%lld on %lld:%lld: columns %lld to %lld of a block can have %lld entries, and "
-                          "the windows that they are in hold %lld", (long long)z, (long long)l, (long long)m, (long long)n,
+        return macko_fail(err, MACKO_UNSUPPORTED, "%lld:%lld on %lld:%lld: columns %lld to %lld of a block can have %lld entries, "
+                          "and the windows that they are in hold %lld", (long long)z, (long long)l, (long long)m, (long long)n,
                           (long long)from, (long long)to - 1, (long long)entries, (long long)(count * m));
     }
   *windows = w;

@@ -140,8 +140,8 @@ static void recode(macko_value_writer *w, int64_t count, int64_t slot, int64_t s
 }
 
 /* Does what macko_write_groups does, for types and a width of groups that may be constants. */
-static inline __attribute__((always_inline)) void groups_as(macko_value_writer *w, macko_type from, macko_type to, int per, int64_t p,
-                                                            int64_t count, int64_t slot, int64_t stride)
+static inline __attribute__((always_inline)) void groups_as(macko_value_writer *w, macko_type from, macko_type to, int per,
+                                                            int64_t p, int64_t count, int64_t slot, int64_t stride)
 {
   for (; count >= per; p += per, slot += stride * per, count -= per) write_as(w, from, to, p, per, slot, 1);
   write_as(w, from, to, p, count, slot, 1);

@@ -11,7 +11,8 @@ enum { BLOCK = 4096 };
 /* ---- what can hold the values ---- */
 
 /* Gives 1 if one of values p .. past - 1 does not come back with the same bits. Both types are constants in every caller. */
-static inline __attribute__((always_inline)) int range_misfits(macko_type from, macko_type to, const void *values, int64_t p, int64_t past)
+static inline __attribute__((always_inline)) int range_misfits(macko_type from, macko_type to, const void *values, int64_t p,
+                                                               int64_t past)
 {
   for (; p < past; p++)
     if (!macko_fits(from, to, values, p)) return 1;

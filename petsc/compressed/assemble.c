@@ -152,11 +152,11 @@ static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
 {
   PetscFunctionBegin;
   PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "row %lld belongs to another rank: a matrix of type macko takes entries on the rank that owns their row, or convert one of "
-             "type aij to it", (long long)row);
+             "row %lld belongs to another rank: a matrix of type macko takes entries on the rank that owns their row, or convert "
+             "one of type aij to it", (long long)row);
   PetscCheck(row - A->rmap->rstart >= a->row, PETSC_COMM_SELF, PETSC_ERR_SUP,
-             "entries of row %lld come after those of row %lld: a matrix of type macko takes its rows in ascending order and encodes "
-             "them, or convert one of type aij to it", (long long)row, (long long)(A->rmap->rstart + a->row));
+             "entries of row %lld come after those of row %lld: a matrix of type macko takes its rows in ascending order and "
+             "encodes them, or convert one of type aij to it", (long long)row, (long long)(A->rmap->rstart + a->row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -169,8 +169,8 @@ static PetscBool Came(const MackoAssembly *a, PetscInt col)
 }
 
 /* Takes a row's entries; values are `step` numbers apart, or all zero. Negative columns are left out, as AIJ does. */
-static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt ncols, const PetscInt cols[], const PetscScalar *values,
-                              PetscInt step)
+static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt ncols, const PetscInt cols[],
+                              const PetscScalar *values, PetscInt step)
 {
   const MackoRules *rules = &((Mat_Compressed *)A->data)->rules;
 

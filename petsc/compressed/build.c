@@ -42,7 +42,8 @@ static macko_status Ask(const Source *s, PetscInt i, PetscInt *n, const PetscInt
   PetscErrorCode error = (*s->row)(s->context, row, n, cols, values);
   if (error && s->reason) *err = *s->reason;
   if (error && s->reason) return err->status;
-  if (error) return Refuse(err, MACKO_INVALID_MATRIX, "is missing: the function that gives rows returned error", row, (PetscInt)error);
+  if (error)
+    return Refuse(err, MACKO_INVALID_MATRIX, "is missing: the function that gives rows returned error", row, (PetscInt)error);
   if (*n < 0) return Refuse(err, MACKO_INVALID_MATRIX, "has a negative number of entries:", row, *n);
   for (PetscInt k = 0; k < *n; k++)
     if ((*cols)[k] < 0 || (*cols)[k] >= s->all_cols)

@@ -228,7 +228,8 @@ PETSC_INTERN PetscErrorCode MackoCompressedBuild(Mat A, MatMackoRowFunction row,
 
 /* Makes copies of both blocks of A, with values as change has changed them (NULL: the same), on all ranks or on none. change gets
    of_own as its context for the one block, of_off for the other. The caller owns *own and *off. Collective. */
-PETSC_INTERN PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, void *of_off, MackoBlock *own, MackoBlock *off);
+PETSC_INTERN PetscErrorCode MackoCompressedCopy(Mat A, MackoChange *change, void *of_own, void *of_off, MackoBlock *own,
+                                                MackoBlock *off);
 
 /* This change sets all values to zero and needs no context. */
 PETSC_INTERN void MackoClear(void *context, PetscInt row, PetscInt n, const int64_t *cols, PetscScalar *values);

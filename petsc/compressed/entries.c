@@ -68,7 +68,8 @@ static PetscErrorCode MatGetRow_Macko(Mat A, PetscInt row, PetscInt *n, PetscInt
   PetscFunctionBegin;
   PetscCheck(row >= A->rmap->rstart && row < A->rmap->rend, PETSC_COMM_SELF, PETSC_ERR_SUP, "row %lld is not this rank's",
              (long long)row);
-  PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, &count, &row_cols, &row_values, &err), err.text));
+  PetscCall(MackoRaise(PETSC_COMM_SELF, MackoCompressedRow(A, row - A->rmap->rstart, &count, &row_cols, &row_values, &err),
+                       err.text));
   ((Mat_Compressed *)A->data)->row_held = 0; /* the arrays may be written to from now on */
   if (n) *n = count;
   if (cols) *cols = count ? (PetscInt *)row_cols : NULL;
@@ -87,7 +88,8 @@ static PetscErrorCode MatRestoreRow_Macko(Mat A, PetscInt row, PetscInt *n, Pets
 
 /* Gives the values of this rank's rows only, as AIJ does; a row or column of -1 is none and its place stays as it is. A place
    without entry gives 0. values has m rows of n numbers. */
-static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[], PetscScalar values[])
+static PetscErrorCode MatGetValues_Macko(Mat A, PetscInt m, const PetscInt rows[], PetscInt n, const PetscInt cols[],
+                                         PetscScalar values[])
 {
   PetscInt     count;
   PetscInt    *row_cols;

@@ -79,8 +79,8 @@ static void Sort(Mat A, PetscCount count, const PetscInt rows[], const PetscInt 
   l->starts[0] = 0;
 }
 
-/* The caller's arrays are not kept. An old list stays if the new one is refused on any rank; after success the matrix has no entries
-   until values come, as with AIJ. Collective. */
+/* The caller's arrays are not kept. An old list stays if the new one is refused on any rank; after success the matrix has no
+   entries until values come, as with AIJ. Collective. */
 static PetscErrorCode MatSetPreallocationCOO_Macko(Mat A, PetscCount count, PetscInt rows[], PetscInt cols[])
 {
   Mat_Compressed *m      = (Mat_Compressed *)A->data;

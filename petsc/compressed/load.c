@@ -97,7 +97,8 @@ static macko_status ReadHead(File *f)
   macko_status status = ReadWindow(f, &f->lengths, f->begin, 4 * WIDTH);
   if (status) return status;
   const unsigned char *head = f->lengths.data;
-  if (BigEndian(head, WIDTH) != MAT_FILE_CLASSID) return Refuse(f, MACKO_PARSE, "no PETSc binary matrix of this width of integers", f->begin);
+  if (BigEndian(head, WIDTH) != MAT_FILE_CLASSID)
+    return Refuse(f, MACKO_PARSE, "no PETSc binary matrix of this width of integers", f->begin);
   f->rows = BigEndian(head + WIDTH, WIDTH), f->cols = BigEndian(head + 2 * WIDTH, WIDTH);
   if (BigEndian(head + 3 * WIDTH, WIDTH) == -1) return Refuse(f, MACKO_UNSUPPORTED, "a dense matrix, not a sparse one", f->begin);
   if (f->rows < 0 || f->cols < 0) return Refuse(f, MACKO_PARSE, "a negative number of rows or columns", f->begin);
@@ -187,7 +188,8 @@ static PetscErrorCode Open(PetscViewer viewer, File *f)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
-  PetscCheck(binary, comm, PETSC_ERR_SUP, "a matrix of type macko is read from PETSc's binary files, not through a viewer of type %s",
+  PetscCheck(binary, comm, PETSC_ERR_SUP,
+             "a matrix of type macko is read from PETSc's binary files, not through a viewer of type %s",
              ((PetscObject)viewer)->type_name);
   PetscCall(PetscViewerSetUp(viewer));
   PetscCall(PetscViewerFileGetName(viewer, &f->path));

@@ -95,7 +95,8 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
   *n = (PetscInt)count;
   for (PetscInt k = 0; k < *n; k++) {
     c->row_cols[k]   = (PetscInt)c->cols[from + k];
-    c->row_values[k] = c->info.value_type == MACKO_F32 ? ((const float *)c->values)[from + k] : ((const double *)c->values)[from + k];
+    c->row_values[k] = c->info.value_type == MACKO_F32 ? ((const float *)c->values)[from + k]
+                                                       : ((const double *)c->values)[from + k];
   }
   *cols = c->row_cols, *values = c->row_values;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,7 +112,8 @@ static macko_status Open(Container *c, const char *path)
   if (status) return status;
   macko_get_info(c->matrix, &c->info);
   if (c->info.nrows > PETSC_MAX_INT) return Fail(c, MACKO_LIMIT, "%lld rows are too many for this PETSc's indices", c->info.nrows);
-  if (c->info.ncols > PETSC_MAX_INT) return Fail(c, MACKO_LIMIT, "%lld columns are too many for this PETSc's indices", c->info.ncols);
+  if (c->info.ncols > PETSC_MAX_INT)
+    return Fail(c, MACKO_LIMIT, "%lld columns are too many for this PETSc's indices", c->info.ncols);
   if (c->info.value_type == MACKO_F64 || c->info.value_type == MACKO_F32) return MACKO_OK;
   (void)PetscSNPrintf(c->err.text, sizeof c->err.text, "%s: values of type %s; type macko reads f64 and f32", path,
                       macko_type_name(c->info.value_type));

@@ -69,8 +69,8 @@ PetscErrorCode MackoBlockProduct(Mat A, MackoBlock *b, PetscBool device, macko_o
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x of one block, or that added to y. Vectors are opened, too, on ranks whose block is empty: PETSc counts that as a change
-   of y, and keeps norms that it must forget on all ranks or on none. */
+/* y = op(A) x of one block, or that added to y. Vectors are opened, too, on ranks whose block is empty: PETSc counts that as a
+   change of y, and keeps norms that it must forget on all ranks or on none. */
 static PetscErrorCode Multiply(Mat A, MackoBlock *b, PetscBool device, macko_op op, Vec x, PetscBool add, Vec y)
 {
   MackoArray   from, to;

@@ -77,7 +77,8 @@ static PetscErrorCode MatInvertBlockDiagonal_Macko(Mat A, const PetscScalar **in
 }
 
 /* Algebraic multigrid asks for this first. */
-static PetscErrorCode MatCreateGraph_Macko(Mat A, PetscBool symmetrise, PetscBool scale, PetscReal filter, MackoGraphUnknowns Mat *graph)
+static PetscErrorCode MatCreateGraph_Macko(Mat A, PetscBool symmetrise, PetscBool scale, PetscReal filter,
+                                           MackoGraphUnknowns Mat *graph)
 {
   PetscFunctionBegin;
   (void)symmetrise, (void)scale, (void)filter, (void)graph;

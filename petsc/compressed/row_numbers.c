@@ -60,9 +60,9 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Has the GPU put this rank's part of the diagonal into v, if it can, and sets *done: all of it is in the block of own columns where
-   rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure, not on
-   *done. */
+/* Has the GPU put this rank's part of the diagonal into v, if it can, and sets *done: all of it is in the block of own columns
+   where rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure,
+   not on *done. */
 static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
 {
   const Mat_Compressed *m     = (const Mat_Compressed *)A->data;
@@ -115,8 +115,8 @@ static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
 
 /* ---- norms ---- */
 
-/* Gives the largest of sums that are not negative. NaN counts for nothing, as in AIJ's norms: what MPI_MAX makes of it depends on the
-   order of ranks. */
+/* Gives the largest of sums that are not negative. NaN counts for nothing, as in AIJ's norms: what MPI_MAX makes of it depends on
+   the order of ranks. */
 static PetscErrorCode LargestOf(Vec sums, PetscReal *norm)
 {
   const PetscScalar *a;

@@ -37,8 +37,8 @@ PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
   if (had) PetscFunctionReturn(PETSC_SUCCESS);
   *admitted = (PetscBool)!(e.zero || m->rules.new_places == MACKO_NEW_IGNORED);
   PetscCheck(!*admitted || m->rules.new_places != MACKO_NEW_REFUSED, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "row %lld has no entry in column %lld, and MAT_NEW_NONZERO_LOCATION_ERR or MAT_NEW_NONZERO_ALLOCATION_ERR forbids new ones",
-             (long long)e.row, (long long)e.col);
+             "row %lld has no entry in column %lld, and MAT_NEW_NONZERO_LOCATION_ERR or MAT_NEW_NONZERO_ALLOCATION_ERR forbids "
+             "new ones", (long long)e.row, (long long)e.col);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,7 +55,9 @@ PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on)
   else if (option == MAT_NEW_NONZERO_LOCATION_ERR || option == MAT_NEW_NONZERO_ALLOCATION_ERR)
     rules->new_places = on ? MACKO_NEW_REFUSED : MACKO_NEW_TAKEN;
   else
-    PetscCheck(!on || (option != MAT_STRUCTURE_ONLY && option != MAT_FORCE_DIAGONAL_ENTRIES), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
-               "option %s is not supported for this type: type macko stores the entries that it gets; convert to aij", MatOptions[option]);
+    PetscCheck(!on || (option != MAT_STRUCTURE_ONLY && option != MAT_FORCE_DIAGONAL_ENTRIES), PetscObjectComm((PetscObject)A),
+               PETSC_ERR_SUP,
+               "option %s is not supported for this type: type macko stores the entries that it gets; convert to aij",
+               MatOptions[option]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

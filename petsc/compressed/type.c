@@ -25,9 +25,9 @@ static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece
   } else {
     PetscCall(PetscOptionsGetReal(((PetscObject)A)->options, ((PetscObject)A)->prefix, "-mat_macko_piece", &number, &given));
   }
-  PetscCheck(number >= 1 && number <= 0x1p53 && number == PetscFloorReal(number), PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT,
-             "-%smat_macko_piece: %.17g entries; a whole number from 1 to 2^53", ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "",
-             (double)number);
+  PetscCheck(number >= 1 && number <= 0x1p53 && number == PetscFloorReal(number), PetscObjectComm((PetscObject)A),
+             PETSC_ERR_USER_INPUT, "-%smat_macko_piece: %.17g entries; a whole number from 1 to 2^53",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", (double)number);
   *piece = (PetscInt64)number;
   if (given) *given_ever = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -47,10 +47,12 @@ PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info)
   const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
   MPI_Comm              comm = PetscObjectComm((PetscObject)A);
   macko_info            own = Together(&m->own), off = Together(&m->off);
-  PetscInt64            mine[4] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes, DeviceBytes(m)}, sums[4];
+  PetscInt64            mine[4] = {own.nnz + off.nnz, own.bytes + off.bytes, own.csr_bytes + off.csr_bytes, DeviceBytes(m)},
+                        sums[4];
   int                   lossy = own.lossy | off.lossy, any;
   const double          mean = m->products ? m->product_seconds / (double)m->products : 0;
-  double                seconds[4] = {m->encode_seconds, mean, own.seconds + off.seconds, own.csr_seconds + off.csr_seconds}, slowest[4];
+  double                seconds[4] = {m->encode_seconds, mean, own.seconds + off.seconds, own.csr_seconds + off.csr_seconds},
+                        slowest[4];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(info, sizeof *info));
@@ -77,8 +79,8 @@ static PetscErrorCode ViewBlock(Mat A, const MackoBlock *b, const char *name, Pe
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Allreduce(mine, all, 4, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s, values %s as %s%s, of the first of %" PetscInt64_FMT " pieces\n",
-                                   name, macko_format_name(info.format),
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%sformat %s, layout %s, values %s as %s%s, of the first of %" PetscInt64_FMT
+                                   " pieces\n", name, macko_format_name(info.format),
                                    info.layout == MACKO_LAYOUT_AUTO ? "none" : macko_layout_name(info.layout),
                                    macko_values_name(info.values), macko_type_name(info.stored_type), info.lossy ? ", LOSSY" : "",
                                    all[3]));

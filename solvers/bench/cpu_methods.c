@@ -167,7 +167,8 @@ int bench_open_methods(const char *matrix, const macko_csr *a, const bench_setti
   snprintf(names, sizeof names, "%s", settings->encodings);
   keep(methods, &count, matrix, open_loop(a, &methods[count], &err), &err);
   /* Each method is opened where the last one that was kept ends. */
-  for (int i = 0; i < BENCH_PETSC; i++) keep(methods, &count, matrix, bench_open_petsc(i, settings->vectors, a, &methods[count], &err), &err);
+  for (int i = 0; i < BENCH_PETSC; i++)
+    keep(methods, &count, matrix, bench_open_petsc(i, settings->vectors, a, &methods[count], &err), &err);
   keep(methods, &count, matrix, bench_open_mkl(settings->mkl, settings->vectors, a, &methods[count], &err), &err);
   for (char *name = strtok_r(names, ",", &save); name && count < BENCH_METHODS; name = strtok_r(NULL, ",", &save))
     keep(methods, &count, matrix, open_ours(name, a, &methods[count], &err), &err);

@@ -40,7 +40,8 @@ void bench_help(void)
          "                     others by PETSC_OPTIONS), and again with new values, on types aij (on a GPU aijcusparse) and\n"
          "                     aijmacko, a dominant diagonal put in; medians of 3 (--repeat); on the ranks of mpiexec\n"
          "  --vectors K        on a CPU: products of K vectors at once (MatMatMult of PETSc's types), and of one for comparison\n"
-         "  --matmul MxKxN,... instead, on a GPU: Y = A X of M x K weights kept at 2:4, 4:6 and 6:8 with N columns, in the form that the\n"
+         "  --matmul MxKxN,... instead, on a GPU: Y = A X of M x K weights kept at 2:4, 4:6 and 6:8 with N columns, in the form "
+         "that the\n"
          "                     library takes and on sparse tensor cores, beside cuBLASLt's dense product; --tsv and --repeat hold\n"
          "  --sparselt PATH    libcusparseLt.so.0 for it, or the folder that holds it (default: where the loader finds it)\n"
          "  --cpu-time         on a CPU that others use too: processor time instead of the wall's\n"
@@ -52,5 +53,6 @@ void bench_help(void)
          "                     of --matmul, with --from, PREFIX-matmul (speed-up against shape and pattern)\n"
          "  --from FILE        take results from a file that --tsv wrote instead of measuring; can be given several times\n\n"
          "Generated matrices:\n%s\nAnd made of others:\n%s",
-         bench_gpu_matrices, bench_cpu_matrices, formats, bench_gpu_encodings, bench_cpu_encodings, generate_help, bench_matrix_help);
+         bench_gpu_matrices, bench_cpu_matrices, formats, bench_gpu_encodings, bench_cpu_encodings, generate_help,
+         bench_matrix_help);
 }

@@ -212,8 +212,10 @@ static int run(request *r, char **arguments, int count)
 {
   static names n;
   macko_error err = {0};
-  const char *for_cpu = r->settings.vectors > 1 ? "--vectors" : r->settings.mkl ? "--mkl" : r->settings.cpu_time ? "--cpu-time" : NULL;
-  if (for_cpu && r->where && !strcmp(r->where, "gpu")) return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
+  const char *for_cpu = r->settings.vectors > 1 ? "--vectors" : r->settings.mkl ? "--mkl"
+                                                                                : r->settings.cpu_time ? "--cpu-time" : NULL;
+  if (for_cpu && r->where && !strcmp(r->where, "gpu"))
+    return fprintf(stderr, "macko-bench: %s is for products on a CPU\n", for_cpu), 2;
   /* --solve, and what is for products on a CPU, measure there where nothing is said. */
   const device *d = open_device(r->where || (!r->settings.solve && !for_cpu) ? r->where : "cpu", &r->settings, &err);
   if (!d) return fprintf(stderr, "macko-bench: %s\n", err.text), r->where && strcmp(r->where, "gpu") ? 2 : 77;
@@ -250,8 +252,9 @@ static const char *misplaced(const request *r, int done)
   } options[] = {{r->settings.vectors, "--vectors", 0}, {r->settings.cpu_time, "--cpu-time", 0},
                  {r->settings.mkl != NULL, "--mkl", 0}, {r->settings.encodings != NULL, "--encodings", 0},
                  {r->settings.solve, "--solve", BY_SOLVE},
-                 {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM | BY_PRODUCTS}, {r->read, "--from", BY_FROM},
-                 {r->tsv != NULL, "--tsv", BY_FROM | BY_MATMUL}, {r->repeated, "--repeat", BY_SOLVE | BY_MATMUL},
+                 {r->json != NULL, "--json", BY_FROM}, {r->plot != NULL, "--plot", BY_FROM | BY_PRODUCTS},
+                 {r->read, "--from", BY_FROM}, {r->tsv != NULL, "--tsv", BY_FROM | BY_MATMUL},
+                 {r->repeated, "--repeat", BY_SOLVE | BY_MATMUL},
                  {r->where != NULL, "--device", BY_SOLVE | BY_MATMUL}};
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     if (options[i].there && !(options[i].beside & done)) return options[i].name;
@@ -302,8 +305,8 @@ static int draw_products(const request *r, const char *matrix)
   const char *other = misplaced(r, BY_PRODUCTS);
   if (!other) other = r->matmul ? "--matmul" : r->read ? "--from of another table" : matrix;
   if (other || !r->plot)
-    return fprintf(stderr, "macko-bench: --from %s, a table of --matmul, stands with --plot%s%s\n", r->products, other ? " only, not with " : "",
-                   other ? other : ""), 2;
+    return fprintf(stderr, "macko-bench: --from %s, a table of --matmul, stands with --plot%s%s\n", r->products,
+                   other ? " only, not with " : "", other ? other : ""), 2;
   if (!bench_plot_matmul(r->plot, r->products, &err)) return 0;
   return fprintf(stderr, "macko-bench: %s\n", err.text), err.status == MACKO_PARSE ? 2 : 1;
 }
@@ -337,7 +340,8 @@ int main(int argc, char **argv)
   int status = -1;
   for (int c; status < 0 && (c = getopt_long(argc, argv, "h", options, NULL)) != -1;) status = take_option(c, &r);
   /* These can be said only once all options are known. */
-  if (status < 0 && r.sparselt && !r.matmul) status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
+  if (status < 0 && r.sparselt && !r.matmul)
+    status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
   if (status < 0 && r.products) status = draw_products(&r, argv[optind]);
   if (status < 0 && r.matmul) status = run_matmul(&r, argv[optind]);
   if (status < 0 && out_of_place(&r, argv[optind])) status = 2;

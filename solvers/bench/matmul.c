@@ -45,7 +45,8 @@ static int compare_times(const void *a, const void *b)
 }
 
 /* A few calls go before those that are timed, as the first ones load kernels. */
-macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us, macko_error *err)
+macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us,
+                         macko_error *err)
 {
   cudaEvent_t from = NULL, to = NULL;
   float *times = calloc((size_t)repeats, sizeof *times);
@@ -94,8 +95,8 @@ static macko_status check(const contender *c, double *error, macko_error *err)
   const int32_t *row_ptr = c->csr->row_ptr, *cols = c->csr->cols;
   double off = 0, size = 0;
   uint16_t *y = malloc((size_t)(samples * r->m) * 2);
-  macko_status s = bench_cuda(y ? cudaMemcpy(y, c->y, (size_t)(samples * r->m) * 2, cudaMemcpyDeviceToHost) : cudaErrorMemoryAllocation,
-                              "copying Y", err);
+  macko_status s = bench_cuda(y ? cudaMemcpy(y, c->y, (size_t)(samples * r->m) * 2, cudaMemcpyDeviceToHost)
+                                : cudaErrorMemoryAllocation, "copying Y", err);
   for (int64_t i = 0; !s && i < r->m; i++)
     for (int64_t j = 0; j < samples; j++) {
       double sum = 0;
@@ -153,8 +154,8 @@ static void close_contender(contender *c)
 
 /* Prints a row of the table, and of the file. of_native is what measure says; a rate counts the operations of the dense product,
  * whatever was left out, so that rows can be compared. */
-static void print_row(const request *r, const char *pattern, const char *type, double us, double dense, double of_native, double error,
-                      const char *by)
+static void print_row(const request *r, const char *pattern, const char *type, double us, double dense, double of_native,
+                      double error, const char *by)
 {
   /* A multiplication and an addition for each element of W and column of X, in 10^12 a second. */
   const double rate = 2e-6 * (double)r->m * (double)r->k * (double)r->n / us;
@@ -167,8 +168,9 @@ static void print_row(const request *r, const char *pattern, const char *type, d
   fflush(r->tsv);
 }
 
-/* Measures type i on the matrix d by a path, prints a row, and sets *taken to what multiplied. "x native" is the speed-up over native
- * 2:4, times what lifting lengthens k by (SlideSparse, equation 19): 1 means that the lifted product is as fast as its length allows. */
+/* Measures type i on the matrix d by a path, prints a row, and sets *taken to what multiplied. "x native" is the speed-up over
+ * native 2:4, times what lifting lengthens k by (SlideSparse, equation 19): 1 means that the lifted product is as fast as its
+ * length allows. */
 static macko_status measure_path(request *r, int i, macko_matmul_path path, const char *pattern, const macko_csr *csr,
                                  const macko_device_matrix *d, macko_matmul_path *taken, macko_error *err)
 {
@@ -188,7 +190,8 @@ static macko_status measure_path(request *r, int i, macko_matmul_path path, cons
 }
 
 /* Measures what the library takes by itself, and sparse tensor cores where it takes another form, if there are any. */
-static macko_status measure(request *r, int i, const char *pattern, const macko_csr *csr, const macko_device_matrix *d, macko_error *err)
+static macko_status measure(request *r, int i, const char *pattern, const macko_csr *csr, const macko_device_matrix *d,
+                            macko_error *err)
 {
   macko_matmul_path taken;
   macko_status s = measure_path(r, i, MACKO_MATMUL_AUTO, pattern, csr, d, &taken, err);
@@ -197,8 +200,8 @@ static macko_status measure(request *r, int i, const char *pattern, const macko_
   return s == MACKO_UNSUPPORTED ? MACKO_OK : s;
 }
 
-/* Makes weights of which 2n - 2 of every 2n columns are kept. They are generated as other matrices are, and so are the same in every
- * run; the csr stays, as products are checked with it. */
+/* Makes weights of which 2n - 2 of every 2n columns are kept. They are generated as other matrices are, and so are the same in
+ * every run; the csr stays, as products are checked with it. */
 static macko_status make_weights(const request *r, int n, weights *w, macko_error *err)
 {
   char name[64];
@@ -256,13 +259,14 @@ macko_status bench_matmul(const char *shapes, int repeats, const char *library, 
 {
   request r = {.repeats = repeats, .library = library, .tsv = tsv};
   macko_status s = MACKO_OK;
-  printf("%-20s %-6s %-5s %10s %8s %8s %10s %10s  %s\n", "M x K x N", "kept", "type", "us", "x dense", "x native", "TFLOP/s", "error", "by");
+  printf("%-20s %-6s %-5s %10s %8s %8s %10s %10s  %s\n", "M x K x N", "kept", "type", "us", "x dense", "x native", "TFLOP/s",
+         "error", "by");
   if (tsv) fprintf(tsv, "m\tk\tn\tkept\ttype\tus\tx_dense\tx_native\ttflops\terror\tby\n");
   for (const char *at = shapes; !s && *at;) {
     int length = 0;
     long long m, k, n;
-    if (sscanf(at, "%lldx%lldx%lld%n", &m, &k, &n, &length) != 3 || m < 1 || k < 1 || n < 1 || m > 1 << 20 || k > 1 << 20 || n > 1 << 24 ||
-        (at[length] && at[length] != ',')) {
+    if (sscanf(at, "%lldx%lldx%lld%n", &m, &k, &n, &length) != 3 || m < 1 || k < 1 || n < 1 || m > 1 << 20 || k > 1 << 20 ||
+        n > 1 << 24 || (at[length] && at[length] != ',')) {
       snprintf(err->text, sizeof err->text, "--matmul wants MxKxN, several with commas between, not %.64s", at);
       return err->status = MACKO_INVALID_ARGUMENT;
     }

@@ -22,7 +22,8 @@ typedef struct {
 
 /* Sets *us to the median microseconds of run(context), which queues work on the default stream, between two events around each
  * call. */
-macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us, macko_error *err);
+macko_status matmul_time(macko_status (*run)(void *context, macko_error *err), void *context, int repeats, double *us,
+                         macko_error *err);
 
 /* Does the same for the dense product of m x k with k x n by cuBLASLt, the fastest of what it proposes, in memory of its own.
  * Errors: UNSUPPORTED where cuBLASLt has no such product, OUT_OF_MEMORY, DEVICE. */

@@ -56,9 +56,10 @@ static macko_status run(void *context, macko_error *err)
   const dense *d = context;
   const float one = 1, zero = 0;
   const int32_t whole = 1, nothing = 0;
-  return check(cublasLtMatmul(d->handle, d->product, d->integers ? (const void *)&whole : &one, d->memory[0], d->a, d->memory[1], d->x,
-                              d->integers ? (const void *)&nothing : &zero, d->memory[2], d->y, d->memory[2], d->y, &d->algorithm,
-                              d->memory[3], WORK, NULL), "a product", err);
+  return check(cublasLtMatmul(d->handle, d->product, d->integers ? (const void *)&whole : &one, d->memory[0], d->a, d->memory[1],
+                              d->x, d->integers ? (const void *)&nothing : &zero, d->memory[2], d->y, d->memory[2], d->y,
+                              &d->algorithm, d->memory[3], WORK, NULL),
+               "a product", err);
 }
 
 /* Describes A, X and Y. Columns of A are its rows as macko has them, so that both operands go along k, the order that cuBLASLt
@@ -102,8 +103,8 @@ static macko_status choose(dense *d, int repeats, double *us, macko_error *err)
     s = check(cublasLtMatmulPreferenceSetAttribute(preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &work, sizeof work),
               "a preference", err);
   if (!s)
-    s = check(cublasLtMatmulAlgoGetHeuristic(d->handle, d->product, d->a, d->x, d->y, d->y, preference, PROPOSALS, proposals, &count),
-              "asking for algorithms", err);
+    s = check(cublasLtMatmulAlgoGetHeuristic(d->handle, d->product, d->a, d->x, d->y, d->y, preference, PROPOSALS, proposals,
+                                             &count), "asking for algorithms", err);
   for (int i = 0; !s && i < count; i++) {
     d->algorithm = proposals[i].algo;
     if (proposals[i].state == CUBLAS_STATUS_SUCCESS && !matmul_time(run, d, TRIES, &time, err) && (best < 0 || time < fastest))

@@ -112,8 +112,8 @@ static void write_script(FILE *f, const table *t, const char *prefix)
   for (int type = 0; type < t->types.count; type++)
     for (int kept = 0; kept < t->kept.count; kept++) write_points(f, t, type, kept);
   for (int i = 0; i < t->count; i++) most = fmax(most, t->rows[i].ratio);
-  fprintf(f, "set grid\nset key bottom right\nset yrange [0:%.3g]\nset xrange [-0.5:%d.5]\nset xtics rotate by 40 right (", 1.1 * most,
-          t->shapes.count - 1);
+  fprintf(f, "set grid\nset key bottom right\nset yrange [0:%.3g]\nset xrange [-0.5:%d.5]\nset xtics rotate by 40 right (",
+          1.1 * most, t->shapes.count - 1);
   for (int shape = 0; shape < t->shapes.count; shape++) fprintf(f, "%s\"%s\" %d", shape ? ", " : "", t->shapes.all[shape], shape);
   fprintf(f, ")\nset ylabel \"time, dense / this (higher: faster)\"\n");
   for (int png = 0; png < 2; png++) {

@@ -8,7 +8,8 @@
 #include <sys/stat.h>
 
 /* Values of oneMKL's enumerations; MANY_CALLS is the hint that inspection may take its time. */
-enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, COLUMN_MAJOR = 102, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1, LP64 = 0 };
+enum { SUCCESS = 0, NON_TRANSPOSE = 10, GENERAL = 20, COLUMN_MAJOR = 102, BASE_ZERO = 0, MANY_CALLS = 100000, SEQUENTIAL = 1,
+       LP64 = 0 };
 
 typedef void *sparse_matrix;
 /* oneMKL's struct of the same name, passed by value. */

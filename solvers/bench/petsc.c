@@ -129,7 +129,8 @@ macko_status bench_open_petsc(int number, int k, const macko_csr *a, bench_metho
   if (s) return s;
   petsc_method *p = m->own = calloc(1, sizeof *p);
   if (!p) return bench_refuse(err, MACKO_OUT_OF_MEMORY, m->name, "no memory");
-  return make(types[number], a, k, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error") : MACKO_OK;
+  return make(types[number], a, k, block, m, p) ? bench_refuse(err, MACKO_UNSUPPORTED, m->name, "PETSc reports an error")
+                                                : MACKO_OK;
 }
 
 /* The results are printed by then, so that an error is only told. */

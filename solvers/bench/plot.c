@@ -133,7 +133,8 @@ static void write_curves(const drawing *d, const char *block, const char *how, i
     put_gnuplot_string(d->f, d->forms[form]);
     fprintf(d->f, ", ");
     if (named && first)
-      fprintf(d->f, "$%s%d using 3:4:2 with labels left offset 0.7,0.3 font \",7\" textcolor rgb \"gray40\" notitle, ", block, form);
+      fprintf(d->f, "$%s%d using 3:4:2 with labels left offset 0.7,0.3 font \",7\" textcolor rgb \"gray40\" notitle, ", block,
+              form);
     first = 0;
   }
   fprintf(d->f, "1 with lines dashtype 2 linecolor rgb \"gray\" notitle\n");
@@ -161,19 +162,21 @@ static void write_script(drawing *d)
   fprintf(d->f, "png = strstrt(GPVAL_TERMINALS, \" pngcairo \") ? \"pngcairo\" : \"png\"\n"
                 "set key outside top horizontal\nset grid\nset style data points\nset pointsize 0.9\n");
   for (int form = 0; form < d->count; form++) write_ratios(d, form);
-  fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form (higher: smaller)\"\nset xtics rotate by 60 right\nset offsets 0.5, 0.5, 0, 0\n",
-          peers);
+  fprintf(d->f, "set logscale y\nset ylabel \"size, %s / this form (higher: smaller)\"\nset xtics rotate by 60 right\nset offsets "
+                "0.5, 0.5, 0, 0\n", peers);
   /* The first picture has the matrices along its axis, the second one their sizes. */
   int width = d->matrices > 40 ? 240 + 18 * d->matrices : 960;
   write_picture(d, "size", width, "ratios", "using 1:3:xtic(2) pointtype %d linecolor %d");
-  fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form (further right: smaller)\"\n"
+  fprintf(d->f, "unset offsets\nset logscale x\nset xtics norotate autofreq\nset xlabel \"size, %s / this form (further right: "
+                "smaller)\"\n"
                 "set ylabel \"time, %s / this form (higher: faster)\"\n", peers, peers);
   write_picture(d, "time", 960, "ratios", "using 3:4 pointtype %d linecolor %d");
   /* The third picture has other points, of pruned matrices only, and is left out without any. */
   memset(d->drawn, 0, sizeof d->drawn);
   int points = 0;
   for (int form = 0; form <= d->count; form++) write_sweep(d, form), points += d->drawn[form];
-  fprintf(d->f, "unset logscale\nset yrange [0:*]\nset xlabel \"zeros, %%\"\nset ylabel \"time, cuBLAS / this form (higher: faster)\"\n");
+  fprintf(d->f,
+          "unset logscale\nset yrange [0:*]\nset xlabel \"zeros, %%\"\nset ylabel \"time, cuBLAS / this form (higher: faster)\"\n");
   if (points) write_picture(d, "sparsity", 960, "sweep", "using 1:2 smooth unique with linespoints pointtype %d linecolor %d");
 }
 

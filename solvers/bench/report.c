@@ -140,8 +140,9 @@ static void print_matrix(FILE *f, const bench_settings *settings, const bench_re
   fprintf(f, "\n%s: %lld x %lld, %lld nonzeros%s", r->matrix, (long long)r->nrows, (long long)r->ncols, (long long)r->nnz, cache);
   if (r->k > 1) fprintf(f, "; %lld vectors at once", (long long)r->k);
   fprintf(f, "\n");
-  if (first) fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %9s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
-          "GB/s", "% copy", "% triad", "x peer", "x singles", "plan", "encode", "refresh", "difference");
+  if (first)
+    fprintf(f, "  %-18s %9s %9s %10s %10s %7s %6s %7s %7s %9s %8s %8s %8s %10s\n", "form", "bytes/nnz", "MB moved", "us", "warm us",
+            "GB/s", "% copy", "% triad", "x peer", "x singles", "plan", "encode", "refresh", "difference");
 }
 
 /* All texts of a row are in use at once, hence an array of them. */
@@ -150,7 +151,8 @@ void bench_print(FILE *f, const bench_table *table, const bench_settings *settin
   char t[11][32];
   for (int i = from; i < table->count; i++) {
     const bench_result *r = &table->all[i];
-    if (i == from || r->k != table->all[i - 1].k || strcmp(r->matrix, table->all[i - 1].matrix)) print_matrix(f, settings, r, i == 0);
+    if (i == from || r->k != table->all[i - 1].k || strcmp(r->matrix, table->all[i - 1].matrix))
+      print_matrix(f, settings, r, i == 0);
     fprintf(f, "  %-18s %9s %9.1f %10.1f %10s %7s %6s %7s %7s %9s %8s %8s %8s %10s\n", r->name,
             number(t[0], "%.2f", bench_bytes_per_nonzero(table, settings, r)), (double)r->moved * 1e-6, bench_time(r),
             number(t[1], "%.1f", r->warm > 0 ? r->warm : NAN), number(t[2], "%.1f", bench_rate(table, settings, r)),

@@ -290,7 +290,8 @@ macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings 
   if (refusal(a, settings)) return bench_refuse(err, MACKO_UNSUPPORTED, matrix, refusal(a, settings));
   macko_status s = bench_start_petsc(err);
   if (!s) s = bench_dominate(a, &dominant, err);
-  if (!s && run_rounds(&dominant, settings, &peer, &ours)) s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
+  if (!s && run_rounds(&dominant, settings, &peer, &ours))
+    s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
   if (!s) MPI_Comm_rank(PETSC_COMM_WORLD, &rank), MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
   if (!s && rank == 0) {
     int64_t nnz = ((const int32_t *)dominant.row_ptr)[dominant.nrows];

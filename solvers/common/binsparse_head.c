@@ -59,7 +59,8 @@ static macko_status get_format(const char *path, const json_t *b, binsparse_head
 {
   static const char *const formats[] = {"CSR", "CSC", "COO", "COOR", "COOC"};
   if (json_is_object(json_object_get(b, "format")))
-    return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "its format is described level by level; CSR, CSC, COO, COOR and COOC are read");
+    return matrix_file_fail(err, MACKO_UNSUPPORTED, path,
+                            "its format is described level by level; CSR, CSC, COO, COOR and COOC are read");
   if (!get_word(b, "format", h->format)) return matrix_file_fail(err, MACKO_PARSE, path, "the descriptor names no \"format\"");
   for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
     if (!strcmp(h->format, formats[i])) return MACKO_OK;
@@ -77,7 +78,8 @@ static macko_status get_structure(const char *path, const json_t *b, binsparse_h
   }
   for (size_t i = 0; i < sizeof structures / sizeof *structures; i++)
     if (!strcmp(h->structure, structures[i])) return MACKO_OK;
-  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "structure \"%s\" is none of general, symmetric and skew-symmetric", h->structure);
+  return matrix_file_fail(err, MACKO_UNSUPPORTED, path, "structure \"%s\" is none of general, symmetric and skew-symmetric",
+                          h->structure);
 }
 
 /* The fill value is looked at before anything else of the matrix: with one, the entries that are not stored are not zero. */
@@ -89,20 +91,24 @@ macko_status binsparse_parse(const char *path, const char *text, size_t length, 
   char version[BINSPARSE_WORD] = "0";
   macko_status s = MACKO_OK;
   memset(head, 0, sizeof *head);
-  if (!all) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" is no JSON: line %d: %.150s", where.line, where.text);
-  else if (!json_is_object(b)) s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" has no object \"binsparse\"");
+  if (!all)
+    s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" is no JSON: line %d: %.150s", where.line, where.text);
+  else if (!json_is_object(b))
+    s = matrix_file_fail(err, MACKO_PARSE, path, "the attribute \"binsparse\" has no object \"binsparse\"");
   /* Versions are compared by their first digit: a file of a version that is not known may mean anything. */
   else if (get_word(b, "version", version) && strncmp(version, "0", 1) && strncmp(version, "1", 1))
     s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "version %s of Binsparse is newer than what is read: 0 and 1", version);
   else if (json_is_true(json_object_get(b, "fill")))
-    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "what is not stored has a value of its own (\"fill\"); in a sparse matrix it is 0");
+    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path,
+                         "what is not stored has a value of its own (\"fill\"); in a sparse matrix it is 0");
   if (!s) s = get_format(path, b, head, err);
   if (!s) s = get_structure(path, b, head, err);
   if (!s) s = get_shape(path, b, head, err);
   if (!s) s = get_value_type(path, b, head, err);
   /* A mirror image of a matrix that is not square would lie outside of it. */
   if (!s && head->structure[0] && head->nrows != head->ncols)
-    s = matrix_file_fail(err, MACKO_PARSE, path, "structure %s of a matrix of %lld x %lld", head->structure, head->nrows, head->ncols);
+    s = matrix_file_fail(err, MACKO_PARSE, path, "structure %s of a matrix of %lld x %lld", head->structure, head->nrows,
+                         head->ncols);
   json_decref(all);
   return s;
 }

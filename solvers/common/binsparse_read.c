@@ -119,8 +119,7 @@ static macko_status read_head(bsp_file *f)
 
 /* ---- arrays ---- */
 
-/* Opens the array of that name, which must have one dimension, and sets *count to its number of elements. The caller closes
- * it. */
+/* Opens the array of that name, which must have one dimension, and sets *count to its number of elements. The caller closes it. */
 static macko_status open_array(const bsp_file *f, const char *name, hid_t *array, int64_t *count)
 {
   char what[100];
@@ -162,7 +161,8 @@ static macko_status read_indices(const bsp_file *f, const char *name, int64_t co
   const int integers = H5Tget_class(type) == H5T_INTEGER;
   H5Tclose(type);
   if (there != count)
-    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"%s\" has %lld elements, not %lld", name, (long long)there, (long long)count);
+    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"%s\" has %lld elements, not %lld", name, (long long)there,
+                         (long long)count);
   else if (!integers) s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"%s\" has no integers", name);
   else s = read_array(f, name, array, H5T_NATIVE_INT64, count, (void **)indices);
   H5Dclose(array);
@@ -181,10 +181,10 @@ static macko_status integers_to_doubles(const bsp_file *f, int is_signed, int is
   for (int64_t i = 0; i < count; i++) {
     int64_t integer;
     memcpy(&integer, (char *)values + 8 * i, 8);
-    const double value = is_bool ? integer != 0 : is_signed ? (double)integer
-                                                            : (double)(uint64_t)integer;
+    const double value = is_bool ? integer != 0 : is_signed ? (double)integer : (double)(uint64_t)integer;
     if (is_signed ? integer < -exact || integer > exact : (uint64_t)integer > (uint64_t)exact)
-      return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path, "element %lld of \"values\" is an integer that is no exact double", (long long)i);
+      return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path,
+                              "element %lld of \"values\" is an integer that is no exact double", (long long)i);
     memcpy((char *)values + 8 * i, &value, 8);
   }
   return MACKO_OK;
@@ -200,7 +200,8 @@ static macko_status convert_values(const bsp_file *f, hid_t array, int64_t there
   const int is_signed = class == H5T_INTEGER && H5Tget_sign(stored) == H5T_SGN_2;
   H5Tclose(stored);
   if ((class != H5T_FLOAT && class != H5T_INTEGER) || size > 8)
-    return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path, "values of type %s are not read; real ones of at most 64 bits are", f->head.value_type);
+    return matrix_file_fail(f->err, MACKO_UNSUPPORTED, f->path, "values of type %s are not read; real ones of at most 64 bits are",
+                            f->head.value_type);
   *type = class == H5T_FLOAT && size <= 4 ? MACKO_F32 : MACKO_F64;
   if (class == H5T_FLOAT)
     return read_array(f, "values", array, *type == MACKO_F32 ? H5T_NATIVE_FLOAT : H5T_NATIVE_DOUBLE, there, values);
@@ -228,7 +229,8 @@ static macko_status read_values(const bsp_file *f, int64_t count, macko_type *ty
   macko_status s = open_array(f, "values", &array, &there);
   if (s) return s;
   if (there != expected && !(f->head.iso && !count))
-    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"values\" has %lld elements, not %lld", (long long)there, (long long)expected);
+    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "the array \"values\" has %lld elements, not %lld", (long long)there,
+                         (long long)expected);
   if (!s) s = convert_values(f, array, there, type, values);
   H5Dclose(array);
   return s || !f->head.iso ? s : repeat_value(f, count, macko_type_bytes(*type), values);
@@ -250,8 +252,8 @@ static macko_status expand(const bsp_file *f, int64_t lines, int64_t count, int6
   int64_t *pointers = NULL;
   macko_status s = read_indices(f, "pointers_to_1", lines + 1, count + 1, &pointers);
   if (!s && (pointers[0] != 0 || pointers[lines] != count))
-    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "\"pointers_to_1\" goes from %lld to %lld, with %lld entries", (long long)pointers[0],
-                         (long long)pointers[lines], (long long)count);
+    s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "\"pointers_to_1\" goes from %lld to %lld, with %lld entries",
+                         (long long)pointers[0], (long long)pointers[lines], (long long)count);
   for (int64_t i = 0; !s && i < lines; i++)
     if (pointers[i + 1] < pointers[i])
       s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "element %lld of \"pointers_to_1\" is %lld, less than the one before",
@@ -277,8 +279,8 @@ static macko_status read_entries(const bsp_file *f, entry_list *e)
   if (s) return s;
   H5Dclose(array);
   if (h->stored >= 0 && h->stored != e->count)
-    return matrix_file_fail(f->err, MACKO_PARSE, f->path, "the descriptor says %lld stored values, \"indices_1\" has %lld elements", h->stored,
-                            (long long)e->count);
+    return matrix_file_fail(f->err, MACKO_PARSE, f->path, "the descriptor says %lld stored values, \"indices_1\" has %lld elements",
+                            h->stored, (long long)e->count);
   s = read_indices(f, "indices_1", e->count, across, other);
   if (!s) s = compressed ? expand(f, lines, e->count, line) : read_indices(f, "indices_0", e->count, lines, line);
   return s ? s : read_values(f, e->count, &e->type, &e->values);
@@ -299,15 +301,15 @@ static macko_status mirror(const bsp_file *f, entry_list *e)
   const int lower = strstr(structure, "lower") != NULL, skew = !strncmp(structure, "skew", 4);
   entry_list both = {2 * e->count, malloc((size_t)e->count * 16 + 8), malloc((size_t)e->count * 16 + 8),
                      malloc((size_t)(2 * e->count * macko_type_bytes(e->type)) + 8), e->type};
-  macko_status s = both.rows && both.cols && both.values
-                       ? MACKO_OK
-                       : matrix_file_fail(f->err, MACKO_OUT_OF_MEMORY, f->path, "no memory for %lld entries", (long long)both.count);
+  macko_status s = both.rows && both.cols && both.values ? MACKO_OK
+                                                         : matrix_file_fail(f->err, MACKO_OUT_OF_MEMORY, f->path,
+                                                                            "no memory for %lld entries", (long long)both.count);
   int64_t n = 0;
   for (int64_t p = 0; !s && p < e->count; p++) {
     const int64_t i = e->rows[p], j = e->cols[p];
     if (lower ? j > i : j < i)
-      s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "entry %lld, in row %lld and column %lld, is not in the triangle that structure %s stores",
-                           (long long)p, (long long)i, (long long)j, structure);
+      s = matrix_file_fail(f->err, MACKO_PARSE, f->path, "entry %lld, in row %lld and column %lld, is not in the triangle "
+                           "that structure %s stores", (long long)p, (long long)i, (long long)j, structure);
     both.rows[n] = i, both.cols[n] = j, put_value(&both, n++, e, p, 0);
     if (i != j) both.rows[n] = j, both.cols[n] = i, put_value(&both, n++, e, p, skew);
   }
@@ -324,9 +326,11 @@ static macko_status collect(const bsp_file *f, const entry_list *e, macko_csr *c
   const int64_t nrows = f->head.nrows, size = macko_type_bytes(e->type);
   int64_t *row_ptr = calloc((size_t)nrows + 2, sizeof *row_ptr), *cols = malloc((size_t)e->count * sizeof *cols + 8);
   char *values = malloc((size_t)(e->count * size) + 8);
-  *csr = (macko_csr){.nrows = nrows, .ncols = f->head.ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = e->type, .row_ptr = row_ptr, .cols = cols, .values = values};
+  *csr = (macko_csr){.nrows = nrows, .ncols = f->head.ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = e->type, .row_ptr = row_ptr, .cols = cols, .values = values};
   if (!row_ptr || !cols || !values)
-    return matrix_file_fail(f->err, MACKO_OUT_OF_MEMORY, f->path, "no memory for %lld rows of %lld entries", (long long)nrows, (long long)e->count);
+    return matrix_file_fail(f->err, MACKO_OUT_OF_MEMORY, f->path, "no memory for %lld rows of %lld entries", (long long)nrows,
+                            (long long)e->count);
   for (int64_t p = 0; p < e->count; p++) row_ptr[e->rows[p] + 2]++;
   for (int64_t i = 0; i < nrows; i++) row_ptr[i + 2] += row_ptr[i + 1];
   for (int64_t p = 0; p < e->count; p++) {

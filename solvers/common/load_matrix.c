@@ -166,8 +166,8 @@ static PetscErrorCode ReadOnRankZero(MPI_Comm comm, const Spool *file, macko_csr
       facts->nnz = Entry(csr->row_ptr_type, csr->row_ptr, csr->nrows);
       memcpy(facts->kind, info.kind, sizeof facts->kind);
       if (sizeof(PetscInt) == 4 && (facts->nrows > PETSC_MAX_INT || facts->ncols > PETSC_MAX_INT || facts->nnz > PETSC_MAX_INT)) {
-        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices", file->path,
-                 (long long)facts->nrows, (long long)facts->ncols, (long long)facts->nnz);
+        snprintf(facts->text, sizeof facts->text, "%s: %lld x %lld with %lld nonzeros needs a PETSc with 64-bit indices",
+                 file->path, (long long)facts->nrows, (long long)facts->ncols, (long long)facts->nnz);
         macko_free_csr(csr);
         facts->status = MACKO_LIMIT;
       }

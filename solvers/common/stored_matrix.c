@@ -158,7 +158,8 @@ static void WriteCosts(FILE *f, const MatMackoInfo *info)
   fprintf(f, ", \"formats\": ");
   put_json_string(f, info->formats);
   fprintf(f, ", \"encodes\": %lld, \"refreshes\": %lld, ", (long long)info->encodes, (long long)info->refreshes);
-  put_json_number(f, "encode_seconds", info->encode_seconds, ", "), put_json_number(f, "refresh_seconds", info->refresh_seconds, ", ");
+  put_json_number(f, "encode_seconds", info->encode_seconds, ", "),
+      put_json_number(f, "refresh_seconds", info->refresh_seconds, ", ");
   fprintf(f, "\"products_measured\": %lld, ", (long long)info->products);
   put_json_number(f, "product_seconds", info->products ? info->product_seconds : NAN, ", ");
   put_json_number(f, "predicted_seconds", info->predicted_seconds > 0 ? info->predicted_seconds : NAN, ", ");

@@ -14,7 +14,8 @@
 /* The options of .macko files and their choices are listed from options.def, so that the text names all that the library has. */
 static const char help[] = "usage: macko-convert IN OUT [--to KIND] [--OPTION CHOICE]...\n"
   "Writes the matrix of file IN to file OUT.\n"
-  "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), Binsparse\n"
+  "  IN           Matrix Market, Harwell- or Rutherford-Boeing, .tar.gz of the SuiteSparse collection, .npz of SciPy (csr), "
+  "Binsparse\n"
   "               in HDF5, PETSc binary or .macko, by what it holds; - is standard input\n"
   "  OUT          by its suffix: .mtx, .mtx.gz, .npz, .bsp.h5 (Binsparse in HDF5), .petsc (PETSc binary), .macko\n"
   "  --to KIND    what to write whatever the suffix: mtx npz bsp petsc macko\n"

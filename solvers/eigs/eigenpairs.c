@@ -118,8 +118,8 @@ PetscErrorCode PairsCheck(Pairs *r, Mat *A, Mat *B)
   if (r->converged && above) {
     r->converged = PETSC_FALSE;
     PetscCall(PetscSNPrintf(r->reason_words, sizeof r->reason_words,
-                            "the method thinks so, but residuals by plain CSR are above %.2g or no numbers (%lld of %lld)", (double)largest,
-                            (long long)above, (long long)PetscMin(r->count, r->asked)));
+                            "the method thinks so, but residuals by plain CSR are above %.2g or no numbers (%lld of %lld)",
+                            (double)largest, (long long)above, (long long)PetscMin(r->count, r->asked)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -98,7 +98,8 @@ static PetscErrorCode Advise(KSP ksp, const char **advice)
   PetscCall(KSPGetPCSide(ksp, &side));
   /* A method that watches the residual itself updates it at every step instead of computing it anew, so it can drift. */
   if (norm == KSP_NORM_UNPRECONDITIONED) *advice = "the method's own count of it drifted: a smaller -ksp_rtol or another -ksp_type";
-  else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][side]) *advice = "-ksp_norm_type unpreconditioned makes this method watch that";
+  else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][side])
+    *advice = "-ksp_norm_type unpreconditioned makes this method watch that";
   else if (ksp->normsupporttable[KSP_NORM_UNPRECONDITIONED][PC_RIGHT]) *advice = "-ksp_pc_side right makes this method watch that";
   else *advice = "this method cannot watch that; -ksp_type cg or gmres can, or take a smaller -ksp_rtol";
   PetscFunctionReturn(PETSC_SUCCESS);

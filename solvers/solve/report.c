@@ -44,8 +44,8 @@ static void PrintAll(const Problem *p, const Report *r)
          (long long)p->nnz, p->kind);
   StoragePrint(&r->storage);
   printf("solver    %s with %s on %d rank%s\n", r->ksp, r->pc, r->ranks, r->ranks > 1 ? "s" : "");
-  printf("result    %s after %lld iterations: %s\n", r->reason > 0 && !r->misled ? "converged" : "NOT CONVERGED", (long long)r->iterations,
-         r->reason_words);
+  printf("result    %s after %lld iterations: %s\n", r->reason > 0 && !r->misled ? "converged" : "NOT CONVERGED",
+         (long long)r->iterations, r->reason_words);
   printf("residual  ||b - A x|| / ||b|| = %.3g by plain CSR", (double)r->residual);
   if (r->least_squares) printf("; ||A'(b - A x)|| / ||A'b|| = %.3g", (double)r->normal_residual);
   if (r->ones) printf("; error ||x - 1|| / ||1|| = %.3g", (double)r->error);

@@ -82,8 +82,8 @@ void check_16_bits(const test_matrix *a, const macko_device_matrix *d, macko_typ
     double got = from_16_bits(type, y[n]);
     /* Beyond the type's range the result is Inf. */
     if (fabsl(ref) + bound > largest ? isnan(got) : !(fabsl(got - ref) <= bound))
-      ck_abort_msg("%s, %s, %s vectors: element %ld of vector %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type), (long)i,
-                   (long)vector, got, ref);
+      ck_abort_msg("%s, %s, %s vectors: element %ld of vector %ld is %.9g, not %.9Lg", a->name, what, macko_type_name(type),
+                   (long)i, (long)vector, got, ref);
   }
   free(x), free(y), free(y0);
 }

@@ -127,7 +127,8 @@ static void add_row(test_matrix *a, int64_t row, const int64_t *distances, int c
   a->row_ptr[row + 1] = at;
 }
 
-/* Slices that are stencils, whose blocks are aligned, among others whose blocks are not, new ones and repeated ones in any order. */
+/* Slices that are stencils, whose blocks are aligned, among others whose blocks are not, new ones and repeated ones in any
+ * order. */
 static test_matrix stencils_among_others(void)
 {
   enum { SLICES = 200, ROWS = 32 * SLICES - 5, MOST = 9 };

@@ -23,8 +23,8 @@ static void compare_diagonal(const fixture *f, int64_t first, const char *kind)
     ck_assert_msg(y[i] == entry(i, first + i), "%s, first column %d: row %d has %g", kind, (int)first, i, y[i]);
 }
 
-/* Format csr; slices that are stencils, values as they are, codes for values and for pairs. `odd` has every fifth row begin with another
- * value. */
+/* Format csr; slices that are stencils, values as they are, codes for values and for pairs. `odd` has every fifth row begin with
+ * another value. */
 START_TEST(diagonals_begin_in_any_column)
 {
   static const struct {

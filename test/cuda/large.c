@@ -248,7 +248,8 @@ START_TEST(rows_of_windows)
     test_seed((uint64_t)(run + 1));
     for (int64_t i = 0; i < ROWS; a.row_ptr[++i] = count)
       for (int64_t j = 0, missing = 0; j < cols; j++) {
-        if (j % (2 * n) == 0) first = (int64_t)test_draw() % (2 * n), second = (first + 1 + (int64_t)test_draw() % (2 * n - 1)) % (2 * n);
+        if (j % (2 * n) == 0)
+          first = (int64_t)test_draw() % (2 * n), second = (first + 1 + (int64_t)test_draw() % (2 * n - 1)) % (2 * n);
         if (j % (2 * n) == 0) missing = how > 0 && test_draw() % 5 == 0;
         if (how == 2 && test_draw() % 2) first = -1;
         if (!missing && j % (2 * n) != first && j % (2 * n) != second && (how == 0 || test_draw() % 3)) a.cols[count++] = j;

@@ -46,8 +46,8 @@ END_TEST
 /* A slot without an entry multiplies nothing: Inf and NaN reach the rows that have an entry there, and no other. */
 START_TEST(infinite_x_stays_where_it_is)
 {
-  fixture f = open_fixture((problem){.nrows = 64, .ncols = 64, .n = 3, .z = 0, .l = 20, .value_type = MACKO_F32, .x_type = MACKO_F32,
-                                     .y_type = MACKO_F32, .path = MACKO_MATMUL_KERNEL});
+  fixture f = open_fixture((problem){.nrows = 64, .ncols = 64, .n = 3, .z = 0, .l = 20, .value_type = MACKO_F32,
+                                     .x_type = MACKO_F32, .y_type = MACKO_F32, .path = MACKO_MATMUL_KERNEL});
   float *x = f.x;
   x[10] = INFINITY, x[f.ldx + 33] = NAN;
   CUDA(cudaMemcpy(f.device_x, x, (size_t)(f.ldx * 3) * 4, cudaMemcpyHostToDevice));
@@ -71,8 +71,8 @@ void check_graph(macko_matmul_path path)
 {
   cudaGraph_t graph;
   cudaGraphExec_t exec;
-  fixture f = open_fixture((problem){.nrows = 100, .ncols = 80, .n = 50, .z = 6, .l = 8, .value_type = MACKO_F16, .x_type = MACKO_F16,
-                                     .y_type = MACKO_F16, .path = path});
+  fixture f = open_fixture((problem){.nrows = 100, .ncols = 80, .n = 50, .z = 6, .l = 8, .value_type = MACKO_F16,
+                                     .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path});
   OK(multiply(&f));
   CUDA(cudaStreamSynchronize(f.stream));
   CUDA(cudaStreamBeginCapture(f.stream, cudaStreamCaptureModeGlobal));
@@ -120,8 +120,9 @@ START_TEST(random_products)
   const time_t end = time(NULL) + (seconds ? atoi(seconds) : 0);
   for (uint64_t seed = 1; seed <= 60 || time(NULL) < end; seed++) {
     problem p = random_problem(seed * 0x9e3779b97f4a7c15u);
-    fprintf(stderr, "problem %llu: %lld x %lld x %lld, %d:%d, types %d %d %d, operands %d\n", (unsigned long long)seed, (long long)p.nrows,
-            (long long)p.ncols, (long long)p.n, p.z, p.l, (int)p.value_type, (int)p.x_type, (int)p.y_type, (int)p.operands);
+    fprintf(stderr, "problem %llu: %lld x %lld x %lld, %d:%d, types %d %d %d, operands %d\n", (unsigned long long)seed,
+            (long long)p.nrows, (long long)p.ncols, (long long)p.n, p.z, p.l, (int)p.value_type, (int)p.x_type, (int)p.y_type,
+            (int)p.operands);
     run(p);
   }
 }

@@ -127,8 +127,8 @@ void close_fixture(fixture *f)
 
 macko_status multiply(const fixture *f)
 {
-  return macko_device_matmul(f->matmul, f->p.n, f->device_x, f->ldx, f->p.bias ? f->device_bias : NULL, f->device_y, f->ldy, f->work,
-                             f->info.work_bytes, f->stream, &err);
+  return macko_device_matmul(f->matmul, f->p.n, f->device_x, f->ldx, f->p.bias ? f->device_bias : NULL, f->device_y, f->ldy,
+                             f->work, f->info.work_bytes, f->stream, &err);
 }
 
 size_t y_bytes(const fixture *f)
@@ -160,9 +160,9 @@ static double largest_of_column(const fixture *f, int64_t j)
   return most;
 }
 
-/* What operands of a number of at most that magnitude may be off by: half a step of the scale for integers; for e4m3 half of the last
- * of its 4 bits, or of its smallest step; both more by what the inverse of a scale is off. Then what rounding to f16 or bf16 may do,
- * where the number is not of that type. */
+/* What operands of a number of at most that magnitude may be off by: half a step of the scale for integers; for e4m3 half of the
+ * last of its 4 bits, or of its smallest step; both more by what the inverse of a scale is off. Then what rounding to f16 or bf16
+ * may do, where the number is not of that type. */
 static double off_by(macko_operands operands, double number, double largest)
 {
   switch (operands) {
@@ -191,12 +191,14 @@ static void check_element(const fixture *f, int64_t i, int64_t j, double largest
   long double sum = f->bias[i], size = fabsf(f->bias[i]), off = 0;
   for (int64_t e = row_ptr[i]; e < row_ptr[i + 1]; e++) {
     const double v = macko_float_at(f->a.value_type, f->a.values, e), x = macko_float_at(f->p.x_type, f->x, j * f->ldx + cols[e]);
-    const double dv = rounds && !kept ? off_by(f->p.operands, v, largest_a) : 0, dx = rounds ? off_by(f->p.operands, x, largest_x) : 0;
+    const double dv = rounds && !kept ? off_by(f->p.operands, v, largest_a) : 0,
+                 dx = rounds ? off_by(f->p.operands, x, largest_x) : 0;
     sum += (long double)v * x, size += fabsl((long double)v * x) + dv * fabs(x) + dx * fabs(v) + dv * dx;
     off += dv * fabs(x) + dx * fabs(v) + dv * dx;
   }
   const int of_8_bits = f->p.operands == MACKO_OPERANDS_I8 || f->p.operands == MACKO_OPERANDS_E4M3;
-  const double terms = (row_ptr[i + 1] - row_ptr[i] + 4) * sum_unit(f), u = unit(f->p.y_type), y = macko_float_at(f->p.y_type, f->y, j * f->ldy + i);
+  const double terms = (row_ptr[i + 1] - row_ptr[i] + 4) * sum_unit(f), u = unit(f->p.y_type),
+               y = macko_float_at(f->p.y_type, f->y, j * f->ldy + i);
   /* Sums that tensor cores give in 16 bits are rounded before the bias is added, and after; of 8 bits they are where Y has 16. */
   if (rounds && f->p.bias && !of_8_bits) off += u * (fabsl(sum - f->bias[i]) + terms / (1 - terms) * size) + least(f->p.y_type);
   if (rounds && of_8_bits && f->p.y_type != MACKO_F32)

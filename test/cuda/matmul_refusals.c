@@ -34,7 +34,8 @@ START_TEST(the_kernel_multiplies_and_says_why)
   macko_matmul_options o;
   macko_matmul *other = NULL;
   ck_assert_msg(f.info.path == MACKO_MATMUL_KERNEL && f.info.lifted == 0 && f.info.algorithm == -1, "%s", f.info.reason);
-  ck_assert_msg(!strncmp(f.info.reason, "the kernel for any GPU: ", 24) && strstr(f.info.reason, all[_i].reason), "%s", f.info.reason);
+  ck_assert_msg(!strncmp(f.info.reason, "the kernel for any GPU: ", 24) && strstr(f.info.reason, all[_i].reason), "%s",
+                f.info.reason);
   OK(multiply(&f));
   fetch_y(&f);
   check_all(&f);
@@ -53,7 +54,8 @@ START_TEST(entries_beside_the_windows)
   fixture f = open_fixture((problem){.nrows = 40, .ncols = 64, .n = 3, .l = 1, .value_type = MACKO_F16, .x_type = MACKO_F16,
                                      .y_type = MACKO_F16});
   ck_assert_msg(f.info.path != MACKO_MATMUL_TENSOR && strstr(f.info.reason, "beside the windows"), "%s", f.info.reason);
-  ck_assert_msg(strstr(f.info.reason, "; 32 columns take us: dense ") && strstr(f.info.reason, ", the kernel "), "%s", f.info.reason);
+  ck_assert_msg(strstr(f.info.reason, "; 32 columns take us: dense ") && strstr(f.info.reason, ", the kernel "), "%s",
+                f.info.reason);
   OK(multiply(&f));
   fetch_y(&f);
   check_all(&f);
@@ -93,7 +95,8 @@ START_TEST(a_library_that_multiplies_wrong_is_passed_over)
   OK(macko_matmul_open(f.d, &o, f.stream, &other, &err));
   OK(macko_matmul_plan(other, 3, -1, f.stream, &err));
   macko_matmul_get_info(other, 3, &info);
-  ck_assert_msg(info.path != MACKO_MATMUL_TENSOR && strstr(info.reason, "cuSPARSELt 0.10.0 multiplies wrong here: a sum over column "),
+  ck_assert_msg(info.path != MACKO_MATMUL_TENSOR &&
+                    strstr(info.reason, "cuSPARSELt 0.10.0 multiplies wrong here: a sum over column "),
                 "%s", info.reason);
   macko_matmul_close(&other);
   o.path = MACKO_MATMUL_TENSOR;

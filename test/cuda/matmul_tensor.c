@@ -12,28 +12,30 @@ START_TEST(tensor_cores_of_16_bits)
 {
   for (int t = 2; t < 4; t++)
     for (int n = 0; n < 5; n++)
-      run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = types[t],
-                    .x_type = types[t], .y_type = types[t], .bias = n % 2, .path = path_of(_i)});
+      run((problem){.nrows = 37, .ncols = 100, .n = counts[n], .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                    .value_type = types[t], .x_type = types[t], .y_type = types[t], .bias = n % 2, .path = path_of(_i)});
 }
 END_TEST
 
 /* Sizes that need no padding, of which Y is written without a copy where columns follow each other; rounded X; long columns. */
 START_TEST(tensor_cores_of_other_sizes)
 {
-  run((problem){.nrows = 256, .ncols = 512, .n = 64, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_BF16,
-                .x_type = MACKO_BF16, .y_type = MACKO_BF16, .path = path_of(_i)});
-  run((problem){.nrows = 100, .ncols = 3001, .n = 50, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F32,
-                .x_type = MACKO_F32, .y_type = MACKO_F16, .operands = MACKO_OPERANDS_F16, .path = path_of(_i)});
-  run((problem){.nrows = 1, .ncols = 1, .n = 1, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F16,
-                .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path_of(_i)});
+  run((problem){.nrows = 256, .ncols = 512, .n = 64, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                .value_type = MACKO_BF16, .x_type = MACKO_BF16, .y_type = MACKO_BF16, .path = path_of(_i)});
+  run((problem){.nrows = 100, .ncols = 3001, .n = 50, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                .value_type = MACKO_F32, .x_type = MACKO_F32, .y_type = MACKO_F16, .operands = MACKO_OPERANDS_F16,
+                .path = path_of(_i)});
+  run((problem){.nrows = 1, .ncols = 1, .n = 1, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path_of(_i)});
 }
 END_TEST
 
 /* X and Y without gaps, at multiples of 32 rows and columns: the library reads X where nothing is repeated, and writes Y. */
 START_TEST(tensor_cores_read_x_and_write_y)
 {
-  fixture f = open_fixture((problem){.nrows = 128, .ncols = 192, .n = 32, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
-                                     .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16, .path = path_of(_i)});
+  fixture f = open_fixture((problem){.nrows = 128, .ncols = 192, .n = 32, .z = patterns[_i % WINDOWS].z,
+                                     .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F16, .x_type = MACKO_F16,
+                                     .y_type = MACKO_F16, .path = path_of(_i)});
   f.ldy = f.p.nrows;
   for (int64_t j = 0; j < f.p.n; j++) memmove((uint16_t *)f.x + j * f.p.ncols, (uint16_t *)f.x + j * f.ldx, (size_t)f.p.ncols * 2);
   f.ldx = f.p.ncols;
@@ -47,8 +49,8 @@ END_TEST
 
 START_TEST(an_algorithm_that_is_named_gives_the_same_bits)
 {
-  problem p = {.nrows = 200, .ncols = 600, .n = 96, .z = 6, .l = 8, .value_type = MACKO_F16, .x_type = MACKO_F16, .y_type = MACKO_F16,
-               .path = (macko_matmul_path)_i};
+  problem p = {.nrows = 200, .ncols = 600, .n = 96, .z = 6, .l = 8, .value_type = MACKO_F16, .x_type = MACKO_F16,
+               .y_type = MACKO_F16, .path = (macko_matmul_path)_i};
   fixture f = open_fixture(p);
   OK(multiply(&f));
   fetch_y(&f);
@@ -60,7 +62,8 @@ START_TEST(an_algorithm_that_is_named_gives_the_same_bits)
   ck_assert(!memcmp(f.y, g.y, y_bytes(&f)));
   /* One of the other library is refused. */
   ck_assert_int_eq(macko_matmul_plan(g.matmul, 500, p.algorithm ^ (int64_t)1 << 40, NULL, &err), MACKO_INVALID_ARGUMENT);
-  ck_assert_msg(strstr(err.text, _i == MACKO_MATMUL_DENSE ? "is none of path dense" : "is none of path tensor") != NULL, "%s", err.text);
+  ck_assert_msg(strstr(err.text, _i == MACKO_MATMUL_DENSE ? "is none of path dense" : "is none of path tensor") != NULL, "%s",
+                err.text);
   close_fixture(&f);
   close_fixture(&g);
 }
@@ -98,7 +101,8 @@ START_TEST(a_graph_captures_the_product_of_tensor_cores)
 }
 END_TEST
 
-/* Matrices whose products would overflow f16 or vanish in it, of integers alone, of one row, and with Inf are planned like others. */
+/* Matrices whose products would overflow f16 or vanish in it, of integers alone, of one row, and with Inf are planned like
+ * others. */
 START_TEST(matrices_of_all_magnitudes_can_be_checked)
 {
   static const double magnitudes[] = {6e4, 6e-6, 1, INFINITY};
@@ -133,17 +137,18 @@ START_TEST(columns_of_other_lengths)
   static const int64_t lengths[] = {64, 1999, 30001};
   for (int i = 0; i < 3; i++)
     for (int o = MACKO_OPERANDS_I8; o <= (i < 2 ? MACKO_OPERANDS_E4M3 : MACKO_OPERANDS_I8); o++)
-      run((problem){.nrows = 96, .ncols = lengths[i], .n = 20, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_BF16,
-                    .x_type = MACKO_F16, .y_type = MACKO_F32, .path = path_of(_i), .operands = (macko_operands)o});
+      run((problem){.nrows = 96, .ncols = lengths[i], .n = 20, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                    .value_type = MACKO_BF16, .x_type = MACKO_F16, .y_type = MACKO_F32, .path = path_of(_i),
+                    .operands = (macko_operands)o});
 }
 END_TEST
 
 START_TEST(integers_are_exact)
 {
   for (int t = 1; t < 4; t++)
-    run((problem){.nrows = 150, .ncols = 500, .n = 70, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l, .value_type = MACKO_F16,
-                  .x_type = types[t], .y_type = MACKO_F32, .whole = 100, .exact = 1, .bias = 1, .path = path_of(_i),
-                  .operands = MACKO_OPERANDS_I8});
+    run((problem){.nrows = 150, .ncols = 500, .n = 70, .z = patterns[_i % WINDOWS].z, .l = patterns[_i % WINDOWS].l,
+                  .value_type = MACKO_F16, .x_type = types[t], .y_type = MACKO_F32, .whole = 100, .exact = 1, .bias = 1,
+                  .path = path_of(_i), .operands = MACKO_OPERANDS_I8});
 }
 END_TEST
 

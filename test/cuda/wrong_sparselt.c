@@ -53,7 +53,8 @@ int cusparseLtMatmulGetWorkspace(const void *handle, const void *plan, size_t *b
   return 0;
 }
 
-int cusparseLtSpMMAPruneCheck2(const void *handle, const void *matrix, int sparse, int op, const void *dense, int *valid, void *stream)
+int cusparseLtSpMMAPruneCheck2(const void *handle, const void *matrix, int sparse, int op, const void *dense, int *valid,
+                               void *stream)
 {
   (void)handle, (void)matrix, (void)sparse, (void)op, (void)dense;
   return (int)cudaMemsetAsync(valid, 0, sizeof *valid, stream);
@@ -66,8 +67,8 @@ int cusparseLtSpMMACompressedSize2(const void *handle, const void *matrix, size_
   return 0;
 }
 
-int cusparseLtMatmul(const void *handle, const void *plan, const void *alpha, const void *a, const void *b, const void *beta, const void *c,
-                     void *d, void *work, cudaStream_t *streams, int32_t count)
+int cusparseLtMatmul(const void *handle, const void *plan, const void *alpha, const void *a, const void *b, const void *beta,
+                     const void *c, void *d, void *work, cudaStream_t *streams, int32_t count)
 {
   (void)handle, (void)plan, (void)alpha, (void)a, (void)b, (void)beta, (void)c, (void)work, (void)count;
   return (int)cudaMemsetAsync(d, 0x3c, (size_t)elements * 2, streams[0]);

@@ -1,6 +1,7 @@
 /* Every allocation of the library fails in turn, alone or with all after it: each function must then say OUT_OF_MEMORY with a
- * sentence, lose nothing, and leave an old matrix as it was; only a product may do without, if it is the same bit for bit. The program is linked with the static library and -Wl,--wrap, so
- * that the library's calls of malloc, and only those of this program besides, come here. */
+ * sentence, lose nothing, and leave an old matrix as it was; only a product may do without, if it is the same bit for bit. The
+ * program is linked with the static library and -Wl,--wrap, so that the library's calls of malloc, and only those of this program
+ * besides, come here. */
 #include "failing_malloc.h"
 #include "matrices.h"
 #include "readers.h"
@@ -139,8 +140,8 @@ static macko_status give_rows(void *context, int64_t first, int64_t count, macko
 static macko_status encode_rows(subject *s, macko_error *err)
 {
   macko_matrix *m = NULL;
-  macko_row_source rows = {.nrows = s->a.nrows, .ncols = s->a.ncols, .value_type = s->a.value_type, .piece_rows = s->a.nrows / 2 + 1,
-                           .rows = give_rows, .context = &s->a};
+  macko_row_source rows = {.nrows = s->a.nrows, .ncols = s->a.ncols, .value_type = s->a.value_type,
+                           .piece_rows = s->a.nrows / 2 + 1, .rows = give_rows, .context = &s->a};
   macko_status status = macko_encode_rows(&rows, &s->options, &m, err);
   if (status && m) abort();
   macko_destroy(&m);

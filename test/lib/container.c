@@ -149,8 +149,8 @@ START_TEST(the_head_says_what_is_symmetric)
         cols[p] = cases[c].places[p][1];
         for (int64_t i = cases[c].places[p][0]; i < 4; i++) row_ptr[i + 1]++;
       }
-      macko_csr csr = {.nrows = 4, .ncols = cases[c].ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
-                       .row_ptr = row_ptr, .cols = cols, .values = cases[c].values};
+      macko_csr csr = {.nrows = 4, .ncols = cases[c].ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                       .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = cases[c].values};
       macko_options o;
       macko_matrix *m = NULL;
       macko_error err = {0};
@@ -161,7 +161,8 @@ START_TEST(the_head_says_what_is_symmetric)
       size_t count = fread(text, 1, sizeof text - 1, file);
       fclose(file);
       snprintf(expected, sizeof expected, "\"symmetry\": \"%s\"", cases[c].symmetry);
-      ck_assert_msg(count > HEADER && strstr(text + HEADER, expected), "case %zu, %s: %s", c, macko_format_name(o.format), text + HEADER);
+      ck_assert_msg(count > HEADER && strstr(text + HEADER, expected), "case %zu, %s: %s", c, macko_format_name(o.format),
+                    text + HEADER);
       macko_destroy(&m);
     }
 }

@@ -132,7 +132,8 @@ static void check_product(const macko_matrix *m, const test_matrix *t)
   free(x), free(y);
 }
 
-/* Rows of equal columns make blocks where they do not follow each other, too: not those of a GPU's plan, whose encoder finds none. */
+/* Rows of equal columns make blocks where they do not follow each other, too: not those of a GPU's plan, whose encoder finds
+ * none. */
 START_TEST(fields_become_blocks)
 {
   int b = _i;

@@ -1,5 +1,5 @@
-/* Variants paper and shared of format eccsr: what blocks are extracted, sizes that must be reached, slots without an entry, new values,
- * damage, options, the example of the manual. */
+/* Variants paper and shared of format eccsr: what blocks are extracted, sizes that must be reached, slots without an entry, new
+ * values, damage, options, the example of the manual. */
 #include "eccsr/eccsr_paper.h"
 #include "damage.h"
 #include "manual.h"
@@ -182,7 +182,8 @@ END_TEST
 
 /* ---- products ---- */
 
-/* Gaps of more than four bits hold, so that there are slots without an entry inside rows and behind them: they read nothing of x. */
+/* Gaps of more than four bits hold, so that there are slots without an entry inside rows and behind them: they read nothing of
+ * x. */
 static int even(int64_t row, int64_t col)
 {
   (void)row;

@@ -1,5 +1,5 @@
-/* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form; those of csr, which
- * others are compared with, know of uneven rows. */
+/* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form; those of csr,
+ * which others are compared with, know of uneven rows. */
 #include "macko.h"
 #include "suite.h"
 
@@ -18,7 +18,8 @@ typedef struct {
 
 static scattered make(int sectors)
 {
-  scattered a = {malloc((ROWS + 1) * sizeof *a.row_ptr), malloc(ROWS * LENGTH * sizeof *a.cols), malloc(ROWS * LENGTH * sizeof *a.values)};
+  scattered a = {malloc((ROWS + 1) * sizeof *a.row_ptr), malloc(ROWS * LENGTH * sizeof *a.cols),
+                 malloc(ROWS * LENGTH * sizeof *a.values)};
   const int shared = LENGTH / sectors; /* entries of a sector */
   for (int64_t i = 0; i <= ROWS; i++) a.row_ptr[i] = i * LENGTH;
   for (int64_t i = 0; i < ROWS; i++)
@@ -153,7 +154,8 @@ static macko_status some_rows(void *context, int64_t first, int64_t count, macko
 START_TEST(pieces_are_predicted_alike)
 {
   scattered a = make(4);
-  macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows, .context = &a};
+  macko_row_source source = {.nrows = ROWS, .ncols = COLS, .value_type = MACKO_F64, .piece_rows = 300, .rows = some_rows,
+                             .context = &a};
   macko_matrix *whole = encode_for_gpu(&a), *pieces = NULL;
   macko_info one, other;
   macko_options o;
@@ -180,7 +182,8 @@ START_TEST(uneven_rows_count)
   macko_error err = {0};
   macko_options_init(&o);
   for (int64_t i = 1; i < ROWS; i += 2) a.row_ptr[i] -= 7; /* rows of 1 and of 15 entries in turn */
-  for (int64_t p = 0; p < ROWS * LENGTH; p++) a.cols[p] = (int32_t)(p % (2 * LENGTH) + p / (2 * LENGTH)); /* all different in a row */
+  for (int64_t p = 0; p < ROWS * LENGTH; p++)
+    a.cols[p] = (int32_t)(p % (2 * LENGTH) + p / (2 * LENGTH)); /* all different in a row */
   const macko_format formats[] = {MACKO_FORMAT_CSR, MACKO_FORMAT_MACKO};
   double csr[2];
   for (int i = 0; i < 2; i++) {

@@ -83,7 +83,8 @@ START_TEST(rounding_is_off_by_half_a_step)
   static const float sizes[] = {1, 127, 0.1f, 448, 65504, FLT_MAX, FLT_MIN, FLT_MIN / 1024, 0x1p-149f};
   for (unsigned s = 0; s < sizeof sizes / sizeof *sizes; s++) {
     const float scale = macko_lift_scale(sizes[s], 127), inverse = macko_lift_inverse(scale);
-    ck_assert_msg(scale >= FLT_MIN && scale <= FLT_MAX && inverse <= FLT_MAX && inverse > 0, "%g: scale %g", (double)sizes[s], (double)scale);
+    ck_assert_msg(scale >= FLT_MIN && scale <= FLT_MAX && inverse <= FLT_MAX && inverse > 0, "%g: scale %g", (double)sizes[s],
+                  (double)scale);
     for (int i = -1000; i <= 1000; i++) {
       const float x = sizes[s] * ((float)i / 1000);
       const double back = (double)macko_lift_i8(x, inverse) * (double)scale, off = fabs(back - (double)x);

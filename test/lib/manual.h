@@ -13,7 +13,8 @@ typedef struct {
 macko_csr test_manual_matrix(const char *format, test_example *e);
 
 /* Fails unless m has the sections of the page's block "sections" and no others, with the elements that are listed there: all but
- * the last spare ones of section values. "40:" says where the element behind it is, and that those not listed before it are zero. */
+ * the last spare ones of section values. "40:" says where the element behind it is, and that those not listed before it are
+ * zero. */
 void test_check_manual_sections(const char *format, const macko_matrix *m, int64_t spare);
 
 #endif

@@ -221,10 +221,10 @@ static void check_decode_rows(const test_matrix *a, const macko_matrix *m, const
       int64_t n = a->row_ptr[first + count] - begin;
       memset(cols, 0x55, (size_t)(n + 1) * 8), memset(values, 0x55, (size_t)((n + 1) * size));
       ck_assert_msg(!macko_decode_rows(m, a->row_ptr, first, count, cols, values, &err), "%s, %s: %s", a->name, what, err.text);
-      ck_assert_msg(!memcmp(cols, a->cols + begin, (size_t)n * 8), "%s, %s: columns of %ld rows from %ld", a->name, what, (long)count,
-                    (long)first);
-      ck_assert_msg(!memcmp(values, (char *)a->values + begin * size, (size_t)(n * size)), "%s, %s: values of %ld rows from %ld", a->name,
-                    what, (long)count, (long)first);
+      ck_assert_msg(!memcmp(cols, a->cols + begin, (size_t)n * 8), "%s, %s: columns of %ld rows from %ld", a->name, what,
+                    (long)count, (long)first);
+      ck_assert_msg(!memcmp(values, (char *)a->values + begin * size, (size_t)(n * size)), "%s, %s: values of %ld rows from %ld",
+                    a->name, what, (long)count, (long)first);
       ck_assert_msg(cols[n] == 0x5555555555555555 && values[n * size] == 0x55, "%s, %s: more than %ld rows from %ld", a->name, what,
                     (long)count, (long)first);
     }

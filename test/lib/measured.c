@@ -102,7 +102,8 @@ START_TEST(the_fastest_is_kept_and_remembered)
   macko_destroy(&m);
   m = encode(&a, MACKO_FORMAT_AUTO); /* the times are told again */
   said = strstr(m->plan.reason, "; measured ");
-  ck_assert_msg(said && sscanf(said, "; measured %lf us a multiply (predicted ", &other) == 1 && other == best, "%s", m->plan.reason);
+  ck_assert_msg(said && sscanf(said, "; measured %lf us a multiply (predicted ", &other) == 1 && other == best, "%s",
+                m->plan.reason);
   ck_assert_msg(strstr(said, "), ") && strstr(said, ") in an earlier run"), "%s", m->plan.reason);
   macko_destroy(&m);
   free_arrays(&a);

@@ -229,7 +229,8 @@ static macko_matrix *encoded_and_valid(const macko_csr *c, const macko_options *
   return m;
 }
 
-/* A matrix rounded on request is that of the rounded values, in every format that rounds, and still is after a refresh; `lossy` follows. */
+/* A matrix rounded on request is that of the rounded values, in every format that rounds, and still is after a refresh; `lossy`
+ * follows. */
 START_TEST(rounded_values_multiply_as_themselves)
 {
   test_matrix a = test_make(_i, 1, MACKO_F64), rounded = test_make(_i, 1, MACKO_F64);

@@ -73,13 +73,13 @@ macko_value_facts __wrap_macko_facts_of_values(macko_findings *found)
   return facts;
 }
 
-macko_status __real_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
-                                            macko_error *err);
-macko_status __wrap_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
-                                            macko_error *err);
+macko_status __real_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first,
+                                            macko_eccsr_window *w, macko_error *err);
+macko_status __wrap_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first,
+                                            macko_eccsr_window *w, macko_error *err);
 
-macko_status __wrap_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first, macko_eccsr_window *w,
-                                            macko_error *err)
+macko_status __wrap_macko_eccsr_fill_window(const macko_csr *a, const macko_eccsr_shape *shape, int64_t first,
+                                            macko_eccsr_window *w, macko_error *err)
 {
   windows++;
   return __real_macko_eccsr_fill_window(a, shape, first, w, err);
@@ -246,7 +246,8 @@ static macko_csr long_equal_rows(void)
   enum { NODES = LONG_ROWS / 3 };
   for (int row = 0; row < 3 * NODES; row++) {
     const int node = row / 3, first = node < 9 * RUNS ? 0 : node - 9 * RUNS;
-    for (int k = 0; k < 3 * RUNS; k++) cols[3 * RUNS * row + k] = 3 * (first + k / 3 * 9) + k % 3, values[3 * RUNS * row + k] = 0.1 * (row + k);
+    for (int k = 0; k < 3 * RUNS; k++)
+      cols[3 * RUNS * row + k] = 3 * (first + k / 3 * 9) + k % 3, values[3 * RUNS * row + k] = 0.1 * (row + k);
     row_ptr[row + 1] = 3 * RUNS * (row + 1);
   }
   return (macko_csr){.nrows = 3 * NODES, .ncols = 3 * NODES, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32,

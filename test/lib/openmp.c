@@ -1,4 +1,5 @@
-/* One thread multiplies where OMP_NUM_THREADS says nothing, as many as it says else: OpenMP's threads stay, and so can be counted. */
+/* One thread multiplies where OMP_NUM_THREADS says nothing, as many as it says else: OpenMP's threads stay, and so can be
+ * counted. */
 #include "suite.h"
 #include "macko.h"
 

@@ -145,7 +145,8 @@ START_TEST(every_choice_of_every_option)
         macko_error err = {0};
         o.format = (macko_format)f;
         macko_status s = answer(&c, &o, &err);
-        ck_assert_msg(s == (f == MACKO_FORMAT_AUTO || formats >> f & 1 ? MACKO_OK : MACKO_UNSUPPORTED), "%s: %s", say(&o), err.text);
+        ck_assert_msg(s == (f == MACKO_FORMAT_AUTO || formats >> f & 1 ? MACKO_OK : MACKO_UNSUPPORTED), "%s: %s", say(&o),
+                      err.text);
         for (int g = 0; s && g < MACKO_FORMAT_AUTO; g++)
           ck_assert_msg(names(err.text, macko_format_name((macko_format)g)) == (g == f || formats >> g & 1), "%s: %s", say(&o),
                         err.text);
@@ -212,7 +213,8 @@ START_TEST(sentences)
     {{"gap_bits", "values"}, {"1", "pairs"},
      "gap_bits 1 and values pairs cannot go together: gap_bits 1 goes with values raw, narrow, dict, f32, f16 or bf16"},
     {{"layout", "variant"}, {"slice", "paper"},
-     "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for formats dtans and eccsr"},
+     "layout slice and variant paper cannot go together: layout slice is for format macko, variant paper for formats dtans "
+     "and eccsr"},
     {{"format", "values", "target"}, {"csr", "f32", "gpu"},
      "format csr does not have values f32 with target gpu; formats macko, dtans, eccsr and slide do"},
     {{"format", "values", "variant"}, {"dtans", "raw", "joint"},
@@ -328,7 +330,8 @@ START_TEST(overflow_is_refused_by_name)
   static const struct {
     const char *values, *beyond;
     double fits, largest;
-  } types[] = {{"f16", "70000 is beyond the range of f16", 65504, 7e4}, {"bf16", "3.4e+38 is beyond the range of bf16", 3e38, 3.4e38},
+  } types[] = {{"f16", "70000 is beyond the range of f16", 65504, 7e4},
+               {"bf16", "3.4e+38 is beyond the range of bf16", 3e38, 3.4e38},
                {"f32", "1e+39 is beyond the range of f32", 3.4e38, 1e39}};
   static const char *const formats[] = {"auto", "csr", "macko", "dtans", "eccsr"};
   const char *format = formats[_i % 5];

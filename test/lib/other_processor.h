@@ -1,5 +1,5 @@
-/* Takes the processor for one without some of its instructions, for suites that have the library's objects in the program itself: then
- * what __builtin_cpu_supports reads there is the program's own. */
+/* Takes the processor for one without some of its instructions, for suites that have the library's objects in the program itself:
+ * then what __builtin_cpu_supports reads there is the program's own. */
 #ifndef TEST_OTHER_PROCESSOR_H
 #define TEST_OTHER_PROCESSOR_H
 

@@ -62,8 +62,8 @@ START_TEST(windows_are_measured_or_refused)
 }
 END_TEST
 
-/* Of every four columns the two largest stay, of equal ones the first, NaN before numbers; format slide then finds 2:4. Indices count
- * from 1, rows are not sorted. */
+/* Of every four columns the two largest stay, of equal ones the first, NaN before numbers; format slide then finds 2:4. Indices
+ * count from 1, rows are not sorted. */
 START_TEST(pruning_keeps_the_largest)
 {
   const int32_t row_ptr[] = {1, 6, 6, 10}, cols[] = {9, 2, 1, 4, 3, 1, 2, 3, 4}, kept[] = {2, 3, 9, 1, 4};

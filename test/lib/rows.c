@@ -175,7 +175,8 @@ START_TEST(pieces_of_a_large_matrix_give_the_same_bytes)
                  .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
   macko_options_init(&o);
   for (int kind = 0; kind < 3 * (MACKO_FORMAT_AUTO + 5); kind++) {
-    static const macko_layout layouts[] = {MACKO_LAYOUT_AUTO, MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, MACKO_LAYOUT_SLICE, MACKO_LAYOUT_PAPER};
+    static const macko_layout layouts[] = {MACKO_LAYOUT_AUTO, MACKO_LAYOUT_AUTO, MACKO_LAYOUT_ROW, MACKO_LAYOUT_SLICE,
+                                           MACKO_LAYOUT_PAPER};
     int64_t step = kind % 3 == 0 ? 100 : kind % 3 == 1 ? 1000 : 10000;
     int more = kind / 3 - MACKO_FORMAT_AUTO; /* auto by time and by memory, layouts */
     o.format = more < 0 ? (macko_format)(kind / 3) : more < 2 ? MACKO_FORMAT_AUTO : MACKO_FORMAT_MACKO;

@@ -21,7 +21,8 @@ static macko_status give_band(void *context, int64_t first, int64_t count, macko
   (void)err;
   if (now > b->most) b->most = now;
   for (int64_t i = 0; i < count; i++) {
-    for (int64_t k = 0; k < WIDE; k++) b->cols[n] = (int32_t)(first + i + k * k), b->values[n++] = 1.0 / (double)((first + i) * WIDE + k + 1);
+    for (int64_t k = 0; k < WIDE; k++)
+      b->cols[n] = (int32_t)(first + i + k * k), b->values[n++] = 1.0 / (double)((first + i) * WIDE + k + 1);
     b->row_ptr[i + 1] = n;
   }
   *piece = (macko_csr){.nrows = count, .ncols = LONG + WIDE * WIDE, .row_ptr_type = MACKO_I64, .col_type = MACKO_I32,
@@ -48,7 +49,8 @@ START_TEST(memory_is_the_result_and_a_piece)
   macko_info info;
   size_t before = bytes_in_use();
   macko_options_init(&o);
-  o.format = cases[_i / 2].format, o.layout = cases[_i / 2].layout, o.prefer = cases[_i / 2].prefer, o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
+  o.format = cases[_i / 2].format, o.layout = cases[_i / 2].layout, o.prefer = cases[_i / 2].prefer,
+  o.values = _i % 2 ? MACKO_VALUES_F32 : MACKO_VALUES_RAW;
   b.most = 0;
   ck_assert(!macko_encode_rows(&source, &o, &m, NULL));
   macko_get_info(m, &info);

@@ -1,5 +1,5 @@
-/* Format slide: every pattern of a block packed, patterns found, what no pattern covers, slots that hold nothing, sizes that must be
- * reached, the choice of the format, the predicted time, damage, golden files, the example of the manual. */
+/* Format slide: every pattern of a block packed, patterns found, what no pattern covers, slots that hold nothing, sizes that must
+ * be reached, the choice of the format, the predicted time, damage, golden files, the example of the manual. */
 #include "core/cost.h"
 #include "core/half.h"
 #include "manual.h"
@@ -104,7 +104,8 @@ static test_matrix pruned(int64_t rows, int64_t blocks, int n, macko_type type)
   int64_t count = 0, width = 2 * n;
   for (int64_t i = 0, p = 0; i < rows; t.row_ptr[++i] = count)
     for (int64_t j = 0, first = 0, second = 0; j < blocks * width; j++, p++) {
-      if (j % width == 0) first = (int64_t)(draw() % (uint64_t)width), second = (first + 1 + (int64_t)(draw() % (uint64_t)(width - 1))) % width;
+      if (j % width == 0)
+        first = (int64_t)(draw() % (uint64_t)width), second = (first + 1 + (int64_t)(draw() % (uint64_t)(width - 1))) % width;
       if (j % width != first && j % width != second) t.cols[count] = j, count++;
     }
   return t;
@@ -197,7 +198,8 @@ END_TEST
 START_TEST(automatic_choice_goes_by_memory_only)
 {
   test_matrix t = pruned(64, 256, 4, MACKO_F16);
-  for (int64_t p = 0; p < t.row_ptr[64]; p++) ((uint16_t *)t.values)[p] = (uint16_t)(draw() % 0x7c00); /* nothing narrower holds them */
+  for (int64_t p = 0; p < t.row_ptr[64]; p++)
+    ((uint16_t *)t.values)[p] = (uint16_t)(draw() % 0x7c00); /* nothing narrower holds them */
   macko_matrix *m = encode_as(&t.csr, MACKO_FORMAT_AUTO, MACKO_VALUES_AUTO, MACKO_PREFER_TIME);
   ck_assert_msg(m->format != MACKO_FORMAT_SLIDE && !strstr(m->plan.reason, "slide"), "%s", m->plan.reason);
   macko_destroy(&m);
@@ -208,8 +210,8 @@ START_TEST(automatic_choice_goes_by_memory_only)
 }
 END_TEST
 
-/* From work and bytes, and on a GPU what any product takes, as that of every format, before and after new values: of a small matrix bytes
- * come from a cache. */
+/* From work and bytes, and on a GPU what any product takes, as that of every format, before and after new values: of a small matrix
+ * bytes come from a cache. */
 START_TEST(the_time_is_that_of_work_and_bytes)
 {
   test_matrix t = pruned(64, 16, 4, MACKO_F64);
@@ -298,7 +300,8 @@ START_TEST(same_bytes_as_the_model)
   snprintf(path, sizeof path, "test/golden/slide/%s.txt", golden[_i]);
   FILE *file = open_source(path);
   ck_assert_int_eq(fscanf(file, "%ld %ld %ld %d %7s %lu", &rows, &cols, &width, &percent, type, &seed), 6);
-  test_matrix t = make(rows, cols, width, percent, !strcmp(type, "f64") ? MACKO_F64 : !strcmp(type, "f32") ? MACKO_F32 : MACKO_F16, seed);
+  test_matrix t = make(rows, cols, width, percent,
+                       !strcmp(type, "f64") ? MACKO_F64 : !strcmp(type, "f32") ? MACKO_F32 : MACKO_F16, seed);
   macko_matrix *m = encode(&t.csr);
   for (; fscanf(file, "%39s %ld", name, &count) == 2; sections++) {
     const macko_section *s = section(m, name);
@@ -317,8 +320,8 @@ START_TEST(same_bytes_as_the_model)
 }
 END_TEST
 
-/* Numbers of 8 bits have no type of their own: integers are values of codec narrow, e4m3's at most 254 finite numbers of codec dict,
- * and both take a byte. */
+/* Numbers of 8 bits have no type of their own: integers are values of codec narrow, e4m3's at most 254 finite numbers of codec
+ * dict, and both take a byte. */
 START_TEST(values_of_8_bits_take_a_byte)
 {
   test_matrix t = pruned(64, 40, 4, MACKO_F16);
@@ -338,7 +341,8 @@ START_TEST(values_of_8_bits_take_a_byte)
   ck_assert_msg(values->bytes >= slots && values->bytes < slots + 32 * 8 * 6, "%lld bytes for %lld slots", (long long)values->bytes,
                 (long long)slots);
   ck_assert(!macko_decode(m, back, cols, out, NULL));
-  ck_assert(!memcmp(back, t.row_ptr, 65 * sizeof *back) && !memcmp(cols, t.cols, (size_t)nnz * 8) && !memcmp(out, t.values, (size_t)nnz * 2));
+  ck_assert(!memcmp(back, t.row_ptr, 65 * sizeof *back) && !memcmp(cols, t.cols, (size_t)nnz * 8) &&
+            !memcmp(out, t.values, (size_t)nnz * 2));
   free(back), free(cols), free(out);
   macko_destroy(&m);
   release(&t);

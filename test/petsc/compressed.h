@@ -15,8 +15,8 @@ void same_vectors(Vec x, Vec y, double tolerance, const char *when);
 
 /* The sentence of the last error while this is PETSc's error handler. */
 extern char    message[2048];
-PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type,
-                            const char *text, void *context);
+PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                            PetscErrorType type, const char *text, void *context);
 
 /* Every rank gets the error, whose sentence holds that text on those that raised it. */
 #define REFUSED(call, expected, part) \

@@ -78,7 +78,8 @@ START_TEST(binary_files)
 }
 END_TEST
 
-/* A file of macko_save, made by the first rank; on one rank the form in the file is the matrix's, unless options ask for another. */
+/* A file of macko_save, made by the first rank; on one rank the form in the file is the matrix's, unless options ask for
+ * another. */
 static void save_rows(const char *path, const char *format, macko_type type)
 {
   enum { MOST = ROWS * COLS };

@@ -35,7 +35,8 @@ START_TEST(never_as_csr)
   OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "10000"));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_prefer", "memory"));
   OK(MatMackoCreateFromRows(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, LINE, LINE, watch, &w, &A));
-  ASSERT_ALL((double)(w.most - w.before) < csr / 4 + 3e5, "%g bytes while rows came, of %g as CSR", (double)(w.most - w.before), csr);
+  ASSERT_ALL((double)(w.most - w.before) < csr / 4 + 3e5, "%g bytes while rows came, of %g as CSR", (double)(w.most - w.before),
+             csr);
   ASSERT_ALL((double)(bytes_in_use() - w.before) < csr / 4, "%g bytes afterwards, of %g", (double)(bytes_in_use() - w.before), csr);
   OK(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
   OK(MatMackoGetInfo(A, &stored));
@@ -60,7 +61,8 @@ START_TEST(empty_rows_of_other_ranks_columns)
 }
 END_TEST
 
-/* Bytes that the process has had in memory at most since the last call with `reset`, or has now; 0 where the system does not tell. */
+/* Bytes that the process has had in memory at most since the last call with `reset`, or has now; 0 where the system does not
+ * tell. */
 static double resident(int reset)
 {
   char   line[200];
@@ -127,8 +129,8 @@ static macko_status give_piece(void *context, int64_t first, int64_t count, mack
   int64_t        n = 0;
   (void)context, (void)err;
   for (int64_t i = 0; i < count; i++) starts[i + 1] = n += band_row(first + i, cols + n, values + n);
-  *piece = (macko_csr){.nrows = count, .ncols = BAND_ROWS, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
-                       .row_ptr = starts, .cols = cols, .values = values};
+  *piece = (macko_csr){.nrows = count, .ncols = BAND_ROWS, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                       .value_type = MACKO_F64, .row_ptr = starts, .cols = cols, .values = values};
   return MACKO_OK;
 }
 

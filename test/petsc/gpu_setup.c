@@ -221,7 +221,8 @@ END_TEST
 
 static const char kept[] = "aijcusparse in GPU memory";
 
-/* Whether they are there is asked before what compares all products, among them that with the transpose, which copies them again. */
+/* Whether they are there is asked before what compares all products, among them that with the transpose, which copies them
+ * again. */
 static void multiply_often(Mat A, Mat P, int there, const char *when)
 {
   Vec x, y;

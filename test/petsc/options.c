@@ -1,5 +1,5 @@
-/* Every -mat_macko_ option with every choice and every format: what MatMackoGetInfo shows, or the library's sentence. All of it from
- * lib/options.def, for matrices whose off-diagonal blocks are small or empty. */
+/* Every -mat_macko_ option with every choice and every format: what MatMackoGetInfo shows, or the library's sentence. All of it
+ * from lib/options.def, for matrices whose off-diagonal blocks are small or empty. */
 #include "common.h"
 #include "macko.h"
 

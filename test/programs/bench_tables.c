@@ -7,8 +7,8 @@ static void fill(bench_table *table)
 {
   for (int i = 0; i < 3; i++) {
     bench_result *r = bench_add(table);
-    *r = (bench_result){.k = 1, .peer = i < 2, .lossy = i == 1, .nrows = 10, .ncols = 11, .nnz = 30, .bytes = 400 - 100 * i, .moved = 500,
-                        .us = 8 - 2 * i, .warm = 1.25, .encode = 24e-6, .difference = i ? 1e-16 : NAN};
+    *r = (bench_result){.k = 1, .peer = i < 2, .lossy = i == 1, .nrows = 10, .ncols = 11, .nnz = 30, .bytes = 400 - 100 * i,
+                        .moved = 500, .us = 8 - 2 * i, .warm = 1.25, .encode = 24e-6, .difference = i ? 1e-16 : NAN};
     strcpy(r->matrix, "a \"quoted\" name"), strcpy(r->name, i == 0 ? "cusparse-csr1" : i == 1 ? "cusparse-csr1-f32" : "auto");
     strcpy(r->detail, "tab\there");
   }
