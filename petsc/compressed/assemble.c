@@ -359,8 +359,8 @@ static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries may have come on some ranks only, so that all ask each other. The first assembly makes a matrix even if none came. After a
-   flush entries may come that are inserted instead of added, or the other way round, so that what came is put together then, too. */
+/* Entries may have come on some ranks only, so that all ask each other. The first assembly makes a matrix even if none came.
+   After a flush entries may be inserted instead of added, or the other way round: what came before is put together then. */
 static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;

@@ -273,8 +273,8 @@ PETSC_INTERN void           MackoCompressedChanges(Mat A);
 PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* A gets them, or goes with all that they hold */
 PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
 
-/* An entry has come for a row of this rank. zero says whether it is one that MAT_IGNORE_ZERO_ENTRIES speaks of, and came whether another
-   has come for the same place since the last assembly. */
+/* An entry has come for a row of this rank. zero says whether it is one that MAT_IGNORE_ZERO_ENTRIES speaks of, and came whether
+   another has come for the same place since the last assembly. */
 typedef struct {
   PetscInt   row, col;
   InsertMode mode;

@@ -158,8 +158,8 @@ static PetscErrorCode Change(Mat A, MackoChange *change, void *of_own, void *of_
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A program may begin with this, before there are entries, and it may come between a flush and the end of an assembly: a matrix that
-   is not assembled stays so. */
+/* A program may begin with this, before there are entries, and it may come between a flush and the end of an assembly: a matrix
+   that is not assembled stays so. */
 static PetscErrorCode MatZeroEntries_Macko(Mat A)
 {
   const PetscBool assembled = A->assembled;

@@ -23,8 +23,8 @@ static PetscErrorCode Had(Mat A, PetscInt row, PetscInt col, PetscBool *had)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The order of the questions is AIJ's: a zero that is left out is no error. Places are new from the end of the first assembly on, as
-   this type knows of no preallocation. */
+/* The order of the questions is AIJ's: a zero that is left out is no error. Places are new from the end of the first assembly on,
+   as this type knows of no preallocation. */
 PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
