@@ -202,9 +202,14 @@ static void second_list(Mat A)
 static const struct {
   const char *name;
   void (*run)(Mat A);
-} calls[] = {{"flushes between inserting and adding", flush_between_modes}, {"flushes without entries", flush_without_entries},
-             {"zeroed at any time", zeroed_at_any_time}, {"zeroed between lists", zeroed_between_lists},
-             {"new places left out", new_places_left_out}, {"zeros left out", zeros_left_out}, {"rows of other ranks left out", other_ranks_rows_left_out}, {"a second list", second_list}};
+} calls[] = {{"flushes between inserting and adding", flush_between_modes},
+             {"flushes without entries", flush_without_entries},
+             {"zeroed at any time", zeroed_at_any_time},
+             {"zeroed between lists", zeroed_between_lists},
+             {"new places left out", new_places_left_out},
+             {"zeros left out", zeros_left_out},
+             {"rows of other ranks left out", other_ranks_rows_left_out},
+             {"a second list", second_list}};
 enum { CALLS = sizeof calls / sizeof *calls };
 
 START_TEST(calls_do_what_aij_does)
