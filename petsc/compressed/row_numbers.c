@@ -115,8 +115,8 @@ static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
 
 /* ---- norms ---- */
 
-/* Gives the largest of sums that are not negative. NaN counts for nothing, as in AIJ's norms: what MPI_MAX makes of it depends on
-   the order of ranks. */
+/* Gives the largest of sums that are not negative. NaN counts for nothing, as in a sequential AIJ's norms: what MPI_MAX makes of it
+   depends on the order of ranks. */
 static PetscErrorCode LargestOf(Vec sums, PetscReal *norm)
 {
   const PetscScalar *a;
