@@ -61,8 +61,8 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
 }
 
 /* Has the GPU put this rank's part of the diagonal into v, if it can, and sets *done: all of it is in the block of own columns
-   where rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure,
-   not on *done. */
+   where rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure
+   and on *done. */
 static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
 {
   const Mat_Compressed *m     = (const Mat_Compressed *)A->data;
@@ -70,6 +70,7 @@ static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
   PetscScalar          *to;
   PetscMemType          where;
   PetscBool             device;
+  PetscMPIInt           mine, all;
   macko_error           err    = {0};
   macko_status          status = MACKO_OK;
 
@@ -82,6 +83,9 @@ static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
   if (alike && PetscMemTypeDevice(where)) status = MackoBlockDeviceDiagonal(&m->own, to, done, &err);
   PetscCall(VecRestoreArrayWriteAndMemType(v, &to));
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  mine = *done;
+  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  *done = (PetscBool)all;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,13 +93,10 @@ static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
 static PetscErrorCode MatGetDiagonal_Macko(Mat A, Vec v)
 {
   PetscBool done;
-  int       mine, all;
 
   PetscFunctionBegin;
   PetscCall(DiagonalOnDevice(A, v, &done));
-  mine = done;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  if (!all) PetscCall(OfEveryRow(A, Diagonal, v, NULL));
+  if (!done) PetscCall(OfEveryRow(A, Diagonal, v, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
