@@ -39,6 +39,9 @@ void new_matrix(const char *type, Mat *A);
 /* *A becomes what the file holds; after, if it is not NULL, the vector that follows. */
 PetscErrorCode load(const char *path, Mat *A, Vec after);
 
+/* Draws square pictures of that many pixels a side, which stay in memory. The caller destroys it. */
+PetscViewer picture_viewer(MPI_Comm comm, int width);
+
 /* Says so, and returns 0, where the library was built without what files of macko_save need. */
 int can_save(void);
 

@@ -180,11 +180,9 @@ END_TEST
 START_TEST(pictures_are_never_csr)
 {
   Mat         A;
-  PetscViewer viewer;
+  PetscViewer viewer = picture_viewer(PETSC_COMM_WORLD, 300);
   double      csr = (double)BAND * BAND_ROWS * (sizeof(PetscInt) + sizeof(PetscScalar)) / ranks();
   make_band(&A);
-  OK(PetscViewerDrawOpen(PETSC_COMM_WORLD, NULL, NULL, 0, 0, 300, 300, &viewer));
-  OK(PetscViewerDrawSetDrawType(viewer, PETSC_DRAW_IMAGE));
   malloc_trim(0);
   const double before = resident(1);
   OK(MatView(A, viewer));
