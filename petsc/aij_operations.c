@@ -143,11 +143,10 @@ static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], Ins
   PetscFunctionBegin;
   if (MackoDeviceVectors()) {
     PetscMemType where;
-    int          device, any;
+    PetscBool    any;
     /* A rank without entries may have no array, which counts as one of the host. */
     PetscCall(PetscGetMemType(v, &where));
-    device = PetscMemTypeDevice(where);
-    PetscCallMPI(MPI_Allreduce(&device, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+    PetscCall(MackoOnAny(A, PetscMemTypeDevice(where), &any));
     PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
                "MatSetValuesCOO: the values are in GPU memory, and a matrix of type %s takes them from host memory: copy them "
                "there first, as with cudaMemcpy",
@@ -224,7 +223,6 @@ static PetscErrorCode ReadBase(Mat A, PetscBool *cusparse)
 PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
 {
   Mat_Macko *m;
-  int        mine, all;
 
   PetscFunctionBegin;
   PetscCall(ReadBase(A, device));
@@ -235,9 +233,7 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoReadBackend(A, NULL));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
-  mine = MackoDeviceAllowed(A, NULL);
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A))); /* all ranks or none use it */
-  *device = (PetscBool)all;
+  PetscCall(MackoOnAll(A, MackoDeviceAllowed(A, NULL), device)); /* all ranks or none use it */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -90,6 +90,26 @@ PetscErrorCode MackoRaise(MPI_Comm comm, macko_status status, const char *text)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all)
+{
+  int every;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &every, 1, MPI_INT, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  *all = (PetscBool)every;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any)
+{
+  int some;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Allreduce(&mine, &some, 1, MPI_INT, MPI_LOR, PetscObjectComm((PetscObject)A)));
+  *any = (PetscBool)some;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* One reduction decides where all went well, which is nearly always. Otherwise the rank with the greatest status, the lowest such
    rank, tells the others its sentence, and all of them raise it: a program that catches errors then goes the same way on all
    ranks. */

@@ -51,7 +51,6 @@ static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const
   MackoHalo       *h = m->halo;
   PetscObjectState state;
   PetscBool        same = PETSC_FALSE;
-  PetscMPIInt      mine, any;
 
   PetscFunctionBegin;
   *stale = (PetscBool)(!h || h->owner != A || h->asked != m->halo_path);
@@ -60,9 +59,7 @@ static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const
   if (state == h->state) PetscFunctionReturn(PETSC_SUCCESS);
   h->state = state;
   if (ncols == h->ncols) PetscCall(PetscArraycmp(cols, h->cols, (size_t)ncols, &same));
-  mine = !same;
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
-  *stale = (PetscBool)any;
+  PetscCall(MackoOnAny(A, !same, stale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -94,8 +91,8 @@ static PetscErrorCode Choose(Mat A, MackoHalo *h)
    next product fails likewise and does not go another way. Collective. */
 static PetscErrorCode Make(Mat A, PetscInt ncols, const PetscInt *cols, Mat_Macko *m)
 {
-  PetscMPIInt    allowed = MackoDeviceAllowed(A, NULL), all_allowed;
   PetscErrorCode error   = PETSC_SUCCESS;
+  PetscBool      allowed;
   MackoHalo     *h;
 
   PetscFunctionBegin;
@@ -108,8 +105,8 @@ static PetscErrorCode Make(Mat A, PetscInt ncols, const PetscInt *cols, Mat_Mack
   h->ncols = ncols;
   PetscCall(PetscMalloc1(ncols, &h->cols));
   PetscCall(PetscArraycpy(h->cols, cols, (size_t)ncols));
-  PetscCallMPI(MPI_Allreduce(&allowed, &all_allowed, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  if (all_allowed) error = Choose(A, h);
+  PetscCall(MackoOnAll(A, MackoDeviceAllowed(A, NULL), &allowed));
+  if (allowed) error = Choose(A, h);
   if (error) PetscCall(MackoHaloFree(m));
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);

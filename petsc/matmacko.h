@@ -364,6 +364,10 @@ PETSC_INTERN PetscErrorCode MackoNameMisspelt(void);
 /* Every rank raises the same error: that of the greatest status, and of the lowest rank that has it. Collective. */
 PETSC_INTERN PetscErrorCode MackoAgree(MPI_Comm comm, macko_status status, const char *text);
 
+/* Sets *all, or *any, to whether `mine` is not 0 on all ranks of A, or on any. Collective. */
+PETSC_INTERN PetscErrorCode MackoOnAll(Mat A, int mine, PetscBool *all);
+PETSC_INTERN PetscErrorCode MackoOnAny(Mat A, int mine, PetscBool *any);
+
 PETSC_INTERN PetscErrorCode MackoView(Mat A, PetscViewer viewer);
 
 /* The sequential matrices of this rank: A itself, or its two blocks. */

@@ -152,12 +152,13 @@ static PetscErrorCode ViewBaseBytes(Mat A, Mat blocks[2], int count, PetscViewer
 static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, PetscViewer viewer)
 {
   const char     *why;
-  int             cpu = !MackoDeviceAllowed(block, &why), any;
+  int             cpu = !MackoDeviceAllowed(block, &why);
+  PetscBool       any;
   Mat             off;
   const PetscInt *cols;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(&cpu, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(MackoOnAny(A, cpu, &any));
   if (any) {
     PetscCall(PetscViewerASCIIPrintf(viewer, "products on the CPU: %s\n", cpu ? why : "another rank has no GPU"));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,15 +176,14 @@ static PetscErrorCode ViewBackend(Mat A, Mat block, PetscInt64 device_bytes, Pet
 PetscErrorCode MatMackoEncode(Mat A)
 {
   Mat blocks[2];
-  /* Only a rank that has set values since knows that it has. */
-  int count, open = !A->assembled, any;
-  PetscBool compressed;
+  int       count;
+  PetscBool compressed, any;
 
   PetscFunctionBegin;
   PetscCall(MackoIsCompressed(A, &compressed));
   if (compressed) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoBlocks(A, blocks, &count));
-  PetscCallMPI(MPI_Allreduce(&open, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(MackoOnAny(A, !A->assembled, &any)); /* only a rank that has set values since knows that it has */
   PetscCheck(!any, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE,
              "the matrix is not assembled: call MatAssemblyBegin and MatAssemblyEnd before MatMackoEncode");
   if (count == 2) {

@@ -32,6 +32,12 @@ static __global__ void find_kernel(macko_device_slices all, macko_slice_table t)
   if (t.first[at] > slice) atomicMin(&t.first[at], (uint32_t)slice);
 }
 
+/* Gives the first slice that has the block of this one, which is itself where it has no block. */
+static __device__ int64_t first_with_block(const macko_slice_table &t, int64_t slice, uint32_t words)
+{
+  return words ? t.first[t.found[slice]] : slice;
+}
+
 /* ---- where they begin ---- */
 
 /* Gives words[i] by comparisons, so that all four can stay in registers. */
@@ -91,7 +97,7 @@ static __global__ void grow_kernel(macko_device_slices all, int64_t nrows, macko
   if (slice < all.slices) {
     const macko_slice_record r = all.records[slice];
     const macko_slice s = macko_slice_of_info(r.info);
-    const int64_t first = r.words ? t.first[t.found[slice]] : slice;
+    const int64_t first = first_with_block(t, slice, r.words);
     if (macko_slice_of_info(all.records[first].info).stencil != s.stencil) answer->mixed = 1;
     macko_count_slice(&mine, &s, rows < MACKO_SLICE_ROWS ? (int)rows : MACKO_SLICE_ROWS, r.in_line, r.entries);
     t.growth[slice] = growth_by(r, macko_block_align(&s), r.words && first == slice);
@@ -105,7 +111,7 @@ static __global__ void place_kernel(macko_device_slices all, macko_slice_table t
   int64_t slice = thread_number();
   if (slice >= all.slices) return;
   const uint32_t words = all.records[slice].words;
-  const int64_t first = words ? t.first[t.found[slice]] : slice;
+  const int64_t first = first_with_block(t, slice, words);
   all.places[slice] = macko_slice_place{words ? (uint32_t)(t.growth[first].words[0] - words) : 0, words && first == slice};
   if (slice == all.slices - 1) answer->facts.block_words = t.growth[slice].words[0];
 }

@@ -365,11 +365,11 @@ static PetscErrorCode MatAssemblyEnd_Macko(Mat A, MatAssemblyType type)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
   const PetscBool settled = (PetscBool)(m->settled || type == MAT_FINAL_ASSEMBLY);
-  PetscMPIInt     mine = m->assembly || (type == MAT_FINAL_ASSEMBLY && !m->taken), any;
+  PetscBool       any;
 
   PetscFunctionBegin;
   m->settled = settled;
-  PetscCallMPI(MPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, PetscObjectComm((PetscObject)A)));
+  PetscCall(MackoOnAny(A, m->assembly || (type == MAT_FINAL_ASSEMBLY && !m->taken), &any));
   if (!any) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoCompressedOptions(A, NULL));
   if (!m->assembly) PetscCall(Open(A));

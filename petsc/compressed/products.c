@@ -161,7 +161,7 @@ PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fi
   Mat_Compressed *m      = (Mat_Compressed *)A->data;
   PetscBool       halos  = (PetscBool)(m->halo && k > m->halo_columns && MackoDeviceVectors());
   PetscBool       pieces = (PetscBool)(op == MACKO_OP_T && !m->ready[MACKO_READY_TRANSPOSED]);
-  PetscMPIInt     mine   = 1, all;
+  int             mine   = 1;
   PetscScalar    *room;
 
   PetscFunctionBegin;
@@ -169,10 +169,9 @@ PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fi
   if (!halos && !pieces) PetscFunctionReturn(PETSC_SUCCESS);
   if (pieces) mine = MackoBlockTransposable(&m->own) && MackoBlockTransposable(&m->off);
   if (mine && halos) mine = MackoHalosOnDevice(A, k, &room);
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
+  PetscCall(MackoOnAll(A, mine, fits));
   /* Where there was too little room for more columns, that for fewer is gone. */
-  if (halos) m->halo_columns = all ? k : 0;
-  *fits = (PetscBool)all;
+  if (halos) m->halo_columns = *fits ? k : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -70,7 +70,6 @@ static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
   PetscScalar          *to;
   PetscMemType          where;
   PetscBool             device;
-  PetscMPIInt           mine, all;
   macko_error           err    = {0};
   macko_status          status = MACKO_OK;
 
@@ -83,9 +82,7 @@ static PetscErrorCode DiagonalOnDevice(Mat A, Vec v, PetscBool *done)
   if (alike && PetscMemTypeDevice(where)) status = MackoBlockDeviceDiagonal(&m->own, to, done, &err);
   PetscCall(VecRestoreArrayWriteAndMemType(v, &to));
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
-  mine = *done;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  *done = (PetscBool)all;
+  PetscCall(MackoOnAll(A, *done, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -38,12 +38,11 @@ static PetscErrorCode ReadPiece(Mat A, MackoOptionItems items, PetscInt64 *piece
 static PetscErrorCode FindDevice(Mat A, const char **why)
 {
   Mat_Compressed *m    = (Mat_Compressed *)A->data;
-  PetscMPIInt     mine = MackoDeviceAllowed(A, why), all;
+  int             mine = MackoDeviceAllowed(A, why);
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, PetscObjectComm((PetscObject)A)));
-  if (mine && !all) *why = "another rank has no GPU";
-  m->device = (PetscBool)all;
+  PetscCall(MackoOnAll(A, mine, &m->device));
+  if (mine && !m->device) *why = "another rank has no GPU";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
