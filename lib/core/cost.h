@@ -31,7 +31,7 @@ typedef struct {
   double run_paired;   /* the same where 8 lanes side by side look up one code */
   double wide_paired;  /* the same where gaps have more than 16 bits or values are no f16 numbers */
   double padded;       /* more for a slot without an entry */
-  double drag;         /* drag of layout slice (macko_plan in format.h) */
+  double drag;         /* drag of layout slice and of format eccsr (macko_plan in format.h) */
   double slice;        /* slice that is no stencil, besides its slots */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
   double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */

@@ -85,6 +85,17 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_row(csr_kind k,
   csr_add(k, values + p * size, cols + p, x, 1, end - p, sum);
 }
 
+/* Adds up the partial sums of row i and puts the result into y. */
+static inline __attribute__((always_inline)) MACKO_AVX2 void csr_put(macko_type vector, void *y, int64_t i, double alpha,
+                                                                     double beta, csr_vector sum)
+{
+  const double all = (sum[0] + sum[2]) + (sum[1] + sum[3]);
+  double *d = (double *)y + i;
+  float *f = (float *)y + i;
+  if (vector == MACKO_F64) *d = beta == 0 ? alpha * all : alpha * all + beta * *d;
+  else *f = (float)(beta == 0 ? alpha * all : alpha * all + beta * *f);
+}
+
 /* Multiplies rows from .. to - 1. Only rows at the end of the arrays, where the last step would read beyond them, go one entry at
  * a time. */
 static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k, const csr_view *a, const macko_product *q,
@@ -109,13 +120,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows(csr_kind k
         for (int j = 0; j < k.group; j++)
           sum[j][0] += macko_float_at(k.stored, values, p) * macko_float_at(k.vector, x[j], cols[p]);
 #pragma GCC unroll 4
-    for (int j = 0; j < k.group; j++) {
-      const double all = (sum[j][0] + sum[j][2]) + (sum[j][1] + sum[j][3]);
-      double *d = (double *)y[j] + i;
-      float *f = (float *)y[j] + i;
-      if (k.vector == MACKO_F64) *d = beta == 0 ? alpha * all : alpha * all + beta * *d;
-      else *f = (float)(beta == 0 ? alpha * all : alpha * all + beta * *f);
-    }
+    for (int j = 0; j < k.group; j++) csr_put(k.vector, y[j], i, alpha, beta, sum[j]);
   }
 }
 

@@ -2,15 +2,21 @@
  * is asked for. This is its table of functions, with those that plan, decode and validate. */
 #include "core/cost.h"
 #include "csr/csr.h"
+#include "csr/csr_shared.h"
 #include "values/codecs.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* What planning asks of a matrix besides its values: how many rows take another number of steps than the row before. Where the
- * arrays are out of the host's reach planning does without. */
+/* What is seen of rows in a sample: how many of all take another number of steps than the row before, and the share of all that
+ * have its columns. */
 typedef struct {
-  double (*uneven_rows)(void *context);
+  double uneven, alike;
+} rows_seen;
+
+/* What planning asks of a matrix besides its values. Where the arrays are out of the host's reach planning does without. */
+typedef struct {
+  rows_seen (*rows)(void *context);
 } csr_facts;
 
 /* The forms of format csr. On a GPU values are raw only, because kernels read them as they are. */
@@ -24,9 +30,9 @@ static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
   return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
 }
 
-/* Counts rows that take another number of steps than the one before in a stretch of 256 of every 4096 rows, and gives the number
- * that all rows have in proportion. Such a row ends its loop where the processor did not expect it. */
-static double host_uneven_rows(void *context)
+/* Looks at a stretch of 256 of every 4096 rows. One that takes another number of steps than the row before ends its loop where the
+ * processor did not expect it. */
+static rows_seen host_rows(void *context)
 {
   enum { STRETCH = 256, EVERY = 4096 };
   const macko_findings *found = context;
@@ -34,29 +40,47 @@ static double host_uneven_rows(void *context)
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_csr a;
-  int64_t seen = 0, uneven = 0, before = 0;
+  int64_t seen = 0, uneven = 0, alike = 0, before = 0;
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
     for (int64_t i = first; i < past; i++, seen++) {
       int64_t steps = (macko_csr_row(&a, i + 1) - macko_csr_row(&a, i) + step - 1) / step;
       uneven += i > first && steps != before;
+      alike += i > first && steps == before && macko_csr_alike(&a, i - 1);
       before = steps;
     }
   }
   macko_free_assembly(&room);
-  return seen ? (double)uneven / (double)seen * (double)nrows : 0;
+  if (!seen) return (rows_seen){0, 0};
+  return (rows_seen){(double)uneven / (double)seen * (double)nrows, (double)alike / (double)seen};
 }
 
-static const csr_facts host_facts = {host_uneven_rows};
+static const csr_facts host_facts = {host_rows};
 
-/* Gives how many of those rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the
+/* Gives how many uneven rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the
  * next. */
-static double missed_rows(const macko_facts *f)
+static double missed_rows(const macko_csr *a, rows_seen seen)
 {
-  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  const int64_t rows = f->csr->nrows;
-  return ask && rows > MACKO_LEARNT_ROWS ? ask->uneven_rows(f->context) * (1 - (double)MACKO_LEARNT_ROWS / (double)rows) : 0;
+  return a->nrows > MACKO_LEARNT_ROWS ? seen.uneven * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
+}
+
+/* Gives the share of rows whose columns products do not read, as they are those of the row before (csr_shared.h). */
+static double shared_rows(const macko_facts *f, const macko_options *options, const macko_plan *plan, rows_seen seen)
+{
+  const int typed = macko_index_type(f->csr->ncols) == MACKO_I32 && macko_type_bytes(plan->stored_type) >= 4;
+  const int used = options->target == MACKO_TARGET_CPU && typed && macko_csr_wide_rows(f->csr->nrows, f->nnz, plan->bytes);
+  return used && seen.alike >= CSR_SHARE ? seen.alike : 0;
+}
+
+/* Sets the time: shared rows save the bytes of their columns and two fifths of the work. */
+static void set_time(const macko_options *options, const macko_csr *a, int64_t nnz, double shared, macko_plan *plan)
+{
+  macko_plan read = *plan;
+  read.bytes -= (int64_t)(shared * (double)(nnz * macko_type_bytes(MACKO_I32)));
+  read.work *= 1 - 0.4 * shared;
+  macko_set_time(options, a, &read);
+  plan->time = read.time;
 }
 
 /* Plans format csr. The codec is what was asked for or raw: nothing is chosen here, because this format is what others are
@@ -79,14 +103,18 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
+  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  const rows_seen seen = ask ? ask->rows(f->context) : (rows_seen){0, 0};
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(f) * miss +
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
-  macko_set_time(options, a, plan);
+  const double shared = shared_rows(f, options, plan, seen);
+  set_time(options, a, nnz, shared, plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));
+  if (shared > 0) strcat(plan->reason, "; columns are read once for rows that share them");
   return MACKO_OK;
 }
 
@@ -171,7 +199,7 @@ const macko_format_ops macko_csr_ops = {
   .section_names = section_names,
   .encode = macko_csr_encode,
   .refresh = macko_csr_refresh,
-  .prepare = NULL, /* products read the sections */
+  .prepare = macko_csr_prepare,
   .decode = decode,
   .validate = validate,
   .multiply = macko_csr_multiply,

@@ -5,6 +5,7 @@
 #include "core/product.h"
 #include "core/threads.h"
 #include "csr/csr.h"
+#include "csr/csr_shared.h"
 #include "values/codecs.h"
 
 #include <stdlib.h>
@@ -76,6 +77,7 @@ enum { CACHED_BYTES = 16 << 20 };
 #include <immintrin.h>
 #include "csr/csr_avx2.h"
 #include "csr/csr_packed.h"
+#include "csr/csr_together.h"
 
 /* Gives that view of a matrix that has such types. */
 static csr_view view_of(const macko_matrix *m)
@@ -91,13 +93,22 @@ static int is_cached(const macko_matrix *m)
 }
 #endif
 
-/* Tells whether the loops with AVX2 take this matrix and this product. A plain loop wastes less of short rows, which counts where
- * nothing waits for memory. */
+/* A plain loop wastes less of short rows, which counts where nothing waits for memory. */
+int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes)
+{
+#if MACKO_HAS_X86_64
+  return nnz >= (bytes < CACHED_BYTES ? LONG_ROWS : LONG_ROWS / 2) * nrows && macko_has_avx2();
+#else
+  return (void)nrows, (void)nnz, (void)bytes, 0;
+#endif
+}
+
+/* Tells whether the loops with AVX2 take this matrix and this product. */
 static int has_wide(const macko_matrix *m, const macko_product *p)
 {
 #if MACKO_HAS_X86_64
-  if (m->nnz < (is_cached(m) ? LONG_ROWS : LONG_ROWS / 2) * m->nrows) return 0;
-  return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 && macko_has_avx2() &&
+  if (!macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes)) return 0;
+  return p->op == MACKO_OP_N && m->sections[COLS].type == MACKO_I32 &&
          (m->plan.stored_type == MACKO_F32 ? p->vector_type == MACKO_F64 || p->vector_type == MACKO_F32
                                            : m->plan.stored_type == MACKO_F64 && p->vector_type == MACKO_F64);
 #else
@@ -116,7 +127,8 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
     group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
-    csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
+    if (group == 1 && m->prepared) csr_shared_kernels[kind][!is_cached(m)](&a, m->prepared, &q, from, to);
+    else csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
   }
   return 1;
 #else

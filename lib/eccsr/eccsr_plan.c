@@ -21,10 +21,11 @@ static const macko_eccsr_facts *facts_of(const macko_facts *f)
   return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
 }
 
-/* Predicts the time of a plan of this format, on a GPU with what it hides, which is set here alone: files do not tell it. */
+/* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream:
+ * both are set here alone, as files do not tell them. */
 static void set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
-  plan->hidden = macko_cost_of(options)->eccsr_hidden;
+  plan->hidden = macko_cost_of(options)->eccsr_hidden, plan->drag = macko_cost_of(options)->drag;
   macko_set_time(options, a, plan);
 }
 

@@ -1,0 +1,102 @@
+/* Groups of rows that share their columns, found after encoding and kept beside the matrix for products on a CPU. */
+#include "csr/csr_shared.h"
+
+#include "csr/csr.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int macko_csr_alike(const macko_csr *a, int64_t i)
+{
+  const int64_t begin = macko_csr_row(a, i), end = macko_csr_row(a, i + 1), n = end - begin, size = macko_type_bytes(a->col_type);
+  const char *cols = (const char *)a->cols + begin * size;
+  return n > 0 && macko_csr_row(a, i + 2) - end == n && !memcmp(cols, cols + n * size, (size_t)(n * size));
+}
+
+/* Describes the sections of a matrix as the csr that they are. */
+static macko_csr csr_of(const macko_matrix *m)
+{
+  const macko_section *s = m->sections;
+  return (macko_csr){.nrows = m->nrows, .ncols = m->ncols, .row_ptr_type = s[ROW_PTR].type, .col_type = s[COLS].type,
+                     .value_type = m->value_type, .row_ptr = s[ROW_PTR].data, .cols = s[COLS].data};
+}
+
+/* Tells whether it pays to look at all rows: some pairs of rows, spread over the matrix, are looked at. */
+static int looks_shared(const macko_csr *a)
+{
+  enum { PAIRS = 512 };
+  const int64_t step = a->nrows / PAIRS + 1;
+  int64_t looked = 0, alike = 0;
+  for (int64_t i = 0; i + 2 <= a->nrows; i += step, looked++) alike += macko_csr_alike(a, i);
+  return (double)alike >= CSR_SHARE * (double)looked && alike;
+}
+
+/* Gives how many of `left` rows that share their columns the next group has. */
+static int rows_of_group(int64_t left)
+{
+  return left <= CSR_TOGETHER ? (int)left : left <= 6 ? 3 : CSR_TOGETHER;
+}
+
+/* Cuts the rows into groups, whose sizes go to `rows`, and counts these and their columns. */
+static void cut_groups(const macko_csr *a, uint8_t *rows, int64_t *groups, int64_t *cols)
+{
+  *groups = *cols = 0;
+  for (int64_t i = 0, past; i < a->nrows; i = past) {
+    for (past = i + 1; past < a->nrows && macko_csr_alike(a, past - 1);) past++;
+    for (int64_t first = i; first < past; first += rows[(*groups)++]) {
+      rows[*groups] = (uint8_t)rows_of_group(past - first);
+      *cols += macko_csr_row(a, first + 1) - macko_csr_row(a, first);
+    }
+  }
+}
+
+/* Copies the columns of each group, behind which zeros stay, and sets the marks, of which there is one more than fit into the
+ * rows. */
+static void fill_groups(const macko_csr *a, int64_t groups, csr_shared *s)
+{
+  int64_t row = 0, to = 0, mark = 0;
+  for (int64_t g = 0; g < groups; row += s->rows[g++]) {
+    const int64_t begin = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - begin;
+    for (; mark * CSR_MARK <= row; mark++) s->marks[mark] = (csr_mark){row, g, to};
+    if (n) memcpy(s->cols + to, (const int32_t *)a->cols + begin, (size_t)n * sizeof *s->cols);
+    to += n;
+  }
+  for (; mark <= a->nrows / CSR_MARK; mark++) s->marks[mark] = (csr_mark){row, groups, to};
+}
+
+/* The types are those of the loops that read shared columns. */
+static int can_share(const macko_matrix *m)
+{
+  const macko_type stored = m->plan.stored_type;
+  return m->options.target == MACKO_TARGET_CPU && m->nnz > 0 && m->sections[COLS].type == MACKO_I32 &&
+         (stored == MACKO_F64 || stored == MACKO_F32) && macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes);
+}
+
+/* Allocates room for so many groups with so many columns, whose sizes are copied. */
+static csr_shared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t groups, int64_t ncols)
+{
+  const size_t marks = ((size_t)(nrows / CSR_MARK) + 1) * sizeof(csr_mark), cols = (size_t)(ncols + CSR_WIDTH) * sizeof(int32_t);
+  const size_t bytes = sizeof(csr_shared) + marks + cols + (size_t)groups;
+  csr_shared *s = calloc(bytes, 1);
+  if (!s) return NULL;
+  macko_ask_for_large_pages(s, bytes);
+  s->marks = (csr_mark *)(s + 1), s->cols = (int32_t *)((char *)(s + 1) + marks), s->rows = (uint8_t *)(s + 1) + marks + cols;
+  memcpy(s->rows, sizes, (size_t)groups);
+  return s;
+}
+
+/* New values leave the pattern as it is, and so what has been prepared. */
+macko_status macko_csr_prepare(macko_matrix *m, macko_error *err)
+{
+  const macko_csr a = csr_of(m);
+  int64_t groups, ncols;
+  if (m->prepared || !can_share(m) || !looks_shared(&a)) return MACKO_OK;
+  uint8_t *sizes = malloc((size_t)m->nrows);
+  if (sizes) cut_groups(&a, sizes, &groups, &ncols);
+  csr_shared *s = sizes ? new_shared(m->nrows, sizes, groups, ncols) : NULL;
+  free(sizes);
+  if (!s) return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for the columns that %lld rows share", (long long)m->nrows);
+  fill_groups(&a, groups, s);
+  m->prepared = s;
+  return MACKO_OK;
+}

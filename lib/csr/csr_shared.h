@@ -1,0 +1,38 @@
+/* Rows that share their columns, as those of the unknowns of a mesh node do: the columns of such a group of rows are kept once
+ * more, one after the other, so that a product reads them and loads x once for all rows of the group. */
+#ifndef MACKO_CSR_SHARED_H
+#define MACKO_CSR_SHARED_H
+
+#include "core/format.h"
+
+/* CSR_TOGETHER is the most rows of a group; five and six rows are two groups of up to three. A mark is set every CSR_MARK rows. */
+enum { CSR_TOGETHER = 4, CSR_MARK = 1024 };
+
+/* Where the first group is that begins at row CSR_MARK * i or after it: its first row, its number, and where its columns begin. */
+typedef struct {
+  int64_t row, group, col;
+} csr_mark;
+
+/* What is prepared of a matrix, in one allocation: this, the marks, the columns of all groups and some more behind them, as
+ * CSR_WIDTH are read at a time, and the rows of each group. */
+typedef struct {
+  csr_mark *marks;
+  int32_t *cols;
+  uint8_t *rows;
+} csr_shared;
+
+/* Groups are made where at least this share of the sampled rows have the columns of the row before. */
+#define CSR_SHARE 0.3
+
+/* Sets m->prepared to the groups of the matrix, or leaves it NULL where few rows share columns or no loop would read them. This is
+ * `prepare` of format csr. Errors: OUT_OF_MEMORY. */
+macko_status macko_csr_prepare(macko_matrix *m, macko_error *err);
+
+/* Tells whether rows i and i + 1 have the same columns, of which there are some. */
+int macko_csr_alike(const macko_csr *a, int64_t i);
+
+/* Tells whether there are loops here that take several entries of a row at a time, and whether rows are long enough for them: nnz
+ * entries in nrows rows of a matrix of that size. */
+int macko_csr_wide_rows(int64_t nrows, int64_t nnz, int64_t bytes);
+
+#endif
