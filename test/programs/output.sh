@@ -46,6 +46,10 @@ places() { # NAME PROGRAM ARGUMENTS... OPTION: the option's file is NAME
 
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
+for program in solvers/macko-convert solvers/macko-info; do
+  full $program --version
+  full $program --help
+done
 if [ -c /dev/full ]; then
   for option in --tsv --json; do
     refused 1 "/dev/full: \(No space left\|cannot be written\)" $bench --device cpu --repeat 1 --encodings csr $option /dev/full \
