@@ -1362,6 +1362,12 @@ end module macko_files
 ! A matrix may be multiplied with by any number of threads at once, as long as none encodes or refreshes it. (Procedures are
 ! recursive because only then does the standard keep the local variables of two calls apart.) Its memory is freed when it goes out
 ! of scope; assignment makes an independent copy.
+!
+! Not all that copies asks for that. Of a type that has a macko_matrix as a component gfortran copies the bits beside assigning it,
+! so that two objects own one matrix and the memory is freed twice: such a type, and one that holds it, needs an assignment(=) of
+! its own that assigns component by component (to%m = from%m). allocate(b, source=a) copies bits, too: write allocate(b), then
+! b = a, which needs b allocated, as a defined assignment does not allocate. A macko_matrix that a function returns is not freed by
+! gfortran 12 after it was assigned: fill an argument of a subroutine instead.
 module macko
   use macko_base
   use macko_files

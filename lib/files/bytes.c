@@ -295,7 +295,8 @@ static void refuse_other_kinds(macko_input *in, macko_source *source)
 {
   static const struct {
     const char *start, *text;
-  } kinds[] = {{"PK\3\4", "a zip archive"}, {"BZh91AY&SY", "packed by bzip2"}, {"\xfd" "7zXZ", "packed by xz"},
+  } kinds[] = {{"PK\3\4", "a zip archive (macko-convert converts .npz of SciPy)"},
+               {"BZh91AY&SY", "packed by bzip2"}, {"\xfd" "7zXZ", "packed by xz"},
                {"\x28\xb5\x2f\xfd", "packed by zstd"}, {"\x1f\x8b", "packed by gzip more than once"},
                {"\x89HDF", "an HDF5 file (macko-convert converts those of Binsparse)"},
                {"\x89MACKO", "a .macko file inside a pipe or an archive"}, {"MATLAB 5.0 MAT-file", "a MATLAB file"},

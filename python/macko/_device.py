@@ -81,6 +81,9 @@ class DeviceMatrix:
         self._handle, self._transposed, self.shape = handle, False, matrix.shape
         weakref.finalize(self, _destroy, self._cuda, handle.value)
 
+    def __reduce__(self):
+        raise TypeError("a macko.DeviceMatrix can be neither copied nor pickled: ask its Matrix for another with to_device()")
+
     @property
     def bytes(self):
         """In GPU memory."""

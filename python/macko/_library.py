@@ -75,6 +75,7 @@ _signatures = {
     "macko_refresh": (_int, [_pointer, _pointer, _pointer]),
     "macko_decode": (_int, [_pointer, _pointer, _pointer, _pointer, _pointer]),
     "macko_multiply": (_int, [_pointer, _int, _int, _int64, _double, _pointer, _int64, _double, _pointer, _int64, _pointer]),
+    "macko_copy": (_int, [_pointer, _pointer, _pointer]),
     "macko_get_info": (None, [_pointer, _pointer]),
     "macko_destroy": (None, [_pointer]),
     "macko_read": (_int, [ctypes.c_char_p, _pointer, _pointer, _pointer, _pointer]),

@@ -118,6 +118,18 @@ class Matrix:
         info = self.info
         return f"<macko.Matrix {self.shape[0]} x {self.shape[1]}, {self.nnz} nonzeros, format {info['format']}, {info['bytes']} bytes>"
 
+    def __copy__(self):
+        """An independent matrix. The module copy would have two objects free one matrix."""
+        handle = ctypes.c_void_p()
+        call("macko_copy", self._handle, ctypes.byref(handle))
+        return Matrix(handle)
+
+    def __deepcopy__(self, memo):
+        return self.__copy__()
+
+    def __reduce__(self):
+        raise TypeError("a macko.Matrix cannot be pickled: pickle what arrays() or tocsr() gives, and encode that again")
+
     @property
     def info(self):
         """What is stored and why: format, bytes, csr_bytes, seconds (predicted of a product), reason, ..."""

@@ -187,6 +187,11 @@ macko_status bench_run_gnuplot(char *script, macko_error *err);
 /* Says whether a file is a table that --matmul wrote. */
 int bench_is_matmul_table(const char *path);
 
+/* Return 1, with a sentence, if what `option` names as a file to write is one of `count` inputs, or holds a matrix, which would be
+ * lost. */
+int bench_is_input(const char *option, const char *path, const char *const inputs[], int count);
+int bench_is_matrix(const char *option, const char *path);
+
 /* Draws such a table, speed-up over the dense product against shape and pattern, a panel for each type: PREFIX-matmul as .svg and
  * .png, through PREFIX-matmul.gnuplot, likewise. Errors: IO, PARSE (with file and line), INVALID_ARGUMENT (nothing to draw),
  * OUT_OF_MEMORY. */

@@ -149,6 +149,8 @@ static int measure_all(const device *d, const names *n, bench_settings *settings
 typedef struct {
   const char *tsv, *json, *plot, *where, *matmul, *sparselt; /* arguments of options, NULL without; where is that of --device */
   const char *products; /* the file of --from, if it is a table of --matmul */
+  const char *from[MATRICES]; /* all files of --from */
+  int froms;
   int read, repeated; /* results come from files, which say how often they were repeated; --repeat was given */
   bench_settings settings;
   bench_table table;
@@ -196,6 +198,8 @@ static int take_option(int c, request *r)
   else if (c == 'j') r->json = optarg;
   else if (c == 'p') r->plot = optarg;
   else if (c == 'f') {
+    if (r->froms == MATRICES) return fprintf(stderr, "macko-bench: more than %d files of --from\n", MATRICES), 2;
+    r->from[r->froms++] = optarg;
     /* Files are read as their options come, so that their rows stand in that order. A table of --matmul is drawn alone. */
     if (bench_is_matmul_table(optarg)) r->products = optarg;
     else if (bench_read_tsv(optarg, &r->table, &r->settings, &err)) return fprintf(stderr, "macko-bench: %s\n", err.text), 2;
@@ -275,6 +279,19 @@ static int out_of_place(const request *r, const char *matrix)
                  other), 1;
 }
 
+/* Returns 1, with a sentence, if a file would be written that is read, or two outputs would be one file; `matrices` are those of the
+ * command line. */
+static int outputs_collide(const request *r, const char *const matrices[], int count)
+{
+  const char *const names[] = {"--tsv", "--json"}, *const paths[] = {r->tsv, r->json};
+  for (int i = 0; i < 2; i++)
+    if (paths[i] && (bench_is_input(names[i], paths[i], r->from, r->froms) || bench_is_input(names[i], paths[i], matrices, count) ||
+                     bench_is_matrix(names[i], paths[i])))
+      return 1;
+  if (!r->tsv || !r->json || !output_is_same(r->tsv, r->json)) return 0;
+  return fprintf(stderr, "macko-bench: --tsv and --json name one file, %s, which can hold one of them only\n", r->tsv), 1;
+}
+
 /* Does --matmul and returns the exit status. Other options have no place beside it. */
 static int run_matmul(request *r, const char *matrix)
 {
@@ -342,6 +359,7 @@ int main(int argc, char **argv)
   /* These can be said only once all options are known. */
   if (status < 0 && r.sparselt && !r.matmul)
     status = 2, fprintf(stderr, "macko-bench: --sparselt has a place beside --matmul only\n");
+  if (status < 0 && outputs_collide(&r, (const char *const *)argv + optind, argc - optind)) status = 2;
   if (status < 0 && r.products) status = draw_products(&r, argv[optind]);
   if (status < 0 && r.matmul) status = run_matmul(&r, argv[optind]);
   if (status < 0 && out_of_place(&r, argv[optind])) status = 2;

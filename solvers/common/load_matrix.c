@@ -1,5 +1,6 @@
 /* Files to distributed matrices. */
 #include "common/load_matrix.h"
+#include "common/petsc_binary.h"
 #include "common/spool.h"
 #include "common/stencil.h"
 
@@ -247,20 +248,28 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sizes are checked against the file's first: MatLoad would ask for memory for whatever a damaged file says. */
-static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, const BinaryHead *head, PetscBool compressed, Problem *p)
+/* Refuses a file that is damaged, which the first rank looks for: MatLoad would ask for memory for whatever sizes say, and take
+   columns for places in memory. Collective. */
+static PetscErrorCode CheckBinary(MPI_Comm comm, const Spool *file)
 {
-  const int64_t rows = head->sizes[0], nonzeros = head->sizes[2], width = (int64_t)sizeof(PetscInt);
+  macko_error err = {0};
+  PetscMPIInt rank;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(comm, &rank));
+  if (rank == 0 && petsc_binary_check(file->name, &err)) SpoolRename(file, err.text, sizeof err.text);
+  PetscCallMPI(MPI_Bcast(&err, sizeof err, MPI_BYTE, 0, comm));
+  PetscCheck(!err.status, comm, PETSC_ERR_FILE_READ, "%s", err.text);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Has PETSc read a file that has been checked. */
+static PetscErrorCode LoadBinary(MPI_Comm comm, const Spool *file, PetscBool compressed, Problem *p)
+{
   PetscViewer viewer;
 
   PetscFunctionBegin;
-  PetscCheck(nonzeros != -1, comm, PETSC_ERR_FILE_READ, "%s: a dense matrix; only sparse ones can be solved with", file->path);
-  PetscCheck(rows >= 0 && head->sizes[1] >= 0 && nonzeros >= 0, comm, PETSC_ERR_FILE_READ,
-             "%s: a PETSc binary matrix of %lld x %lld with %lld nonzeros cannot be", file->path, (long long)rows,
-             (long long)head->sizes[1], (long long)nonzeros);
-  PetscCheck(head->bytes / (width + 8) >= nonzeros && head->bytes >= 4 * width + rows * width + nonzeros * (width + 8), comm,
-             PETSC_ERR_FILE_READ, "%s: cut short: %lld bytes, too few for %lld rows with %lld nonzeros", file->path,
-             (long long)head->bytes, (long long)rows, (long long)nonzeros);
+  PetscCall(CheckBinary(comm, file));
   PetscCall(PetscViewerBinaryOpen(comm, file->name, FILE_MODE_READ, &viewer));
   PetscCall(MatCreate(comm, &p->A));
   if (!compressed) PetscCall(MatSetOptionsPrefix(p->A, unread));
@@ -295,7 +304,7 @@ static PetscErrorCode LoadFile(MPI_Comm comm, const char *path, PetscBool compre
   PetscFunctionBegin;
   PetscCall(SpoolOpen(comm, path, &file));
   PetscCall(ReadBinaryHead(comm, &file, &head));
-  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, &head, compressed, p));
+  if (head.class_id == MAT_FILE_CLASSID) PetscCall(LoadBinary(comm, &file, compressed, p));
   else if (head.container && compressed) PetscCall(LoadContainer(comm, &file, p));
   else PetscCall(LoadText(comm, &file, p));
   PetscCall(SpoolClose(&file));

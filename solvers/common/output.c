@@ -74,6 +74,33 @@ PetscErrorCode OutputCheck(const char *name)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Refuses two options that name one file. As for OutputCheck only the first rank looks. */
+static PetscErrorCode CheckApart(const char *name, const char *other)
+{
+  char path[PETSC_MAX_PATH_LEN], second[PETSC_MAX_PATH_LEN];
+  PetscBool given, also;
+  PetscMPIInt rank;
+  int same = 0;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(FileOption(name, path, &given));
+  PetscCall(FileOption(other, second, &also));
+  if (rank == 0) same = given && also && output_is_same(path, second);
+  PetscCallMPI(MPI_Bcast(&same, 1, MPI_INT, 0, PETSC_COMM_WORLD));
+  PetscCheck(!same, PETSC_COMM_WORLD, PETSC_ERR_ARG_WRONG, "%s and %s name one file, %s, which can hold one of them only", name,
+             other, path);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode OutputsApart(int count, const char *const names[])
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < count; i++)
+    for (int k = i + 1; k < count; k++) PetscCall(CheckApart(names[i], names[k]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Programs print the summary for people or the JSON, so they ask this before they print. */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard)
 {

@@ -14,6 +14,10 @@ PetscErrorCode FileOption(const char *name, char path[PETSC_MAX_PATH_LEN], Petsc
    Collective. Errors: PETSC_ERR_FILE_WRITE on every rank. */
 PetscErrorCode OutputCheck(const char *name);
 
+/* Refuses options that name one file together, which would hold what came last; `names` are options, each of which may be missing.
+   Collective. Errors: PETSC_ERR_ARG_WRONG on every rank. */
+PetscErrorCode OutputsApart(int count, const char *const names[]);
+
 /* Says whether an option asks for standard output: then its file is "-". */
 PetscErrorCode OutputIsStandard(const char *name, PetscBool *standard);
 

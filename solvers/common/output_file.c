@@ -116,6 +116,28 @@ int output_is_standard(const char *path)
          file.st_ino == standard.st_ino;
 }
 
+/* Sets *facts to those of the folder of a path, and returns the name in it, or NULL where there is no such folder. */
+static const char *split(const char *path, struct stat *facts)
+{
+  char folder[PATH_MAX];
+  const char *slash = strrchr(path, '/');
+  snprintf(folder, sizeof folder, "%.*s", slash ? (int)(slash - path) + 1 : 1, slash ? path : ".");
+  if (stat(folder, facts)) return NULL;
+  return slash ? slash + 1 : path;
+}
+
+/* Of files that are not there yet the folder and the name in it decide. */
+int output_is_same(const char *path, const char *other)
+{
+  struct stat one, two;
+  const char *name_of_one, *name_of_two;
+  if (output_is_standard(path) || output_is_standard(other)) return 0;
+  const int there = !stat(path, &one), other_there = !stat(other, &two);
+  if (there && other_there) return S_ISREG(one.st_mode) && one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+  if (there || other_there || !(name_of_one = split(path, &one)) || !(name_of_two = split(other, &two))) return 0;
+  return one.st_dev == two.st_dev && one.st_ino == two.st_ino && !strcmp(name_of_one, name_of_two);
+}
+
 /* Sets `target` to what a rename has to replace, which is the file behind a link; returns whether it is there, with its facts. */
 static int resolve(const char *path, struct stat *facts)
 {

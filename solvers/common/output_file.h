@@ -11,6 +11,9 @@ int output_refusal(const char *path);
 /* Whether path is standard output: the name "-", or a name of what standard output leads to, as /dev/stdout is. */
 int output_is_standard(const char *path);
 
+/* Whether two paths lead to one regular file, which may not be there yet. What can be written to twice, as standard output, is none. */
+int output_is_same(const char *path, const char *other);
+
 /* Opens path for writing, one file at a time. A new file is made beside path, under a name of its own, and output_close puts it
  * in path's place. Until then what path holds stays as it is, and SIGHUP, SIGINT and SIGTERM remove the new file before they act.
  * Of a link the file behind it is replaced, and a link to nothing itself; permissions are those of the old file. Pipes and

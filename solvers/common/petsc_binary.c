@@ -10,6 +10,8 @@
 /* MAT_FILE_CLASSID and VEC_FILE_CLASSID of PETSc's headers, which this file does without */
 enum { MATRIX = 1211216, VECTOR = 1211214 };
 
+enum { CHUNK = 4096 }; /* indices that are read at a time */
+
 /* Returns a signed number of `count` bytes, the highest first. The sign is extended, because -1 marks a dense matrix. */
 static int64_t big_endian(const unsigned char *byte, int count)
 {
@@ -43,14 +45,15 @@ typedef struct {
   macko_error *err; /* the caller's */
 } reader;
 
-/* Reads `count` indices of the file's width into 64-bit ones. */
+/* Reads `count` indices of the file's width into 64-bit ones. Those before the end of a file that is cut short are there, too. */
 static macko_status get_indices(reader *r, int64_t *to, int64_t count)
 {
-  unsigned char bytes[8];
-  for (int64_t i = 0; i < count; i++) {
-    if (fread(bytes, 1, (size_t)r->width, r->f) != (size_t)r->width)
-      return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
-    to[i] = big_endian(bytes, r->width);
+  unsigned char bytes[8 * CHUNK];
+  for (int64_t i = 0; i < count; i += CHUNK) {
+    const size_t wanted = (size_t)(count - i < CHUNK ? count - i : CHUNK);
+    const size_t there = fread(bytes, (size_t)r->width, wanted, r->f);
+    for (size_t k = 0; k < there; k++) to[i + (int64_t)k] = big_endian(bytes + k * (size_t)r->width, r->width);
+    if (there < wanted) return matrix_file_fail(r->err, MACKO_PARSE, r->path, "the PETSc binary file is cut short");
   }
   return MACKO_OK;
 }
@@ -91,19 +94,40 @@ static macko_status get_sizes(reader *r, int64_t sizes[4])
   return MACKO_OK;
 }
 
-/* Refuses columns outside of the matrix, which those who multiply with the arrays would take for places in memory. */
-static macko_status check_columns(reader *r, const macko_csr *csr)
+/* Refuses a column outside of the matrix, which those who multiply with the arrays would take for a place in memory. */
+static macko_status check_column(reader *r, int64_t col, int64_t ncols, int64_t entry, int64_t row)
 {
-  for (int64_t i = 0; i < csr->nrows; i++)
-    for (int64_t p = row_at(csr, i); p < row_at(csr, i + 1); p++)
-      if (col_at(csr, p) < 0 || col_at(csr, p) >= csr->ncols)
-        return matrix_file_fail(r->err, MACKO_PARSE, r->path, "column %lld at entry %lld of row %lld is outside 0..%lld",
-                                (long long)col_at(csr, p), (long long)p, (long long)i, (long long)csr->ncols - 1);
-  return MACKO_OK;
+  if (col >= 0 && col < ncols) return MACKO_OK;
+  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "column %lld at entry %lld of row %lld is outside 0..%lld",
+                          (long long)col, (long long)entry, (long long)row, (long long)ncols - 1);
 }
 
-/* Reads the arrays into *csr, which the caller frees after an error too. Row lengths become row pointers in their place; each is
- * checked against what is left, so that the sum cannot overflow. */
+/* Refuses columns of *csr that are outside of it. */
+static macko_status check_columns(reader *r, const macko_csr *csr)
+{
+  macko_status s = MACKO_OK;
+  for (int64_t i = 0; i < csr->nrows; i++)
+    for (int64_t p = row_at(csr, i); p < row_at(csr, i + 1) && !s; p++) s = check_column(r, col_at(csr, p), csr->ncols, p, i);
+  return s;
+}
+
+/* Refuses a row's length that is negative, or more than `left`, which the rows before have left of `all` entries: so the sum of
+ * lengths cannot overflow. */
+static macko_status check_length(reader *r, int64_t row, int64_t length, int64_t left, int64_t all)
+{
+  if (length >= 0 && length <= left) return MACKO_OK;
+  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)row,
+                          (long long)length, (long long)all);
+}
+
+/* Refuses rows that have fewer entries together than the head says. */
+static macko_status check_sum(reader *r, int64_t sum, int64_t all)
+{
+  if (sum == all) return MACKO_OK;
+  return matrix_file_fail(r->err, MACKO_PARSE, r->path, "its rows have %lld entries, not %lld", (long long)sum, (long long)all);
+}
+
+/* Reads the arrays into *csr, which the caller frees after an error too. Row lengths become row pointers in their place. */
 static macko_status get_matrix(reader *r, macko_csr *csr)
 {
   int64_t sizes[4] = {0}, sum = 0;
@@ -117,14 +141,10 @@ static macko_status get_matrix(reader *r, macko_csr *csr)
     return matrix_file_fail(r->err, MACKO_OUT_OF_MEMORY, r->path, "no memory for %lld nonzeros", (long long)sizes[3]);
   s = get_indices(r, row_ptr + 1, sizes[1]);
   for (int64_t i = 1; i <= sizes[1] && !s; i++) {
-    if (row_ptr[i] < 0 || row_ptr[i] > sizes[3] - sum)
-      s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "row %lld has %lld entries, of %lld in all", (long long)i - 1,
-                           (long long)row_ptr[i], (long long)sizes[3]);
+    s = check_length(r, i - 1, row_ptr[i], sizes[3] - sum, sizes[3]);
     sum = row_ptr[i] += sum;
   }
-  if (!s && sum != sizes[3])
-    s = matrix_file_fail(r->err, MACKO_PARSE, r->path, "its rows have %lld entries, not %lld", (long long)sum,
-                         (long long)sizes[3]);
+  if (!s) s = check_sum(r, sum, sizes[3]);
   if (!s) s = get_indices(r, cols, sizes[3]);
   if (!s) s = check_columns(r, csr);
   return s ? s : get_values(r, values, sizes[3]);
@@ -164,6 +184,85 @@ macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *er
   s = get_matrix(&r, csr);
   fclose(r.f);
   if (s) macko_free_csr(csr);
+  return s;
+}
+
+/* ---- checking without reading it all into memory ---- */
+
+/* Indices of a file that are taken one after another. */
+typedef struct {
+  reader *from;
+  int64_t left; /* those that are not read yet */
+  int64_t at, there; /* the next one of those in chunk, and how many these are */
+  int64_t chunk[CHUNK];
+} indices;
+
+/* Gives the next index; there has to be one. */
+static macko_status next_index(indices *x, int64_t *index)
+{
+  if (x->at == x->there) {
+    x->at = 0, x->there = x->left < CHUNK ? x->left : CHUNK, x->left -= x->there;
+    macko_status s = get_indices(x->from, x->chunk, x->there);
+    if (s) return s;
+  }
+  *index = x->chunk[x->at++];
+  return MACKO_OK;
+}
+
+/* Checks the length of each row and gives their sum; the file is read from the first length to the last one. PETSc writes the
+ * largest count of 32 bits where there are more entries than that: then only the lengths tell how many there are. */
+static macko_status check_lengths(reader *r, const int64_t sizes[4], int64_t *sum)
+{
+  const int unknown = r->width == 4 && sizes[3] == INT32_MAX;
+  indices lengths = {.from = r, .left = sizes[1]};
+  int64_t length = 0;
+  macko_status s = MACKO_OK;
+  *sum = 0;
+  for (int64_t i = 0; i < sizes[1] && !s; i++, *sum += length) {
+    s = next_index(&lengths, &length);
+    if (!s) s = check_length(r, i, length, unknown ? sizes[3] : sizes[3] - *sum, sizes[3]);
+  }
+  return s || unknown ? s : check_sum(r, *sum, sizes[3]);
+}
+
+/* Checks the column of each of `count` entries. Lengths and columns lie in two places of the file, so that `r`, which stands at the
+ * lengths, and `beside`, which stands at the columns, go through them side by side. Lengths have been checked. */
+static macko_status check_stored_columns(reader *r, reader *beside, const int64_t sizes[4], int64_t count)
+{
+  indices lengths = {.from = r, .left = sizes[1]}, cols = {.from = beside, .left = count};
+  int64_t length = 0, col = 0, entry = 0;
+  macko_status s = MACKO_OK;
+  for (int64_t i = 0; i < sizes[1] && !s; i++) {
+    s = next_index(&lengths, &length);
+    for (int64_t past = entry + length; entry < past && !s; entry++) {
+      s = next_index(&cols, &col);
+      if (!s) s = check_column(r, col, sizes[2], entry, i);
+    }
+  }
+  return s;
+}
+
+/* Does petsc_binary_check with two open files of the same matrix. */
+static macko_status check_opened(reader *r, reader *beside)
+{
+  int64_t sizes[4] = {0}, sum;
+  macko_status s = get_sizes(r, sizes);
+  const long at = ftell(r->f);
+  if (!s) s = check_lengths(r, sizes, &sum);
+  if (s) return s;
+  if (fseek(r->f, at, SEEK_SET) || fseek(beside->f, at + (long)(sizes[1] * r->width), SEEK_SET))
+    return matrix_file_fail(r->err, MACKO_IO, r->path, "cannot be read: %s", strerror(errno));
+  return check_stored_columns(r, beside, sizes, sum);
+}
+
+macko_status petsc_binary_check(const char *path, macko_error *err)
+{
+  reader r, beside;
+  macko_status s = open_reader(path, &r, err);
+  if (s) return s;
+  s = open_reader(path, &beside, err);
+  if (!s) s = check_opened(&r, &beside), fclose(beside.f);
+  fclose(r.f);
   return s;
 }
 

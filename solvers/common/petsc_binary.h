@@ -18,6 +18,10 @@ macko_status petsc_binary_read(const char *path, macko_csr *csr, macko_error *er
 /* Reads the sizes alone; nnz is the number of stored entries. Errors: IO, PARSE, UNSUPPORTED. */
 macko_status petsc_binary_sizes(const char *path, int64_t *nrows, int64_t *ncols, int64_t *nnz, macko_error *err);
 
+/* Checks what petsc_binary_read does, but for the values: sizes, row lengths and columns, reading them some at a time. For those who
+ * have PETSc read the file, which believes what it says. Errors: IO, PARSE, UNSUPPORTED. */
+macko_status petsc_binary_check(const char *path, macko_error *err);
+
 /* Writes a matrix that is sorted and free of duplicates, of any type of values, which become f64; indices have 32 bits where they
  * fit. Returns 1 if all was written; otherwise errno tells the reason. */
 int petsc_binary_write(FILE *f, const macko_csr *csr);

@@ -86,6 +86,7 @@ static PetscErrorCode CollectSeconds(Pairs *r)
 /* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
 static PetscErrorCode CheckFileOptions(void)
 {
+  static const char *const outputs[] = {"-json", "-vectors", "-left_vectors"};
   char path[PETSC_MAX_PATH_LEN];
   PetscBool given;
 
@@ -94,6 +95,7 @@ static PetscErrorCode CheckFileOptions(void)
   PetscCall(OutputCheck("-json"));
   PetscCall(VectorsCheck("-vectors"));
   PetscCall(VectorsCheck("-left_vectors"));
+  PetscCall(OutputsApart(3, outputs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

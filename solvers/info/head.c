@@ -64,6 +64,14 @@ static int64_t dense_entries(int64_t nrows, int64_t ncols)
   return ncols && nrows > INT64_MAX / ncols ? INT64_MAX : nrows * ncols;
 }
 
+/* Returns the entries that a dense file of n rows and columns stores of a symmetric matrix or, without those of the diagonal, of a
+ * skew-symmetric one. One of n and the number next to it is even, and is halved first. */
+static int64_t triangle_entries(int64_t n, int skew)
+{
+  const int64_t next = skew ? n - 1 : n + 1;
+  return n % 2 ? dense_entries(n, next / 2) : dense_entries(n / 2, next);
+}
+
 /* Reads the banner, which is in `line`, the comments and the line of sizes. A dense file (array) stores all entries and says no
  * number of them. `line` has room for LINE bytes and is overwritten. */
 static macko_status read_matrix_market(const char *path, gzFile f, char *line, file_head *h, macko_error *err)
@@ -82,7 +90,9 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
     return matrix_file_fail(err, MACKO_PARSE, path, "'%.40s' is no line of sizes", strtok(line, "\r\n"));
   snprintf(h->kind, sizeof h->kind, "Matrix Market %s %s %s", format, field, symmetry);
   h->one_triangle = strcasecmp(symmetry, "general") != 0;
-  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = array ? dense_entries(sizes[0], sizes[1]) : sizes[2];
+  h->nrows = sizes[0], h->ncols = sizes[1], h->stored = sizes[2];
+  if (array && h->one_triangle) h->stored = triangle_entries(sizes[0], !strcasecmp(symmetry, "skew-symmetric"));
+  else if (array) h->stored = dense_entries(sizes[0], sizes[1]);
   return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
@@ -183,10 +193,12 @@ macko_status head_read(const char *path, file_head *h, macko_error *err)
 }
 
 /* The most entries that the matrix can have: both triangles, which are twice the stored ones if none of these is on the
- * diagonal. */
+ * diagonal, but no more than all places, if the head does not say more itself. */
 static int64_t most_nonzeros(const file_head *h)
 {
-  return h->one_triangle ? 2 * h->stored : h->stored;
+  const int64_t all = dense_entries(h->nrows, h->ncols);
+  if (!h->one_triangle) return h->stored;
+  return all >= h->stored && all < 2 * h->stored ? all : 2 * h->stored;
 }
 
 /* The bytes of CSR with values of f64 and indices of 32 bits where these suffice. */

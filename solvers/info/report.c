@@ -20,6 +20,8 @@ static void print_symmetry(FILE *f, const statistics *s)
 /* How full blocks of each size are, and the entropy of gaps: both say whether a format for blocks or for gaps is worth a try. */
 static void print_blocks(FILE *f, const statistics *s)
 {
+  if (s->no_columns)
+    return (void)fprintf(f, "not counted    lengths of columns, blocks and gaps: there are far more columns than entries\n\n");
   fprintf(f, "blocks        ");
   for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++)
     fprintf(f, "%s %d x %d %.3g %% full", size > LEAST_BLOCK ? "," : "", size, size, 100 * s->blocks[size].full);
@@ -102,7 +104,7 @@ void report_print(FILE *f, const report *r)
   fprintf(f, "%-14s %9s %9s %9s %9s %9s %9s %10s %9s %9s %9s\n", "nonzeros", "min", "q1", "median", "q3", "max", "mean", "variance",
           "skewness", "kurtosis", "empty");
   print_distribution(f, "of rows", &s->rows, s->empty_rows);
-  print_distribution(f, "of columns", &s->columns, s->empty_columns);
+  if (!s->no_columns) print_distribution(f, "of columns", &s->columns, s->empty_columns);
   print_formats(f, r->p);
   fprintf(f, "\n");
   print_choice(f, "by time, CPU", &r->p->chosen[MACKO_TARGET_CPU], r->p, MACKO_TARGET_CPU);
@@ -148,6 +150,7 @@ static void put_distribution(FILE *f, const char *name, const distribution *d, c
 /* Writes the entropy of gaps, and an array of how full blocks of each size are. */
 static void put_blocks(FILE *f, const statistics *s)
 {
+  if (s->no_columns) return (void)fputs("  \"gap_entropy\": null,\n  \"blocks\": [],\n", f);
   fputs("  ", f);
   put_json_number(f, "gap_entropy", s->gap_entropy, ",\n  \"blocks\": [");
   for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) {
@@ -195,9 +198,13 @@ void report_json(FILE *f, const report *r)
   if (r->file->matrix) put_stored(f, r->file);
   fputs("  \"problem\": {\n    ", f);
   put_integer(f, "rows", a->nrows, ", "), put_integer(f, "columns", a->ncols, ", "), put_integer(f, "nonzeros", s->nnz, ",\n");
-  put_distribution(f, "row_distribution", &s->rows, ",\n"), put_distribution(f, "col_distribution", &s->columns, "\n  },\n  ");
+  put_distribution(f, "row_distribution", &s->rows, ",\n");
+  if (s->no_columns) fputs("    \"col_distribution\": null\n  },\n  ", f);
+  else put_distribution(f, "col_distribution", &s->columns, "\n  },\n  ");
   put_text(f, "value_type", macko_type_name(a->value_type), ", "), put_integer(f, "stored_zeros", s->zeros, ", ");
-  put_integer(f, "empty_rows", s->empty_rows, ", "), put_integer(f, "empty_columns", s->empty_columns, ", ");
+  put_integer(f, "empty_rows", s->empty_rows, ", ");
+  if (s->no_columns) fputs("\"empty_columns\": null, ", f);
+  else put_integer(f, "empty_columns", s->empty_columns, ", ");
   put_integer(f, "diagonal_entries", s->diagonal, ",\n  ");
   put_integer(f, "lower_bandwidth", s->lower, ", "), put_integer(f, "upper_bandwidth", s->upper, ", ");
   /* JSON has no number for "does not apply"; null says it. */

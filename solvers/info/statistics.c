@@ -85,7 +85,8 @@ static void compare_mirrored(const macko_csr *a, statistics *s)
   s->value_symmetry = s->nnz ? (double)values / (double)s->nnz : 1;
 }
 
-/* Counts what one pass over all entries shows. columns, of a->ncols elements that are 0, gets the entries of each column. */
+/* Counts what one pass over all entries shows. columns, of a->ncols elements that are 0, gets the entries of each column;
+ * NULL: they are not counted. */
 static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
 {
   for (int64_t i = 0; i < a->nrows; i++) {
@@ -93,14 +94,14 @@ static void look_at_entries(const macko_csr *a, statistics *s, int64_t *columns)
     s->empty_rows += s->row_lengths[i] == 0;
     for (int64_t p = row_at(a, i); p < row_at(a, i + 1); p++) {
       const int64_t col = col_at(a, p);
-      columns[col]++;
+      if (columns) columns[col]++;
       s->diagonal += col == i;
       s->zeros += value_at(a->value_type, a->values, p) == 0;
       if (i - col > s->lower) s->lower = i - col;
       if (col - i > s->upper) s->upper = col - i;
     }
   }
-  for (int64_t j = 0; j < a->ncols; j++) s->empty_columns += columns[j] == 0;
+  for (int64_t j = 0; j < a->ncols && columns; j++) s->empty_columns += columns[j] == 0;
 }
 
 /* Counts blocks row by row: seen[j] is the last block row, counted from 1, that has an entry in block column j, so that nothing
@@ -133,20 +134,34 @@ static double entropy_of_gaps(const macko_csr *a, int64_t *counts)
   return bits;
 }
 
-/* One array of columns serves three passes in turn, as each needs no more than that. */
+/* Whether columns are so many more than entries that arrays of them would take far more memory and time than the matrix. */
+static int are_columns_too_many(const macko_csr *a)
+{
+  enum { FEW = 1 << 20, MOST = 64 }; /* columns that are always counted; columns an entry that are */
+  return a->ncols > FEW && a->ncols / MOST > row_at(a, a->nrows);
+}
+
+/* Counts what takes an array of columns beside entries. One array serves three passes in turn, as each needs no more than that. */
+static void look_at_columns(const macko_csr *a, statistics *s, int64_t *columns)
+{
+  s->columns = describe(columns, a->ncols);
+  /* The lengths of columns have been described, so their array is free for counting. */
+  s->gap_entropy = entropy_of_gaps(a, columns);
+  for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) s->blocks[size] = count_blocks(a, size, columns);
+}
+
 int statistics_make(const macko_csr *a, statistics *s)
 {
-  int64_t *columns = calloc((size_t)a->ncols + 1, sizeof *columns);
   *s = (statistics){.nnz = row_at(a, a->nrows), .pattern_symmetry = -1, .value_symmetry = -1};
+  s->no_columns = are_columns_too_many(a);
+  int64_t *columns = s->no_columns ? NULL : calloc((size_t)a->ncols + 1, sizeof *columns);
   s->row_lengths = calloc((size_t)a->nrows + 1, sizeof *s->row_lengths);
-  const int room = columns && s->row_lengths;
+  const int room = (columns || s->no_columns) && s->row_lengths;
   if (room) {
     look_at_entries(a, s, columns);
-    s->rows = describe(s->row_lengths, a->nrows), s->columns = describe(columns, a->ncols);
+    s->rows = describe(s->row_lengths, a->nrows);
     if (a->nrows == a->ncols) compare_mirrored(a, s);
-    /* The lengths of columns have been described, so their array is free for counting. */
-    s->gap_entropy = entropy_of_gaps(a, columns);
-    for (int size = LEAST_BLOCK; size <= MOST_BLOCK; size++) s->blocks[size] = count_blocks(a, size, columns);
+    if (columns) look_at_columns(a, s, columns);
   } else statistics_free(s);
   free(columns);
   return room;

@@ -21,6 +21,9 @@ typedef struct {
 /* All that is counted over a matrix. */
 typedef struct {
   distribution rows, columns;
+  /* 1: columns are far more than entries, so that what takes an array of them is not counted: columns, empty_columns, gap_entropy
+   * and blocks are 0. */
+  int no_columns;
   int64_t nnz, zeros;                          /* entries; those of them that are zero */
   int64_t empty_rows, empty_columns, diagonal; /* diagonal: entries on it */
   int64_t lower, upper;                        /* bandwidth: the farthest entry below and above the diagonal */

@@ -264,6 +264,7 @@ static PetscErrorCode CheckWithPlainCSR(Problem *p, Vec b, Vec x, Report *r)
 /* Refuses files that cannot be written, and options without a name, before anything is computed for them. */
 static PetscErrorCode CheckFileOptions(void)
 {
+  static const char *const outputs[] = {"-json", "-solution"};
   char path[PETSC_MAX_PATH_LEN];
   PetscBool given;
 
@@ -271,6 +272,7 @@ static PetscErrorCode CheckFileOptions(void)
   PetscCall(FileOption("-rhs", path, &given));
   PetscCall(OutputCheck("-json"));
   PetscCall(VectorsCheck("-solution"));
+  PetscCall(OutputsApart(2, outputs));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

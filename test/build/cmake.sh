@@ -16,6 +16,17 @@ configure() { # FOLDER
 configure build || fail "find_package"
 cmake --build "$dir/build" >"$dir/log" 2>&1 || fail "the project does not build"
 [ "$("$dir/build/use" 2>"$dir/log")" = "12 3" ] || fail "wrong answer"
+# With the static library alone the libraries that it needs are linked, too: those for files are where a program loads one.
+if [ -e "$dir/moved here/lib/libmacko.a" ]; then
+  mkdir "$dir/shared" && mv "$dir/moved here"/lib/libmacko.so* "$dir/shared" && cp "$dir/project/use.c" "$dir/use.c" || fail "no shared library"
+  printf '%s\n' '#include <macko.h>' 'int main(void) {' '  macko_matrix *m = 0;' '  macko_error err;' \
+    '  return macko_load("absent.macko", &m, 0, &err) != MACKO_IO;' '}' >"$dir/project/use.c"
+  configure static || fail "find_package of the static library"
+  cmake --build "$dir/static" >"$dir/log" 2>&1 || fail "the project does not link with the static library"
+  "$dir/static/use" || fail "wrong answer of the static library"
+  mv "$dir/shared"/* "$dir/moved here/lib" && cp "$dir/use.c" "$dir/project/use.c" || fail "the shared library does not come back"
+else echo "not tried: the static library, which was not built"
+fi
 sed -i 's/find_package(macko .*/find_package(macko 7.2 REQUIRED)/' "$dir/project/CMakeLists.txt"
 configure version && fail "another version serves"
 grep -q '7\.2' "$dir/log" || fail "the version is not named"

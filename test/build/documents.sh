@@ -21,6 +21,13 @@ for option in $(options); do
   [ "$(sed -n "s/^\.BI .-mat_macko_$option \" \(.*\)\"/\1/p" doc/macko-solve.1 | tr '|' '\n' | sort)" = \
     "$(choices "$option" | sort)" ] || say "doc/macko-solve.1 has other choices of $option: $(choices "$option" | paste -s -d' ')"
 done
+for option in $(options) target; do
+  given=$(sed -n "s/^\.BI .-.-$option \" \(.*\)\"/\1/p" doc/macko-convert.1)
+  case $given in
+  *"|"*) [ "$(echo "$given" | tr '|' '\n' | sort)" = "$(choices "$option" | sort)" ] || say "macko-convert.1 has other choices of $option" ;;
+  "") say "macko-convert.1 lacks --$option" ;;
+  esac
+done
 named=$(sed -n '/\\-\\-encodings/,/^\.TP/s/^Encodings to measure, separated by commas: \(.*\), each with.*/\1/p' doc/macko-bench.1)
 for choice in $(choices format) $(choices layout); do
   echo "$named" | grep -qw "$choice" || say "doc/macko-bench.1 does not name $choice among the encodings"

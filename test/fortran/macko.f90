@@ -52,9 +52,30 @@ contains
   end function exact
 end module reference
 
+! What the module's comment says of types that hold a matrix.
+module holders
+  use macko
+  implicit none
+  type holder
+    type(macko_matrix) :: matrix
+    integer :: number = 0
+  contains
+    procedure, private :: take
+    generic, public :: assignment(=) => take
+  end type holder
+contains
+  subroutine take(to, from)
+    class(holder), intent(inout) :: to
+    class(holder), intent(in) :: from
+    to%matrix = from%matrix
+    to%number = from%number
+  end subroutine take
+end module holders
+
 program fortran
   use, intrinsic :: iso_c_binding
   use macko
+  use holders
   use reference
   implicit none
   integer :: f, i
@@ -68,6 +89,7 @@ program fortran
   call options_by_name()
   call failures()
   call lifetimes()
+  call held()
   call files()
   call compressed_files()
 contains
@@ -297,6 +319,20 @@ contains
     call a%encode(row_ptr, cols, values, int(ncols, c_int64_t))
     call check_products(a, 1d0, 'encoded again')
   end subroutine lifetimes
+
+  subroutine held()
+    type(holder) :: first, second
+    type(macko_matrix), allocatable :: a, b
+    call first%matrix%encode(row_ptr, cols, values, int(ncols, c_int64_t))
+    second = first
+    call first%matrix%destroy()
+    call check_products(second%matrix, 1d0, 'a component of a type with an assignment of its own')
+    allocate (a, b)
+    call a%encode(row_ptr, cols, values, int(ncols, c_int64_t))
+    b = a
+    deallocate (a)
+    call check_products(b, 1d0, 'allocated and assigned')
+  end subroutine held
 
   subroutine files()
     character(len=*), parameter :: path = 'fortran-test.mtx'

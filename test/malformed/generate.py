@@ -190,7 +190,7 @@ case("gzip-twice.mtx.gz", gzip.compress(pack(good), mtime=0), "UNSUPPORTED", 0, 
 case("matlab.mat", b"MATLAB 5.0 MAT-file, Platform: GLNXA64".ljust(128, b"\0"), "UNSUPPORTED", 0, "a MATLAB file")
 zipped = io.BytesIO()
 with zipfile.ZipFile(zipped, "w") as z: z.writestr(zipfile.ZipInfo("a.mtx"), good)
-case("zip.mtx", zipped.getvalue(), "UNSUPPORTED", 0, "a zip archive")
+case("zip.mtx", zipped.getvalue(), "UNSUPPORTED", 0, "a zip archive (macko-convert converts .npz of SciPy)")
 case("tar-folders-only.tar.gz", archive(("a", ""), kind=tarfile.DIRTYPE), "PARSE", 0, "first member is 'a/'")
 case("tar-folder-named-so.tar.gz", archive(("a/a.mtx", ""), kind=tarfile.DIRTYPE), "PARSE", 0, "no NAME/NAME.mtx")
 case("tar-link.tar.gz", archive(("a/a.mtx", ""), kind=tarfile.SYMTYPE, target="/etc/passwd"), "PARSE", "any",

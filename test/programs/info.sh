@@ -181,6 +181,26 @@ if command -v gnuplot >/dev/null; then
 else echo "no gnuplot: its pictures are not drawn"
 fi
 
+# Columns far more than entries cost nothing: arrays of all of them would take 800 GB.
+printf '%%%%MatrixMarket matrix coordinate real general\n5 99999999999 2\n1 99999999999 1\n1 2 1\n' >wide.mtx
+run wide.mtx
+grep -q '^size *5 x 99999999999, 2 nonzeros' text && grep -q '^not counted .*far more columns than entries' text || fail "wide: $(cat text)"
+run --json wide.mtx
+python3 -c 'import json; a = json.load(open("text")); assert a["problem"]["col_distribution"] is a["gap_entropy"] is a["empty_columns"] is None
+assert a["blocks"] == [] and a["upper_bandwidth"] == 99999999998 and a["problem"]["row_distribution"]["max"] == 2' || fail "wide JSON: $(cat text)"
+
+# A dense file of a symmetric matrix stores one triangle, of a skew-symmetric one without the diagonal.
+for kind in "general 9 9" "symmetric 6 9" "skew-symmetric 3 6"; do
+  set -- $kind
+  { echo "%%MatrixMarket matrix array real $1"; echo 3 3; seq $2; } >dense.mtx
+  run --dry-run --json dense.mtx
+  python3 - $2 $3 <<'PY' || fail "dense $1: $(cat text)"
+import json, sys
+a = json.load(open("text"))
+assert a["stored_entries"] == int(sys.argv[1]) and a["csr_bytes"] == 16 + 12 * int(sys.argv[2])
+PY
+done
+
 refused 2 "no file is named"
 refused 2 "one file is looked at" square.mtx triangle.mtx
 refused 2 "should end in .svg or .png" -o spy.gif square.mtx

@@ -46,6 +46,10 @@ places() { # NAME PROGRAM ARGUMENTS... OPTION: the option's file is NAME
 
 full $bench --device cpu --repeat 1 --encodings csr 27-point:4
 full $bench --help
+for program in solvers/macko-convert solvers/macko-info; do
+  full $program --version
+  full $program --help
+done
 if [ -c /dev/full ]; then
   for option in --tsv --json; do
     refused 1 "/dev/full: \(No space left\|cannot be written\)" $bench --device cpu --repeat 1 --encodings csr $option /dev/full \
@@ -60,6 +64,24 @@ refused 2 "--repeat wants a positive number, not 3x" $bench --device cpu --repea
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr,nonsense 27-point:4
 refused 2 '"nonsense" is unknown' $bench --device cpu --encodings csr.nonsense 27-point:4
 refused 1 "absent.mtx: no such file, and no generated matrix" $bench --device cpu --json "$dir/old.json" "$dir/absent.mtx"
+# No output is an input, whatever leads to it, or another output.
+cp "$T" "$dir/in.mtx" && cp "$T" "$dir/in" && ln -s in "$dir/leads" && echo plain >"$dir/table" && mkdir "$dir/sub" || fail "no inputs"
+$bench --device cpu --repeat 1 --encodings csr --tsv "$dir/rows.tsv" 27-point:4 >"$dir/out" 2>"$dir/err" || fail "no table to read"
+kept() { cmp -s "$T" "$dir/in.mtx" && cmp -s "$T" "$dir/in" && grep -q ^matrix "$dir/rows.tsv" || fail "an input is gone: $*"; }
+for option in --tsv --json; do
+  refused 2 "is read, too, so it is not written" $bench --device cpu --repeat 1 "$dir/in.mtx" 27-point:4 $option "$dir/sub/../in.mtx"
+  kept "$option"
+  refused 2 "is read, too, so it is not written" $bench --device cpu --repeat 1 "$dir/in" $option "$dir/leads"
+  kept "$option through a link"
+  refused 2 "is a matrix, so it is not written over; is the value of $option missing" $bench --device cpu --repeat 1 $option "$dir/in"
+  kept "$option without a value"
+  refused 2 "is read, too, so it is not written" $bench --from "$dir/rows.tsv" $option "$dir/rows.tsv"
+  kept "$option of --from"
+done
+refused 2 "name one file" $bench --device cpu --repeat 1 27-point:4 --tsv "$dir/both" --json "$dir/sub/../both"
+[ ! -e "$dir/both" ] || fail "refused, and written"
+$bench --device cpu --repeat 1 --encodings csr 27-point:4 --tsv /dev/null --json /dev/null >"$dir/out" 2>"$dir/err" || fail "nothing twice"
+
 # JSON of a file whose name may hold anything.
 odd=$(printf 'a\344\001\t\177\n"\\\\ \300\257 \340\200\257 \360\200\200\257 \355\240\200 \364\220\200\200 \377 \303\244\342\202\254\360\235\204\236 \342\202.mtx')
 cp "$T" "$dir/$odd"
@@ -97,6 +119,19 @@ refused 1 "nowhere/x.mtx: No such file" $solve "$T" -solution "$dir/nowhere/x.mt
 [ -s "$dir/out" ] && fail "solved before the place of the solution was looked at"
 refused 1 "-solution: standard output holds the summary" $solve "$T" -solution -
 refused 1 "$dir: Is a directory" $solve "$T" -json "$dir"
+
+# Outputs that are one file, there or not: nothing is solved for them.
+for mpi in "" "${MPIEXEC:-mpiexec} -n 2"; do
+  for name in new.mtx table; do
+    $mpi $solve "$T" -json "$dir/$name" -solution "$dir/sub/../$name" >"$dir/out" 2>"$dir/err" && fail "one file for two outputs"
+    grep -q "^macko-solve: -json and -solution name one file" "$dir/err" || fail "no sentence on one file for two outputs"
+    [ ! -s "$dir/out" ] && [ ! -e "$dir/new.mtx" ] && [ "$(cat "$dir/table")" = plain ] || fail "solved for outputs that are one file"
+  done
+done
+if [ -x $eigs ]; then
+  refused 1 "-vectors and -left_vectors name one file" $eigs "$T" -vectors "$dir/v.mtx" -left_vectors "$dir/v.mtx"
+  refused 1 "-json and -vectors name one file" $eigs "$T" -vectors "$dir/v.mtx" -json "$dir/sub/../v.mtx"
+fi
 
 # JSON into a pipe, through a link, to standard output.
 mkfifo "$dir/pipe"

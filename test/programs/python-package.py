@@ -1,4 +1,7 @@
 """The package macko: what goes in comes out, products are SciPy's, refusals are the library's sentences."""
+import copy
+import gc
+import pickle
 import re
 import sys
 import threading
@@ -29,6 +32,15 @@ def refused(status, sentence, function, *arguments, **options):
         assert error.status == status and sentence in str(error), (error.status, str(error))
     else:
         raise AssertionError(f"not refused: {sentence}")
+
+
+def refuses(words, function, *arguments):  # what is not for this type, with a sentence
+    try:
+        function(*arguments)
+    except TypeError as error:
+        assert words in str(error), str(error)
+    else:
+        raise AssertionError(f"not refused: {words}")
 
 
 generator = numpy.random.default_rng(1)
@@ -95,6 +107,18 @@ for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1
         continue
     raise AssertionError("not refused")
 
+# A copy is a matrix of its own: it outlives the first, and refreshing one leaves the other.
+first = macko.encode(s)
+for duplicate in (copy.copy, copy.deepcopy, lambda matrix: copy.deepcopy([matrix])[0]):
+    made = duplicate(first)
+    assert made._handle.value != first._handle.value, "a copy shares the handle"
+    made.refresh(2 * s)
+    assert (made @ numpy.ones(n) == 2 * (first @ numpy.ones(n))).all() and (first.arrays()[2] == s.data).all()
+del first
+gc.collect()
+assert (made.arrays()[2] == 2 * s.data).all()
+refuses("a macko.Matrix cannot be pickled", pickle.dumps, made)
+
 # Arrays of a GPU: here objects that say so of host memory, multiplied by a library that takes such for the GPU's.
 class There:
     def __init__(self, array, **more):
@@ -124,6 +148,8 @@ except macko.Error as error:
 macko._device._found.insert(0, Host())
 on = a.to_device()
 assert on.bytes == 7 and on.shape == a.shape
+for function in (copy.copy, copy.deepcopy, pickle.dumps):
+    refuses("can be neither copied nor pickled", function, on)
 x, y = numpy.linspace(1, 2, n), numpy.ones(n)
 assert on.multiply(There(x), out := There(y), alpha=2, beta=3) is out and numpy.allclose(y, 2 * (s @ x) + 3)
 several, result = numpy.asfortranarray(numpy.random.default_rng(1).random((n, 3))), numpy.zeros((n + 5, 3), order="F")

@@ -70,6 +70,13 @@ open(folder + '/dense.bin', 'wb').write(put(whole, 3, -1))
 b = open(folder + '/b.bin', 'rb').read()
 open(folder + '/b.cut.bin', 'wb').write(b[:-9])
 open(folder + '/b.long.bin', 'wb').write(put(b, 1, 41))
+rows = int.from_bytes(whole[width:2 * width], 'big')
+cols = 4 + rows  # the first row of the matrix has two entries, the others three, the last two
+open(folder + '/far.bin', 'wb').write(put(whole, cols + 3, 2000000))
+open(folder + '/left.bin', 'wb').write(put(whole, cols + 3, -5))
+open(folder + '/below.bin', 'wb').write(put(put(whole, 4, 6), 5, -1))
+open(folder + '/more.bin', 'wb').write(put(whole, 4 + rows - 1, 3))
+open(folder + '/fewer.bin', 'wb').write(put(whole, 4 + rows - 1, 1))
 rewidth = lambda ints: b''.join(int.from_bytes(ints[i:i + width], 'big').to_bytes(12 - width, 'big') for i in range(0, len(ints), width))
 open(folder + '/other.bin', 'wb').write(rewidth(whole[:4 * width]) + whole[4 * width:])
 open(folder + '/b.other.bin', 'wb').write(rewidth(b[:2 * width]) + b[2 * width:])
@@ -78,6 +85,17 @@ refused 1 "cut short" $solve "$dir/cut.bin"
 refused 1 "cut short" $mpi $solve "$dir/huge.bin"
 refused 1 "-5 x 40" $solve "$dir/negative.bin"
 refused 1 "a dense matrix" $solve "$dir/dense.bin"
+for type in aijmacko aij macko baij; do
+  for on in "" "$mpi"; do
+    refused 1 "far.bin: column 2000000" $on $solve "$dir/far.bin" -mat_type $type
+    refused 1 "left.bin: column -5" $on $solve "$dir/left.bin" -mat_type $type
+    refused 1 "below.bin: row 1 has -1 entries, of 118 in all" $on $solve "$dir/below.bin" -mat_type $type
+    refused 1 "more.bin: row 39 has 3 entries, of 118 in all" $on $solve "$dir/more.bin" -mat_type $type
+    refused 1 "fewer.bin: its rows have 117 entries, not 118" $on $solve "$dir/fewer.bin" -mat_type $type
+  done
+done
+refused 1 "far.bin: column 2000000 at entry 3 of row 1 is outside 0..39" $solve "$dir/far.bin"
+refused 1 ": column -5 at entry 3 of row 1" $solve <(cat "$dir/left.bin")
 refused 1 "cut short" $solve "$T" -rhs "$dir/b.cut.bin"
 refused 1 "a right-hand side of 40 x 1 is needed, the file holds 41 x 1" $mpi $solve "$T" -rhs "$dir/b.long.bin"
 refused 1 "b.bin" $solve "$dir/b.bin"
