@@ -109,15 +109,35 @@ static const product mpi_products[] = {
 /* PETSc looks for a conversion under a name made from both types. */
 typedef PetscErrorCode conversion(Mat, MatType, MatReuse, Mat *);
 
-/* These lead to and from the types that ours stand on. */
+/* A dense matrix, sequential or parallel, becomes AIJ first, by AIJ's own conversion, which does not store its zeros. Into a matrix that
+   is there this sets only what is not zero, so that the rest is cleared before. MatConvert is not asked for it, as -matconvert_type might
+   lead back here. */
+static PetscErrorCode MatConvert_Dense_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  conversion *f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_seqdense_seqaij_C", &f));
+  if (!f) PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_mpidense_mpiaij_C", &f));
+  PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "a matrix of type %s has no conversion to aij",
+             ((PetscObject)A)->type_name);
+  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatZeroEntries(*newmat));
+  PetscCall((*f)(A, MATAIJ, reuse, newmat));
+  if (reuse != MAT_REUSE_MATRIX) PetscCall(MatConvert(*newmat, type, MAT_INPLACE_MATRIX, newmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* These lead to and from the types that ours stand on, and from dense matrices. */
 static const struct {
   const char *name;
   conversion *function;
 } seq_own[] = {
   {"MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko},
   {"MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ},
+  {"MatConvert_seqdense_seqaijmacko_C", MatConvert_Dense_AIJMacko},
   /* For a parallel matrix on one rank, MatConvert asks a matrix that is what aijmacko names there: a sequential one. */
   {"MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
+  {"MatConvert_mpidense_mpiaijmacko_C", MatConvert_Dense_AIJMacko},
 #if MACKO_ON_CUSPARSE
   {"MatConvert_seqaijcusparse_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko},
   {"MatConvert_seqaijmacko_seqaijcusparse_C", MatConvert_SeqAIJMacko_SeqAIJCUSPARSE},
@@ -125,6 +145,7 @@ static const struct {
 }, mpi_own[] = {
   {"MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
   {"MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ},
+  {"MatConvert_mpidense_mpiaijmacko_C", MatConvert_Dense_AIJMacko},
 #if MACKO_ON_CUSPARSE
   {"MatConvert_mpiaijcusparse_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
   {"MatConvert_mpiaijmacko_mpiaijcusparse_C", MatConvert_MPIAIJMacko_MPIAIJCUSPARSE},

@@ -1,5 +1,5 @@
-/* Products with and conversions to other types. Products with dense matrices: all columns at once, each what a product with that
- * column gives. */
+/* Products with and conversions to and from other types. Products with dense matrices: all columns at once, each what a product with
+ * that column gives. */
 #include "common.h"
 
 enum { ROWS = 41, COLS = 33 };
@@ -192,15 +192,77 @@ START_TEST(conversions_to_other_types_keep_the_entries)
 }
 END_TEST
 
+/* ---- conversions from other types ---- */
+
+static const char *const targets[] = {MATAIJMACKO, MATMACKO};
+enum { TARGETS = sizeof targets / sizeof *targets };
+
+static PetscLogDouble stored(Mat A)
+{
+  MatInfo info;
+  OK(MatGetInfo(A, MAT_GLOBAL_SUM, &info));
+  return info.nz_used;
+}
+
+/* D becomes the dense matrix, and *X the plain one, with the entries of a sparse one and, where it is square, its diagonal. */
+static void make_dense_of_sparse(PetscInt cols, unsigned seed, Mat *D, Mat *X)
+{
+  Mat P;
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, cols, seed, &P));
+  OK(MatConvert(P, MATDENSE, MAT_INITIAL_MATRIX, D));
+  OK(MatConvert(*D, MATAIJ, MAT_INITIAL_MATRIX, X));
+  ASSERT_ALL(stored(*X) < 0.9 * ROWS * cols, "%g entries are no sparse matrix", stored(*X));
+  DESTROY(&P);
+}
+
+/* AIJ does not store what is zero in a dense matrix. */
+START_TEST(conversions_from_dense_store_what_aij_stores)
+{
+  const char *to = targets[_i % TARGETS];
+  Mat         D, X, A;
+  make_dense_of_sparse(_i / TARGETS ? COLS : ROWS, 5, &D, &X);
+  OK(MatConvert(D, to, MAT_INITIAL_MATRIX, &A));
+  ASSERT_ALL(stored(A) == stored(X), "%s has %g entries, AIJ %g", to, stored(A), stored(X));
+  assert_same_entries(A, X, 0, to);
+  DESTROY(&A);
+  OK(MatConvert(D, to, MAT_INPLACE_MATRIX, &D));
+  ASSERT_ALL(stored(D) == stored(X), "%s in place has %g entries, AIJ %g", to, stored(D), stored(X));
+  assert_same_entries(D, X, 0, to);
+  DESTROY(&D, &X);
+}
+END_TEST
+
+/* The matrix that is there has the pattern of a sparse one, and an entry that the dense one has no more becomes zero. */
+START_TEST(conversions_from_dense_into_a_sparse_matrix)
+{
+  const char *to = targets[_i % TARGETS];
+  Mat         D, X, A;
+  PetscReal   norm;
+  make_dense_of_sparse(_i / TARGETS ? COLS : ROWS, 5, &D, &X);
+  OK(MatConvert(X, to, MAT_INITIAL_MATRIX, &A));
+  OK(MatScale(D, 3));
+  OK(MatConvert(D, to, MAT_REUSE_MATRIX, &A));
+  OK(MatScale(X, 3));
+  assert_same_entries(A, X, 0, to);
+  OK(MatZeroEntries(D));
+  OK(MatConvert(D, to, MAT_REUSE_MATRIX, &A));
+  OK(MatNorm(A, NORM_FROBENIUS, &norm));
+  ASSERT_ALL(norm == 0, "%s: entries that are gone have norm %g", to, (double)norm);
+  DESTROY(&D, &X, &A);
+}
+END_TEST
+
 static Suite *dense_suite(void)
 {
-  Suite *s = suite_create("products with and conversions to other types");
+  Suite *s = suite_create("products with and conversions to and from other types");
   TCase *t = tcase_create("dense");
   tcase_add_test(t, columns_agree_with_vectors);
   tcase_add_test(t, other_products_are_left_to_petsc);
   /* AIJ has not the last two in parallel. */
   tcase_add_loop_test(t, products_found_by_type_are_those_of_aij, 0, ranks() == 1 ? OTHERS : OTHERS - 2);
   tcase_add_loop_test(t, conversions_to_other_types_keep_the_entries, 0, OTHER_TYPES);
+  tcase_add_loop_test(t, conversions_from_dense_store_what_aij_stores, 0, 2 * TARGETS);
+  tcase_add_loop_test(t, conversions_from_dense_into_a_sparse_matrix, 0, 2 * TARGETS);
   suite_add_tcase(s, t);
   return s;
 }
