@@ -109,35 +109,15 @@ static const product mpi_products[] = {
 /* PETSc looks for a conversion under a name made from both types. */
 typedef PetscErrorCode conversion(Mat, MatType, MatReuse, Mat *);
 
-/* A dense matrix, sequential or parallel, becomes AIJ first, by AIJ's own conversion, which does not store its zeros. Into a matrix that
-   is there this sets only what is not zero, so that the rest is cleared before. MatConvert is not asked for it, as -matconvert_type might
-   lead back here. */
-static PetscErrorCode MatConvert_Dense_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
-{
-  conversion *f;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_seqdense_seqaij_C", &f));
-  if (!f) PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatConvert_mpidense_mpiaij_C", &f));
-  PetscCheck(f, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "a matrix of type %s has no conversion to aij",
-             ((PetscObject)A)->type_name);
-  if (reuse == MAT_REUSE_MATRIX) PetscCall(MatZeroEntries(*newmat));
-  PetscCall((*f)(A, MATAIJ, reuse, newmat));
-  if (reuse != MAT_REUSE_MATRIX) PetscCall(MatConvert(*newmat, type, MAT_INPLACE_MATRIX, newmat));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* These lead to and from the types that ours stand on, and from dense matrices. */
+/* These lead to and from the types that ours stand on. */
 static const struct {
   const char *name;
   conversion *function;
 } seq_own[] = {
   {"MatConvert_seqaij_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko},
   {"MatConvert_seqaijmacko_seqaij_C", MatConvert_SeqAIJMacko_SeqAIJ},
-  {"MatConvert_seqdense_seqaijmacko_C", MatConvert_Dense_AIJMacko},
   /* For a parallel matrix on one rank, MatConvert asks a matrix that is what aijmacko names there: a sequential one. */
   {"MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
-  {"MatConvert_mpidense_mpiaijmacko_C", MatConvert_Dense_AIJMacko},
 #if MACKO_ON_CUSPARSE
   {"MatConvert_seqaijcusparse_seqaijmacko_C", MatConvert_SeqAIJ_SeqAIJMacko},
   {"MatConvert_seqaijmacko_seqaijcusparse_C", MatConvert_SeqAIJMacko_SeqAIJCUSPARSE},
@@ -145,7 +125,6 @@ static const struct {
 }, mpi_own[] = {
   {"MatConvert_mpiaij_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
   {"MatConvert_mpiaijmacko_mpiaij_C", MatConvert_MPIAIJMacko_MPIAIJ},
-  {"MatConvert_mpidense_mpiaijmacko_C", MatConvert_Dense_AIJMacko},
 #if MACKO_ON_CUSPARSE
   {"MatConvert_mpiaijcusparse_mpiaijmacko_C", MatConvert_MPIAIJ_MPIAIJMacko},
   {"MatConvert_mpiaijmacko_mpiaijcusparse_C", MatConvert_MPIAIJMacko_MPIAIJCUSPARSE},
@@ -185,6 +164,41 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Ma
   if (ours) PetscCall(MatConvert(B, MATSEQAIJ, MAT_INITIAL_MATRIX, &plain));
   PetscCall((*MackoOf(A)->kind->does->kron)(A, plain, reuse, C));
   if (ours) PetscCall(MatDestroy(&plain));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For the call A has no options, because -matconvert_type would name another type than AIJ, and might lead back here. */
+PetscErrorCode MackoToAIJ(Mat A, Mat *plain)
+{
+  PetscOptions own = ((PetscObject)A)->options, none;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreate(&none));
+  PetscCall(PetscObjectSetOptions((PetscObject)A, none));
+  PetscErrorCode error = MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, plain);
+  PetscCall(PetscObjectSetOptions((PetscObject)A, own));
+  PetscCall(PetscOptionsDestroy(&none));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc itself would go through rows, zeros of dense ones included, or through products with unit vectors. A matrix that is there may
+   have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. */
+PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat B;
+
+  PetscFunctionBegin;
+  PetscCall(MackoToAIJ(A, &B));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatZeroEntries(*newmat));
+    PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *newmat = B;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

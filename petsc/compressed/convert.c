@@ -50,15 +50,15 @@ static PetscErrorCode New(Mat A, MatType type, Mat *B)
 }
 
 /* Sets *source to a matrix whose rows are those that AIJ would store: A itself, or a copy as AIJ, where A has no rows to give out, or
-   others: a dense matrix gives out its zeros. The caller destroys it. */
+   others: a dense matrix gives out its zeros, type sbaij the upper half. The caller destroys it. */
 static PetscErrorCode FindRows(Mat A, Mat *source)
 {
-  PetscBool dense;
+  PetscBool others;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &others, MATSEQDENSE, MATMPIDENSE, MATSEQSBAIJ, MATMPISBAIJ, ""));
   *source = A;
-  if (dense) PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, source));
+  if (!A->ops->getrow || others) PetscCall(MackoToAIJ(A, source));
   else PetscCall(PetscObjectReference((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -252,6 +252,106 @@ START_TEST(conversions_from_dense_into_a_sparse_matrix)
 }
 END_TEST
 
+/* These types have no function that gives out a row, or one that gives out half of it. */
+static PetscErrorCode nested(Mat P, Mat *S)
+{
+  Mat blocks[] = {P, NULL, P, P};
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateNest(PETSC_COMM_WORLD, 2, NULL, 2, NULL, blocks, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode unassembled(Mat P, Mat *S)
+{
+  PetscFunctionBegin;
+  PetscCall(MatConvert(P, MATIS, MAT_INITIAL_MATRIX, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode composite(Mat P, Mat *S)
+{
+  Mat parts[] = {P, P};
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateComposite(PETSC_COMM_WORLD, 2, parts, S));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode upper_half(Mat P, Mat *S)
+{
+  Mat transposed, sum;
+
+  PetscFunctionBegin;
+  PetscCall(MatTranspose(P, MAT_INITIAL_MATRIX, &transposed));
+  PetscCall(MatDuplicate(P, MAT_COPY_VALUES, &sum));
+  PetscCall(MatAXPY(sum, 1, transposed, DIFFERENT_NONZERO_PATTERN));
+  PetscCall(MatSetOption(sum, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatConvert(sum, MATSBAIJ, MAT_INITIAL_MATRIX, S));
+  PetscCall(MatDestroy(&transposed));
+  PetscCall(MatDestroy(&sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const struct {
+  const char *name;
+  PetscErrorCode (*make)(Mat, Mat *);
+} sources[] = {{"nest", nested}, {"is", unassembled}, {"transpose", MatCreateTranspose}, {"normal", MatCreateNormal},
+               {"composite", composite}, {"sbaij", upper_half}};
+enum { SOURCES = sizeof sources / sizeof *sources };
+
+START_TEST(conversions_from_types_without_rows)
+{
+  const char *from = sources[_i / TARGETS].name, *to = targets[_i % TARGETS];
+  Mat         P, S, X, A;
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, ROWS, 5, &P));
+  OK((*sources[_i / TARGETS].make)(P, &S));
+  OK(MatConvert(S, MATAIJ, MAT_INITIAL_MATRIX, &X));
+  OK(MatConvert(S, to, MAT_INITIAL_MATRIX, &A));
+  assert_same_entries(A, X, 1e-15, from);
+  OK(MatScale(A, 3));
+  OK(MatConvert(S, to, MAT_REUSE_MATRIX, &A));
+  assert_same_entries(A, X, 1e-15, from);
+  OK(MatConvert(S, to, MAT_INPLACE_MATRIX, &S));
+  assert_same_entries(S, X, 1e-15, from);
+  DESTROY(&A, &X, &S, &P);
+}
+END_TEST
+
+/* On one rank the matrix of type is holds the very matrix that it was made from. */
+START_TEST(there_and_back_through_is)
+{
+  Mat A, P, S;
+  OK(make_pair(PREALLOCATED, ROOT_TYPE, ROWS, ROWS, 5, &A, &P));
+  OK(MatConvert(A, MATIS, MAT_INITIAL_MATRIX, &S));
+  OK(MatConvert(A, MATIS, MAT_REUSE_MATRIX, &S));
+  OK(MatConvert(S, MATAIJMACKO, MAT_REUSE_MATRIX, &A));
+  assert_same_entries(A, P, 1e-15, "there and back");
+  DESTROY(&A, &P, &S);
+}
+END_TEST
+
+/* The option takes the place of the type that MatConvert is asked for, and holds for conversions that one goes through, too. */
+START_TEST(conversions_by_option)
+{
+  const char *from = sources[_i / TARGETS].name, *to = targets[_i % TARGETS];
+  Mat         P, S, X, A;
+  PetscBool   ours;
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, ROWS, 5, &P));
+  OK((*sources[_i / TARGETS].make)(P, &S));
+  OK(MatConvert(S, MATAIJ, MAT_INITIAL_MATRIX, &X));
+  OK(MatSetOptionsPrefix(S, "mine_"));
+  OK(PetscOptionsSetValue(NULL, "-mine_matconvert_type", to));
+  OK(MatConvert(S, MATAIJ, MAT_INITIAL_MATRIX, &A));
+  OK(PetscOptionsClearValue(NULL, "-mine_matconvert_type"));
+  OK(PetscObjectTypeCompareAny((PetscObject)A, &ours, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO, ""));
+  ASSERT_ALL(ours, "%s does not become %s", from, to);
+  assert_same_entries(A, X, 1e-15, from);
+  DESTROY(&A, &X, &S, &P);
+}
+END_TEST
+
+
 static Suite *dense_suite(void)
 {
   Suite *s = suite_create("products with and conversions to and from other types");
@@ -263,6 +363,9 @@ static Suite *dense_suite(void)
   tcase_add_loop_test(t, conversions_to_other_types_keep_the_entries, 0, OTHER_TYPES);
   tcase_add_loop_test(t, conversions_from_dense_store_what_aij_stores, 0, 2 * TARGETS);
   tcase_add_loop_test(t, conversions_from_dense_into_a_sparse_matrix, 0, 2 * TARGETS);
+  tcase_add_loop_test(t, conversions_from_types_without_rows, 0, SOURCES * TARGETS);
+  tcase_add_loop_test(t, conversions_by_option, 0, SOURCES * TARGETS);
+  tcase_add_test(t, there_and_back_through_is);
   suite_add_tcase(s, t);
   return s;
 }
