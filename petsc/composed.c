@@ -182,8 +182,8 @@ PetscErrorCode MackoToAIJ(Mat A, Mat *plain)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc itself would go through rows, zeros of dense ones included, or through products with unit vectors. A matrix that is there may
-   have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. */
+/* PETSc itself would go through rows, zeros of dense ones included, or through products with unit vectors. A matrix that is there
+   may have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. */
 PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat B;

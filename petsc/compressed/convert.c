@@ -49,8 +49,8 @@ static PetscErrorCode New(Mat A, MatType type, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Sets *source to a matrix whose rows are those that AIJ would store: A itself, or a copy as AIJ, where A has no rows to give out, or
-   others: a dense matrix gives out its zeros, type sbaij the upper half. The caller destroys it. */
+/* Sets *source to a matrix whose rows are those that AIJ would store: A itself, or a copy as AIJ, where A has no rows to give out,
+   or others: a dense matrix gives out its zeros, type sbaij the upper half. The caller destroys it. */
 static PetscErrorCode FindRows(Mat A, Mat *source)
 {
   PetscBool others;

@@ -202,7 +202,8 @@ START_TEST(a_file_cut_short)
 }
 END_TEST
 
-/* Writes A as text into a file; the first rank gives back what is in it, but for the line that names the type, the others nothing. */
+/* Writes A as text into a file; the first rank gives back what is in it, but for the line that names the type, the others
+ * nothing. */
 static void text_of(Mat A, const char *path, PetscViewerFormat format, char *text, size_t size)
 {
   PetscViewer viewer;

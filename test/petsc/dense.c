@@ -1,5 +1,5 @@
-/* Products with and conversions to and from other types. Products with dense matrices: all columns at once, each what a product with
- * that column gives. */
+/* Products with and conversions to and from other types. Products with dense matrices: all columns at once, each what a product
+ * with that column gives. */
 #include "common.h"
 
 enum { ROWS = 41, COLS = 33 };
