@@ -168,14 +168,14 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Ma
 }
 
 /* For the call A has no options, because -matconvert_type would name another type than AIJ, and might lead back here. */
-PetscErrorCode MackoToAIJ(Mat A, Mat *plain)
+PetscErrorCode MackoToAIJ(Mat A, MatType aij, Mat *plain)
 {
   PetscOptions own = ((PetscObject)A)->options, none;
 
   PetscFunctionBegin;
   PetscCall(PetscOptionsCreate(&none));
   PetscCall(PetscObjectSetOptions((PetscObject)A, none));
-  PetscErrorCode error = MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, plain);
+  PetscErrorCode error = MatConvert(A, aij, MAT_INITIAL_MATRIX, plain);
   PetscCall(PetscObjectSetOptions((PetscObject)A, own));
   PetscCall(PetscOptionsDestroy(&none));
   PetscCall(error);
@@ -183,13 +183,17 @@ PetscErrorCode MackoToAIJ(Mat A, Mat *plain)
 }
 
 /* PETSc itself would go through rows, zeros of dense ones included, or through products with unit vectors. A matrix that is there
-   may have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. */
+   may have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. That is
+   sequential or parallel as type says, since one kind of AIJ becomes the other kind of ours by this function alone. */
 PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
-  Mat B;
+  Mat       B;
+  PetscBool seq, mpi;
 
   PetscFunctionBegin;
-  PetscCall(MackoToAIJ(A, &B));
+  PetscCall(PetscStrcmp(type, MATSEQAIJMACKO, &seq));
+  PetscCall(PetscStrcmp(type, MATMPIAIJMACKO, &mpi));
+  PetscCall(MackoToAIJ(A, seq ? MATSEQAIJ : mpi ? MATMPIAIJ : MATAIJ, &B));
   if (reuse == MAT_REUSE_MATRIX) {
     PetscCall(MatZeroEntries(*newmat));
     PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));

@@ -169,8 +169,9 @@ PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat, MatType, MatReuse
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 
-/* *plain becomes a new AIJ with the entries that PETSc's conversion of A, of any type, gives it. */
-PETSC_INTERN PetscErrorCode MackoToAIJ(Mat A, Mat *plain);
+/* *plain becomes a new matrix of type aij, which is MATAIJ, MATSEQAIJ or MATMPIAIJ, with the entries that PETSc's conversion of A,
+   of any type, gives it. */
+PETSC_INTERN PetscErrorCode MackoToAIJ(Mat A, MatType aij, Mat *plain);
 
 /* Converts a matrix of a type for which there is no other way, through AIJ. */
 PETSC_INTERN PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *B);

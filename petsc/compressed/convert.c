@@ -58,7 +58,7 @@ static PetscErrorCode FindRows(Mat A, Mat *source)
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &others, MATSEQDENSE, MATMPIDENSE, MATSEQSBAIJ, MATMPISBAIJ, ""));
   *source = A;
-  if (!A->ops->getrow || others) PetscCall(MackoToAIJ(A, source));
+  if (!A->ops->getrow || others) PetscCall(MackoToAIJ(A, MATAIJ, source));
   else PetscCall(PetscObjectReference((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

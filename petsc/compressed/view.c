@@ -265,8 +265,8 @@ static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
 
 /* ---- all viewers ---- */
 
-/* Shows the entries as AIJ does, with A's name. The copy as AIJ has to fit into memory. Its own function is called, because MatView,
-   which has written A's heading, would write that of the copy, too. */
+/* Shows the entries as AIJ does, with A's name. The copy as AIJ has to fit into memory. Its own function is called, because
+   MatView, which has written A's heading, would write that of the copy, too. */
 static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
 {
   Mat B;

@@ -331,6 +331,29 @@ START_TEST(there_and_back_through_is)
 }
 END_TEST
 
+/* On one rank a parallel matrix may become a sequential one, and the other way. */
+START_TEST(from_one_kind_to_the_other)
+{
+  static const char *const kinds[] = {MATSEQAIJ, MATMPIAIJ, MATSEQAIJMACKO, MATMPIAIJMACKO, MATSEQMACKO, MATMPIMACKO};
+  enum { KINDS = sizeof kinds / sizeof *kinds };
+  Mat P, A, B;
+  if (ranks() > 1) return;
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, ROWS, 5, &P));
+  for (int from = 0; from < KINDS; from++)
+    for (int to = 2; to < KINDS; to++) {
+      OK(MatConvert(P, kinds[from], MAT_INITIAL_MATRIX, &A));
+      OK(MatConvert(A, kinds[to], MAT_INITIAL_MATRIX, &B));
+      assert_same_entries(B, P, 0, kinds[to]);
+      OK(MatConvert(A, kinds[to], MAT_REUSE_MATRIX, &B));
+      assert_same_entries(B, P, 0, kinds[to]);
+      OK(MatConvert(A, kinds[to], MAT_INPLACE_MATRIX, &A));
+      assert_same_entries(A, P, 0, kinds[to]);
+      DESTROY(&A, &B);
+    }
+  DESTROY(&P);
+}
+END_TEST
+
 /* The option takes the place of the type that MatConvert is asked for, and holds for conversions that one goes through, too. */
 START_TEST(conversions_by_option)
 {
@@ -366,6 +389,7 @@ static Suite *dense_suite(void)
   tcase_add_loop_test(t, conversions_from_types_without_rows, 0, SOURCES * TARGETS);
   tcase_add_loop_test(t, conversions_by_option, 0, SOURCES * TARGETS);
   tcase_add_test(t, there_and_back_through_is);
+  tcase_add_test(t, from_one_kind_to_the_other);
   suite_add_tcase(s, t);
   return s;
 }
