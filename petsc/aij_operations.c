@@ -84,6 +84,7 @@ PetscErrorCode MackoSetBase(Mat A, const MackoBase *base)
   A->ops->zeroentries               = base->ops.zeroentries;
   A->ops->productsetfromoptions     = base->ops.productsetfromoptions;
   A->ops->setup                     = base->ops.setup;
+  A->ops->convertfrom               = base->ops.convertfrom;
   PetscCall(PetscObjectComposeFunction(a, "MatStoreValues_C", base->storevalues));
   PetscCall(PetscObjectComposeFunction(a, "MatRetrieveValues_C", base->retrievevalues));
   PetscCall(PetscObjectComposeFunction(a, "MatSeqAIJKron_C", base->kron));

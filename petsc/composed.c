@@ -167,6 +167,45 @@ static PetscErrorCode MatSeqAIJKron_SeqAIJMacko(Mat A, Mat B, MatReuse reuse, Ma
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* For the call A has no options, because -matconvert_type would name another type than AIJ, and might lead back here. */
+PetscErrorCode MackoToAIJ(Mat A, MatType aij, Mat *plain)
+{
+  PetscOptions own = ((PetscObject)A)->options, none;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsCreate(&none));
+  PetscCall(PetscObjectSetOptions((PetscObject)A, none));
+  PetscErrorCode error = MatConvert(A, aij, MAT_INITIAL_MATRIX, plain);
+  PetscCall(PetscObjectSetOptions((PetscObject)A, own));
+  PetscCall(PetscOptionsDestroy(&none));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc itself would go through rows, zeros of dense ones included, or through products with unit vectors. A matrix that is there
+   may have more entries than A has, and A may hold it: its values are cleared after A has become AIJ. That is
+   sequential or parallel as type says, since one kind of AIJ becomes the other kind of ours by this function alone. */
+PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
+{
+  Mat       B;
+  PetscBool seq, mpi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, MATSEQAIJMACKO, &seq));
+  PetscCall(PetscStrcmp(type, MATMPIAIJMACKO, &mpi));
+  PetscCall(MackoToAIJ(A, seq ? MATSEQAIJ : mpi ? MATMPIAIJ : MATAIJ, &B));
+  if (reuse == MAT_REUSE_MATRIX) {
+    PetscCall(MatZeroEntries(*newmat));
+    PetscCall(MatCopy(B, *newmat, DIFFERENT_NONZERO_PATTERN));
+    PetscCall(MatDestroy(&B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatConvert(B, type, MAT_INPLACE_MATRIX, &B));
+  if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));
+  else *newmat = B;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #define LENGTH(list) (sizeof list / sizeof *list)
 
 /* in says whether A becomes ours or ceases to be. Kronecker products are given back by MackoSetBase, with AIJ's other

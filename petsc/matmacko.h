@@ -169,6 +169,13 @@ PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat, MatType, MatReuse
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJ(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJMacko_MPIAIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 
+/* *plain becomes a new matrix of type aij, which is MATAIJ, MATSEQAIJ or MATMPIAIJ, with the entries that PETSc's conversion of A,
+   of any type, gives it. */
+PETSC_INTERN PetscErrorCode MackoToAIJ(Mat A, MatType aij, Mat *plain);
+
+/* Converts a matrix of a type for which there is no other way, through AIJ. */
+PETSC_INTERN PetscErrorCode MatConvert_Any_AIJMacko(Mat A, MatType type, MatReuse reuse, Mat *B);
+
 /* The struct of A, NULL where A is not ours; the same, made where there is none. */
 PETSC_INTERN Mat_Macko     *MackoOf(Mat A);
 PETSC_INTERN PetscErrorCode MackoGet(Mat A, Mat_Macko **m);

@@ -278,5 +278,6 @@ PetscErrorCode MatCreate_MPIAIJMacko(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSetType(A, MATMPIAIJ));
   PetscCall(MatConvert_MPIAIJ_MPIAIJMacko(A, MATMPIAIJMACKO, MAT_INPLACE_MATRIX, &A));
+  A->ops->convertfrom = MatConvert_Any_AIJMacko;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -306,5 +306,7 @@ PetscErrorCode MatCreate_SeqAIJMacko(Mat A)
   PetscFunctionBegin;
   PetscCall(MatSetType(A, MATSEQAIJ));
   PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(A, MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &A));
+  /* It is set here alone: an AIJ that -mat_seqaij_type makes ours is converted to as any AIJ. */
+  A->ops->convertfrom = MatConvert_Any_AIJMacko;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

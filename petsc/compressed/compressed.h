@@ -297,7 +297,7 @@ PETSC_INTERN PetscErrorCode MackoCompressedDraw(Mat A, PetscViewer viewer);
 /* This is MatMackoGetInfo for a matrix of this type, but for the break-even. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedInfo(Mat A, MatMackoInfo *info);
 
-/* Converts any matrix that gives out its rows to type macko. */
+/* Converts a matrix of any type to type macko: from its rows, or through AIJ. */
 PETSC_INTERN PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *B);
 /* Puts the entries of A into B and assembles it. B is of any type, has the same rows on this rank and room for the entries.
    Collective. */

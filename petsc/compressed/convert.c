@@ -49,16 +49,32 @@ static PetscErrorCode New(Mat A, MatType type, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Sets *source to a matrix whose rows are those that AIJ would store: A itself, or a copy as AIJ, where A has no rows to give out,
+   or others: a dense matrix gives out its zeros, type sbaij the upper half. The caller destroys it. */
+static PetscErrorCode FindRows(Mat A, Mat *source)
+{
+  PetscBool others;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)A, &others, MATSEQDENSE, MATMPIDENSE, MATSEQSBAIJ, MATMPISBAIJ, ""));
+  *source = A;
+  if (!A->ops->getrow || others) PetscCall(MackoToAIJ(A, MATAIJ, source));
+  else PetscCall(PetscObjectReference((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* In place the matrix is converted next to A first, because its rows are needed until the end. */
 PetscErrorCode MatConvert_Any_Macko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat  B    = *newmat;
-  Rows rows = {.A = A, .open = -1};
+  Rows rows = {.open = -1};
 
   PetscFunctionBegin;
+  PetscCall(FindRows(A, &rows.A));
   if (reuse != MAT_REUSE_MATRIX) PetscCall(New(A, type, &B));
   PetscErrorCode error = MackoCompressedBuild(B, RowOf, &rows, NULL);
   PetscCall(CloseRow(&rows));
+  PetscCall(MatDestroy(&rows.A));
   if (error && reuse != MAT_REUSE_MATRIX) PetscCall(MatDestroy(&B));
   PetscCall(error);
   if (reuse == MAT_INPLACE_MATRIX) PetscCall(MatHeaderReplace(A, &B));

@@ -22,7 +22,8 @@ static PetscErrorCode MatTranspose_Macko(Mat A, MatReuse reuse, Mat *B)
 {
   PetscFunctionBegin;
   (void)reuse, (void)B;
-  REFUSE(A, "transpose of its own (products with it there are, MatMultTranspose)");
+  REFUSE(A, "transpose of its own (products with it there are, MatMultTranspose; SLEPc's SVD makes do with them by "
+            "-svd_implicittranspose)");
 }
 
 static PetscErrorCode MatCreateSubMatrix_Macko(Mat A, IS rows, IS cols, MatReuse reuse, Mat *B)
@@ -76,6 +77,18 @@ static PetscErrorCode MatInvertBlockDiagonal_Macko(Mat A, const PetscScalar **in
   REFUSE(A, "inverse of its diagonal blocks");
 }
 
+/* On one rank it is the whole matrix, as PETSc has it for types without this operation. */
+static PetscErrorCode MatGetDiagonalBlock_Macko(Mat A, Mat *block)
+{
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  *block = size == 1 ? A : NULL;
+  if (*block) PetscFunctionReturn(PETSC_SUCCESS);
+  REFUSE(A, "diagonal block for -pc_type bjacobi, which PETSc may choose by itself (-pc_type jacobi needs none)");
+}
+
 /* Algebraic multigrid asks for this first. */
 static PetscErrorCode MatCreateGraph_Macko(Mat A, PetscBool symmetrise, PetscBool scale, PetscReal filter,
                                            MackoGraphUnknowns Mat *graph)
@@ -85,12 +98,37 @@ static PetscErrorCode MatCreateGraph_Macko(Mat A, PetscBool symmetrise, PetscBoo
   REFUSE(A, "graph for coarsening (-pc_type gamg)");
 }
 
+/* Differences in the directions of colours, by which SNES makes a Jacobian, end here if the matrix is assembled. */
+static PetscErrorCode MatFDColoringCreate_Macko(Mat A, ISColoring colours, MatFDColoring c)
+{
+  PetscFunctionBegin;
+  (void)colours, (void)c;
+  REFUSE(A, "Jacobian by finite differences with colouring (-snes_fd_color; -snes_mf needs no matrix)");
+}
+
 /* A program that knows of the symmetry can say so, which the sentence tells. */
 static PetscErrorCode MatIsSymmetric_Macko(Mat A, PetscReal tolerance, PetscBool *symmetric)
 {
   PetscFunctionBegin;
   (void)tolerance, (void)symmetric;
   REFUSE(A, "look for its symmetry (MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE) tells of it)");
+}
+
+/* What is refused is not there for who asks first: PETSc then chooses a preconditioner that needs no diagonal block, and SLEPc does
+   without transpose and submatrices. */
+static PetscErrorCode MatHasOperation_Macko(Mat A, MatOperation operation, PetscBool *has)
+{
+  static const MatOperation refused[] = {MATOP_SOR, MATOP_TRANSPOSE, MATOP_CREATE_SUBMATRIX, MATOP_CREATE_SUBMATRICES,
+                                         MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS, MATOP_INCREASE_OVERLAP,
+                                         MATOP_INVERT_BLOCK_DIAGONAL, MATOP_IS_SYMMETRIC, MATOP_GET_DIAGONAL_BLOCK,
+                                         MATOP_FDCOLORING_CREATE};
+  void (**all)(void)                  = (void (**)(void))A->ops;
+
+  PetscFunctionBegin;
+  *has = (PetscBool)(all[operation] != NULL);
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    if (operation == refused[i]) *has = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Zeroing columns, too, is refused as zeroing rows is. */
@@ -106,4 +144,7 @@ void MackoCompressedRefusals(Mat A)
   A->ops->invertblockdiagonal = MatInvertBlockDiagonal_Macko;
   A->ops->issymmetric         = MatIsSymmetric_Macko;
   A->ops->creategraph         = MatCreateGraph_Macko;
+  A->ops->getdiagonalblock    = MatGetDiagonalBlock_Macko;
+  A->ops->fdcoloringcreate    = MatFDColoringCreate_Macko;
+  A->ops->hasoperation        = MatHasOperation_Macko;
 }

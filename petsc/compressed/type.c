@@ -227,6 +227,8 @@ static PetscErrorCode MatDestroy_Macko(Mat A)
   PetscCall(VecDestroy(&m->halo));
   PetscCall(VecScatterDestroy(&m->exchange));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqmacko_seqaijmacko_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpimacko_mpiaijmacko_C", NULL));
   PetscCall(MackoFree(A));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, NULL));
   PetscCall(PetscFree(A->data));
@@ -264,6 +266,9 @@ static PetscErrorCode Create(Mat A, MatType type)
   MackoCompressedRefusals(A);
   PetscCall(MackoCompressedAssembly(A, PETSC_TRUE));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", MackoCompressedProduct));
+  /* PETSc looks for these before it asks aijmacko for its own conversion from any type. */
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqmacko_seqaijmacko_C", MatConvert_Macko_Any));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpimacko_mpiaijmacko_C", MatConvert_Macko_Any));
   PetscCall(PetscObjectChangeTypeName((PetscObject)A, type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -265,7 +265,8 @@ static PetscErrorCode ViewBinary(Mat A, PetscViewer viewer)
 
 /* ---- all viewers ---- */
 
-/* Shows the entries as AIJ does, with A's name. The copy as AIJ has to fit into memory. */
+/* Shows the entries as AIJ does, with A's name. The copy as AIJ has to fit into memory. Its own function is called, because
+   MatView, which has written A's heading, would write that of the copy, too. */
 static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
 {
   Mat B;
@@ -273,7 +274,7 @@ static PetscErrorCode ViewAsAIJ(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
   if (((PetscObject)A)->name) PetscCall(PetscObjectSetName((PetscObject)B, ((PetscObject)A)->name));
-  PetscCall(MatView(B, viewer));
+  PetscCall((*B->ops->view)(B, viewer));
   PetscCall(MatDestroy(&B));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -202,10 +202,53 @@ START_TEST(a_file_cut_short)
 }
 END_TEST
 
+/* Writes A as text into a file; the first rank gives back what is in it, but for the line that names the type, the others
+ * nothing. */
+static void text_of(Mat A, const char *path, PetscViewerFormat format, char *text, size_t size)
+{
+  PetscViewer viewer;
+  PetscMPIInt rank;
+  char        line[1024];
+  text[0] = 0;
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, path, &viewer));
+  OK(PetscViewerPushFormat(viewer, format));
+  OK(MatView(A, viewer));
+  OK(PetscViewerPopFormat(viewer));
+  OK(PetscViewerDestroy(&viewer));
+  MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
+  FILE *file = rank ? NULL : fopen(path, "r");
+  while (file && fgets(line, sizeof line, file))
+    if (!strstr(line, "  type: ")) OK(PetscStrlcat(text, line, size));
+  if (file) fclose(file);
+}
+
+/* As text a matrix is what AIJ shows of it, under one heading. */
+START_TEST(text_is_that_of_aij)
+{
+  static const PetscViewerFormat formats[] = {PETSC_VIEWER_DEFAULT, PETSC_VIEWER_ASCII_COMMON, PETSC_VIEWER_ASCII_DENSE,
+                                              PETSC_VIEWER_ASCII_MATLAB, PETSC_VIEWER_ASCII_INDEX};
+  static char ours[1 << 18], theirs[1 << 18];
+  char        path[64];
+  Mat         A, P;
+  path_of(path, sizeof path);
+  make_both(ROOT_TYPE, ROWS, COLS, &A, &P);
+  OK(PetscObjectSetName((PetscObject)A, "stiffness"));
+  OK(PetscObjectSetName((PetscObject)P, "stiffness"));
+  for (size_t f = 0; f < sizeof formats / sizeof *formats; f++) {
+    text_of(A, path, formats[f], ours, sizeof ours);
+    text_of(P, path, formats[f], theirs, sizeof theirs);
+    ASSERT_ALL(!strcmp(ours, theirs), "format %d begins with %.200s", (int)formats[f], ours);
+  }
+  remove_file(path);
+  DESTROY(&A, &P);
+}
+END_TEST
+
 void add_file_tests(TCase *t)
 {
   tcase_add_test(t, binary_files);
   tcase_add_test(t, files_of_macko_save);
   tcase_add_test(t, files_of_macko_save_that_do_not_fit);
   tcase_add_test(t, a_file_cut_short);
+  tcase_add_test(t, text_is_that_of_aij);
 }

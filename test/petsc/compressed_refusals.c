@@ -31,6 +31,42 @@ static PetscErrorCode set_up(Mat A, const char *preconditioner)
   PetscFunctionReturn(error);
 }
 
+/* All columns have one colour, which nobody looks at. */
+static PetscErrorCode differences(Mat A)
+{
+  MatFDColoring    c;
+  ISColoring       colours;
+  ISColoringValue *each;
+  PetscInt         n;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, NULL, &n));
+  PetscCall(PetscCalloc1(n, &each));
+  PetscCall(ISColoringCreate(PETSC_COMM_WORLD, 1, n, each, PETSC_OWN_POINTER, &colours));
+  PetscErrorCode error = MatFDColoringCreate(A, colours, &c);
+  PetscCall(ISColoringDestroy(&colours));
+  PetscFunctionReturn(error);
+}
+
+/* What PETSc has for parallel matrices on one rank stays: the block is the matrix. */
+START_TEST(diagonal_block_of_one_rank)
+{
+  Mat       A, P, block;
+  PetscBool has;
+  if (ranks() > 1) return;
+  make_both(PARALLEL_TYPE, ROWS, ROWS, &A, &P);
+  OK(MatGetDiagonalBlock(A, &block));
+  ASSERT_ALL(block == A, "the block is another matrix");
+  OK(MatHasOperation(A, MATOP_GET_DIAGONAL_BLOCK, &has));
+  ASSERT_ALL(!has, "preconditioners will ask for it");
+  OK(MatHasOperation(A, MATOP_MULT, &has));
+  ASSERT_ALL(has, "no product");
+  OK(MatHasOperation(A, MATOP_SOLVE, &has));
+  ASSERT_ALL(!has, "a solve");
+  DESTROY(&A, &P);
+}
+END_TEST
+
 START_TEST(refusals)
 {
   Mat         A, P, B, C = NULL;
@@ -49,6 +85,10 @@ START_TEST(refusals)
   OK(MatGetOwnershipRange(A, &first, NULL));
   REFUSED(MatZeroRows(A, 1, &first, 1, NULL, NULL), PETSC_ERR_SUP, "convert to aij");
   REFUSED(MatZeroRowsColumns(A, 1, &first, 1, NULL, NULL), PETSC_ERR_SUP, "convert to aij");
+  if (ranks() > 1) REFUSED(set_up(A, PCBJACOBI), PETSC_ERR_SUP, "convert to aij");
+  if (ranks() > 1) REFUSED(MatGetDiagonalBlock(A, &C), PETSC_ERR_SUP, "-pc_type jacobi");
+  REFUSED(MatTranspose(A, MAT_INITIAL_MATRIX, &C), PETSC_ERR_SUP, "-svd_implicittranspose");
+  REFUSED(differences(A), PETSC_ERR_SUP, "-snes_fd_color");
   REFUSED(set_up(A, PCASM), PETSC_ERR_SUP, "convert to aij");
   REFUSED(set_up(A, PCPBJACOBI), PETSC_ERR_SUP, "convert to aij");
   REFUSED(set_up(A, PCGAMG), PETSC_ERR_SUP, "convert to aij");
@@ -146,6 +186,7 @@ void add_refusal_tests(TCase *t)
 {
   tcase_add_loop_test(t, dense_products_that_fail, 0, 4);
   tcase_add_test(t, refusals);
+  tcase_add_test(t, diagonal_block_of_one_rank);
   tcase_add_test(t, options_that_cannot_be);
   tcase_add_test(t, no_gpu);
 }

@@ -1,7 +1,8 @@
-/* SLEPc, which knows nothing of the type, must find the same eigenvalues in as many steps. */
+/* SLEPc, which knows nothing of the types, must find the same eigenvalues, with aijmacko in as many steps. */
 #include "common.h"
 
 #include <slepceps.h>
+#include <slepcsvd.h>
 
 enum { N = 60, WANTED = 3 };
 
@@ -66,6 +67,46 @@ START_TEST(eigenvalues_agree)
 }
 END_TEST
 
+/* SLEPc asks whether type macko has submatrices before it takes all of a matrix to each rank, and does without. */
+START_TEST(dense_solver_of_a_compressed_matrix)
+{
+  Mat         P = laplacian(MATAIJ), A = laplacian(MATMACKO);
+  PetscScalar plain[WANTED], ours[WANTED];
+  OK(PetscOptionsSetValue(NULL, "-eps_type", "lapack"));
+  eigenvalues(P, plain), eigenvalues(A, ours);
+  OK(clear_options());
+  for (int i = 0; i < WANTED; i++)
+    ck_assert_msg(PetscAbsScalar(plain[i] - ours[i]) <= 1e-12 * PetscAbsScalar(plain[i]), "eigenvalue %d is %.17g, not %.17g", i,
+                  (double)PetscRealPart(ours[i]), (double)PetscRealPart(plain[i]));
+  DESTROY(&A, &P);
+}
+END_TEST
+
+static PetscReal largest_singular_value(Mat A)
+{
+  SVD       svd;
+  PetscReal sigma;
+  PetscInt  found;
+  OK(SVDCreate(PETSC_COMM_WORLD, &svd));
+  OK(SVDSetOperators(svd, A, NULL));
+  OK(SVDSolve(svd));
+  OK(SVDGetConverged(svd, &found));
+  ck_assert_msg(found > 0, "no singular value found");
+  OK(SVDGetSingularTriplet(svd, 0, &sigma, NULL, NULL));
+  OK(SVDDestroy(&svd));
+  return sigma;
+}
+
+/* It also asks whether the type has a transpose of its own, and multiplies with the transpose. */
+START_TEST(singular_values_of_a_compressed_matrix)
+{
+  Mat       P = laplacian(MATAIJ), A = laplacian(MATMACKO);
+  PetscReal plain = largest_singular_value(P), ours = largest_singular_value(A);
+  ck_assert_msg(PetscAbsReal(plain - ours) <= 2e-8 * plain, "singular value %.17g, not %.17g", (double)ours, (double)plain);
+  DESTROY(&A, &P);
+}
+END_TEST
+
 static void start(void)
 {
   OK(SlepcInitializeNoArguments());
@@ -82,6 +123,8 @@ static Suite *eigen_suite(void)
   TCase *t = tcase_create("eigenvalues");
   tcase_add_checked_fixture(t, start, stop);
   tcase_add_loop_test(t, eigenvalues_agree, 0, sizeof methods / sizeof *methods);
+  tcase_add_test(t, dense_solver_of_a_compressed_matrix);
+  tcase_add_test(t, singular_values_of_a_compressed_matrix);
   suite_add_tcase(s, t);
   return s;
 }
