@@ -252,6 +252,7 @@ macko_status macko_encode_in_pieces(macko_rows *r, const macko_options *options,
   m->value_type = r->value_type, m->nrows = r->nrows, m->ncols = r->ncols;
   macko_status s = ops->encode_rows(r, m, err);
   if (!s) complete(r, m);
+  if (!s && r->failed.status) s = macko_fail(err, r->failed.status, "%s", r->failed.text); /* of a view whose facts cannot fail */
   if (!s) s = macko_prepare(m, err);
   if (s) macko_destroy(&m);
   else *matrix = m;

@@ -65,12 +65,21 @@ static double missed_rows(const macko_csr *a, rows_seen seen)
   return a->nrows > MACKO_LEARNT_ROWS ? seen.uneven * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
-/* Gives the share of rows whose columns products do not read, as they are those of the row before (csr_shared.h). */
-static double shared_rows(const macko_facts *f, const macko_options *options, const macko_plan *plan, rows_seen seen)
+/* Tells whether products on a CPU read the columns of rows that share them once (csr_shared.h). */
+static int reads_shared(const macko_facts *f, const macko_options *options, const macko_plan *plan)
 {
-  const int typed = macko_index_type(f->csr->ncols) == MACKO_I32 && macko_type_bytes(plan->stored_type) >= 4;
-  const int used = options->target == MACKO_TARGET_CPU && typed && macko_csr_wide_rows(f->csr->nrows, f->nnz, plan->bytes);
-  return used && seen.alike >= CSR_SHARE ? seen.alike : 0;
+  return options->target == MACKO_TARGET_CPU && macko_index_type(f->csr->ncols) == MACKO_I32 &&
+         macko_type_bytes(plan->stored_type) >= 4 && macko_csr_wide_rows(f->csr->nrows, f->nnz, plan->bytes);
+}
+
+/* Looks at rows where what is seen of them counts. */
+static rows_seen look_at_rows(const macko_facts *f, int shared)
+{
+  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  if (!ask || (!shared && f->csr->nrows <= MACKO_LEARNT_ROWS)) return (rows_seen){0, 0};
+  rows_seen seen = ask->rows(f->context);
+  if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
+  return seen;
 }
 
 /* Sets the time: shared rows save the bytes of their columns and two fifths of the work. */
@@ -103,18 +112,16 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  const rows_seen seen = ask ? ask->rows(f->context) : (rows_seen){0, 0};
+  const rows_seen seen = look_at_rows(f, reads_shared(f, options, plan));
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
-  const double shared = shared_rows(f, options, plan, seen);
-  set_time(options, a, nnz, shared, plan);
+  set_time(options, a, nnz, seen.alike, plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),
            macko_type_name(plan->stored_type));
-  if (shared > 0) strcat(plan->reason, "; columns are read once for rows that share them");
+  if (seen.alike > 0) strcat(plan->reason, "; columns are read once for rows that share them");
   return MACKO_OK;
 }
 

@@ -116,8 +116,8 @@ static int has_wide(const macko_matrix *m, const macko_product *p)
 #endif
 }
 
-/* Multiplies with the loops of csr_avx2.h, as many vectors at a time as they take; gives 0, and does nothing, where they do not
- * take this product. */
+/* Multiplies with the loops of csr_avx2.h, as many vectors at a time as they take, or with those of csr_together.h one by one,
+ * which is faster than two together without shared columns; gives 0, and does nothing, where they do not take this product. */
 static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t from, int64_t to)
 {
 #if MACKO_HAS_X86_64
@@ -126,8 +126,8 @@ static int multiply_wide(const macko_matrix *m, const macko_product *p, int64_t 
   if (!has_wide(m, p)) return 0;
   for (int64_t j = 0, group; j < p->k; j += group) {
     const macko_product q = macko_product_from(p, j);
-    group = p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
-    if (group == 1 && m->prepared) csr_shared_kernels[kind][!is_cached(m)](&a, m->prepared, &q, from, to);
+    group = m->prepared ? 1 : p->k - j >= 4 ? 4 : p->k - j >= 2 ? 2 : 1;
+    if (m->prepared) csr_shared_kernels[kind][!is_cached(m)](&a, m->prepared, &q, from, to);
     else csr_kernels[kind][!is_cached(m)][group / 2](&a, &q, from, to);
   }
   return 1;
@@ -166,12 +166,13 @@ static int64_t multiply_side_by_side(const macko_matrix *m, const macko_product 
 #if MACKO_HAS_X86_64
   const int parts = macko_parts(m->nnz);
   const macko_cut columns = {.n = m->ncols};
+  const int few = m->prepared ? CSR_WIDTH : 3; /* of fewer vectors one by one is as fast */
   const int64_t bytes = (m->ncols + 1) * (int64_t)sizeof(csr_vector), least = bytes <= macko_machine_caches().middle ? 4 : 16;
-  if (p->k < 3 || m->nnz < least * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
+  if (p->k < few || m->nnz < least * m->ncols || p->vector_type != MACKO_F64 || !has_wide(m, p)) return 0;
   csr_packing c = {.a = view_of(m), .stored = m->plan.stored_type};
   void *room = malloc((size_t)bytes); /* aligned_alloc would get new pages from the system each time */
   c.side_by_side = (csr_vector *)(((uintptr_t)room + sizeof *c.side_by_side - 1) & ~(uintptr_t)(sizeof *c.side_by_side - 1));
-  for (; room && p->k - done >= 3; done += c.columns) {
+  for (; room && p->k - done >= few; done += c.columns) {
     c.p = macko_product_from(p, done), c.columns = p->k - done >= CSR_WIDTH ? CSR_WIDTH : 3;
     macko_do_parts(&columns, parts, csr_pack, &c);
     macko_do_parts(rows, parts, csr_multiply_packed, &c);

@@ -90,7 +90,7 @@ static macko_status get_sizes(reader *r, int64_t sizes[4])
                             (long long)sizes[1], (long long)sizes[2], (long long)sizes[3]);
   if (left / r->width < sizes[1] || (left - sizes[1] * r->width) / (r->width + 8) < sizes[3])
     return matrix_file_fail(r->err, MACKO_PARSE, r->path, "cut short: %lld bytes, too few for %lld rows with %lld nonzeros",
-                            (long long)left, (long long)sizes[1], (long long)sizes[3]);
+                            (long long)(at + left), (long long)sizes[1], (long long)sizes[3]);
   return MACKO_OK;
 }
 

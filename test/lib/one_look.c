@@ -254,8 +254,8 @@ static macko_csr long_equal_rows(void)
                      .value_type = MACKO_F64, .row_ptr = row_ptr, .cols = cols, .values = values};
 }
 
-/* Where blocks of rows promise more than slices, these are looked at no further than by a sample, which is a fourth of so few
- * rows, in their order and by length. */
+/* Where rows that share columns promise more than slices, as blocks or as they are, slices are looked at no further than by a
+ * sample, which is a fourth of so few rows, in their order and by length. */
 START_TEST(rival_first)
 {
   const macko_csr a = long_equal_rows();
@@ -267,10 +267,12 @@ START_TEST(rival_first)
   looks = windows = 0;
   ck_assert_msg(macko_encode(&a, &options, &m, &err) == MACKO_OK, "%s", err.text);
   macko_get_info(m, &info);
-  ck_assert_msg(info.format == MACKO_FORMAT_ECCSR, "%s", info.reason);
+  const int blocks = info.format == MACKO_FORMAT_ECCSR;
+  ck_assert_msg(blocks || info.format == MACKO_FORMAT_CSR, "%s", info.reason);
   macko_destroy(&m);
   ck_assert_int_le(looks, LONG_ROWS / 32 / 2);
-  ck_assert_int_eq(windows, macko_eccsr_windows(a.nrows) + 1);
+  if (blocks) ck_assert_int_eq(windows, macko_eccsr_windows(a.nrows) + 1);
+  else ck_assert_int_le(windows, 1);
 }
 END_TEST
 
