@@ -65,13 +65,6 @@ static double missed_rows(const macko_csr *a, rows_seen seen)
   return a->nrows > MACKO_LEARNT_ROWS ? seen.uneven * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
-/* Tells whether products on a CPU read the columns of rows that share them once (csr_shared.h). */
-static int reads_shared(const macko_facts *f, const macko_options *options, const macko_plan *plan)
-{
-  return options->target == MACKO_TARGET_CPU && macko_index_type(f->csr->ncols) == MACKO_I32 &&
-         macko_type_bytes(plan->stored_type) >= 4 && macko_csr_wide_rows(f->csr->nrows, f->nnz, plan->bytes);
-}
-
 /* Looks at rows where what is seen of them counts. */
 static rows_seen look_at_rows(const macko_facts *f, int shared)
 {
@@ -112,7 +105,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const rows_seen seen = look_at_rows(f, reads_shared(f, options, plan));
+  const rows_seen seen = look_at_rows(f, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;

@@ -64,12 +64,10 @@ static void fill_groups(const macko_csr *a, int64_t groups, csr_shared *s)
   for (; mark <= a->nrows / CSR_MARK; mark++) s->marks[mark] = (csr_mark){row, groups, to};
 }
 
-/* The types are those of the loops that read shared columns. */
-static int can_share(const macko_matrix *m)
+int macko_csr_reads_shared(const macko_options *options, const macko_plan *plan, int64_t nrows, int64_t ncols, int64_t nnz)
 {
-  const macko_type stored = m->plan.stored_type;
-  return m->options.target == MACKO_TARGET_CPU && m->nnz > 0 && m->sections[COLS].type == MACKO_I32 &&
-         (stored == MACKO_F64 || stored == MACKO_F32) && macko_csr_wide_rows(m->nrows, m->nnz, m->plan.bytes);
+  return options->target == MACKO_TARGET_CPU && nnz > 0 && macko_index_type(ncols) == MACKO_I32 &&
+         macko_type_bytes(plan->stored_type) >= 4 && macko_csr_wide_rows(nrows, nnz, plan->bytes);
 }
 
 /* Allocates room for so many groups with so many columns, whose sizes are copied. */
@@ -90,7 +88,8 @@ macko_status macko_csr_prepare(macko_matrix *m, macko_error *err)
 {
   const macko_csr a = csr_of(m);
   int64_t groups, ncols;
-  if (m->prepared || !can_share(m) || !looks_shared(&a)) return MACKO_OK;
+  if (m->prepared || !macko_csr_reads_shared(&m->options, &m->plan, m->nrows, m->ncols, m->nnz) || !looks_shared(&a))
+    return MACKO_OK;
   uint8_t *sizes = malloc((size_t)m->nrows);
   if (sizes) cut_groups(&a, sizes, &groups, &ncols);
   csr_shared *s = sizes ? new_shared(m->nrows, sizes, groups, ncols) : NULL;

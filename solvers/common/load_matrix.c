@@ -205,11 +205,10 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 
 /* ---- PETSc's own files ---- */
 
-/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows, columns, nonzeros of a matrix
-   (-1: dense) or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
+/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows of a matrix or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
    the other size. */
 typedef struct {
-  int64_t class_id, sizes[3], bytes, other_width, container; /* container: a .macko file */
+  int64_t class_id, rows, bytes, other_width, container; /* container: a .macko file */
 } BinaryHead;
 
 /* Returns a signed number of `count` bytes, the highest first. */
@@ -225,7 +224,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
 {
   const int width = (int)sizeof(PetscInt), other = 12 - width;
   int64_t id = 0;
-  unsigned char bytes[4 * sizeof(PetscInt)];
+  unsigned char bytes[16];
   PetscMPIInt rank;
 
   PetscFunctionBegin;
@@ -238,7 +237,7 @@ static PetscErrorCode ReadBinaryHead(MPI_Comm comm, const Spool *file, BinaryHea
     if (read >= other) id = BigEndian(bytes, other);
     head->other_width = id == MAT_FILE_CLASSID || id == VEC_FILE_CLASSID;
     head->container = read >= 8 && !memcmp(bytes, "\x89MACKO\r\n", 8);
-    for (int i = 0; i < 3 && read >= (i + 2) * width; i++) head->sizes[i] = BigEndian(bytes + (i + 1) * width, width);
+    if (read >= 2 * width) head->rows = BigEndian(bytes + width, width);
     if (f && !fseek(f, 0, SEEK_END)) head->bytes = ftell(f);
     if (f) fclose(f);
   }
@@ -384,7 +383,7 @@ PetscErrorCode ProblemLoadVector(const Problem *p, const char *path, Vec b)
   PetscCall(SpoolOpen(comm, path, &file));
   PetscCall(ReadBinaryHead(comm, &file, &head));
   binary = (PetscBool)(head.class_id == VEC_FILE_CLASSID);
-  if (binary) facts.nrows = head.sizes[0];
+  if (binary) facts.nrows = head.rows;
   else PetscCall(ReadOnRankZero(comm, &file, &csr, &facts));
   PetscCall(VecGetSize(b, &n));
   PetscCheck(facts.nrows == n && facts.ncols == 1, comm, PETSC_ERR_FILE_READ,

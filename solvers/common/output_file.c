@@ -116,6 +116,12 @@ int output_is_standard(const char *path)
          file.st_ino == standard.st_ino;
 }
 
+int output_printed(const char *program)
+{
+  if (!fflush(stdout) && !ferror(stdout)) return 0;
+  return fprintf(stderr, "%s: standard output: %s\n", program, strerror(errno)), 1;
+}
+
 /* Sets *facts to those of the folder of a path, and returns the name in it, or NULL where there is no such folder. */
 static const char *split(const char *path, struct stat *facts)
 {

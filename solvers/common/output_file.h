@@ -11,7 +11,12 @@ int output_refusal(const char *path);
 /* Whether path is standard output: the name "-", or a name of what standard output leads to, as /dev/stdout is. */
 int output_is_standard(const char *path);
 
-/* Whether two paths lead to one regular file, which may not be there yet. What can be written to twice, as standard output, is none. */
+/* Returns the exit status of having printed: what could not be printed is a failure, with a sentence that begins with the program's
+ * name. */
+int output_printed(const char *program);
+
+/* Whether two paths lead to one regular file, which may not be there yet. What can be written to twice, as standard output, is
+ * none. */
 int output_is_same(const char *path, const char *other);
 
 /* Opens path for writing, one file at a time. A new file is made beside path, under a name of its own, and output_close puts it

@@ -149,20 +149,13 @@ static int take_option(request *r, const char *argument, const char *value, int 
   return 2;
 }
 
-/* Returns the exit status of having printed: what could not be printed is a failure, with a sentence. */
-static int printed(void)
-{
-  if (!fflush(stdout) && !ferror(stdout)) return 0;
-  return fprintf(stderr, "macko-convert: standard output: %s\n", strerror(errno)), 1;
-}
-
 /* Takes the command line apart. Returns -1 to go on, else the exit status. */
 static int parse(int argc, char **argv, request *r)
 {
   for (int i = 1, used, bad; i < argc; i += used) {
     used = 1;
-    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout), printed();
-    if (!strcmp(argv[i], "--version")) return puts("macko-convert " MACKO_VERSION_STRING), printed();
+    if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) return fputs(help, stdout), output_printed("macko-convert");
+    if (!strcmp(argv[i], "--version")) return puts("macko-convert " MACKO_VERSION_STRING), output_printed("macko-convert");
     if (!strncmp(argv[i], "--", 2)) {
       if ((bad = take_option(r, argv[i], argv[i + 1], &used))) return bad;
     } else if (argv[i][0] == '-' && argv[i][1]) return usage("unknown option ", argv[i]);
@@ -188,5 +181,5 @@ int main(int argc, char **argv)
   if (status >= 0) return status;
   if (macko_options_check(&r.options, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 2;
   if (convert(&r, &err)) return fprintf(stderr, "macko-convert: %s\n", err.text), 1;
-  return printed();
+  return output_printed("macko-convert");
 }

@@ -3,7 +3,6 @@
 
 #include "common/output_file.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
@@ -63,13 +62,6 @@ static int usage(const char *sentence)
   return 2;
 }
 
-/* Returns the exit status of having printed: what could not be printed is a failure, with a sentence. */
-static int printed(void)
-{
-  if (!fflush(stdout) && !ferror(stdout)) return 0;
-  return fprintf(stderr, "macko-info: standard output: %s\n", strerror(errno)), 1;
-}
-
 /* Whether the suffix of a path is one that gnuplot is asked to draw. */
 static int is_picture(const char *path)
 {
@@ -89,8 +81,8 @@ static int parse(int argc, char **argv, request *r)
     case 'j': r->json = 1; break;
     case 'd': r->dry = 1; break;
     case 'o': r->picture = optarg; break;
-    case 'h': return fputs(help, stdout), printed();
-    case 'v': return puts("macko-info " MACKO_VERSION_STRING), printed();
+    case 'h': return fputs(help, stdout), output_printed("macko-info");
+    case 'v': return puts("macko-info " MACKO_VERSION_STRING), output_printed("macko-info");
     default: return 2;
     }
   if (optind + 1 != argc) return usage(optind == argc ? "no file is named" : "one file is looked at at a time");
@@ -112,5 +104,5 @@ int main(int argc, char **argv)
   if (status >= 0) return status;
   macko_status s = (r.dry ? tell_head : tell)(&r, &err);
   if (s) return fprintf(stderr, "macko-info: %s\n", err.text), 1;
-  return printed();
+  return output_printed("macko-info");
 }
