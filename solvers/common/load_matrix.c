@@ -205,8 +205,8 @@ static PetscErrorCode LoadText(MPI_Comm comm, const Spool *file, Problem *p)
 
 /* ---- PETSc's own files ---- */
 
-/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows of a matrix or the length of a vector. class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has
-   the other size. */
+/* What a file of PETSc's begins with, each number of PetscInt's size: class id, then rows of a matrix or the length of a vector.
+   class_id is 0 for any other file, other_width set for one of a PETSc whose PetscInt has the other size. */
 typedef struct {
   int64_t class_id, rows, bytes, other_width, container; /* container: a .macko file */
 } BinaryHead;
