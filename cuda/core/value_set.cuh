@@ -50,14 +50,23 @@ static inline cudaError_t clear_ranks(const macko_device_dictionary *set, cudaSt
   return cudaMemsetAsync(set->ranks, 0xff, slots * sizeof *set->ranks, stream);
 }
 
-/* Ranks the elements of a set. It is called for entry p in a slot, with its rank; element(p, slot, chained) is what the set
- * holds of it. A minimum does not depend on the order of threads; a plain load before the atomic leaves most of them out. */
+/* ---- what is done with the entries of a stream: read(p, slot, chained) of entry p, which goes to a slot, then write(slot, rank,
+ * what was read). A thread reads several entries before it writes the first, as memory is far. ---- */
+
+enum { AT_ONCE = 4 }; /* entries: a sector of f64 */
+
+/* Ranks the elements of a set; element(p, slot, chained) is what the set holds of entry p. A minimum does not depend on the order
+ * of threads; a plain load before the atomic leaves most of them out. */
 template <typename ELEMENT> struct rank_values {
   ELEMENT element;
   macko_device_dictionary set;
-  __device__ void operator()(int64_t p, int64_t slot, uint64_t rank, bool chained) const
+  __device__ __forceinline__ uint64_t read(int64_t p, int64_t slot, bool chained) const
   {
-    unsigned long long *least = &set.ranks[find_slot(set, element(p, slot, chained))];
+    return find_slot(set, element(p, slot, chained));
+  }
+  __device__ __forceinline__ void write(int64_t, uint64_t rank, uint64_t at) const
+  {
+    unsigned long long *least = &set.ranks[at];
     if (rank < *least) atomicMin(least, (unsigned long long)rank);
   }
 };
@@ -76,15 +85,40 @@ template <typename ELEMENT> struct put_value {
   macko_device_dictionary set;
   void *stream; /* section "values" */
   int stored;   /* its type */
-  __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
+  __device__ __forceinline__ uint64_t read(int64_t p, int64_t slot, bool chained) const
   {
-    const void *values = a.values;
+    return stored == MACKO_U8 || stored == MACKO_U16 ? set.codes[find_slot(set, element(p, slot, chained))] : value_bits(a, p);
+  }
+  __device__ __forceinline__ void write(int64_t slot, uint64_t, uint64_t bits) const
+  {
     macko_type from = (macko_type)a.value_type, to = (macko_type)stored;
-    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)set.codes[find_slot(set, element(p, slot, chained))];
-    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)set.codes[find_slot(set, element(p, slot, chained))];
-    else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, values, p);
-    else macko_put_bits(to, stream, slot, from == to ? value_bits(a, p) : macko_convert(from, to, values, p));
+    if (to == MACKO_U8) ((uint8_t *)stream)[slot] = (uint8_t)bits;
+    else if (to == MACKO_U16) ((uint16_t *)stream)[slot] = (uint16_t)bits;
+    else if (to == MACKO_I8) ((uint8_t *)stream)[slot] = (uint8_t)macko_convert(from, to, &bits, 0);
+    else macko_put_bits(to, stream, slot, from == to ? bits : macko_convert(from, to, &bits, 0));
   }
 };
+
+/* Writes values as they are, of so many bytes: what put_value does where no type changes, without asking for types. */
+template <typename BITS> struct copy_value {
+  const void *values;
+  void *stream;
+  __device__ __forceinline__ uint64_t read(int64_t p, int64_t, bool) const { return ((const BITS *)values)[p]; }
+  __device__ __forceinline__ void write(int64_t slot, uint64_t, uint64_t bits) const { ((BITS *)stream)[slot] = (BITS)bits; }
+};
+
+/* Calls walk(f) with what writes section "values" of *d by its plan; element is what the set of a dictionary holds. */
+template <typename ELEMENT, typename WALK>
+static inline cudaError_t put_values(const macko_device_csr *a, const macko_device_matrix *d, const ELEMENT &element,
+                                     const macko_device_dictionary *set, const WALK &walk)
+{
+  void *stream = macko_device_data(d, "values");
+  const int stored = d->m.plan.stored_type;
+  if (d->m.plan.values != MACKO_VALUES_RAW || a->value_type != stored)
+    return walk(put_value<ELEMENT>{element, *a, *set, stream, stored});
+  if (stored == MACKO_F64) return walk(copy_value<uint64_t>{a->values, stream});
+  if (stored == MACKO_F32) return walk(copy_value<uint32_t>{a->values, stream});
+  return walk(copy_value<uint16_t>{a->values, stream});
+}
 
 #endif

@@ -105,9 +105,16 @@ extern "C" cudaError_t macko_eccsr_write_slices(const macko_device_csr *a, const
 
 /* ---- values ---- */
 
-/* Calls f(entry, slot, rank, false) for the entries of slice number `number`; a lane takes a row. Ranks rise in the order in
- * which the host writes slots: slice by slice, in a slice 64 steps at a time lane by lane, or with masks step by step. The
- * lower 32 bits of a rank are the place within the slice. */
+/* Gives where the entry of a lane in column j of run k comes in a slice as the host writes it: 64 runs at a time lane by lane, or
+ * with masks run by run. */
+static __device__ __forceinline__ uint64_t rank_in_slice(const macko_eccsr_slice &s, uint32_t k, int j, int lane)
+{
+  if (s.masked) return (uint64_t)k << 8 | (uint64_t)(j << 5 | lane);
+  return (uint64_t)(k >> 6) << 14 | (uint64_t)(lane << 9) | (uint64_t)(k & 63) << 3 | (uint64_t)j;
+}
+
+/* Does f, as value_set.cuh has it, for the entries of slice number `number`; a lane takes a row. Ranks rise slice by slice; their
+ * lower 32 bits are the place within the slice. A slice is gone through column by column of its runs, some columns at once. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const pattern_sections &from, int64_t number, const F &f)
 {
@@ -115,22 +122,30 @@ static __device__ void walk_slice(const macko_device_csr &a, const pattern_secti
   const int lane = lane_number(), block = lane / s.g;
   const bool mine = block < s.blocks;
   const uint32_t runs = mine ? macko_eccsr_length(from.lengths, from.length_bytes, (int64_t)s.block + block) : 0;
+  const uint32_t columns = s.steps * (uint32_t)s.w, below = (1u << lane) - 1;
   int64_t p = mine ? row_start(a, macko_eccsr_row(&s, from.rows, lane)) : 0, slot = s.values;
-  const uint64_t of_slice = (uint64_t)number << 32;
-  for (uint32_t k = 0; k < s.steps; k++) {
-    const bool here = k < runs;
-    const unsigned lanes = __ballot_sync(EVERY, here);
-    for (int j = 0; j < s.w; j++) {
-      const unsigned mask = s.masked ? from.gaps[s.words + (int64_t)k * s.w + j] : lanes;
-      const uint64_t rank = s.masked ? (uint64_t)k << 8 | (uint64_t)(j << 5 | lane)
-                                     : (uint64_t)(k >> 6) << 14 | (uint64_t)(lane << 9) | (uint64_t)(k & 63) << 3 | (uint64_t)j;
-      if (mask >> lane & 1) f(p++, slot + __popc(mask & ((1u << lane) - 1)), of_slice | rank, false);
+  for (uint32_t c = 0; c < columns; c += AT_ONCE) {
+    uint64_t what[AT_ONCE];
+    int64_t to[AT_ONCE];
+    bool here[AT_ONCE];
+#pragma unroll
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+      const unsigned lanes = __ballot_sync(EVERY, (c + i) / (uint32_t)s.w < runs);
+      const unsigned mask = c + i >= columns ? 0 : s.masked ? from.gaps[s.words + c + i] : lanes;
+      here[i] = mask >> lane & 1, to[i] = slot + __popc(mask & below);
       slot += __popc(mask);
+      if (here[i]) what[i] = f.read(p++, to[i], false);
+    }
+#pragma unroll
+    for (uint32_t i = 0; i < AT_ONCE; i++) {
+      const uint32_t k = (c + i) / (uint32_t)s.w;
+      const uint64_t rank = rank_in_slice(s, k, (int)(c + i - k * (uint32_t)s.w), lane);
+      if (here[i]) f.write(to[i], (uint64_t)number << 32 | rank, what[i]);
     }
   }
 }
 
-/* Calls f for all slices, a warp each. */
+/* Does f for all slices, a warp each. */
 template <typename F> static __global__ void slots_kernel(macko_device_csr a, pattern_sections from, int64_t slices, F f)
 {
   for (int64_t i = warp_number(); i < slices; i += (int64_t)gridDim.x * blockDim.x / WARP) walk_slice(a, from, i, f);
@@ -154,5 +169,5 @@ extern "C" cudaError_t macko_eccsr_rank_slots(const macko_device_csr *a, const m
 extern "C" cudaError_t macko_eccsr_write_slots(const macko_device_csr *a, const macko_device_matrix *d,
                                                const macko_device_dictionary *set, cudaStream_t stream)
 {
-  return walk_slices(a, d, put_value<plain_value>{{*a}, *a, *set, macko_device_data(d, "values"), d->m.plan.stored_type}, stream);
+  return put_values(a, d, plain_value{*a}, set, [&](const auto &put) { return walk_slices(a, d, put, stream); });
 }

@@ -1,44 +1,60 @@
 /* Layout slice from a csr in device memory: a warp describes a slice and writes its block to an arena, equal blocks are placed
  * once (slice_places.cu), and a warp writes header and block. The rules are those of lib/macko/slice.c and
  * lib/macko/slice_stencil.c. */
+#include "core/cub.cuh"
 #include "macko/slice_rows.cuh"
+
+#include <cub/block/block_radix_sort.cuh>
 
 /* ---- the order of rows ---- */
 
-/* Several blocks of threads sort a window, so that few windows are sorted by many multiprocessors. */
-enum { SORT_THREADS = 256, PARTS = MACKO_SLICE_WINDOW / SORT_THREADS };
+/* A block of threads sorts a window, each of them some rows side by side. */
+enum { SORT_THREADS = 1024, ROWS_A_THREAD = MACKO_SLICE_WINDOW / SORT_THREADS };
+typedef cub::BlockRadixSort<uint32_t, SORT_THREADS, ROWS_A_THREAD, uint16_t> window_sort;
 
-/* Sorts a window by falling length: the place of a row is the number of rows that go before it, longer ones and equal ones with
- * smaller numbers. Lengths are read four at a time from shared memory. */
-static __global__ void sort_kernel(macko_device_csr a, uint16_t *order)
+/* Gives the greatest of what the threads of a block have, for all of them. */
+static __device__ uint32_t greatest_of_block(uint32_t mine)
 {
-  __shared__ int4 shared[MACKO_SLICE_WINDOW / 4];
-  int *length = (int *)shared;
-  int64_t start = (int64_t)(blockIdx.x / PARTS) * MACKO_SLICE_WINDOW;
-  int count = a.nrows - start < MACKO_SLICE_WINDOW ? (int)(a.nrows - start) : MACKO_SLICE_WINDOW;
-  int i = (int)(blockIdx.x % PARTS * SORT_THREADS + threadIdx.x), place = 0;
-  for (int j = threadIdx.x; j < MACKO_SLICE_WINDOW; j += SORT_THREADS)
-    length[j] = j < count ? (int)(row_start(a, start + j + 1) - row_start(a, start + j)) : -1;
+  __shared__ uint32_t of_warps[WARP];
+  mine = __reduce_max_sync(EVERY, mine);
+  if (lane_number() == 0) of_warps[threadIdx.x / WARP] = mine;
   __syncthreads();
-  int mine = length[i];
-  for (int j = 0; j < count; j += 4) {
-    int4 four = shared[j / 4];
-    place += (four.x > mine - (j < i)) + (four.y > mine - (j + 1 < i)) + (four.z > mine - (j + 2 < i)) +
-             (four.w > mine - (j + 3 < i));
+  return __reduce_max_sync(EVERY, of_warps[lane_number()]);
+}
+
+/* Sorts a window by falling length; rows of equal length stay in their order. What is sorted is what a row lacks of the longest
+ * one, of which few bits differ in most matrices; places that have no row come last. */
+static __global__ void __launch_bounds__(SORT_THREADS) sort_kernel(macko_device_csr a, uint16_t *order)
+{
+  __shared__ window_sort::TempStorage storage;
+  const int64_t start = (int64_t)blockIdx.x * MACKO_SLICE_WINDOW;
+  const int count = (int)min((int64_t)MACKO_SLICE_WINDOW, a.nrows - start), first = (int)threadIdx.x * ROWS_A_THREAD;
+  uint32_t lacks[ROWS_A_THREAD], longest = 0;
+  uint16_t rows[ROWS_A_THREAD];
+  for (int i = 0; i < ROWS_A_THREAD; i++) {
+    const int row = first + i;
+    lacks[i] = row < count ? (uint32_t)(row_start(a, start + row + 1) - row_start(a, start + row)) : 0;
+    longest = max(longest, lacks[i]);
+    rows[i] = (uint16_t)row;
   }
-  if (i < count) order[start + place] = (uint16_t)i;
+  longest = greatest_of_block(longest);
+  for (int i = 0; i < ROWS_A_THREAD; i++) lacks[i] = first + i < count ? longest - lacks[i] : longest + 1;
+  window_sort(storage).Sort(lacks, rows, 0, 32 - __clz(longest + 1));
+  for (int i = 0; i < ROWS_A_THREAD; i++)
+    if (first + i < count) order[start + first + i] = rows[i];
 }
 
 extern "C" cudaError_t macko_sort_windows(const macko_device_csr *a, uint16_t *order, cudaStream_t stream)
 {
   unsigned windows = (unsigned)((a->nrows + MACKO_SLICE_WINDOW - 1) / MACKO_SLICE_WINDOW);
-  return launch(sort_kernel, windows * PARTS, SORT_THREADS, 0, stream, *a, order);
+  return launch(sort_kernel, windows, SORT_THREADS, 0, stream, *a, order);
 }
 
 /* ---- warps that look at a slice together ---- */
 
-/* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. */
-enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512 };
+/* Few slices of long rows would leave most of the GPU idle with a warp a slice: a block takes one there. A lane loads AHEAD columns
+ * before it looks at the first; so many gaps fill whole words, however wide they are. */
+enum { ONE = 1, ALL_WARPS = 32, LONG_ROW = 512, AHEAD = 8 };
 
 /* Gives the number of a warp among those that look at one slice. */
 template <int WARPS> static __device__ __forceinline__ int warp_of_slice()
@@ -129,6 +145,13 @@ static __device__ void find_base(warp_slice *w)
   w->s.offset_bytes = macko_unsigned_bytes((uint64_t)((int64_t)high - low));
 }
 
+/* Loads the columns of a lane's row from entry k on, 0 beyond its end: several at once, as memory is far. */
+static __device__ __forceinline__ void load_columns(const macko_device_csr &a, const lane_row &r, int k, int cols[AHEAD])
+{
+#pragma unroll
+  for (int i = 0; i < AHEAD; i++) cols[i] = k + i < r.length ? (int)column(a, r.begin + k + i) : 0;
+}
+
 /* Finds out how wide gaps are, or that all rows have the distances of the longest one's list. Warps of a slice take a part of
  * its steps each. */
 template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a, int kinds, warp_slice *w)
@@ -136,13 +159,17 @@ template <int WARPS> static __device__ void find_gaps(const macko_device_csr &a,
   uint32_t any = 0, each = (w->s.steps + WARPS - 1) / WARPS, from = 1 + warp_of_slice<WARPS>() * each, to = from + each;
   int before = (int)from <= w->r.length ? (int)column(a, w->r.begin + from - 1) : 0;
   bool uniform = true;
-  for (uint32_t k = from; k < to && k < w->s.steps; k++) {
-    bool has = (int)k < w->r.length;
-    int col = has ? (int)column(a, w->r.begin + k) : 0, listed = __shfl_sync(EVERY, col - w->first, w->longest);
-    if (!has) continue;
-    uniform &= col - w->first == listed;
-    any |= (uint32_t)(col - before - 1);
-    before = col;
+  for (uint32_t first = from; first < to && first < w->s.steps; first += AHEAD) {
+    int cols[AHEAD];
+    load_columns(a, w->r, (int)first, cols);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+      int listed = __shfl_sync(EVERY, cols[i] - w->first, w->longest);
+      if (first + i >= to || (int)first + i >= w->r.length) continue;
+      uniform &= cols[i] - w->first == listed;
+      any |= (uint32_t)(cols[i] - before - 1);
+      before = cols[i];
+    }
   }
   uniform = !or_of<WARPS>(!uniform), any = or_of<WARPS>(any);
   if (!uniform) w->s.gap_bits = kinds & MACKO_PAIRS ? MACKO_GAP_PAIRS : macko_slice_gap_bits(any);
@@ -195,15 +222,19 @@ template <int WARPS> static __device__ void write_block(const macko_device_csr &
       gaps[k - 1] = (uint32_t)((int)column(a, longest + k) - first);
     return;
   }
-  for (int k = 1 + warp * per; k < (int)s.steps; k += WARPS * per) {
+  for (int first = 1 + warp * AHEAD; first < (int)s.steps; first += WARPS * AHEAD) {
     uint32_t word = 0;
-    int before = k < w.r.length ? (int)column(a, w.r.begin + k - 1) : 0;
-    for (int i = 0; i < per && k + i < w.r.length; i++) {
-      int col = (int)column(a, w.r.begin + k + i);
-      word |= (uint32_t)(col - before - 1) << i * s.gap_bits;
-      before = col;
+    int cols[AHEAD], before = first < w.r.length ? (int)column(a, w.r.begin + first - 1) : 0;
+    load_columns(a, w.r, first, cols);
+#pragma unroll
+    for (int i = 0; i < AHEAD; i++) {
+      int k = first + i;
+      if (k < w.r.length) word |= (uint32_t)(cols[i] - before - 1) << i % per * s.gap_bits;
+      before = cols[i];
+      if (k >= (int)s.steps || (i % per < per - 1 && k + 1 < (int)s.steps)) continue;
+      gaps[(k - 1) / per * WARP + lane] = word;
+      word = 0;
     }
-    gaps[(k - 1) / per * WARP + lane] = word;
   }
 }
 

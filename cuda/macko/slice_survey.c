@@ -30,10 +30,11 @@ static macko_status take_arena(macko_encoder *e, int64_t words, macko_device_sli
 }
 
 /* Describes all slices. Blocks take half a word an entry or less, nearly always; where they take more it is known how much
- * after the first time, and the kernel runs again with room for that. */
-static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d, macko_error *err)
+ * after the first time, and the kernel runs again with room for that. In another order of rows they take about as much. */
+static macko_status describe(macko_encoder *e, macko_survey *all, int kinds, macko_device_slices *d, macko_error *err)
 {
-  unsigned long long used = (unsigned long long)(e->a.nnz / 2 + 64 * d->slices);
+  const int64_t usual = e->a.nnz / 2 + 64 * d->slices, before = all->block_words + all->block_words / 16;
+  unsigned long long used = (unsigned long long)(before > usual ? before : usual);
   macko_status s = MACKO_OK;
   d->used = e->answer;
   do {
@@ -42,6 +43,7 @@ static macko_status describe(macko_encoder *e, int kinds, macko_device_slices *d
     if (!s) s = macko_cuda_status(macko_describe_slices(&e->a, kinds, d, e->stream), "looking at slices", err);
     if (!s) s = macko_encoder_read_back(e, &used, d->used, sizeof used, err);
   } while (!s && used > d->room);
+  all->block_words = (int64_t)used;
   return s;
 }
 
@@ -118,7 +120,7 @@ macko_status macko_survey_slices(void *context, int sorted, int kinds, macko_sli
   if (s) return s;
   macko_surveyed *v = surveyed(e, sorted, kinds & MACKO_PAIRS, kinds & MACKO_STENCILS);
   s = take_slices(e, sorted, &v->device, err);
-  if (!s) s = describe(e, kinds, &v->device, err);
+  if (!s) s = describe(e, all, kinds, &v->device, err);
   if (!s && kinds & MACKO_PAIRS) s = macko_survey_pairs(e, &v->device, facts, err);
   if (s || facts->pairs < 0) return s;
   return place_blocks(e, v, facts, err);

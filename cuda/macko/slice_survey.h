@@ -17,6 +17,7 @@ typedef struct {
 /* This is what an encoder has learnt for this format (e->own). */
 typedef struct {
   macko_surveyed surveyed[8];      /* rows in their order, by length; both with pairs; all of these with stencils */
+  int64_t block_words;             /* what all blocks took in the order that was described last; 0 before */
   macko_device_dictionary pairs;   /* once collected */
   macko_device_codes old;          /* those under pairs that new values replace, with a copy of their gaps; else none */
 } macko_survey;

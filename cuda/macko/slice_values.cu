@@ -63,8 +63,8 @@ extern "C" cudaError_t macko_collect_pairs(const macko_device_csr *a, const mack
 
 /* ---- the stream ---- */
 
-/* Calls f(p, slot, rank, chained) for the entries of a slice that is no stencil, a lane a row; `size` is the bytes of a stored
- * element. rank rises in the order in which the host writes entries; chained: the gap before the entry is that of its pair. */
+/* Does f, as value_set.cuh has it, for the entries of a slice that is no stencil, a lane a row; `size` is the bytes of a stored
+ * element. Ranks rise in the order in which the host writes entries; chained: the gap before the entry is that of its pair. */
 template <typename F>
 static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *headers, const uint16_t *order, int size,
                                   int64_t slice, const F &f)
@@ -74,12 +74,19 @@ static __device__ void walk_slice(const macko_device_csr &a, const uint32_t *hea
   macko_slice s = macko_slice_at(headers, slice);
   if (s.stencil) return;
   lane_row r = row_at(a, order, position);
-  for (int k = 0; k < r.length; k++)
-    f(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k,
-      k && s.gap_bits == MACKO_GAP_PAIRS);
+  const bool pairs = s.gap_bits == MACKO_GAP_PAIRS;
+  for (int first = 0; first < r.length; first += AT_ONCE) {
+    uint64_t what[AT_ONCE];
+#pragma unroll
+    for (int k = first; k < first + AT_ONCE; k++)
+      if (k < r.length) what[k - first] = f.read(r.begin + k, macko_slice_slot(s.values, size, k, lane_number()), k && pairs);
+#pragma unroll
+    for (int k = first; k < first + AT_ONCE; k++)
+      if (k < r.length) f.write(macko_slice_slot(s.values, size, k, lane_number()), (uint64_t)position << 24 | k, what[k - first]);
+  }
 }
 
-/* Calls f for all slices, a warp each; there may be fewer warps than slices. */
+/* Does f for all slices, a warp each; there may be fewer warps than slices. */
 template <typename F>
 static __global__ void slices_kernel(macko_device_csr a, const uint32_t *headers, const uint16_t *order, int size, F f)
 {
@@ -116,9 +123,10 @@ struct coded {
 /* Puts the pair of an entry into the set. */
 struct collect_pair {
   coded element;
-  __device__ void operator()(int64_t p, int64_t slot, uint64_t, bool chained) const
+  __device__ __forceinline__ uint64_t read(int64_t p, int64_t slot, bool chained) const { return element(p, slot, chained); }
+  __device__ __forceinline__ void write(int64_t, uint64_t, uint64_t pair) const
   {
-    if (has_room(element.c.set)) insert(element.c.set, element(p, slot, chained));
+    if (has_room(element.c.set)) insert(element.c.set, pair);
   }
 };
 
@@ -139,6 +147,6 @@ extern "C" cudaError_t macko_rank_slots(const macko_device_csr *a, const macko_d
 extern "C" cudaError_t macko_write_slots(const macko_device_csr *a, const macko_device_matrix *d,
                                          const macko_device_coding *coding, cudaStream_t stream)
 {
-  const put_value<coded> put = {{*a, *coding}, *a, coding->set, macko_device_data(d, "values"), d->m.plan.stored_type};
-  return a->nnz ? walk_slices(a, d, ~0u, put, stream) : cudaSuccess;
+  if (!a->nnz) return cudaSuccess;
+  return put_values(a, d, coded{*a, *coding}, &coding->set, [&](const auto &put) { return walk_slices(a, d, ~0u, put, stream); });
 }

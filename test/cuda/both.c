@@ -54,6 +54,9 @@ void close_both(both *b)
 
 /* ---- comparing ---- */
 
+/* This is about products on a CPU, for which a csr that is in GPU memory is not looked at. */
+static const char only_on_a_cpu[] = "; columns are read once for rows that share them";
+
 static void compare_info(const macko_info *want, const macko_info *got, const char *what)
 {
   ck_assert_msg(want->format == got->format && want->layout == got->layout && want->values == got->values &&
@@ -64,7 +67,10 @@ static void compare_info(const macko_info *want, const macko_info *got, const ch
                 "%s: %s %s %s (%ld bytes), the host has %s %s %s (%ld bytes)", what, macko_format_name(got->format),
                 macko_layout_name(got->layout), macko_values_name(got->values), (long)got->bytes, macko_format_name(want->format),
                 macko_layout_name(want->layout), macko_values_name(want->values), (long)want->bytes);
-  ck_assert_msg(!strcmp(want->reason, got->reason), "%s: \"%s\", the host says \"%s\"", what, got->reason, want->reason);
+  const size_t alike = strlen(got->reason);
+  const char *more = want->reason + (strlen(want->reason) >= alike ? alike : 0);
+  const int same = !strncmp(want->reason, got->reason, alike) && (!*more || !strcmp(more, only_on_a_cpu));
+  ck_assert_msg(same, "%s: \"%s\", the host says \"%s\"", what, got->reason, want->reason);
 }
 
 void compare_matrices(const macko_matrix *want, const macko_device_matrix *d, const char *what)
