@@ -9,8 +9,10 @@
 #define PETSC_SUCCESS 0
 #define MackoHashActive(A) PETSC_FALSE
 /* Dense matrices on the GPU came later with these functions: their arrays are taken to the host here. */
+#define MatDenseGetArrayAndMemType(A, a, where)      (*(where) = PETSC_MEMTYPE_HOST, MatDenseGetArray(A, a))
 #define MatDenseGetArrayReadAndMemType(A, a, where)  (*(where) = PETSC_MEMTYPE_HOST, MatDenseGetArrayRead(A, a))
 #define MatDenseGetArrayWriteAndMemType(A, a, where) (*(where) = PETSC_MEMTYPE_HOST, MatDenseGetArrayWrite(A, a))
+#define MatDenseRestoreArrayAndMemType(A, a)         MatDenseRestoreArray(A, a)
 #define MatDenseRestoreArrayReadAndMemType(A, a)     MatDenseRestoreArrayRead(A, a)
 #define MatDenseRestoreArrayWriteAndMemType(A, a)    MatDenseRestoreArrayWrite(A, a)
 #else

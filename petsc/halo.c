@@ -15,19 +15,15 @@ struct MackoHalo {
   PetscObjectState state;
   /* These are the columns of the off-diagonal block, by their numbers in the whole matrix. */
   PetscInt         ncols, *cols;
-  /* One of these two is there, the same on all ranks, and neither where a rank has no GPU. */
-  MackoHaloHost   *host;
-  MackoHaloPeer   *peer;
-  /* The sentence says why there is no peer. */
-  MackoHaloReason  why;
+  /* It is there on all ranks, or on none where one has no GPU. */
+  PetscBool        made;
+  MackoHaloWay     way;
+  /* The exchange the other way is NULL before the first product with the transpose. */
+  MackoHaloBack   *back;
+  /* These are the states of the matrix at the last product, and at the last one with its transpose; one is added, as 0 says
+     that there was none. */
+  PetscObjectState multiplied[2];
 };
-
-PetscErrorCode MackoHaloCudaCheck(cudaError_t error)
-{
-  PetscFunctionBegin;
-  PetscCheck(error == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_GPU, "halo exchange: %s", cudaGetErrorString(error));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* Collective, since the ranks of an exchange from GPU to GPU must not free memory that others have mapped. */
 PetscErrorCode MackoHaloFree(Mat_Macko *m)
@@ -35,8 +31,8 @@ PetscErrorCode MackoHaloFree(Mat_Macko *m)
   PetscFunctionBegin;
   PetscCall(MackoHaloRowsDestroy(&m->halo_rows));
   if (!m->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoHaloHostDestroy(&m->halo->host));
-  PetscCall(MackoHaloPeerDestroy(&m->halo->peer));
+  PetscCall(MackoHaloBackDestroy(&m->halo->back));
+  PetscCall(MackoHaloWayDestroy(&m->halo->way));
   PetscCall(PetscFree(m->halo->cols));
   PetscCall(PetscFree(m->halo));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,27 +59,27 @@ static PetscErrorCode IsStale(Mat A, PetscInt ncols, const PetscInt *cols, const
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes the way from GPU to GPU where that is possible and nothing else was asked for; otherwise the way through host memory.
-   That is so even where MPI takes memory of GPUs, because PETSc's own exchange would receive in host memory that is not pinned.
-   Collective; fails on all ranks or on none. */
-static PetscErrorCode Choose(Mat A, MackoHalo *h)
+/* *entries becomes the graph that leads from the entries of x to the columns of the off-diagonal block. Collective. */
+static PetscErrorCode Graph(const MackoHalo *h, PetscSF *entries)
 {
-  MPI_Comm       comm  = PetscObjectComm((PetscObject)A);
-  PetscErrorCode error = PETSC_SUCCESS;
-  /* The graph leads from the entries of x to the columns of the off-diagonal block. */
+  PetscFunctionBegin;
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)h->owner), entries));
+  PetscCall(PetscSFSetGraphLayout(*entries, h->owner->cmap, h->ncols, NULL, PETSC_OWN_POINTER, h->cols));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Fails on all ranks or on none. Collective. */
+static PetscErrorCode MakeWay(MackoHalo *h)
+{
   PetscSF        entries;
+  PetscErrorCode error;
 
   PetscFunctionBegin;
-  PetscCall(PetscSFCreate(comm, &entries));
-  PetscCall(PetscSFSetGraphLayout(entries, A->cmap, h->ncols, NULL, PETSC_OWN_POINTER, h->cols));
-  if (h->asked == MACKO_HALO_HOST) PetscCall(PetscStrncpy(h->why, "-mat_macko_halo host", sizeof h->why));
-  else PetscCall(MackoHaloPeerCreate(entries, h->ncols, &h->peer, h->why));
-  if (!h->peer && h->asked != MACKO_HALO_PEER) error = MackoHaloHostCreate(entries, A->cmap->n, h->ncols, &h->host);
+  PetscCall(Graph(h, &entries));
+  error = MackoHaloWayCreate(entries, h->owner->cmap->n, h->ncols, h->asked, &h->way);
   PetscCall(PetscSFDestroy(&entries));
-  PetscCheck(h->peer || h->asked != MACKO_HALO_PEER, comm, PETSC_ERR_SUP, "-mat_macko_halo peer: %s", h->why);
   PetscCall(error);
-  if (h->peer) PetscCall(PetscInfo(A, "Halo from GPU to GPU\n"));
-  else PetscCall(PetscInfo(A, "Halo through host memory: %s\n", h->why));
+  h->made = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +102,7 @@ static PetscErrorCode Make(Mat A, PetscInt ncols, const PetscInt *cols, Mat_Mack
   PetscCall(PetscMalloc1(ncols, &h->cols));
   PetscCall(PetscArraycpy(h->cols, cols, (size_t)ncols));
   PetscCall(MackoOnAll(A, MackoDeviceAllowed(A, NULL), &allowed));
-  if (allowed) error = Choose(A, h);
+  if (allowed) error = MakeWay(h);
   if (error) PetscCall(MackoHaloFree(m));
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -122,7 +118,7 @@ PetscErrorCode MackoHaloGet(Mat A, PetscInt ncols, const PetscInt *cols, MackoHa
   PetscCall(MackoGet(A, &m));
   PetscCall(IsStale(A, ncols, cols, m, &stale));
   if (stale) PetscCall(Make(A, ncols, cols, m));
-  *halo = m->halo->peer || m->halo->host ? m->halo : NULL;
+  *halo = m->halo->made ? m->halo : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -147,6 +143,17 @@ PetscErrorCode MackoHaloGetFor(Mat A, Vec x, Vec y, PetscInt ncols, const PetscI
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoHaloChanged(MackoHalo *h, macko_op op, PetscBool *changed)
+{
+  PetscObjectState state, *last = &h->multiplied[op == MACKO_OP_N ? 0 : 1];
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)h->owner, &state));
+  *changed = (PetscBool)(*last != state + 1);
+  *last    = state + 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The exchange is made for this if no product has made it, so that the answer is what products will do. */
 PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer)
 {
@@ -154,24 +161,12 @@ PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscV
 
   PetscFunctionBegin;
   PetscCall(MackoHaloGet(A, ncols, cols, &h));
-  if (h && h->peer) PetscCall(PetscViewerASCIIPrintf(viewer, "halo from GPU to GPU\n"));
-  else if (h) PetscCall(PetscViewerASCIIPrintf(viewer, "halo through host memory: %s\n", h->why));
+  if (h && h->way.peer) PetscCall(PetscViewerASCIIPrintf(viewer, "halo from GPU to GPU\n"));
+  else if (h) PetscCall(PetscViewerASCIIPrintf(viewer, "halo through host memory: %s\n", h->way.why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- the steps of a product ---- */
-
-/* Begins the exchange of the entries of an array in GPU memory. */
-static PetscErrorCode Send(MackoHalo *h, const PetscScalar *x)
-{
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(MackoStream(&stream));
-  if (h->peer) PetscCall(MackoHaloPeerSend(h->peer, x, stream));
-  else PetscCall(MackoHaloHostSend(h->host, x, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* The array is open only while its entries are picked, since the stream keeps the order from there. */
 PetscErrorCode MackoHaloSend(MackoHalo *h, Vec x)
@@ -181,31 +176,22 @@ PetscErrorCode MackoHaloSend(MackoHalo *h, Vec x)
 
   PetscFunctionBegin;
   PetscCall(VecGetArrayReadAndMemType(x, &a, &where));
-  PetscCall(Send(h, a));
+  PetscCall(MackoHaloWaySend(&h->way, a));
   PetscCall(VecRestoreArrayReadAndMemType(x, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's stream waits for the entries, the host at most for those that it sends. */
 PetscErrorCode MackoHaloReceive(MackoHalo *h, Vec *received)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  PetscCall(MackoStream(&stream));
-  if (h->peer) PetscCall(MackoHaloPeerReceive(h->peer, stream, received));
-  else PetscCall(MackoHaloHostReceive(h->host, stream, received));
+  PetscCall(MackoHaloWayReceive(&h->way, received));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Neighbours that write into this GPU's memory learn that they may do so again; the way through the host needs no such word. */
 PetscErrorCode MackoHaloDone(MackoHalo *h)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  PetscCall(MackoStream(&stream));
-  if (h->peer) PetscCall(MackoHaloPeerDone(h->peer, stream));
+  PetscCall(MackoHaloWayDone(&h->way));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,13 +205,71 @@ PetscErrorCode MackoHaloBring(MackoHalo *h, const PetscScalar *x, PetscScalar *t
 
   PetscFunctionBegin;
   PetscCall(MackoStream(&stream));
-  PetscCall(Send(h, x));
+  PetscCall(MackoHaloWaySend(&h->way, x));
   PetscCall(MackoHaloReceive(h, &received));
   PetscCall(VecGetArrayReadAndMemType(received, &from, &where));
   if (h->ncols)
     PetscCall(MackoHaloCudaCheck(cudaMemcpyAsync(to, from, (size_t)h->ncols * sizeof *to, cudaMemcpyDeviceToDevice, stream)));
   PetscCall(VecRestoreArrayReadAndMemType(received, &from));
   PetscCall(MackoHaloDone(h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the steps of a product with the transpose ---- */
+
+PetscErrorCode MackoHaloSums(MackoHalo *h, Vec *sums)
+{
+  PetscSF        entries;
+  PetscErrorCode error = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  if (!h->back) {
+    PetscCall(Graph(h, &entries));
+    error = MackoHaloBackCreate(entries, h->ncols, h->asked, &h->back);
+    PetscCall(PetscSFDestroy(&entries));
+    PetscCall(error);
+  }
+  *sums = MackoHaloBackSums(h->back);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloReturn(MackoHalo *h, const PetscScalar *sums)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoHaloBackSend(h->back, sums));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloAdd(MackoHalo *h, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoHaloBackAdd(h->back, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The arrays are open only while their steps are queued. */
+PetscErrorCode MackoHaloReturnVec(MackoHalo *h)
+{
+  Vec                sums = MackoHaloBackSums(h->back);
+  const PetscScalar *a;
+  PetscMemType       where;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayReadAndMemType(sums, &a, &where));
+  PetscCall(MackoHaloBackSend(h->back, a));
+  PetscCall(VecRestoreArrayReadAndMemType(sums, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloAddVec(MackoHalo *h, Vec y)
+{
+  PetscScalar *a;
+  PetscMemType where;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayAndMemType(y, &a, &where));
+  PetscCall(MackoHaloBackAdd(h->back, a));
+  PetscCall(VecRestoreArrayAndMemType(y, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,6 +330,41 @@ PetscErrorCode MackoHaloFree(Mat_Macko *m)
 {
   PetscFunctionBegin;
   (void)m;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloSums(MackoHalo *h, Vec *sums)
+{
+  PetscFunctionBegin;
+  (void)h, (void)sums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloReturn(MackoHalo *h, const PetscScalar *sums)
+{
+  PetscFunctionBegin;
+  (void)h, (void)sums;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloAdd(MackoHalo *h, PetscScalar *y)
+{
+  PetscFunctionBegin;
+  (void)h, (void)y;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloReturnVec(MackoHalo *h)
+{
+  PetscFunctionBegin;
+  (void)h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloAddVec(MackoHalo *h, Vec y)
+{
+  PetscFunctionBegin;
+  (void)h, (void)y;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

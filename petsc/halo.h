@@ -12,8 +12,13 @@ typedef struct MackoHalo MackoHalo;
    and stays A's. *halo is NULL, on all ranks alike, where one of them may not use a GPU. Collective. */
 PETSC_INTERN PetscErrorCode MackoHaloGet(Mat A, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
 
-/* Does the same for a product y = A x; *halo is NULL, too, where these vectors are not on the GPU. Collective. */
+/* Does the same for a product with A's columns in x and its rows in y, or with A's transpose; *halo is NULL, too, where these
+   vectors are not on the GPU. Collective. */
 PETSC_INTERN PetscErrorCode MackoHaloGetFor(Mat A, Vec x, Vec y, PetscInt ncols, const PetscInt *cols, MackoHalo **halo);
+
+/* *changed says whether the matrix has changed since this was last asked for products with it, or with its transpose: the same on
+   all ranks. */
+PETSC_INTERN PetscErrorCode MackoHaloChanged(MackoHalo *halo, macko_op op, PetscBool *changed);
 
 /* A product calls these on all ranks: Send before the product of the own block, x being on the GPU; Receive after it, whose vector,
    on the GPU, has an entry for each of those columns and stays the exchange's; Done after the product of the other block, which
@@ -26,12 +31,23 @@ PETSC_INTERN PetscErrorCode MackoHaloDone(MackoHalo *halo);
    array in GPU memory. */
 PETSC_INTERN PetscErrorCode MackoHaloBring(MackoHalo *halo, const PetscScalar *x, PetscScalar *to);
 
+/* A product with the transpose calls these on all ranks: Sums, collective at first and failing on all ranks or on none, for a
+   vector on the GPU, with an entry for each of those columns, that the other block's product is to fill; Return after that, which
+   sends the sums to their owners; Add after the own block's product, which brings what others have sent and adds it to this rank's
+   y, rank by rank. They take arrays in GPU memory, also columns of dense matrices, or that vector and y. */
+PETSC_INTERN PetscErrorCode MackoHaloSums(MackoHalo *halo, Vec *sums);
+PETSC_INTERN PetscErrorCode MackoHaloReturn(MackoHalo *halo, const PetscScalar *sums);
+PETSC_INTERN PetscErrorCode MackoHaloAdd(MackoHalo *halo, PetscScalar *y);
+PETSC_INTERN PetscErrorCode MackoHaloReturnVec(MackoHalo *halo);
+PETSC_INTERN PetscErrorCode MackoHaloAddVec(MackoHalo *halo, Vec y);
+
 /* Prints the way that A's entries go. Collective, as is freeing the exchange. */
 PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
-/* y = A x, or y += A x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done says, on
-   all ranks alike, whether that is so; if not, nothing happened. Collective. */
+/* y = A x, or y += A x, of a parallel aijmacko that is up to date, or the same with its transpose, where its vectors are on the
+   GPU: halo_product.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
 PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
+PETSC_INTERN PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
 
 #endif

@@ -1,9 +1,27 @@
-/* The product of a parallel aijmacko with vectors on GPUs: both blocks with our exchange of the halo between them. */
+/* Products of a parallel aijmacko, and of its transpose, with vectors on GPUs: both blocks with our exchange of the halo between
+ * them. */
 #include "halo.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
 #include "device.h"
 #include "halo_ways.h"
+
+/* Brings what the product needs of the off-diagonal block up to date. Other ranks would wait for one that failed, so that they
+   agree after each change of A, which all notice together: what may fail happens in the first product after one. */
+static PetscErrorCode Ready(Mat A, Mat off, MackoHalo *halo)
+{
+  Mat_Macko   *m = MackoOf(A);
+  macko_status status;
+  macko_error  err = {0};
+  PetscBool    changed;
+
+  PetscFunctionBegin;
+  PetscCall(MackoHaloRowsUpdate(off, m, &m->halo_rows, &status, &err));
+  PetscCall(MackoHaloChanged(halo, MACKO_OP_N, &changed));
+  if (changed) PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  else PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* The diagonal block's product lies between sending and receiving, so that entries travel while the GPU multiplies. The hosts of
    all ranks queue in the same order. */
@@ -18,8 +36,7 @@ static PetscErrorCode Product(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec 
   PetscFunctionBegin;
   PetscCall(MackoStream(&stream));
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
-  /* This comes before anything is queued, as it may wait for the GPU. */
-  PetscCall(MackoHaloRowsUpdate(off, m, &m->halo_rows));
+  PetscCall(Ready(A, off, halo));
   PetscCall(MackoHaloSend(halo, x));
   if (add) PetscUseTypeMethod(diagonal, multadd, x, y, y);
   else PetscUseTypeMethod(diagonal, mult, x, y);
@@ -27,6 +44,37 @@ static PetscErrorCode Product(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec 
   PetscCall(MackoHaloRowsAdd(m->halo_rows, received, y, stream, &done));
   if (!done) PetscUseTypeMethod(off, multadd, received, y, y);
   PetscCall(MackoHaloDone(halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Sets sums to the off-diagonal block's part. Where that makes a transpose, ranks agree that all could, as in Ready. */
+static PetscErrorCode Sum(Mat A, Mat off, MackoHalo *halo, Vec x, Vec sums)
+{
+  PetscErrorCode error;
+  PetscBool      changed;
+
+  PetscFunctionBegin;
+  PetscCall(MackoHaloChanged(halo, MACKO_OP_T, &changed));
+  error = (*off->ops->multtranspose)(off, x, sums);
+  if (changed) PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), error ? MACKO_DEVICE : MACKO_OK, "product with a transpose"));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The sums travel while the GPU multiplies by the diagonal block. */
+static PetscErrorCode ProductTransposed(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec y)
+{
+  Mat diagonal, off;
+  Vec sums;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
+  PetscCall(MackoHaloSums(halo, &sums));
+  PetscCall(Sum(A, off, halo, x, sums));
+  PetscCall(MackoHaloReturnVec(halo));
+  if (add) PetscUseTypeMethod(diagonal, multtransposeadd, x, y, y);
+  else PetscUseTypeMethod(diagonal, multtranspose, x, y);
+  PetscCall(MackoHaloAddVec(halo, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -45,6 +93,20 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
+{
+  Mat             off;
+  const PetscInt *cols;
+  MackoHalo      *halo;
+
+  PetscFunctionBegin;
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
+  PetscCall(MackoHaloGetFor(A, y, x, off->cmap->n, cols, &halo));
+  *done = (PetscBool)(halo != NULL);
+  if (halo) PetscCall(ProductTransposed(A, halo, x, add, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #else /* here no vector is on a GPU */
 
 /* *done says that the caller is to use AIJ's exchange. */
@@ -53,6 +115,13 @@ PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done
   PetscFunctionBegin;
   (void)A, (void)x, (void)add, (void)y;
   *done = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoHaloMult(A, x, add, y, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -155,8 +155,9 @@ static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
 }
 
 /* The state tells whether the block changed at all; only then is its pattern compared. The id tells a block that AIJ has made
-   anew. New options make the compact matrix's form stale, not the matrix. */
-PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
+   anew. New options make the compact matrix's form stale, not the matrix. It is encoded here, and not by some later product, in the
+   middle of which the other ranks could not be told of a failure. */
+PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows, macko_status *status, macko_error *err)
 {
   PetscObjectId    id;
   PetscObjectState state;
@@ -164,6 +165,7 @@ PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRow
   Mat_Macko       *m;
 
   PetscFunctionBegin;
+  *status = MACKO_OK;
   PetscCall(PetscObjectGetId((PetscObject)off, &id));
   PetscCall(PetscObjectStateGet((PetscObject)off, &state));
   changed = (PetscBool)(!*rows || (*rows)->id != id || (*rows)->state != state);
@@ -175,11 +177,12 @@ PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRow
   if (!(*rows)->count) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoGet((*rows)->compact, &m));
   MackoSetOptions(m, &whole->options);
+  PetscCall(MackoUpdate((*rows)->compact, status, err));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The compact matrix is multiplied through its own operation, which encodes it when it pays, as any matrix of ours; a kernel then
-   adds count results to their rows of y. One addition a row is counted. */
+/* The compact matrix is multiplied through its own operation; a kernel then adds count results to their rows of y. One addition a
+   row is counted. */
 PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *h, Vec received, Vec y, cudaStream_t stream, PetscBool *done)
 {
   PetscScalar *to;

@@ -33,11 +33,39 @@ PETSC_INTERN PetscErrorCode MackoHaloPeerReceive(MackoHaloPeer *peer, cudaStream
 PETSC_INTERN PetscErrorCode MackoHaloPeerDone(MackoHaloPeer *peer, cudaStream_t stream);
 PETSC_INTERN PetscErrorCode MackoHaloPeerDestroy(MackoHaloPeer **peer);
 
+/* One exchange, by the better of the two ways, is in halo_way.c. One of them is there, the same on all ranks; the sentence says why
+   it is not the one from GPU to GPU. Create leads entries of the nroots roots of this rank to its nleaves leaves by the way that is
+   asked for; it is collective, and fails on all ranks or on none. Send begins, with an array of roots in GPU memory; Receive sets
+   *leaves to a vector of all leaves there, which stays the exchange's and valid until Done. */
+typedef struct {
+  MackoHaloHost  *host;
+  MackoHaloPeer  *peer;
+  MackoHaloReason why;
+} MackoHaloWay;
+PETSC_INTERN PetscErrorCode MackoHaloWayCreate(PetscSF entries, PetscInt nroots, PetscInt nleaves, MackoHaloPath asked,
+                                               MackoHaloWay *way);
+PETSC_INTERN PetscErrorCode MackoHaloWaySend(MackoHaloWay *way, const PetscScalar *roots);
+PETSC_INTERN PetscErrorCode MackoHaloWayReceive(MackoHaloWay *way, Vec *leaves);
+PETSC_INTERN PetscErrorCode MackoHaloWayDone(MackoHaloWay *way);
+PETSC_INTERN PetscErrorCode MackoHaloWayDestroy(MackoHaloWay *way);
+
+/* The exchange the other way is in halo_back.c: entries is the graph that leads from the entries of x to halos, of which this
+   rank's has nghosts. Sums gives a vector of as many in GPU memory, for a product to fill; Send takes such an array; Add brings
+   what other ranks have sent and adds it to the array y of this rank's entries. Create is collective, and fails on all ranks or on
+   none. */
+typedef struct MackoHaloBack MackoHaloBack;
+PETSC_INTERN PetscErrorCode MackoHaloBackCreate(PetscSF entries, PetscInt nghosts, MackoHaloPath asked, MackoHaloBack **back);
+PETSC_INTERN Vec            MackoHaloBackSums(const MackoHaloBack *back);
+PETSC_INTERN PetscErrorCode MackoHaloBackSend(MackoHaloBack *back, const PetscScalar *sums);
+PETSC_INTERN PetscErrorCode MackoHaloBackAdd(MackoHaloBack *back, PetscScalar *y);
+PETSC_INTERN PetscErrorCode MackoHaloBackDestroy(MackoHaloBack **back);
+
 /* For an off-diagonal block most of whose rows are empty, halo_rows.c does y += A x. Update makes *rows from the block off with
-   the options of whole, its parallel matrix, or takes new values or a new pattern into it; Add sets *done to whether the block is
-   such a one, and has done nothing if not. */
+   the options of whole, its parallel matrix, or takes new values or a new pattern into it, and encodes those rows: a refusal of the
+   library comes back in *status and *err. Add sets *done to whether the block is such a one, and has done nothing if not. */
 typedef struct MackoHaloRows MackoHaloRows;
-PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows);
+PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows, macko_status *status,
+                                                macko_error *err);
 PETSC_INTERN PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *rows, Vec received, Vec y, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows);
 

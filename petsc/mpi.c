@@ -107,26 +107,28 @@ static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Entries go the other way here, from the owners of rows to those of columns, for which AIJ's exchange serves; this holds for the
-   next one, too. */
+/* Entries go the other way here, from the owners of rows to those of columns. */
 static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
-  PetscBool waits;
+  PetscBool waits, done = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
-  PetscCall((*Base(A)->multtranspose)(A, x, y));
+  if (!waits) PetscCall(MackoHaloMultTranspose(A, x, PETSC_FALSE, y, &done));
+  if (!done) PetscCall((*Base(A)->multtranspose)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own function takes y and z as they are, so that nothing is copied before. */
+/* AIJ's own function takes y and z as they are, so that nothing is copied before it. */
 static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool waits;
+  PetscBool waits, done = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
-  PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
+  if (!waits && y != z) PetscCall(VecCopy(y, z));
+  if (!waits) PetscCall(MackoHaloMultTranspose(A, x, PETSC_TRUE, z, &done));
+  if (!done) PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -47,7 +47,7 @@ static PetscErrorCode BringColumns(const Mat_Compressed *m, Mat dense, MackoArra
 }
 
 /* Adds the sums that are in halos to the entries of other ranks, likewise. */
-static PetscErrorCode AddColumns(const Mat_Compressed *m, MackoArray halos, Mat dense)
+static PetscErrorCode AddByPetsc(const Mat_Compressed *m, MackoArray halos, Mat dense)
 {
   Vec column;
 
@@ -60,6 +60,43 @@ static PetscErrorCode AddColumns(const Mat_Compressed *m, MackoArray halos, Mat 
     PetscCall(Unplace(m, halos));
     PetscCall(MatDenseRestoreColumnVec(dense, j, &column));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does it by the exchange for vectors on GPUs. The array is closed before a failure, which all ranks have, is passed on. */
+static PetscErrorCode AddByOurs(MackoHalo *ours, MackoArray halos, Mat dense)
+{
+  PetscErrorCode error = PETSC_SUCCESS;
+  PetscScalar   *data;
+  PetscMemType   where;
+  PetscInt       lda;
+  Vec            sums;
+
+  PetscFunctionBegin;
+  PetscCall(MackoHaloSums(ours, &sums));
+  PetscCall(MatDenseGetLDA(dense, &lda));
+  PetscCall(MatDenseGetArrayAndMemType(dense, &data, &where));
+  for (PetscInt j = 0; !error && j < dense->cmap->N; j++) {
+    error = MackoHaloReturn(ours, halos.data + (size_t)j * halos.ld);
+    if (!error) error = MackoHaloAdd(ours, data + (size_t)j * lda);
+  }
+  PetscCall(MatDenseRestoreArrayAndMemType(dense, &data));
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Adds the sums in halos by the exchange for vectors on GPUs where they and the dense matrix are there, else by PETSc's. */
+static PetscErrorCode AddColumns(Mat A, MackoArray halos, Mat dense)
+{
+  const Mat_Compressed *m    = (const Mat_Compressed *)A->data;
+  MackoHalo            *ours = NULL;
+  PetscBool             on_device;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)dense, &on_device, MATSEQDENSECUDA, MATMPIDENSECUDA, ""));
+  if (PetscMemTypeDevice(halos.where) && on_device) PetscCall(MackoHaloGet(A, m->ghosts, m->ghost_cols, &ours));
+  if (ours) PetscCall(AddByOurs(ours, halos, dense));
+  else PetscCall(AddByPetsc(m, halos, dense));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,12 +174,12 @@ static PetscErrorCode MultiplyBlocks(Mat A, PetscBool device, macko_op op, Mat B
 }
 
 /* Sums for other ranks are added after the assembly of C, since they change it through vectors. */
-static PetscErrorCode Complete(const Mat_Compressed *m, macko_op op, MackoArray halos, Mat C)
+static PetscErrorCode Complete(Mat A, macko_op op, MackoArray halos, Mat C)
 {
   PetscFunctionBegin;
   PetscCall(MatAssemblyBegin(C, MAT_FINAL_ASSEMBLY));
   PetscCall(MatAssemblyEnd(C, MAT_FINAL_ASSEMBLY));
-  if (m->halo && op == MACKO_OP_T) PetscCall(AddColumns(m, halos, C));
+  if (((Mat_Compressed *)A->data)->halo && op == MACKO_OP_T) PetscCall(AddColumns(A, halos, C));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -165,7 +202,7 @@ PetscErrorCode MackoCompressedDense(Mat A, macko_op op, Mat B, Mat C)
   } else PetscCall(PetscMalloc1((size_t)m->ghosts * (size_t)k + 1, &halos.data)); /* of one element without a halo */
   if (m->halo && op == MACKO_OP_N) PetscCall(Bring(A, B, halos));
   PetscErrorCode error = MultiplyBlocks(A, device, op, B, C, halos);
-  if (!error) error = Complete(m, op, halos, C);
+  if (!error) error = Complete(A, op, halos, C);
   if (!there) PetscCall(PetscFree(halos.data));
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -179,7 +179,9 @@ PetscErrorCode MackoCompressedFits(Mat A, macko_op op, PetscInt k, PetscBool *fi
    with it as it is. The off-diagonal block gives sums for entries of other ranks, which are added to theirs at the end. */
 static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
 {
-  Mat_Compressed *m = (Mat_Compressed *)A->data;
+  Mat_Compressed *m    = (Mat_Compressed *)A->data;
+  MackoHalo      *ours = NULL;
+  Vec             sums = m->halo;
   PetscBool       device, known = PETSC_FALSE, symmetric = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -191,10 +193,14 @@ static PetscErrorCode Transposed(Mat A, Vec x, Vec y, Vec z)
   }
   if (device) PetscCall(MackoCompressedFits(A, MACKO_OP_T, 0, &device));
   PetscCall(MackoCompressedPrepare(A, device ? MACKO_READY_TRANSPOSED : MACKO_READY_HOST));
-  if (m->halo) PetscCall(Multiply(A, &m->off, device, MACKO_OP_T, x, PETSC_FALSE, m->halo));
+  if (m->halo && device) PetscCall(MackoHaloGetFor(A, z, x, m->ghosts, m->ghost_cols, &ours));
+  if (ours) PetscCall(MackoHaloSums(ours, &sums));
+  if (m->halo) PetscCall(Multiply(A, &m->off, device, MACKO_OP_T, x, PETSC_FALSE, sums));
+  if (ours) PetscCall(MackoHaloReturnVec(ours)); /* they travel while the GPU multiplies */
   if (y && y != z) PetscCall(VecCopy(y, z));
   PetscCall(Multiply(A, &m->own, device, MACKO_OP_T, x, (PetscBool)(y != NULL), z));
-  if (m->halo) {
+  if (ours) PetscCall(MackoHaloAddVec(ours, z));
+  else if (m->halo) {
     PetscCall(VecScatterBegin(m->exchange, m->halo, z, ADD_VALUES, SCATTER_REVERSE));
     PetscCall(VecScatterEnd(m->exchange, m->halo, z, ADD_VALUES, SCATTER_REVERSE));
   }

@@ -134,7 +134,8 @@ static PetscErrorCode product_number(int which, Mat A, Vec x, Vec y)
 }
 enum { PRODUCTS = 5 };
 
-/* The last rank fails, with its diagonal block or with its off-diagonal one. */
+/* The last rank fails, with its diagonal block (0), its off-diagonal one (1), or, where products are on a GPU and few rows of that
+   have entries, with these rows (2). */
 static void fail_on_last_rank(int block)
 {
   PetscMPIInt rank;
@@ -175,6 +176,41 @@ START_TEST(one_rank_fails_for_all)
   if (ranks() > 1) snprintf(expected, sizeof expected, "rank %d: %s", ranks() - 1, why);
   else snprintf(expected, sizeof expected, "%s", why);
   ASSERT_ALL(messages == 1 && strstr(message, expected), "%d messages, \"%s\"", messages, message);
+  assert_same_products(A, P, "after the failure");
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  DESTROY(&A, &P);
+}
+END_TEST
+
+/* Each rank needs one entry of each neighbour, so that products on a GPU make a matrix of the few rows that do. A rank that cannot
+   must not leave the others waiting. */
+START_TEST(rows_of_the_halo_fail_for_all)
+{
+  Mat         A, P;
+  Vec         x, y;
+  PetscInt    low, high;
+  PetscScalar value;
+  if (ranks() == 1 || !values_are_on_a_gpu()) return;
+  OK(MatCreateAIJ(PETSC_COMM_WORLD, N, N, PETSC_DETERMINE, PETSC_DETERMINE, 3, NULL, 2, NULL, &P));
+  OK(MatGetOwnershipRange(P, &low, &high));
+  for (PetscInt i = low; i < high; i++)
+    for (PetscInt j = i - 1; j <= i + 1; j++) {
+      value = i == j ? 2 : 0.5;
+      if (j >= 0 && j < ranks() * N) OK(MatSetValues(P, 1, &i, 1, &j, &value, INSERT_VALUES));
+    }
+  OK(MatAssemblyBegin(P, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(P, MAT_FINAL_ASSEMBLY));
+  OK(MatConvert(P, MATAIJMACKO, MAT_INITIAL_MATRIX, &A));
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecSet(x, 1));
+  reason = MACKO_OUT_OF_MEMORY;
+  fail_on_last_rank(2);
+  OK(PetscPushErrorHandler(keep_message, NULL));
+  PetscErrorCode code = MatMult(A, x, y);
+  OK(PetscPopErrorHandler());
+  fails_here = 0;
+  ASSERT_ALL(code == PETSC_ERR_MEM && messages == 1, "the product ends with %d, %d messages, \"%s\"", (int)code, messages, message);
   assert_same_products(A, P, "after the failure");
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
@@ -318,6 +354,7 @@ static Suite *failure_suite(void)
   Suite *s = suite_create("failures on one rank");
   TCase *t = tcase_create("failures");
   tcase_add_loop_test(t, one_rank_fails_for_all, 0, PRODUCTS * 8);
+  tcase_add_test(t, rows_of_the_halo_fail_for_all);
   tcase_add_loop_test(t, every_allocation_may_fail, 0, STORAGES * 3);
 #if defined(PETSC_USE_64BIT_INDICES)
   tcase_add_test(t, columns_beyond_31_bits_are_held_or_refused);
