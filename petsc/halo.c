@@ -161,8 +161,7 @@ PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscV
 
   PetscFunctionBegin;
   PetscCall(MackoHaloGet(A, ncols, cols, &h));
-  if (h && h->way.peer) PetscCall(PetscViewerASCIIPrintf(viewer, "halo from GPU to GPU\n"));
-  else if (h) PetscCall(PetscViewerASCIIPrintf(viewer, "halo through host memory: %s\n", h->way.why));
+  if (h) PetscCall(MackoHaloWayView(&h->way, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,6 +1,6 @@
-/* The halo through host memory and MPI. PETSc's VecScatter copies through memory that is not pinned, and the GPU waits for the
- * first of its copies. Here the entries to send are picked straight into pinned memory, beside the product of the diagonal
- * block, and those received are copied while it still runs. */
+/* The halo by MPI, through host memory or, where MPI takes memory of GPUs, from there. PETSc's VecScatter copies through memory
+ * that is not pinned, and the GPU waits for the first of its copies. Here the entries to send are picked straight into pinned
+ * memory, beside the product of the diagonal block, and those received are copied while it still runs. */
 #include "matmacko.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
@@ -12,20 +12,29 @@
 struct MackoHaloHost {
   /* The graph leads from the entries that some rank needs, in their order, to the columns. */
   PetscSF      exchange;
-  /* So many entries leave this rank, each once however many ranks need it, and so many arrive. */
-  PetscInt     nsend, nreceive;
+  /* MPI sends from GPU memory and receives there. */
+  PetscBool    aware;
+  /* So many entries leave this rank, each once however many ranks need it. */
+  PetscInt     nsend;
+  /* Those that arrive go to places among nleaves: runs of them that follow each other, from starts[i] on, counts[i] of them. */
+  PetscInt     nleaves, nreceive, nruns, *starts, *counts;
   /* These places of x, listed in GPU memory, are sent. */
   int64_t     *indices;
-  /* Both are in pinned host memory, which CUDA copies beside kernels and to which a kernel writes directly. */
+  /* Both are in pinned host memory, which CUDA copies beside kernels and to which a kernel writes directly, or in GPU memory. The
+     second has nleaves places. */
   PetscScalar *send, *receive;
-  /* This is in GPU memory; the vector below is a view of it. */
-  PetscScalar *received;
-  Vec          received_vec;
   /* Copies run on a stream of their own, beside the product on PETSc's. ready says that x is there, sendable that the entries to
      send are on the host, arrived that those received are on the GPU. */
   cudaStream_t copies;
   cudaEvent_t  ready, sendable, arrived;
 };
+
+/* Frees one of the two arrays. */
+static void FreeArray(const MackoHaloHost *h, PetscScalar *array)
+{
+  if (h->aware) cudaFree(array);
+  else cudaFreeHost(array);
+}
 
 /* Copies that still run are waited for, since they use what is freed. Parts that a failure has left out are NULL. */
 PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host)
@@ -35,12 +44,11 @@ PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host)
   PetscFunctionBegin;
   if (!h) PetscFunctionReturn(PETSC_SUCCESS);
   if (h->copies) PetscCall(MackoHaloCudaCheck(cudaStreamSynchronize(h->copies)));
-  PetscCall(VecDestroy(&h->received_vec));
   PetscCall(PetscSFDestroy(&h->exchange));
+  PetscCall(PetscFree2(h->starts, h->counts));
   cudaFree(h->indices);
-  cudaFree(h->received);
-  cudaFreeHost(h->send);
-  cudaFreeHost(h->receive);
+  FreeArray(h, h->send);
+  FreeArray(h, h->receive);
   if (h->ready) cudaEventDestroy(h->ready);
   if (h->sendable) cudaEventDestroy(h->sendable);
   if (h->arrived) cudaEventDestroy(h->arrived);
@@ -49,56 +57,78 @@ PetscErrorCode MackoHaloHostDestroy(MackoHaloHost **host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Notes the runs of places that arrivals go to: ilocal lists them, rising, or is NULL for all from 0 on. */
+static PetscErrorCode FindRuns(MackoHaloHost *h, const PetscInt *ilocal)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(h->nreceive, &h->starts, h->nreceive, &h->counts));
+  for (PetscInt i = 0, at; i < h->nreceive; i++) {
+    at = ilocal ? ilocal[i] : i;
+    if (h->nruns && at == h->starts[h->nruns - 1] + h->counts[h->nruns - 1]) h->counts[h->nruns - 1]++;
+    else h->starts[h->nruns] = at, h->counts[h->nruns++] = 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Makes h->exchange from entries, with as many roots as there are entries that some rank needs: those with a degree above 0. So
    each is picked once and MPI reads them from one array. *sent lists their places among this rank's entries of x; the caller
    frees it. The owners tell the others at what place of theirs an entry is. Collective. */
-static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost *h, int64_t **sent)
+static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nroots, MackoHaloHost *h, int64_t **sent)
 {
-  const PetscInt    *degree;
+  const PetscInt    *degree, *ilocal;
   const PetscSFNode *owners;
   PetscSFNode       *senders;
-  PetscInt          *place, *theirs;
+  PetscInt          *place, *theirs, *local = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscSFComputeDegreeBegin(entries, &degree));
   PetscCall(PetscSFComputeDegreeEnd(entries, &degree));
-  PetscCall(PetscMalloc2(nrows, &place, ncols, &theirs));
-  for (PetscInt i = 0; i < nrows; i++) place[i] = degree[i] > 0 ? h->nsend++ : -1;
+  PetscCall(PetscMalloc2(nroots, &place, h->nleaves, &theirs));
+  for (PetscInt i = 0; i < nroots; i++) place[i] = degree[i] > 0 ? h->nsend++ : -1;
   PetscCall(PetscMalloc1(h->nsend, sent));
-  for (PetscInt i = 0; i < nrows; i++)
+  for (PetscInt i = 0; i < nroots; i++)
     if (place[i] >= 0) (*sent)[place[i]] = i;
   PetscCall(PetscSFBcastBegin(entries, MPIU_INT, place, theirs, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(entries, MPIU_INT, place, theirs, MPI_REPLACE));
-  PetscCall(PetscSFGetGraph(entries, NULL, NULL, NULL, &owners));
-  PetscCall(PetscMalloc1(ncols, &senders));
-  for (PetscInt i = 0; i < ncols; i++) senders[i].rank = owners[i].rank, senders[i].index = theirs[i];
+  PetscCall(PetscSFGetGraph(entries, NULL, &h->nreceive, &ilocal, &owners));
+  PetscCall(FindRuns(h, ilocal));
+  PetscCall(PetscMalloc1(h->nreceive, &senders));
+  for (PetscInt i = 0; i < h->nreceive; i++) senders[i] = (PetscSFNode){owners[i].rank, theirs[ilocal ? ilocal[i] : i]};
+  if (ilocal) {
+    PetscCall(PetscMalloc1(h->nreceive, &local));
+    PetscCall(PetscArraycpy(local, ilocal, (size_t)h->nreceive));
+  }
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)entries), &h->exchange));
-  PetscCall(PetscSFSetGraph(h->exchange, h->nsend, ncols, NULL, PETSC_OWN_POINTER, senders, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(h->exchange, h->nsend, h->nreceive, local, PETSC_OWN_POINTER, senders, PETSC_OWN_POINTER));
   PetscCall(PetscFree2(place, theirs));
-  h->nreceive = ncols;
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Takes one of the two arrays, of n entries. */
+static cudaError_t TakeArray(const MackoHaloHost *h, size_t n, PetscScalar **array)
+{
+  return h->aware ? cudaMalloc((void **)array, n * sizeof **array) : cudaMallocHost((void **)array, n * sizeof **array);
 }
 
 /* Makes the stream, the events and the arrays, and returns the first failure. The events measure no time, which makes waiting for
    them cheaper. */
 static cudaError_t Allocate(MackoHaloHost *h, const int64_t *sent)
 {
-  size_t      send = (size_t)h->nsend, receive = (size_t)h->nreceive;
+  size_t      send = (size_t)h->nsend;
   cudaError_t error = cudaStreamCreateWithFlags(&h->copies, cudaStreamNonBlocking);
   if (!error) error = cudaEventCreateWithFlags(&h->ready, cudaEventDisableTiming);
   if (!error) error = cudaEventCreateWithFlags(&h->sendable, cudaEventDisableTiming);
   if (!error) error = cudaEventCreateWithFlags(&h->arrived, cudaEventDisableTiming);
   if (!error && send) error = cudaMalloc((void **)&h->indices, send * sizeof *sent);
   if (!error && send) error = cudaMemcpy(h->indices, sent, send * sizeof *sent, cudaMemcpyHostToDevice);
-  if (!error && send) error = cudaMallocHost((void **)&h->send, send * sizeof(PetscScalar));
-  if (!error && receive) error = cudaMallocHost((void **)&h->receive, receive * sizeof(PetscScalar));
-  if (!error && receive) error = cudaMalloc((void **)&h->received, receive * sizeof(PetscScalar));
+  if (!error && send) error = TakeArray(h, send, &h->send);
+  if (!error && h->nreceive) error = TakeArray(h, (size_t)h->nleaves, &h->receive);
   return error;
 }
 
 /* The list of what is sent goes to the GPU and is not needed on the host. The ranks agree on whether all have their memory, because
    one that gave up alone would leave the others waiting for its entries. Collective. */
-PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt ncols, MackoHaloHost **host)
+PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nroots, PetscInt nleaves, PetscBool aware, MackoHaloHost **host)
 {
   int64_t        *sent;
   cudaError_t     error;
@@ -106,7 +136,8 @@ PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt nco
 
   PetscFunctionBegin;
   PetscCall(PetscNew(host));
-  PetscCall(MakeExchange(entries, nrows, ncols, *host, &sent));
+  (*host)->aware = aware, (*host)->nleaves = nleaves;
+  PetscCall(MakeExchange(entries, nroots, *host, &sent));
   error = Allocate(*host, sent);
   PetscCall(PetscFree(sent));
   if (error) {
@@ -114,11 +145,10 @@ PetscErrorCode MackoHaloHostCreate(PetscSF entries, PetscInt nrows, PetscInt nco
     PetscCall(PetscSNPrintf(why, sizeof why, "halo exchange: %s", cudaGetErrorString(error)));
   }
   PetscCall(MackoAgree(PetscObjectComm((PetscObject)entries), error ? MACKO_DEVICE : MACKO_OK, why));
-  PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, ncols, (*host)->received, &(*host)->received_vec));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Picks the entries to send into pinned memory. The stream of the copies waits for x to be complete on PETSc's stream, and goes
+/* Picks the entries to send. The stream of the copies waits for x to be complete on PETSc's stream, and goes
    on beside it from here. */
 PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStream_t stream)
 {
@@ -135,22 +165,24 @@ PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStr
 }
 
 /* The host waits only until the entries to send are picked, which was queued before the diagonal block's product; MPI needs them.
-   The copy of those received is not waited for here: PETSc's stream waits for it before the off-diagonal block's product. */
-PetscErrorCode MackoHaloHostReceive(MackoHaloHost *h, cudaStream_t stream, Vec *received)
+   The copies of those received are not waited for here: PETSc's stream waits for them before the off-diagonal block's product.
+   Where MPI has received on the GPU PETSc puts entries in their places on its own stream, on which the copies then follow. */
+PetscErrorCode MackoHaloHostReceive(MackoHaloHost *h, cudaStream_t stream, PetscScalar *to)
 {
+  const PetscMemType where  = h->aware ? PETSC_MEMTYPE_CUDA : PETSC_MEMTYPE_HOST;
+  const cudaStream_t copies = h->aware ? stream : h->copies;
+
   PetscFunctionBegin;
   PetscCall(MackoHaloCudaCheck(cudaEventSynchronize(h->sendable)));
-  PetscCall(PetscLogGpuToCpu((PetscLogDouble)h->nsend * sizeof(PetscScalar)));
-  PetscCall(PetscSFBcastBegin(h->exchange, MPIU_SCALAR, h->send, h->receive, MPI_REPLACE));
+  PetscCall(PetscSFBcastWithMemTypeBegin(h->exchange, MPIU_SCALAR, where, h->send, where, h->receive, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(h->exchange, MPIU_SCALAR, h->send, h->receive, MPI_REPLACE));
-  if (h->nreceive) {
-    PetscCall(MackoHaloCudaCheck(cudaMemcpyAsync(h->received, h->receive, (size_t)h->nreceive * sizeof(PetscScalar),
-                                                 cudaMemcpyHostToDevice, h->copies)));
-    PetscCall(PetscLogCpuToGpu((PetscLogDouble)h->nreceive * sizeof(PetscScalar)));
-  }
-  PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->arrived, h->copies)));
+  for (PetscInt i = 0; i < h->nruns; i++)
+    PetscCall(MackoHaloCudaCheck(cudaMemcpyAsync(to + h->starts[i], h->receive + h->starts[i],
+                                                 (size_t)h->counts[i] * sizeof *to, cudaMemcpyDefault, copies)));
+  if (!h->aware) PetscCall(PetscLogGpuToCpu((PetscLogDouble)h->nsend * sizeof(PetscScalar)));
+  if (!h->aware && h->nreceive) PetscCall(PetscLogCpuToGpu((PetscLogDouble)h->nreceive * sizeof(PetscScalar)));
+  PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->arrived, copies)));
   PetscCall(MackoHaloCudaCheck(cudaStreamWaitEvent(stream, h->arrived, 0)));
-  *received = h->received_vec;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

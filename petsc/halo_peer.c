@@ -103,21 +103,6 @@ static PetscBool Works(cudaError_t error, const char *what, MackoHaloReason why)
   return PETSC_FALSE;
 }
 
-/* CUDA IPC maps memory of processes on one node only. Collective. */
-static PetscErrorCode OneNode(MPI_Comm comm, MackoHaloReason why)
-{
-  MPI_Comm    node;
-  PetscMPIInt here, all;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-  PetscCallMPI(MPI_Comm_size(node, &here));
-  PetscCallMPI(MPI_Comm_size(comm, &all));
-  PetscCallMPI(MPI_Comm_free(&node));
-  if (here != all) PetscCall(PetscSNPrintf(why, sizeof(MackoHaloReason), "the ranks are on several nodes"));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Looks up a function of the driver by its name, because programs need not be linked with libcuda. */
 static PetscBool DriverFunction(const char *name, stream_operation *function, MackoHaloReason why)
 {
@@ -284,7 +269,7 @@ static PetscErrorCode Connect(MackoHaloPeer *h, const PetscInt *first, const int
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Whatever fails on one rank ends this on all, without an error: halo.c then takes the other way. */
+/* Whatever fails on one rank ends this on all, without an error: halo_way.c then takes the other way. */
 PetscErrorCode MackoHaloPeerCreate(PetscSF entries, PetscInt ncols, MackoHaloPeer **peer, MackoHaloReason why)
 {
   MackoHaloPeer *h;
@@ -294,9 +279,6 @@ PetscErrorCode MackoHaloPeerCreate(PetscSF entries, PetscInt ncols, MackoHaloPee
   PetscFunctionBegin;
   *peer = NULL;
   memset(why, 0, sizeof(MackoHaloReason));
-  PetscCall(OneNode(PetscObjectComm((PetscObject)entries), why));
-  PetscCall(Agree(PetscObjectComm((PetscObject)entries), why));
-  if (why[0]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscNew(&h));
   *peer    = h;
   h->ncols = ncols;

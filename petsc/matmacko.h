@@ -15,11 +15,12 @@ typedef enum {
   MACKO_BACKEND_CUDA
 } MackoBackend;
 
-/* How ranks exchange entries of vectors on GPUs. auto: from GPU to GPU where that works on all ranks, else through the host. */
+/* How ranks exchange entries of vectors on GPUs. auto: from GPU to GPU within a node where that works on all ranks, else by MPI. */
 typedef enum {
   MACKO_HALO_AUTO,
   MACKO_HALO_HOST,
-  MACKO_HALO_PEER
+  MACKO_HALO_PEER,
+  MACKO_HALO_MPI
 } MackoHaloPath;
 
 /* Whether rows, columns and values of AIJCUSPARSE stay in GPU memory beside the compressed form. auto: where more than first

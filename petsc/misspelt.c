@@ -13,7 +13,7 @@ static const char *const known[] = {
 #define MACKO_OPTION(field, LIST, usual, reader, help) #field,
 #define MACKO_WITHOUT_TARGET
 #include "options.def"
-  "after", "backend", "base", "halo", "keep_csr", "piece"};
+  "after", "backend", "base", "halo", "keep_csr", "piece", "ranks_per_node"};
 enum { KNOWN = sizeof known / sizeof *known };
 
 /* rest is what follows the start in the name of an option. */

@@ -64,14 +64,26 @@ void MackoSetOptions(Mat_Macko *m, const macko_options *options)
   m->options_read = PETSC_TRUE;
 }
 
-/* The choices of an option are named in the order of its enumeration. */
-typedef const char *const choices[3];
+/* The choices of an option are named in the order of its enumeration; NULL comes behind them. */
+typedef const char *const choices[5];
 
-/* Reads an option with three choices; *choice stays as it is where the option was not given. Without items, which exist only
+/* Writes them as a sentence lists them. */
+static PetscErrorCode ListChoices(choices names, char *text, size_t size)
+{
+  PetscFunctionBegin;
+  text[0] = 0;
+  for (int i = 0; names[i]; i++) {
+    PetscCall(PetscStrlcat(text, i == 0 ? "" : names[i + 1] ? ", " : " and ", size));
+    PetscCall(PetscStrlcat(text, names[i], size));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Reads an option with choices; *choice stays as it is where the option was not given. Without items, which exist only
    within MatSetFromOptions, the options database is asked directly, with A's own prefix. */
 static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *option, const char *help, choices names, int *choice)
 {
-  char      text[64];
+  char      text[64], all[64];
   PetscBool given = PETSC_FALSE, same = PETSC_FALSE;
 
   PetscFunctionBegin;
@@ -82,12 +94,13 @@ static PetscErrorCode ReadChoice(Mat A, MackoOptionItems items, const char *opti
   } else {
     PetscCall(PetscOptionsGetString(((PetscObject)A)->options, ((PetscObject)A)->prefix, option, text, sizeof text, &given));
   }
-  for (int i = 0; given && !same && i < 3; i++) {
+  for (int i = 0; given && !same && names[i]; i++) {
     PetscCall(PetscStrcmp(text, names[i], &same));
     if (same) *choice = i;
   }
-  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: \"%s\" is none of %s, %s and %s",
-             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1, text, names[0], names[1], names[2]);
+  PetscCall(ListChoices(names, all, sizeof all));
+  PetscCheck(!given || same, PetscObjectComm((PetscObject)A), PETSC_ERR_USER_INPUT, "-%s%s: \"%s\" is none of %s",
+             ((PetscObject)A)->prefix ? ((PetscObject)A)->prefix : "", option + 1, text, all);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -126,7 +139,7 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
 /* These options are read before all others, when a matrix becomes ours: where products run decides on what type ours stands. */
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
-  static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer"}, keeps = {"auto", "yes", "no"};
+  static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer", "mpi"}, keeps = {"auto", "yes", "no"};
   Mat_Macko     *m;
   int            backend, path, keep;
 
@@ -137,8 +150,8 @@ PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
                        "Where products run: auto (where the vectors are); cpu; cuda (copies vectors)", backends,
                        &backend));
   PetscCall(ReadChoice(A, items, "-mat_macko_halo",
-                       "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU where possible); "
-                       "host (through its memory); peer (from GPU to GPU or not at all)", paths, &path));
+                       "How ranks exchange entries of vectors on GPUs: auto (from GPU to GPU within a node, else by MPI); host "
+                       "(through its memory); peer (from GPU to GPU or not at all); mpi (by MPI from GPU memory)", paths, &path));
   PetscCall(ReadChoice(A, items, "-mat_macko_keep_csr",
                        "Whether rows, columns and values of aijcusparse stay in GPU memory beside the compressed form: auto (where "
                        "more than first products use them); yes; no", keeps, &keep));

@@ -118,7 +118,7 @@ static PetscErrorCode converted_with(const char *option, const char *value)
 
 START_TEST(options_that_cannot_be)
 {
-  REFUSED(converted_with("-mat_macko_halo", "bus"), PETSC_ERR_USER_INPUT, "none of auto, host and peer");
+  REFUSED(converted_with("-mat_macko_halo", "bus"), PETSC_ERR_USER_INPUT, "none of auto, host, peer and mpi");
   REFUSED(converted_with("-mat_macko_after", "5"), PETSC_ERR_SUP, "compressed from the start");
   REFUSED(converted_with("-mat_macko_piece", "0"), PETSC_ERR_USER_INPUT, "0 entries; a whole number from 1 to 2^53");
   REFUSED(converted_with("-mat_macko_format", "zip"), PETSC_ERR_USER_INPUT, "zip");

@@ -51,7 +51,7 @@ static PetscErrorCode exchanging_matrix(pattern p, const char *type, const char 
    these are ours: cuSPARSE's, which aijmacko's blocks may use, do not give the same bits each time. */
 static void assert_same_powers(Mat matrices[], int count, int transposed, const char *when)
 {
-  enum { MOST = 3, POWERS = 40 };
+  enum { MOST = 4, POWERS = 40 };
   Vec         x[MOST], y[MOST];
   PetscRandom random;
   PetscBool   equal;
@@ -137,38 +137,59 @@ static void assert_view_says(Mat A, const char *wanted)
   ck_assert_msg(view_says(A, wanted), "the view does not say \"%s\"", wanted);
 }
 
-/* From GPU to GPU, where that is possible, and through the host: the same bits, also with other columns later on. */
+/* Between ranks that are taken for those of several nodes entries go by MPI, within each from GPU to GPU where that is possible at
+   all. It is the way of a matrix that each rank shares with each. */
+static void assert_cut_at_nodes(Mat A, PetscInt each)
+{
+  int peers = view_says(A, "halo from GPU to GPU\n"); /* it is made now, and made anew when its columns change */
+  Mat B;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_ranks_per_node", each == 1 ? "1" : "2"));
+  OK(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  if (!peers || ranks() <= each) (void)view_says(B, "halo ");
+  else if (each == 1) assert_view_says(B, "halo through host memory: the ranks are on several nodes\n");
+  else assert_view_says(B, "halo from GPU to GPU within nodes, through host memory between them\n");
+  OK(MatDestroy(&B));
+}
+
+/* From GPU to GPU, where that is possible, through the host, and by MPI from GPU memory: the same bits, also with other columns
+   later on, and where ranks are taken for those of several nodes. */
 START_TEST(ways_of_exchange_agree)
 {
+  enum { COUNT = 4 };
   static const char *const names[] = {"each with each", "from lower ranks", "with nobody", "empty ranks"};
-  const pattern     p     = (pattern)(_i / 2);
-  const int         macko = _i % 2;
+  const pattern     p     = (pattern)(_i / 2 % PATTERNS);
+  const int         macko = _i % 2, each = _i / 2 / PATTERNS;
   const char *const type  = exchanging_type(macko);
-  Mat               matrices[3];
+  Mat               matrices[COUNT];
   PetscInt          low, high;
   OK(exchanging_matrix(p, type, "host", &matrices[0]));
   OK(exchanging_matrix(p, type, "auto", &matrices[1]));
   OK(MatDuplicate(matrices[1], MAT_COPY_VALUES, &matrices[2]));
+  OK(exchanging_matrix(p, type, "mpi", &matrices[3]));
+  if (each && p == EACH_WITH_EACH && (ranks() > 1 || !macko)) assert_cut_at_nodes(matrices[1], each);
+  if (each) OK(PetscOptionsSetValue(NULL, "-mat_macko_ranks_per_node", each == 1 ? "1" : "2"));
   if (ranks() > 1 || !macko) { /* type macko has no halo on one rank */
     assert_view_says(matrices[0], "halo through host memory: -mat_macko_halo host\n");
     assert_view_says(matrices[1], "halo ");
+    assert_view_says(matrices[3], "halo by MPI from GPU memory: -mat_macko_halo mpi\n");
   }
-  assert_same_powers(matrices, 3, macko, names[p]);
-  for (int m = 0; m < 2; m++) assert_transposed_like_aij(matrices[m], names[p]);
-  for (int m = 0; m < 3; m++) {
+  assert_same_powers(matrices, COUNT, macko, names[p]);
+  for (int m = 0; m < COUNT; m++) assert_transposed_like_aij(matrices[m], names[p]);
+  for (int m = 0; m < COUNT; m++) {
     OK(MatSetOption(matrices[m], MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_FALSE));
     OK(MatGetOwnershipRange(matrices[m], &low, &high));
     for (PetscInt j = 0; low < high && j < 7; j++) OK(MatSetValue(matrices[m], high - 1, 6 * j, 0.25, INSERT_VALUES));
     OK(MatAssemblyBegin(matrices[m], MAT_FINAL_ASSEMBLY));
     OK(MatAssemblyEnd(matrices[m], MAT_FINAL_ASSEMBLY));
   }
-  assert_same_powers(matrices, 3, macko, "new columns");
-  for (int m = 0; m < 3; m++) OK(MatScale(matrices[m], -0.5));
-  assert_same_powers(matrices, 3, macko, "new values");
-  for (int m = 0; m < 2; m++) assert_transposed_like_aij(matrices[m], "new values");
-  for (int m = 0; m < 2; m++) OK(MatDestroy(&matrices[m])); /* not the last that is in use */
-  assert_same_powers(matrices + 2, 1, macko, "the others are gone");
-  OK(MatDestroy(&matrices[2]));
+  assert_same_powers(matrices, COUNT, macko, "new columns");
+  for (int m = 0; m < COUNT; m++) OK(MatScale(matrices[m], -0.5));
+  assert_same_powers(matrices, COUNT, macko, "new values");
+  for (int m = 0; m < COUNT; m++) assert_transposed_like_aij(matrices[m], "new values");
+  for (int m = 0; m < 2; m++) OK(MatDestroy(&matrices[m])); /* not the last that are in use */
+  assert_same_powers(matrices + 2, 2, macko, "the others are gone");
+  for (int m = 2; m < COUNT; m++) OK(MatDestroy(&matrices[m]));
+  if (each) OK(PetscOptionsClearValue(NULL, "-mat_macko_ranks_per_node"));
 }
 END_TEST
 
@@ -189,7 +210,7 @@ END_TEST
 
 void add_halo_tests(TCase *t)
 {
-  tcase_add_loop_test(t, ways_of_exchange_agree, 0, 2 * PATTERNS);
+  tcase_add_loop_test(t, ways_of_exchange_agree, 0, 2 * PATTERNS * 3); /* one node, and nodes of 1 and 2 ranks */
   tcase_add_test(t, refuses_an_unknown_way);
 }
 
