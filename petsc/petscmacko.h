@@ -38,7 +38,7 @@
  * transpose are done there if the matrix is known to be symmetric, or if the transposes of the pieces, each with a row for
  * every column, have no more rows together than there are entries; otherwise on the CPU. Products with dense matrices that are
  * there are done as those with vectors are, if the entries that other ranks hold of all columns find room, too. Ranks exchange
- * entries as those of MATAIJMACKO do (-mat_macko_halo); sums for other ranks, of products with the transpose, as those of AIJ. */
+ * entries, and sums of products with the transpose, as those of MATAIJMACKO do (-mat_macko_halo). */
 #define MATMACKO    "macko"
 #define MATSEQMACKO "seqmacko"
 #define MATMPIMACKO "mpimacko"

@@ -70,11 +70,13 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
-/* Tells whether layout row is slower than that time for sure: its entries alone take longer, which is known before anything is
- * planned. */
+/* Tells whether layout row is slower than that time for sure: its entries and rows alone take longer, which is known before anything
+ * is planned. */
 static int row_is_slower(const macko_facts *f, const macko_options *options, double time)
 {
-  return options->prefer == MACKO_PREFER_TIME && time <= (double)f->nnz * macko_row_cost(options, f->csr->value_type);
+  const double least = (double)f->nnz * macko_row_cost(options, f->csr->value_type) +
+                       (double)f->csr->nrows * macko_cost_of(options)->row_row;
+  return options->prefer == MACKO_PREFER_TIME && time <= least;
 }
 
 /* Adds to the reason what layouts slice and row would cost, where both have been planned. */
