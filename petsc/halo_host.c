@@ -7,6 +7,8 @@
 #include "halo_ways.h"
 #include "macko_cuda.h"
 
+#include <stdlib.h>
+
 /* There is one array of each kind, not two: the stream of the copies keeps a product's gather behind the copies of the product
    before, and it waits for PETSc's stream, which has used by then what was received. */
 struct MackoHaloHost {
@@ -21,8 +23,8 @@ struct MackoHaloHost {
   /* These places of x, listed in GPU memory, are sent. */
   int64_t     *indices;
   /* Both are in pinned host memory, which CUDA copies beside kernels and to which a kernel writes directly, or in GPU memory. The
-     second has nleaves places. */
-  PetscScalar *send, *receive;
+     second has nleaves places. The third is the first as a kernel reaches it. */
+  PetscScalar *send, *receive, *gathered;
   /* Copies run on a stream of their own, beside the product on PETSc's. ready says that x is there, sendable that the entries to
      send are on the host, arrived that those received are on the GPU. */
   cudaStream_t copies;
@@ -33,7 +35,10 @@ struct MackoHaloHost {
 static void FreeArray(const MackoHaloHost *h, PetscScalar *array)
 {
   if (h->aware) cudaFree(array);
-  else cudaFreeHost(array);
+  else if (array) {
+    cudaHostUnregister(array);
+    free(array);
+  }
 }
 
 /* Copies that still run are waited for, since they use what is freed. Parts that a failure has left out are NULL. */
@@ -104,10 +109,29 @@ static PetscErrorCode MakeExchange(PetscSF entries, PetscInt nroots, MackoHaloHo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Takes one of the two arrays, of n entries. */
+/* Takes one of the two arrays, of n entries. On the host it is memory of the system that is pinned afterwards: other processes may
+   not be able to read what CUDA allocates there, and an MPI that copies large messages straight from process to process, as Open
+   MPI does, then waits for ever. */
 static cudaError_t TakeArray(const MackoHaloHost *h, size_t n, PetscScalar **array)
 {
-  return h->aware ? cudaMalloc((void **)array, n * sizeof **array) : cudaMallocHost((void **)array, n * sizeof **array);
+  enum { PAGE = 4096 };
+  const size_t bytes = (n * sizeof **array + PAGE - 1) / PAGE * PAGE;
+  void        *memory;
+  cudaError_t  error;
+  if (h->aware) return cudaMalloc((void **)array, bytes);
+  if (posix_memalign(&memory, PAGE, bytes)) return cudaErrorMemoryAllocation;
+  error = cudaHostRegister(memory, bytes, cudaHostRegisterMapped);
+  if (error) free(memory);
+  else *array = (PetscScalar *)memory;
+  return error;
+}
+
+/* Finds where a kernel reaches the array that is sent. */
+static cudaError_t ReachArray(MackoHaloHost *h)
+{
+  if (!h->aware) return cudaHostGetDevicePointer((void **)&h->gathered, h->send, 0);
+  h->gathered = h->send;
+  return cudaSuccess;
 }
 
 /* Makes the stream, the events and the arrays, and returns the first failure. The events measure no time, which makes waiting for
@@ -122,6 +146,7 @@ static cudaError_t Allocate(MackoHaloHost *h, const int64_t *sent)
   if (!error && send) error = cudaMalloc((void **)&h->indices, send * sizeof *sent);
   if (!error && send) error = cudaMemcpy(h->indices, sent, send * sizeof *sent, cudaMemcpyHostToDevice);
   if (!error && send) error = TakeArray(h, send, &h->send);
+  if (!error && send) error = ReachArray(h);
   if (!error && h->nreceive) error = TakeArray(h, (size_t)h->nleaves, &h->receive);
   return error;
 }
@@ -158,7 +183,7 @@ PetscErrorCode MackoHaloHostSend(MackoHaloHost *h, const PetscScalar *x, cudaStr
   PetscFunctionBegin;
   PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->ready, stream)));
   PetscCall(MackoHaloCudaCheck(cudaStreamWaitEvent(h->copies, h->ready, 0)));
-  status = macko_device_gather(MACKO_F64, x, h->indices, h->nsend, h->send, h->copies, &err);
+  status = macko_device_gather(MACKO_F64, x, h->indices, h->nsend, h->gathered, h->copies, &err);
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscCall(MackoHaloCudaCheck(cudaEventRecord(h->sendable, h->copies)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -193,6 +193,56 @@ START_TEST(ways_of_exchange_agree)
 }
 END_TEST
 
+/* Each rank takes 80 KB of the next one, more than MPI copies through buffers of its own: what it copies from process to process
+   must be memory that it can read. */
+START_TEST(large_halos_arrive)
+{
+  enum { LARGE = 10000 };
+  static const char *const paths[] = {"host", "auto", "mpi"};
+  Mat         A;
+  Vec         x, y, z;
+  PetscInt    low, high, to;
+  PetscScalar value;
+  PetscBool   equal;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_halo", paths[_i]));
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, LARGE, LARGE, PETSC_DETERMINE, PETSC_DETERMINE));
+  OK(MatSetType(A, our_type(PARALLEL_TYPE)));
+  OK(MatMPIAIJSetPreallocation(A, 1, NULL, 1, NULL));
+  OK(MatGetOwnershipRange(A, &low, &high));
+  for (PetscInt i = low; i < high; i++) OK(MatSetValue(A, i, (i + LARGE) % (ranks() * LARGE), 2, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  OK(MatCreateVecs(A, &x, &y));
+  OK(VecDuplicate(x, &z));
+  for (PetscInt i = low; i < high; i++) {
+    to    = i < LARGE ? i + (ranks() - 1) * LARGE : i - LARGE;
+    value = (PetscScalar)i;
+    OK(VecSetValue(x, i, value, INSERT_VALUES));
+    OK(VecSetValue(z, to, 2 * value, INSERT_VALUES));
+  }
+  OK(VecAssemblyBegin(x));
+  OK(VecAssemblyEnd(x));
+  OK(VecAssemblyBegin(z));
+  OK(VecAssemblyEnd(z));
+  for (int k = 0; k < 3; k++) {
+    OK(MatMult(A, x, y));
+    OK(VecEqual(y, z, &equal));
+    ASSERT_ALL(equal, "%s: A x is not x of the next rank", paths[_i]);
+    OK(MatMultTranspose(A, y, z)); /* 4 x comes back */
+    OK(VecScale(z, 0.25));
+    OK(VecEqual(x, z, &equal));
+    ASSERT_ALL(equal, "%s: sums do not come back", paths[_i]);
+    OK(VecCopy(y, z));
+  }
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_halo"));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  OK(VecDestroy(&z));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 /* The option is read when a matrix becomes ours, outside of PETSc's own reading of options, which would leak its title. */
 START_TEST(refuses_an_unknown_way)
 {
@@ -211,6 +261,7 @@ END_TEST
 void add_halo_tests(TCase *t)
 {
   tcase_add_loop_test(t, ways_of_exchange_agree, 0, 2 * PATTERNS * 3); /* one node, and nodes of 1 and 2 ranks */
+  tcase_add_loop_test(t, large_halos_arrive, 0, 3);
   tcase_add_test(t, refuses_an_unknown_way);
 }
 
