@@ -104,14 +104,17 @@ macko_status macko_check_writer(const macko_value_writer *w, macko_error *err)
                     (long long)w->codec.table);
 }
 
-/* Gives the code of value p; any code where there is no room for it, as there was when values were counted. The value before is
- * remembered, because equal values often follow each other and looking one up costs more than comparing. */
+/* Gives the code of value p; any code where there is no room for it, as there was when values were counted. The last two that were
+ * looked up are remembered, because most rows of many matrices have no more and looking one up costs more than comparing. */
 static inline int64_t code_at(macko_value_writer *w, macko_type from, int64_t p)
 {
-  uint64_t bits = macko_bits_at(from, w->values, p);
-  if (bits == w->bits_before && w->codes.used) return w->code_before;
-  int64_t code = macko_value_code(&w->codes, bits);
+  const uint64_t bits = macko_bits_at(from, w->values, p);
+  const int empty = !w->codes.used;
+  if (bits == w->bits_before && !empty) return w->code_before;
+  if (bits == w->bits_earlier && !empty) return w->code_earlier;
+  const int64_t code = macko_value_code(&w->codes, bits);
   w->changed |= code < 0;
+  w->bits_earlier = empty ? bits : w->bits_before, w->code_earlier = empty ? code : w->code_before;
   w->bits_before = bits, w->code_before = code;
   return code;
 }

@@ -70,8 +70,8 @@ typedef struct {
   const void *values; /* values of the csr, or of the piece at hand */
   void *stream; /* data of section "values" */
   macko_value_set codes; /* of a dictionary: its table is section "dict", filled as values appear */
-  uint64_t bits_before;    /* the value looked up last, once there are codes, and its code */
-  int64_t code_before;
+  uint64_t bits_before, bits_earlier; /* the last two values looked up, once there are codes, and their codes */
+  int64_t code_before, code_earlier;
   int in_pieces;           /* 1: rows come in pieces and may have changed, so that walks compare lengths */
   int changed;             /* 1: they have, or there were more values than the codec has room for */
   int past_caches;         /* 1: the stream is in no cache, so that slots may be stored past the caches */

@@ -132,30 +132,33 @@ static void close_sets(int parts, macko_value_set *sets)
   free(sets);
 }
 
-/* Gives the first of values p .. past - 1 that has not those bits, past if all have. Runs of one value are long where coefficients
- * are constant, so that several are compared before one asks. */
-static inline __attribute__((always_inline)) int64_t end_of_run(macko_type type, const void *values, int64_t p, int64_t past,
-                                                                uint64_t bits)
+/* Gives the first of values p .. past - 1 that has neither those bits nor the others, past if there is none. Where coefficients are
+ * constant most rows have two values, the diagonal's and one more, so that several are compared before one asks. */
+static inline __attribute__((always_inline)) int64_t end_of_pair(macko_type type, const void *values, int64_t p, int64_t past,
+                                                                 uint64_t bits, uint64_t other)
 {
   enum { TOGETHER = 8 };
-  if (p == past || macko_bits_at(type, values, p) != bits) return p; /* most often, where values differ */
-  for (uint64_t apart = 0; p + TOGETHER <= past; p += TOGETHER) {
-    for (int k = 0; k < TOGETHER; k++) apart |= macko_bits_at(type, values, p + k) ^ bits;
+  uint64_t v;
+  if (p == past || ((v = macko_bits_at(type, values, p)) != bits && v != other)) return p; /* most often, where values differ */
+  for (int apart = 0; p + TOGETHER <= past; p += TOGETHER) {
+    for (int k = 0; k < TOGETHER; k++) v = macko_bits_at(type, values, p + k), apart |= (v != bits) & (v != other);
     if (apart) break;
   }
-  while (p < past && macko_bits_at(type, values, p) == bits) p++;
+  while (p < past && ((v = macko_bits_at(type, values, p)) == bits || v == other)) p++;
   return p;
 }
 
-/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. Those that repeat the value before are passed over
- * without looking them up. The type is a constant in the fast call. */
+/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. Those that repeat one of the last two that were added are
+ * passed over without looking them up. The type is a constant in the fast call. */
 static inline __attribute__((always_inline)) int add_values_of(macko_type type, macko_value_set *set, const void *values, int64_t p,
                                                                int64_t past)
 {
+  uint64_t last = p < past ? macko_bits_at(type, values, p) : 0, before = last;
   while (p < past) {
-    const uint64_t bits = macko_bits_at(type, values, p);
-    if (macko_value_code(set, bits) < 0) return 0;
-    p = end_of_run(type, values, p + 1, past, bits);
+    if (macko_value_code(set, last) < 0) return 0;
+    p = end_of_pair(type, values, p + 1, past, last, before);
+    before = last;
+    if (p < past) last = macko_bits_at(type, values, p);
   }
   return 1;
 }
