@@ -45,9 +45,8 @@ PETSC_INTERN PetscErrorCode MackoHaloAddVec(MackoHalo *halo, Vec y);
 PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
-/* y = A x, or y += A x, of a parallel aijmacko that is up to date, or the same with its transpose, where its vectors are on the
-   GPU: halo_product.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
-PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
-PETSC_INTERN PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done);
+/* y = op(A) x, or y += op(A) x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done
+   says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done);
 
 #endif

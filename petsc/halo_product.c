@@ -79,49 +79,29 @@ static PetscErrorCode ProductTransposed(Mat A, MackoHalo *halo, Vec x, PetscBool
 }
 
 /* Whatever says that there is no exchange of ours says so on all ranks. */
-PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
+PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done)
 {
+  const PetscBool forward = (PetscBool)(op == MACKO_OP_N);
   Mat             off;
   const PetscInt *cols;
   MackoHalo      *halo;
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
-  PetscCall(MackoHaloGetFor(A, x, y, off->cmap->n, cols, &halo));
+  PetscCall(MackoHaloGetFor(A, forward ? x : y, forward ? y : x, off->cmap->n, cols, &halo));
   *done = (PetscBool)(halo != NULL);
-  if (halo) PetscCall(Product(A, halo, x, add, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
-{
-  Mat             off;
-  const PetscInt *cols;
-  MackoHalo      *halo;
-
-  PetscFunctionBegin;
-  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
-  PetscCall(MackoHaloGetFor(A, y, x, off->cmap->n, cols, &halo));
-  *done = (PetscBool)(halo != NULL);
-  if (halo) PetscCall(ProductTransposed(A, halo, x, add, y));
+  if (halo) PetscCall((*(forward ? Product : ProductTransposed))(A, halo, x, add, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #else /* here no vector is on a GPU */
 
 /* *done says that the caller is to use AIJ's exchange. */
-PetscErrorCode MackoHaloMult(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
+PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done)
 {
   PetscFunctionBegin;
-  (void)A, (void)x, (void)add, (void)y;
+  (void)A, (void)op, (void)x, (void)add, (void)y;
   *done = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MackoHaloMultTranspose(Mat A, Vec x, PetscBool add, Vec y, PetscBool *done)
-{
-  PetscFunctionBegin;
-  PetscCall(MackoHaloMult(A, x, add, y, done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -104,7 +104,7 @@ PetscErrorCode MackoHaloWayCreate(PetscSF entries, PetscInt nroots, PetscInt nle
   PetscErrorCode  error = PETSC_SUCCESS;
   const PetscBool aware = (PetscBool)(asked == MACKO_HALO_MPI || (asked != MACKO_HALO_HOST && use_gpu_aware_mpi));
   PetscSF         parts[2]; /* within nodes, and between them */
-  PetscBool       some[2];
+  PetscBool       some[2], refused;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(way, sizeof *way));
@@ -114,12 +114,12 @@ PetscErrorCode MackoHaloWayCreate(PetscSF entries, PetscInt nroots, PetscInt nle
   else if (!some[0] || (asked == MACKO_HALO_PEER && some[1]))
     PetscCall(PetscStrncpy(way->why, "the ranks are on several nodes", sizeof way->why));
   else error = MackoHaloPeerCreate(parts[0], nleaves, &way->peer, way->why);
-  if (!error && asked == MACKO_HALO_PEER && !way->peer)
-    SETERRQ(comm, PETSC_ERR_SUP, "-mat_macko_halo peer: %s", way->why);
-  if (!error && !way->peer) error = ByMPI(entries, nroots, nleaves, aware, way);
-  else if (!error && some[1]) error = ByMPI(parts[1], nroots, nleaves, aware, way);
+  refused = (PetscBool)(asked == MACKO_HALO_PEER && !way->peer);
+  if (!error && !refused && (!way->peer || some[1]))
+    error = ByMPI(way->peer ? parts[1] : entries, nroots, nleaves, aware, way);
   for (int i = 0; i < 2; i++) PetscCall(PetscSFDestroy(&parts[i]));
   PetscCall(error);
+  PetscCheck(!refused, comm, PETSC_ERR_SUP, "-mat_macko_halo peer: %s", way->why);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

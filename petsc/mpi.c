@@ -89,7 +89,7 @@ static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
-  if (!waits) PetscCall(MackoHaloMult(A, x, PETSC_FALSE, y, &done));
+  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_N, x, PETSC_FALSE, y, &done));
   if (!done) PetscCall((*Base(A)->mult)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -102,7 +102,7 @@ static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
   if (y != z) PetscCall(VecCopy(y, z));
-  if (!waits) PetscCall(MackoHaloMult(A, x, PETSC_TRUE, z, &done));
+  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_N, x, PETSC_TRUE, z, &done));
   if (!done) PetscCall((*Base(A)->multadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,7 +114,7 @@ static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
-  if (!waits) PetscCall(MackoHaloMultTranspose(A, x, PETSC_FALSE, y, &done));
+  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_T, x, PETSC_FALSE, y, &done));
   if (!done) PetscCall((*Base(A)->multtranspose)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,7 +127,7 @@ static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z
   PetscFunctionBegin;
   PetscCall(Prepare(A, &waits));
   if (!waits && y != z) PetscCall(VecCopy(y, z));
-  if (!waits) PetscCall(MackoHaloMultTranspose(A, x, PETSC_TRUE, z, &done));
+  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_T, x, PETSC_TRUE, z, &done));
   if (!done) PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
