@@ -271,7 +271,7 @@ macko_status macko_device_refresh_csr(macko_device_matrix *device, const macko_c
   macko_status s = macko_check_same_type(device, csr, err);
   if (!s) s = macko_check_device(device, err);
   if (s) return s;
-  const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout};
+  const macko_options stored = {.format = device->m.format, .layout = device->m.plan.layout, .variant = device->m.plan.variant};
   if (macko_is_hosts(stored.format, &stored, -1)) return refresh_on_host(device, csr, stream, moved, err);
   s = macko_open_encoder(csr, stream, &e, err);
   /* The new transpose comes first, so that the old values and the old transpose stay together where it cannot be made. */

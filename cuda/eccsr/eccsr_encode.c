@@ -257,7 +257,7 @@ static macko_reads reads(const macko_matrix *m)
   return MACKO_READS_NOTHING;
 }
 
-/* Variants paper and shared have no kernels. The host is asked, and its words say so. */
+/* The host extracts the blocks of variants paper and shared, and says which gaps only these have. */
 static int on_host(const macko_options *options, int64_t nnz)
 {
   (void)nnz;

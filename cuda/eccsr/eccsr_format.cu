@@ -1,6 +1,7 @@
 /* Format eccsr on the GPU: what a matrix needs besides its sections, and products of types that have no kernels for runs of one
  * width. */
 #include "eccsr/eccsr.cuh"
+#include "eccsr/eccsr_device.h"
 #include "eccsr/eccsr_survey.h"
 
 #include <stdlib.h>
@@ -43,26 +44,34 @@ static int width_of(const macko_eccsr_counts *c)
 /* This is the longest row in runs: the gaps of a slice are numbered in 32 bits. */
 enum { MOST_RUNS = 1 << 26 };
 
-/* Besides its sections a matrix needs only tables of its dictionary. */
+static macko_status check_runs(const macko_device_matrix *d, macko_error *err)
+{
+  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
+  if (c->longest <= MOST_RUNS) return MACKO_OK;
+  return macko_fail(err, MACKO_LIMIT, "format eccsr on a GPU: a row of %lld runs of columns is longer than %d",
+                    (long long)c->longest, MOST_RUNS);
+}
+
+/* Besides its sections a matrix needs tables of its dictionary, and what kernels of bundles ask of the GPU. */
 extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream,
                                                    macko_error *err)
 {
-  const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
-  if (d->m.plan.variant)
-    return macko_fail(err, MACKO_UNSUPPORTED, "variant %s of format eccsr has no kernels: its products run on a CPU",
-                      macko_variant_name(d->m.plan.variant));
-  if (c->longest > MOST_RUNS)
-    return macko_fail(err, MACKO_LIMIT, "format eccsr on a GPU: a row of %lld runs of columns is longer than %d",
-                      (long long)c->longest, MOST_RUNS);
-  if (!d->own && !(d->own = calloc(1, sizeof(device_tables))))
+  macko_status s = d->m.plan.variant ? macko_eccsr_bundles_check(d, err) : check_runs(d, err);
+  if (s) return s;
+  if (!d->own && !(d->own = calloc(1, sizeof(device_eccsr))))
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
-  return macko_prepare_tables((device_tables *)d->own, d, host, stream, err);
+  device_eccsr *own = (device_eccsr *)d->own;
+  cudaError_t e = cudaDeviceGetAttribute(&own->multiprocessors, cudaDevAttrMultiProcessorCount, d->device);
+  if (!e) e = cudaDeviceGetAttribute(&own->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device);
+  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
+  return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 
 /* The plan tells how runs are, and so which kernel takes them. */
 extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d, const macko_product *p, cudaStream_t stream,
                                                     macko_error *err)
 {
+  if (d->m.plan.variant) return macko_eccsr_bundles_multiply(d, p, stream, err);
   const macko_eccsr_counts *c = &macko_eccsr_params_of(&d->m.plan)->of.counts;
   eccsr a = {(const uint4 *)macko_device_data(d, "slices"), (const uint32_t *)macko_device_data(d, "gaps"),
              (const int32_t *)macko_device_data(d, "bases"), (const int32_t *)macko_device_data(d, "rows"),
@@ -72,6 +81,6 @@ extern "C" macko_status macko_eccsr_device_multiply(const macko_device_matrix *d
 
 extern "C" void macko_eccsr_device_destroy(macko_device_matrix *d)
 {
-  if (d->own) cudaFree(((device_tables *)d->own)->as_f64);
+  if (d->own) cudaFree(((device_eccsr *)d->own)->tables.as_f64);
   free(d->own);
 }

@@ -68,7 +68,7 @@ const macko_cost macko_gpu_cost = {
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
   .eccsr_step = 0.0018, .eccsr_mixed = 0.0012, .eccsr_block = 0.0133, .eccsr_longest = 163, .eccsr_masked = 0.0025,
-  .eccsr_rare = 0.0045, .eccsr_hidden = 0.56,
+  .eccsr_rare = 0.0045, .eccsr_hidden = 0.56, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002};
 
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor)

@@ -13,7 +13,7 @@
 const macko_form macko_eccsr_forms[2] = {
   {.values = VALUES, .target = MACKO_HAS_ALL},
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
-   .target = MACKO_HAS(TARGET_CPU)}};
+   .target = MACKO_HAS_ALL}};
 
 /* Returns who counts for this matrix, on the host or on a GPU; NULL where nobody does. */
 static const macko_eccsr_facts *facts_of(const macko_facts *f)

@@ -125,6 +125,21 @@ void with_options(const test_matrix *a, const test_products *p, const macko_opti
   macko_destroy(&m);
 }
 
+/* Variants of format eccsr that have bundles. A crew is of as many lanes as planning takes. */
+static void check_bundles(const test_matrix *a, const test_products *p, int all_widths)
+{
+  static const macko_variant variants[] = {MACKO_VARIANT_SHARED, MACKO_VARIANT_PAPER};
+  static const int widths[] = {0, 4, 8, 16, 32};
+  for (int v = 0; v < 2; v++)
+    for (int w = 0; w < (all_widths ? 5 : 1); w++)
+      for (int values = MACKO_VALUES_RAW; values <= MACKO_VALUES_DICT; values++) {
+        macko_options o;
+        macko_options_init(&o);
+        o.format = MACKO_FORMAT_ECCSR, o.variant = variants[v], o.gap_bits = widths[w], o.values = (macko_values)values;
+        with_options(a, p, &o);
+      }
+}
+
 static void check_matrix(int pattern, int kind, int all_widths)
 {
   macko_options o;
@@ -145,6 +160,7 @@ static void check_matrix(int pattern, int kind, int all_widths)
           o.gap_bits = test_widths[w];
           with_options(&a, p, &o);
         }
+  check_bundles(&a, p, all_widths);
   test_products_free(p);
   test_free(&a);
 }
@@ -172,14 +188,15 @@ START_TEST(refresh_takes_new_values)
   test_matrix a = test_make(_i, TEST_VALUES - 1, MACKO_F64);
   macko_options_init(&o);
   for (int f = 0; f < MACKO_FORMAT_AUTO; f++)
-    for (int choice = 0; choice <= (int)MACKO_LAYOUT_PAPER; choice++) { /* of a layout, or of a variant of dtans */
+    for (int choice = 0; choice <= (int)MACKO_LAYOUT_PAPER; choice++) { /* of a layout, or of a variant of dtans or eccsr */
       macko_matrix *m = NULL;
       macko_device_matrix *d = NULL;
       macko_error err = {0};
       macko_csr c = test_view(&a);
       if (f == MACKO_FORMAT_CSR && choice) continue;
       o.format = (macko_format)f, o.layout = f == MACKO_FORMAT_MACKO ? (macko_layout)choice : MACKO_LAYOUT_AUTO;
-      o.variant = f == MACKO_FORMAT_DTANS ? (macko_variant)choice : MACKO_VARIANT_AUTO;
+      o.variant = f == MACKO_FORMAT_DTANS || f == MACKO_FORMAT_ECCSR ? (macko_variant)choice : MACKO_VARIANT_AUTO;
+      if (f == MACKO_FORMAT_ECCSR && choice == MACKO_VARIANT_JOINT) o.variant = MACKO_VARIANT_SHARED;
       test_fill(&a, TEST_VALUES - 1); /* stencils, which the next values end */
       if (macko_encode(&c, &o, &m, NULL)) continue;
       if (macko_device_upload(m, NULL, &d, &err)) {

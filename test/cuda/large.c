@@ -85,6 +85,36 @@ START_TEST(streams_of_rows)
 }
 END_TEST
 
+/* Bundles of variants of format eccsr on matrices of so many rows that x is staged in shared memory, and that all teams take
+ * several bundles: every second group of four rows shares most columns. */
+START_TEST(rows_in_bundles)
+{
+  enum { ROWS = 5003, COLS = 600 };
+  static const int kinds[] = {7, 8, 9, 4, 6, 0};
+  static const macko_variant variants[] = {MACKO_VARIANT_SHARED, MACKO_VARIANT_PAPER};
+  test_matrix a = {"rows in bundles", ROWS, COLS, calloc(ROWS + 1, 8), malloc(ROWS * COLS * 4), test_kinds[kinds[_i]].type, NULL,
+                   NULL};
+  int64_t count = 0;
+  test_seed((uint64_t)_i);
+  for (int i = 0; i < ROWS; a.row_ptr[++i] = count)
+    for (int j = 0; j < COLS && count < ROWS * COLS / 2; j++) {
+      const uint32_t of_group = (uint32_t)(i / 4 * 7919 + j * 104729) * 2654435761u >> 24; /* 0 to 255 */
+      if (i / 4 % 2 ? of_group < 80 && test_draw() % 16 : test_draw() % 8 < 2) a.cols[count++] = j;
+    }
+  a.values = malloc((size_t)count * 8), a.exact = malloc((size_t)count * 8);
+  test_fill(&a, test_kinds[kinds[_i]].values);
+  test_products *p = test_products_make(&a);
+  for (int v = 0; v < 2; v++)
+    for (int bits = 4; bits <= 32; bits *= 2) {
+      macko_options o;
+      macko_options_init(&o);
+      o.format = MACKO_FORMAT_ECCSR, o.variant = variants[v], o.gap_bits = bits;
+      with_options(&a, p, &o);
+    }
+  test_products_free(p), test_free(&a);
+}
+END_TEST
+
 /* Layout row with codes of 4 and 8 bits, several times. */
 static void check_long_rows(const test_matrix *a)
 {
@@ -271,11 +301,13 @@ void add_large_cases(Suite *suite)
   TCase *large = add_case(suite, "large", 0);
   tcase_add_loop_test(large, wide_rows, 0, 6);
   tcase_add_test(large, streams_of_rows);
+  tcase_add_loop_test(large, rows_in_bundles, 0, 6);
   tcase_add_test(large, empty_rows_between);
   tcase_add_loop_test(large, lanes_of_several_rows, 0, 3);
   tcase_add_test(large, rows_of_every_length);
   tcase_add_test(large, uneven_rows);
   tcase_add_loop_test(large, rows_of_windows, 2, 9);
+  tcase_add_loop_test(add_case(suite, "bundles", 0), rows_in_bundles, 0, 6);
   tcase_add_test(add_case(suite, "uneven", 0), uneven_rows);
   tcase_add_loop_test(add_case(suite, "rows", 0), wide_rows, 0, 1);
   tcase_add_loop_test(add_case(suite, "windows", 0), rows_of_windows, 2, 9);
