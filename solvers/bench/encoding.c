@@ -17,8 +17,8 @@ static const struct {
 #include "formats.def"
 #undef MACKO_FORMAT
   {"auto", AS_FORMAT}, {"row", AS_LAYOUT}, {"slice", AS_LAYOUT}, {"paper", AS_LAYOUT}, {"memory", AS_PREFER},
-  {"eccsr-paper", AS_VARIANT}, {"eccsr-paper-4", AS_VARIANT}, {"eccsr-paper-8", AS_VARIANT}, {"eccsr-shared", AS_VARIANT},
-  {"measured", AS_PREFER}, {"update", AS_UPDATE}};
+  {"eccsr-paper", AS_VARIANT}, {"eccsr-paper-4", AS_VARIANT}, {"eccsr-paper-8", AS_VARIANT}, {"eccsr-paper-16", AS_VARIANT},
+  {"eccsr-shared", AS_VARIANT}, {"measured", AS_PREFER}, {"update", AS_UPDATE}};
 enum { KNOWN = sizeof known / sizeof *known };
 
 /* Refuses a name, with the nearest one that is known. */

@@ -32,7 +32,7 @@ void bench_help(void)
          "  --device cpu|gpu   where (default: the GPU if there is one; with --solve, --vectors, --mkl and --cpu-time the CPU)\n"
          "  --repeat N         the median of N multiplies (default: 50 on a GPU, 21 on a CPU)\n"
          "  --encodings LIST   of auto, memory, measured, update, %sslice, row, paper, eccsr-paper, eccsr-paper-4,\n"
-         "                     eccsr-paper-8 (gaps of so many bits), eccsr-shared, each with a value codec after\n"
+         "                     eccsr-paper-8, eccsr-paper-16 (gaps of so many bits), eccsr-shared, each with a value codec after\n"
          "                     a dot if wished: slice.raw\n"
          "                     (default on a GPU: %s;\n"
          "                     on a CPU: %s)\n"
