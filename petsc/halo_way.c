@@ -20,16 +20,16 @@ static PetscErrorCode FindNode(MPI_Comm comm, PetscMPIInt *node)
 {
   MPI_Comm    shared;
   PetscMPIInt rank;
-  PetscInt    each = 0;
+  int         each;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-mat_macko_ranks_per_node", &each, NULL));
+  PetscCall(MackoReadRanksPerNode(comm, &each));
   *node = rank;
   PetscCallMPI(MPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared));
   if (each > 0) {
     PetscCallMPI(MPI_Comm_free(&shared));
-    PetscCallMPI(MPI_Comm_split(comm, (int)(rank / each), rank, &shared));
+    PetscCallMPI(MPI_Comm_split(comm, rank / each, rank, &shared));
   }
   PetscCallMPI(MPI_Bcast(node, 1, MPI_INT, 0, shared)); /* the rank of its first one */
   PetscCallMPI(MPI_Comm_free(&shared));

@@ -136,14 +136,33 @@ static PetscErrorCode ReadAfter(Mat A, MackoOptionItems items, PetscInt64 *after
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The number is read as text, because PETSc would take one that does not fit for another. */
+PetscErrorCode MackoReadRanksPerNode(MPI_Comm comm, int *each)
+{
+  char      text[64] = "", *end = text;
+  PetscBool given;
+  long long number;
+
+  PetscFunctionBegin;
+  *each = 0;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-mat_macko_ranks_per_node", text, sizeof text, &given));
+  if (!given) PetscFunctionReturn(PETSC_SUCCESS);
+  number = strtoll(text, &end, 10);
+  PetscCheck(end != text && !*end && number >= 1 && number <= INT_MAX, comm, PETSC_ERR_USER_INPUT,
+             "-mat_macko_ranks_per_node: \"%s\" is no number from 1 to %d", text, INT_MAX);
+  *each = (int)number;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* These options are read before all others, when a matrix becomes ours: where products run decides on what type ours stands. */
 PetscErrorCode MackoReadBackend(Mat A, MackoOptionItems items)
 {
   static choices backends = {"auto", "cpu", "cuda"}, paths = {"auto", "host", "peer", "mpi"}, keeps = {"auto", "yes", "no"};
   Mat_Macko     *m;
-  int            backend, path, keep;
+  int            backend, path, keep, each;
 
   PetscFunctionBegin;
+  PetscCall(MackoReadRanksPerNode(PetscObjectComm((PetscObject)A), &each)); /* for the refusal alone: exchanges ask again */
   PetscCall(MackoGet(A, &m));
   backend = (int)m->backend, path = (int)m->halo_path, keep = (int)m->keep_csr;
   PetscCall(ReadChoice(A, items, "-mat_macko_backend",

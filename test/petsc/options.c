@@ -138,11 +138,39 @@ START_TEST(every_choice_is_honoured_or_refused)
 }
 END_TEST
 
+/* The option is for trying what runs between nodes; it is looked at wherever a matrix of ours is made, with or without GPUs. */
+START_TEST(nodes_without_ranks_are_refused)
+{
+  static const char *const wrong[] = {"0", "-2", "2x", "", "99999999999"};
+  const char              *type    = _i ? MATMACKO : MATAIJMACKO;
+  Mat                      A;
+  char                     words[64];
+  for (size_t w = 0; w < sizeof wrong / sizeof *wrong; w++) {
+    OK(PetscOptionsSetValue(NULL, "-mat_macko_ranks_per_node", wrong[w]));
+    OK(MatCreate(PETSC_COMM_WORLD, &A));
+    OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, N, N));
+    message[0] = 0;
+    OK(PetscPushErrorHandler(keep_message, NULL));
+    PetscErrorCode code = MatSetType(A, type);
+    if (!code) code = MatSetUp(A);
+    OK(PetscPopErrorHandler());
+    snprintf(words, sizeof words, "-mat_macko_ranks_per_node: \"%s\" is no number from 1 to", wrong[w]);
+    ASSERT_ALL(code == PETSC_ERR_USER_INPUT && strstr(message, words), "%s %s: error %d: %s", type, wrong[w], (int)code, message);
+    OK(MatDestroy(&A));
+  }
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_ranks_per_node", "2"));
+  OK(make(1, &A));
+  OK(MatDestroy(&A));
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_ranks_per_node"));
+}
+END_TEST
+
 static Suite *options_suite(void)
 {
   Suite *s = suite_create("the options of the PETSc matrix type");
   TCase *t = tcase_create("options");
   tcase_add_loop_test(t, every_choice_is_honoured_or_refused, 0, OPTIONS);
+  tcase_add_loop_test(t, nodes_without_ranks_are_refused, 0, 2);
   suite_add_tcase(s, t);
   return s;
 }
