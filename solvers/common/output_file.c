@@ -60,15 +60,22 @@ static void catch_signals(void)
 
 /* ---- the new file ---- */
 
-/* Makes the new file; returns its descriptor, or -1 with errno. The number in its name avoids files that an earlier process of
- * the same number left. Permissions of an old file are given on before anything is in it, so that nobody reads what was not
- * readable. */
+/* How many names are tried for the new file. */
+enum { TRIES = 1000 };
+
+/* Sets `name` to one of them. The number avoids files that an earlier process of the same number left. */
+static void set_name(int number)
+{
+  snprintf(name, sizeof name, "%s.%ld-%d.part", target, (long)getpid(), number);
+}
+
+/* Makes the new file; returns its descriptor, or -1 with errno. Permissions of an old file are given on before anything is in it,
+ * so that nobody reads what was not readable. */
 static int create(const struct stat *old)
 {
-  enum { TRIES = 1000 };
   int file = -1;
   for (int i = 0; i < TRIES && file < 0; i++) {
-    snprintf(name, sizeof name, "%s.%ld-%d.part", target, (long)getpid(), i);
+    set_name(i);
     file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? old->st_mode & 0777 : 0666);
     if (file < 0 && errno != EEXIST) break;
   }
@@ -179,14 +186,41 @@ FILE *output_open(const char *path, int *bad)
   return f;
 }
 
+/* The library tries the same names in the same order, and makes the first file that is not there. */
+const char *output_guard(const char *path)
+{
+  struct stat facts;
+  int number = 0;
+  (void)resolve(path, &facts);
+  do set_name(number++);
+  while (!lstat(name, &facts) && number < TRIES);
+  catch_signals();
+  unfinished = name;
+  return name;
+}
+
+void output_release(void)
+{
+  if (!unfinished) return;
+  unfinished = NULL;
+  restore_signals();
+}
+
+int output_replace(void)
+{
+  int bad = rename(unfinished, target) ? errno : 0;
+  if (bad) output_abandon();
+  else output_release();
+  return bad;
+}
+
 /* fclose may meet an error that ferror did not know of, as on a full disk; errno may still be 0 then, and EIO stands for it. */
 int output_close(FILE *f)
 {
   int bad = ferror(f) ? EIO : 0;
   errno = 0;
   if (f == stdout ? fflush(f) : fclose(f)) bad = errno ? errno : EIO;
-  if (!bad && unfinished && rename(unfinished, target)) bad = errno;
-  if (!bad && unfinished) unfinished = NULL, restore_signals();
-  else output_abandon();
+  if (!bad && unfinished) return output_replace();
+  output_abandon();
   return bad;
 }

@@ -29,6 +29,14 @@ FILE *output_open(const char *path, int *bad);
 /* Closes f and puts it in its place. Returns 0, or the system's error number: then an old file is as it was. */
 int output_close(FILE *f);
 
+/* For a file that someone else writes for this program: from now on SIGHUP, SIGINT and SIGTERM remove the file of the name that is
+ * returned before they act. It is a name beside path that nothing has, the one under which macko_save and macko_write_matrix_market
+ * write the file until it is whole. Then comes output_release, which cares for it no longer, or, for who writes to that name,
+ * output_replace, which puts the file in path's place as output_close does, or output_abandon. */
+const char *output_guard(const char *path);
+void output_release(void);
+int output_replace(void);
+
 /* Removes a new file that was not closed, before the program ends, and does nothing without one. */
 void output_abandon(void);
 

@@ -79,21 +79,32 @@ static macko_status write_container(const request *r, matrix_file *f, macko_erro
   if (s) return s;
   /* Only a matrix that was encoded here is to be destroyed here. */
   const macko_matrix *m = fresh ? fresh : f->matrix;
+  (void)output_guard(r->out);
   s = macko_save(r->out, m, &f->origin, err);
+  output_release();
   if (!s) tell(r, m);
   macko_destroy(&fresh);
   return s;
 }
 
-/* Reads, and writes by kind. All kinds but .macko are written from the csr, which every reader gives. Matrix Market is written by
- * the library, which replaces files whole by itself. */
+/* Writes Matrix Market. */
+static macko_status write_text(const request *r, const macko_csr *csr, macko_error *err)
+{
+  (void)output_guard(r->out);
+  macko_status s = macko_write_matrix_market(r->out, csr, err);
+  output_release();
+  return s;
+}
+
+/* Reads, and writes by kind. All kinds but .macko are written from the csr, which every reader gives. The library writes .macko and
+ * Matrix Market, and replaces files whole by itself; only signals are cared for here. */
 static macko_status convert(const request *r, macko_error *err)
 {
   matrix_file f;
   macko_status s = matrix_file_read(r->in, &f, err);
   if (s) return s;
   if (!strcmp(r->kind, "macko")) s = write_container(r, &f, err);
-  else if (!strcmp(r->kind, "mtx")) s = macko_write_matrix_market(r->out, &f.csr, err);
+  else if (!strcmp(r->kind, "mtx")) s = write_text(r, &f.csr, err);
   else s = write_stream(r, &f.csr, err);
   matrix_file_free(&f);
   return s;

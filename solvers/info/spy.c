@@ -3,12 +3,12 @@
 
 #include "common/arrays.h"
 #include "common/gnuplot.h"
+#include "common/output_file.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 /* Pixels of the picture each way at most, and bars of the histogram at most. */
 enum { PIXELS = 240,
@@ -99,10 +99,10 @@ static int run_gnuplot(const char *output, int png, const report *r, const macko
   return !bad;
 }
 
-/* gnuplot writes to a name of its own, which is renamed when it has succeeded: a failure leaves an older picture as it is. */
+/* gnuplot writes to a name of its own, which is renamed when it has succeeded: a failure or a signal leaves an older picture as it
+ * is. */
 macko_status spy_draw(const char *path, const report *r, const macko_csr *a, macko_error *err)
 {
-  char output[4200];
   const size_t length = strlen(path);
   const int png = length > 4 && !strcasecmp(path + length - 4, ".png");
   if (a->nrows == 0 || a->ncols == 0)
@@ -111,15 +111,13 @@ macko_status spy_draw(const char *path, const report *r, const macko_csr *a, mac
   grid *g = calloc(1, sizeof *g);
   if (!g) return matrix_file_fail(err, MACKO_OUT_OF_MEMORY, path, "no memory for a picture");
   fill(a, g);
-  macko_status s = MACKO_OK;
-  /* The new file lies beside the picture, as a rename does not leave a file system, and the process number keeps it apart from
-   * others. */
-  if ((size_t)snprintf(output, sizeof output, "%s.%ld.part", path, (long)getpid()) >= sizeof output)
-    s = matrix_file_fail(err, MACKO_IO, path, "the name is too long");
-  else if (!run_gnuplot(output, png, r, a, g))
-    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not drawn: gnuplot is not there or fails (Debian package: gnuplot-nox)");
-  else if (rename(output, path)) s = matrix_file_fail(err, MACKO_IO, path, "cannot be written: %s", strerror(errno));
-  if (s) unlink(output);
+  const int drawn = run_gnuplot(output_guard(path), png, r, a, g);
+  const int bad = drawn ? output_replace() : 0;
+  output_abandon();
   free(g);
+  macko_status s = MACKO_OK;
+  if (!drawn)
+    s = matrix_file_fail(err, MACKO_UNSUPPORTED, path, "not drawn: gnuplot is not there or fails (Debian package: gnuplot-nox)");
+  else if (bad) s = matrix_file_fail(err, MACKO_IO, path, "cannot be written: %s", strerror(bad));
   return s;
 }

@@ -130,4 +130,34 @@ refused 1 "cut.macko: has 5000 bytes, where its header says" cut.macko old.macko
 done) || exit 1
 for out in old.macko old.mtx old.petsc; do [ "$(cat $out)" = old ] || fail "$out is not the old one"; done
 ls | grep -q part && fail "something is left over: $(ls)"
+
+# A signal while a file is written leaves nothing and keeps what was there. The program may be done before the signal comes: then again.
+awk 'BEGIN { n = 600000; printf "%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n", n, n, n
+  for (i = 1; i <= n; i++) print i, i, i / 7 }' >diagonal.mtx
+run diagonal.mtx diagonal.petsc
+interrupt() { # SIGNAL OUT: whether the signal, which comes while a new file is there, ended the program
+  # A shell that is no terminal's has its background programs ignore SIGINT.
+  env --default-signal=HUP,INT,TERM "$convert" diagonal.petsc "$2" >text 2>&1 &
+  local program=$! got=0
+  while kill -0 $program 2>/dev/null && ! compgen -G "*.part" >/dev/null; do :; done
+  kill -s "$1" $program 2>/dev/null
+  wait $program || got=$?
+  [ $got -gt 128 ]
+}
+ln -s old.mtx link.mtx
+for signal in INT TERM HUP; do
+  for out in old.mtx old.macko old.petsc link.mtx new.mtx; do
+    for try in $(seq 20); do
+      rm -f new.mtx
+      [ $out = new.mtx ] || echo old >$out
+      interrupt $signal $out && break
+      [ $try = 20 ] && fail "SIG$signal never came while $out was written"
+    done
+    ls | grep -q part && fail "SIG$signal while $out was written left $(ls)"
+    [ $out = new.mtx ] || [ "$(cat $out)" = old ] || fail "SIG$signal changed $out"
+  done
+done
+[ ! -e new.mtx ] && [ -L link.mtx ] || fail "a file that was not written whole is there, or a link is none"
+run diagonal.petsc old.mtx
+ls | grep -q part && fail "something is left over: $(ls)"
 exit 0

@@ -169,6 +169,25 @@ printf '#!/bin/sh\nexit 1\n' >bin/gnuplot
 echo old >spy.svg
 PATH=$PWD/bin:$PATH refused 1 "not drawn: gnuplot" -o spy.svg square.mtx
 [ "$(cat spy.svg)" = old ] || fail "the old picture is gone"
+# A signal while gnuplot draws leaves nothing but the old picture, behind a link, too.
+cat >bin/gnuplot <<'SH'
+#!/bin/sh
+cat >script
+sed -n "s/^set output '\(.*\)'/\1/p" script | while read -r f; do echo drawn >"$f"; done
+while [ ! -e go ]; do sleep 0.05; done
+SH
+ln -s spy.svg link.svg
+for picture in spy.svg link.svg; do
+  rm -f go
+  PATH=$PWD/bin:$PATH "$info" -o $picture square.mtx >text 2>&1 &
+  until compgen -G "*.part" >/dev/null; do kill -0 $! || fail "no picture is drawn: $(cat text)"; sleep 0.05; done
+  kill -s TERM $!
+  wait $! && fail "SIGTERM did not end it"
+  touch go
+  [ "$(cat spy.svg)" = old ] && ! compgen -G "*.part" || fail "SIGTERM while $picture was drawn left $(ls)"
+done
+PATH=$PWD/bin:$PATH run -o link.svg square.mtx
+[ -L link.svg ] && [ "$(cat spy.svg)" = drawn ] || fail "the link was replaced, not the picture behind it"
 if command -v gnuplot >/dev/null; then
   run -o real.svg "$golden/matrix.mtx"
   grep -q '</svg>' real.svg || fail "no SVG: $(head -3 real.svg)"
