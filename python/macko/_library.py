@@ -87,6 +87,13 @@ for _name in ("format", "layout", "values", "variant", "type"):
     getattr(lib, f"macko_{_name}_name").restype = ctypes.c_char_p
 
 
+def text_of(what, text):
+    """The bytes that C reads up to the first NUL, which therefore must have none; what they are goes into the sentence."""
+    if b"\0" in text:
+        raise ValueError(f"{what} has a NUL byte: {text!r}")
+    return text
+
+
 def call(name, *arguments):
     """A function whose last argument is an error; raises Error where it fails."""
     call_of(lib, name, *arguments)

@@ -5,7 +5,7 @@ import weakref
 
 import numpy
 
-from ._library import CSR, Info, Options, call, lib, name_of, type_names
+from ._library import CSR, Info, Options, call, lib, name_of, text_of, type_names
 
 _types = {numpy.dtype("f8"): 0, numpy.dtype("f4"): 1, numpy.dtype("f2"): 2, numpy.dtype("i4"): 5, numpy.dtype("i8"): 6}
 _dtypes = {number: dtype for dtype, number in _types.items()}
@@ -52,7 +52,7 @@ def _options(chosen):
     options = Options()
     lib.macko_options_init(options)
     for name, value in chosen.items():
-        call("macko_options_set", options, name.encode(), str(value).encode())
+        call("macko_options_set", options, text_of("an option", name.encode()), text_of(f"option {name}", str(value).encode()))
     return options
 
 
@@ -82,7 +82,7 @@ def predict(matrix, shape=None, index_base=0, **options):
 def read(path):
     """(row_ptr, cols, values) and shape of a Matrix Market, Harwell-Boeing or Rutherford-Boeing file, packed or not."""
     c = CSR()
-    call("macko_read", os.fsencode(path), None, ctypes.byref(c), None)
+    call("macko_read", text_of("a path", os.fsencode(path)), None, ctypes.byref(c), None)
     try:
         row_ptr = _copy(c.row_ptr, c.row_ptr_type, c.nrows + 1)
         arrays = row_ptr, _copy(c.cols, c.col_type, int(row_ptr[-1])), _copy(c.values, c.value_type, int(row_ptr[-1]))

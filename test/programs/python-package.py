@@ -1,6 +1,7 @@
 """The package macko: what goes in comes out, products are SciPy's, refusals are the library's sentences."""
 import copy
 import gc
+import pathlib
 import pickle
 import re
 import sys
@@ -100,7 +101,11 @@ refused("INVALID_MATRIX", "column 5", macko.encode, ([0, 1], [5], [1.0]), (1, 2)
 refused("IO", "absent.mtx", macko.read, "absent.mtx")
 for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1j * numpy.ones(n)), TypeError),
                     (lambda: macko.encode(1j * s), TypeError), (lambda: macko.encode(([0], [], [])), ValueError),
-                    (lambda: macko.encode(([0, 9], [0], [1.0]), (1, 1)), ValueError), (lambda: a.multiply(numpy.ones(n), beta=1), ValueError)):
+                    (lambda: macko.encode(([0, 9], [0], [1.0]), (1, 1)), ValueError), (lambda: a.multiply(numpy.ones(n), beta=1), ValueError),
+                    # What C would read up to the first NUL only: the file is there, the option is one.
+                    (lambda: macko.read(matrix_file + "\0.mtx"), ValueError), (lambda: macko.read(matrix_file.encode() + b"\0"), ValueError),
+                    (lambda: macko.read(pathlib.Path(matrix_file + "\0")), ValueError), (lambda: macko.encode(s, format="csr\0x"), ValueError),
+                    (lambda: macko.predict(s, **{"format\0x": "csr"}), ValueError)):
     try:
         wrong()
     except kind:
