@@ -1,6 +1,7 @@
 """libmacko by ctypes: the structs and functions of macko.h that the package calls."""
 import ctypes
 import ctypes.util
+import operator
 import os
 import subprocess
 
@@ -92,6 +93,14 @@ def text_of(what, text):
     if b"\0" in text:
         raise ValueError(f"{what} has a NUL byte: {text!r}")
     return text
+
+
+def number_of(what, number, bits):
+    """The same number, which has to fit into a C integer of so many bits: ctypes would leave the upper ones out."""
+    number = operator.index(number)
+    if number >> (bits - 1) not in (0, -1):
+        raise ValueError(f"{what} of {number} is beyond {bits} bits")
+    return number
 
 
 def call(name, *arguments):

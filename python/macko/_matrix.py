@@ -5,7 +5,7 @@ import weakref
 
 import numpy
 
-from ._library import CSR, Info, Options, call, lib, name_of, text_of, type_names
+from ._library import CSR, Info, Options, call, lib, name_of, number_of, text_of, type_names
 
 _types = {numpy.dtype("f8"): 0, numpy.dtype("f4"): 1, numpy.dtype("f2"): 2, numpy.dtype("i4"): 5, numpy.dtype("i8"): 6}
 _dtypes = {number: dtype for dtype, number in _types.items()}
@@ -22,6 +22,7 @@ class _View:
             matrix = (matrix.indptr, matrix.indices, matrix.data)
         elif shape is None:
             raise ValueError("shape=(rows, columns) is needed where a matrix comes as three arrays")
+        rows, columns = (number_of("a size", size, 64) for size in shape)
         self.row_ptr, self.cols = (self._indices(array) for array in matrix[:2])
         values = numpy.asarray(matrix[2])
         if numpy.iscomplexobj(values):
@@ -32,13 +33,13 @@ class _View:
                 raise TypeError(f"values of type {values.dtype} that have no exact double")
             values = exact
         self.values = numpy.ascontiguousarray(values)
-        if self.row_ptr.size != shape[0] + 1:
-            raise ValueError(f"{self.row_ptr.size} row pointers for {shape[0]} rows")
+        if self.row_ptr.size != rows + 1:
+            raise ValueError(f"{self.row_ptr.size} row pointers for {rows} rows")
         entries = int(self.row_ptr[-1]) - index_base
         if self.cols.size < entries or self.values.size < entries:
             raise ValueError(f"{self.cols.size} columns and {self.values.size} values for {entries} entries")
-        self.c = CSR(shape[0], shape[1], _types[self.row_ptr.dtype], _types[self.cols.dtype], _types[self.values.dtype],
-                     self.row_ptr.ctypes.data, self.cols.ctypes.data, self.values.ctypes.data, index_base)
+        self.c = CSR(rows, columns, _types[self.row_ptr.dtype], _types[self.cols.dtype], _types[self.values.dtype],
+                     self.row_ptr.ctypes.data, self.cols.ctypes.data, self.values.ctypes.data, number_of("index_base", index_base, 32))
 
     @staticmethod
     def _indices(array):

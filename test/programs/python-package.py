@@ -102,6 +102,11 @@ refused("IO", "absent.mtx", macko.read, "absent.mtx")
 for wrong, kind in ((lambda: a @ numpy.ones(n + 1), ValueError), (lambda: a @ (1j * numpy.ones(n)), TypeError),
                     (lambda: macko.encode(1j * s), TypeError), (lambda: macko.encode(([0], [], [])), ValueError),
                     (lambda: macko.encode(([0, 9], [0], [1.0]), (1, 1)), ValueError), (lambda: a.multiply(numpy.ones(n), beta=1), ValueError),
+                    # What C would take for a smaller number, or not look at.
+                    (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2**64 + 2)), ValueError),
+                    (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2), index_base=2**32), ValueError),
+                    (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2, 3)), ValueError),
+                    (lambda: macko.encode(([0, 1], [0], [1.0]), (1, 2.5)), TypeError),
                     # What C would read up to the first NUL only: the file is there, the option is one.
                     (lambda: macko.read(matrix_file + "\0.mtx"), ValueError), (lambda: macko.read(matrix_file.encode() + b"\0"), ValueError),
                     (lambda: macko.read(pathlib.Path(matrix_file + "\0")), ValueError), (lambda: macko.encode(s, format="csr\0x"), ValueError),
