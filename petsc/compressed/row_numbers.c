@@ -111,6 +111,50 @@ static PetscErrorCode MatGetRowSumAbs_Macko(Mat A, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Gives 1 where any value is not 0, which NaN is not, else 0. */
+static PetscScalar AnyValue(PetscInt row, PetscInt n, const PetscInt *cols, const PetscScalar *values, PetscInt *col)
+{
+  (void)row, (void)cols, (void)col;
+  for (PetscInt k = 0; k < n; k++)
+    if (values[k] != 0) return 1;
+  return 0;
+}
+
+/* Lists this rank's rows whose mark is not 0, by their numbers in the whole matrix. */
+static PetscErrorCode ListMarked(Vec marks, IS *list)
+{
+  const PetscScalar *a;
+  PetscInt           n, first, count = 0, *rows;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(marks, &n));
+  PetscCall(VecGetOwnershipRange(marks, &first, NULL));
+  PetscCall(PetscMalloc1(n, &rows));
+  PetscCall(VecGetArrayRead(marks, &a));
+  for (PetscInt i = 0; i < n; i++)
+    if (a[i] != 0) rows[count++] = first + i;
+  PetscCall(VecRestoreArrayRead(marks, &a));
+  PetscCall(ISCreateGeneral(PetscObjectComm((PetscObject)marks), count, rows, PETSC_OWN_POINTER, list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* *list is NULL where all rows have values, as AIJ has it. Without this operation PETSc 3.18 numbers the rows of every rank
+   from 0. */
+static PetscErrorCode MatFindNonzeroRows_Macko(Mat A, IS *list)
+{
+  Vec      marks;
+  PetscInt count;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, &marks));
+  PetscCall(OfEveryRow(A, AnyValue, marks, NULL));
+  PetscCall(ListMarked(marks, list));
+  PetscCall(VecDestroy(&marks));
+  PetscCall(ISGetSize(*list, &count));
+  if (count == A->rmap->N) PetscCall(ISDestroy(list));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- norms ---- */
 
 /* Gives the largest of sums that are not negative. NaN counts for nothing, as in a sequential AIJ's norms: what MPI_MAX makes of it
@@ -234,8 +278,9 @@ static PetscErrorCode MatNorm_Macko(Mat A, NormType type, PetscReal *norm)
 /* The operations of this file are set here. */
 void MackoCompressedRowNumbers(Mat A)
 {
-  A->ops->getdiagonal  = MatGetDiagonal_Macko;
-  A->ops->getrowmaxabs = MatGetRowMaxAbs_Macko;
-  A->ops->norm         = MatNorm_Macko;
+  A->ops->getdiagonal     = MatGetDiagonal_Macko;
+  A->ops->getrowmaxabs    = MatGetRowMaxAbs_Macko;
+  A->ops->findnonzerorows = MatFindNonzeroRows_Macko;
+  A->ops->norm            = MatNorm_Macko;
   MackoSetRowSumAbs(A, MatGetRowSumAbs_Macko);
 }

@@ -93,6 +93,29 @@ START_TEST(norms_with_nan)
 }
 END_TEST
 
+/* Entries that are zero make no row, NaN does, and where all rows have some there is no list. */
+START_TEST(rows_with_values_are_found)
+{
+  static const PetscScalar values[][3] = {{1, 0, NAN}, {0, 0, -2}, {1, 2, 3}, {0, 0, 0}};
+  IS                       found[2];
+  PetscBool                equal;
+  Mat                      both[2];
+  for (int k = 0; k < 4; k++) {
+    for (int plain = 0; plain < 2; plain++) {
+      both[plain] = empty(plain ? MATAIJ : MATMACKO, 4);
+      for (PetscInt i = 0; i < 4; i++) set(both[plain], i, i, values[(k + my_rank() * (k != 2)) % 4][i % 3], INSERT_VALUES);
+      assemble(both[plain], MAT_FINAL_ASSEMBLY);
+      OK(MatFindNonzeroRows(both[plain], &found[plain]));
+    }
+    ASSERT_ALL(!found[0] == !found[1], "case %d: %s list", k, found[0] ? "a" : "no");
+    if (found[0]) OK(ISEqual(found[0], found[1], &equal));
+    ASSERT_ALL(!found[0] || equal, "case %d: other rows have values", k);
+    for (int plain = 0; plain < 2; plain++) OK(ISDestroy(&found[plain]));
+    DESTROY(&both[0], &both[1]);
+  }
+}
+END_TEST
+
 /* ---- calls that both types get ---- */
 
 static void flush_between_modes(Mat A)
@@ -355,6 +378,7 @@ void add_rule_tests(TCase *t)
 {
   tcase_add_test(t, norms_where_ranks_have_no_rows);
   tcase_add_test(t, norms_with_nan);
+  tcase_add_test(t, rows_with_values_are_found);
   tcase_add_loop_test(t, calls_do_what_aij_does, 0, CALLS);
   tcase_add_test(t, unassembled_until_the_end);
   tcase_add_test(t, new_places_refused);
