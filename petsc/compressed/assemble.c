@@ -160,8 +160,8 @@ static PetscErrorCode CheckRow(Mat A, const MackoAssembly *a, PetscInt row)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Says whether the row has an entry in that column among those that have come since the last assembly. */
-static PetscBool Came(const MackoAssembly *a, PetscInt col)
+/* The row is short, and asked about only where the matrix had no such entry before. */
+PetscBool MackoCame(const MackoAssembly *a, PetscInt col)
 {
   for (PetscInt k = 0; k < a->n; k++)
     if (a->entries[k].col == col) return PETSC_TRUE;
@@ -183,7 +183,7 @@ static PetscErrorCode TakeRow(Mat A, MackoAssembly *a, PetscInt row, PetscInt nc
                (long long)cols[j], (long long)row, (long long)A->cmap->N);
     const PetscBool zero = (PetscBool)(rules->zeros_ignored && value == 0 && row != cols[j]);
     if (zero || rules->new_places != MACKO_NEW_TAKEN)
-      PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], a->mode, zero, (PetscBool)(zero && Came(a, cols[j]))}, &admitted));
+      PetscCall(MackoAdmits(A, (MackoNewEntry){row, cols[j], a->mode, zero}, &admitted));
     macko_error  err;
     macko_status status = admitted ? AddEntry(a, cols[j], value, &err) : MACKO_OK;
     PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));

@@ -173,6 +173,7 @@ typedef struct {
   PetscBool      others_ignored; /* rows of other ranks are left out, not refused */
   PetscBool      zeros_ignored;  /* zeros beside the diagonal make no new entries */
   MackoNewPlaces new_places;
+  PetscBool      at_once; /* places are new from now on, not from the end of the first assembly on */
 } MackoRules;
 
 /* This is what a matrix of type macko holds, in the data of PETSc's struct. */
@@ -273,13 +274,14 @@ PETSC_INTERN void           MackoCompressedChanges(Mat A);
 PETSC_INTERN PetscErrorCode MackoCompressedAssembly(Mat A, PetscBool in); /* A gets them, or goes with all that they hold */
 PETSC_INTERN PetscErrorCode MackoCompressedList(Mat A, PetscBool in);
 
-/* An entry has come for a row of this rank. zero says whether it is one that MAT_IGNORE_ZERO_ENTRIES speaks of, and came whether
-   another has come for the same place since the last assembly. */
+/* An entry has come for a row of this rank. zero says whether it is one that MAT_IGNORE_ZERO_ENTRIES speaks of. */
 typedef struct {
   PetscInt   row, col;
   InsertMode mode;
-  PetscBool  zero, came;
+  PetscBool  zero;
 } MackoNewEntry;
+/* Says whether the row that entries come for at present has got one in that column since the last assembly (assemble.c). */
+PETSC_INTERN PetscBool MackoCame(const struct MackoAssembly *a, PetscInt col);
 /* Sets *admitted to whether A takes the entry by its rules, or raises the error that these ask for (rules.c). */
 PETSC_INTERN PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted);
 PETSC_INTERN PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on);

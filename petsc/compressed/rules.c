@@ -24,7 +24,7 @@ static PetscErrorCode Had(Mat A, PetscInt row, PetscInt col, PetscBool *had)
 }
 
 /* The order of the questions is AIJ's: a zero that is left out is no error. Places are new from the end of the first assembly on,
-   as this type knows of no preallocation. */
+   as this type knows of no preallocation, or sooner where an option came after entries. */
 PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
 {
   const Mat_Compressed *m = (const Mat_Compressed *)A->data;
@@ -32,9 +32,9 @@ PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
 
   PetscFunctionBegin;
   *admitted = (PetscBool)!(e.zero && e.mode == ADD_VALUES);
-  if (!*admitted || e.came || (!e.zero && !m->settled)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*admitted || (!e.zero && !m->settled && !m->rules.at_once)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Had(A, e.row, e.col, &had));
-  if (had) PetscFunctionReturn(PETSC_SUCCESS);
+  if (had || MackoCame(m->assembly, e.col)) PetscFunctionReturn(PETSC_SUCCESS);
   *admitted = (PetscBool)!(e.zero || m->rules.new_places == MACKO_NEW_IGNORED);
   PetscCheck(!*admitted || m->rules.new_places != MACKO_NEW_REFUSED, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "row %lld has no entry in column %lld, and MAT_NEW_NONZERO_LOCATION_ERR or MAT_NEW_NONZERO_ALLOCATION_ERR forbids "
@@ -45,9 +45,13 @@ PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted)
 /* Options that AIJ follows in what it stores are followed, or refused; others, which speed AIJ up or tell facts, change nothing. */
 PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on)
 {
-  MackoRules *rules = &((Mat_Compressed *)A->data)->rules;
+  Mat_Compressed *m     = (Mat_Compressed *)A->data;
+  MackoRules     *rules = &m->rules;
 
   PetscFunctionBegin;
+  if (option == MAT_NEW_NONZERO_LOCATIONS || option == MAT_NEW_NONZERO_LOCATION_ERR)
+    rules->at_once = (PetscBool)(m->taken || m->assembly);
+  if (option == MAT_NEW_NONZERO_ALLOCATION_ERR) rules->at_once = PETSC_FALSE; /* it asks for room, of which there always is some */
   if (option == MAT_ROW_ORIENTED) rules->by_columns = (PetscBool)!on;
   else if (option == MAT_IGNORE_OFF_PROC_ENTRIES) rules->others_ignored = on;
   else if (option == MAT_IGNORE_ZERO_ENTRIES) rules->zeros_ignored = on;

@@ -36,6 +36,15 @@ void remove_file(const char *path);
 /* An empty matrix of that type. */
 void new_matrix(const char *type, Mat *A);
 
+/* An empty matrix of that type with so many rows, and as many columns, on this rank. A parallel AIJ gets room for entries: without,
+ * PETSc 3.26 does not let it change between inserting and adding. */
+Mat         empty(const char *type, PetscInt local);
+PetscMPIInt my_rank(void);
+void        assemble(Mat A, MatAssemblyType how);
+
+/* Sets one entry of this rank's row i, counted from its first, in a column as far from the diagonal. */
+void set(Mat A, PetscInt i, PetscInt distance, PetscScalar value, InsertMode mode);
+
 /* *A becomes what the file holds; after, if it is not NULL, the vector that follows. */
 PetscErrorCode load(const char *path, Mat *A, Vec after);
 
@@ -47,6 +56,7 @@ int can_save(void);
 
 void add_draw_tests(TCase *t);
 void add_file_tests(TCase *t);
+void add_norm_tests(TCase *t);
 void add_row_tests(TCase *t);
 void add_rule_tests(TCase *t);
 void add_memory_tests(TCase *t);

@@ -1,10 +1,8 @@
-/* Type macko by MatSetValues as PETSc's rules have it: flushes, options of MatSetOption, lists that begin anew; and ranks without
- * rows. Each against plain AIJ, which gets the same calls. */
+/* Type macko by MatSetValues as PETSc's rules have it: flushes, options of MatSetOption, lists that begin anew. Each
+ * against plain AIJ, which gets the same calls. */
 #include "compressed.h"
 
-/* An empty matrix of that type with so many rows, and as many columns, on this rank. A parallel AIJ gets room for entries: without,
- * PETSc 3.26 does not let it change between inserting and adding. */
-static Mat empty(const char *type, PetscInt local)
+Mat empty(const char *type, PetscInt local)
 {
   Mat A;
   OK(MatCreate(PETSC_COMM_WORLD, &A));
@@ -16,105 +14,26 @@ static Mat empty(const char *type, PetscInt local)
   return A;
 }
 
-static PetscMPIInt my_rank(void)
+PetscMPIInt my_rank(void)
 {
   PetscMPIInt rank;
   MPI_Comm_rank(PETSC_COMM_WORLD, &rank);
   return rank;
 }
 
-static void assemble(Mat A, MatAssemblyType how)
+void assemble(Mat A, MatAssemblyType how)
 {
   OK(MatAssemblyBegin(A, how));
   OK(MatAssemblyEnd(A, how));
 }
 
-/* Sets one entry of this rank's row i, counted from its first, in a column as far from the diagonal. */
-static void set(Mat A, PetscInt i, PetscInt distance, PetscScalar value, InsertMode mode)
+void set(Mat A, PetscInt i, PetscInt distance, PetscScalar value, InsertMode mode)
 {
   PetscInt first, cols;
   OK(MatGetOwnershipRange(A, &first, NULL));
   OK(MatGetSize(A, NULL, &cols));
   OK(MatSetValue(A, first + i, (first + i + distance) % cols, value, mode));
 }
-
-/* ---- ranks without rows ---- */
-
-/* PETSc keeps norms of vectors, and must forget those of a product on all ranks alike. */
-START_TEST(norms_where_ranks_have_no_rows)
-{
-  for (int empty_rank = 0; empty_rank < ranks(); empty_rank++) {
-    Mat       both[2];
-    Vec       x, y;
-    PetscReal norms[2][3];
-    for (int plain = 0; plain < 2; plain++) {
-      PetscInt n = ranks() > 1 && my_rank() == empty_rank ? 0 : 3;
-      Mat      A = both[plain] = empty(plain ? MATAIJ : MATMACKO, n);
-      for (PetscInt i = 0; i < n; i++) set(A, i, 0, 2 + (PetscScalar)(my_rank() + i), INSERT_VALUES);
-      assemble(A, MAT_FINAL_ASSEMBLY);
-      OK(MatCreateVecs(A, &x, &y));
-      OK(VecSet(x, 1));
-      OK(VecNorm(x, NORM_2, &norms[plain][0]));
-      OK(VecSet(y, 0));
-      OK(VecNorm(y, NORM_2, &norms[plain][0]));
-      OK(MatMult(A, x, y));
-      OK(VecNorm(y, NORM_2, &norms[plain][0]));
-      OK(MatMultAdd(A, x, x, y));
-      OK(VecNorm(y, NORM_2, &norms[plain][1]));
-      OK(MatMultAdd(A, x, y, y));
-      OK(VecNorm(y, NORM_2, &norms[plain][2]));
-      OK(VecDestroy(&x));
-      OK(VecDestroy(&y));
-    }
-    for (int k = 0; k < 3; k++)
-      ASSERT_ALL(norms[0][k] == norms[1][k], "rank %d has no rows: norm %d is %g, not %g", empty_rank, k, norms[0][k], norms[1][k]);
-    OK(MatDestroy(&both[0]));
-    OK(MatDestroy(&both[1]));
-  }
-}
-END_TEST
-
-/* Sums that are NaN leave the norms as they are, whichever rank has them. AIJ's norms depend on the rank and on PETSc's version. */
-START_TEST(norms_with_nan)
-{
-  for (int place = 0; place < ranks(); place++) {
-    const PetscReal expected = place == ranks() - 1 ? ranks() + 1 : ranks() + 2;
-    PetscReal       norms[2];
-    Mat             A = empty(MATMACKO, 3);
-    for (PetscInt i = 0; i < 3; i++)
-      set(A, i, 0, my_rank() == place && i == 2 ? NAN : 1 + (PetscScalar)(my_rank() + i), INSERT_VALUES);
-    assemble(A, MAT_FINAL_ASSEMBLY);
-    OK(MatNorm(A, NORM_1, &norms[0]));
-    OK(MatNorm(A, NORM_INFINITY, &norms[1]));
-    for (int k = 0; k < 2; k++)
-      ASSERT_ALL(norms[k] == expected, "NaN on rank %d: norm %d is %g, not %g", place, k, norms[k], expected);
-    OK(MatDestroy(&A));
-  }
-}
-END_TEST
-
-/* Entries that are zero make no row, NaN does, and where all rows have some there is no list. */
-START_TEST(rows_with_values_are_found)
-{
-  static const PetscScalar values[][3] = {{1, 0, NAN}, {0, 0, -2}, {1, 2, 3}, {0, 0, 0}};
-  IS                       found[2];
-  PetscBool                equal;
-  Mat                      both[2];
-  for (int k = 0; k < 4; k++) {
-    for (int plain = 0; plain < 2; plain++) {
-      both[plain] = empty(plain ? MATAIJ : MATMACKO, 4);
-      for (PetscInt i = 0; i < 4; i++) set(both[plain], i, i, values[(k + my_rank() * (k != 2)) % 4][i % 3], INSERT_VALUES);
-      assemble(both[plain], MAT_FINAL_ASSEMBLY);
-      OK(MatFindNonzeroRows(both[plain], &found[plain]));
-    }
-    ASSERT_ALL(!found[0] == !found[1], "case %d: %s list", k, found[0] ? "a" : "no");
-    if (found[0]) OK(ISEqual(found[0], found[1], &equal));
-    ASSERT_ALL(!found[0] || equal, "case %d: other rows have values", k);
-    for (int plain = 0; plain < 2; plain++) OK(ISDestroy(&found[plain]));
-    DESTROY(&both[0], &both[1]);
-  }
-}
-END_TEST
 
 /* ---- calls that both types get ---- */
 
@@ -183,6 +102,36 @@ static void new_places_left_out(Mat A)
   set(A, 1, 2, 6, INSERT_VALUES);
 }
 
+/* New places are left out from the call on, within the first assembly, too. */
+static void new_places_left_out_soon(Mat A)
+{
+  set(A, 0, 0, 1, INSERT_VALUES);
+  set(A, 0, 1, 2, INSERT_VALUES);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  set(A, 0, 1, 3, INSERT_VALUES);
+  set(A, 0, 2, 4, INSERT_VALUES);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_TRUE));
+  set(A, 1, 0, 5, INSERT_VALUES);
+  assemble(A, MAT_FLUSH_ASSEMBLY);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  set(A, 0, 1, 6, ADD_VALUES);
+  set(A, 1, 1, 7, ADD_VALUES);
+  set(A, 2, 0, 8, ADD_VALUES);
+}
+
+/* What has come since the last assembly is no new place. */
+static void places_that_came(Mat A)
+{
+  set(A, 0, 0, 1, INSERT_VALUES);
+  assemble(A, MAT_FINAL_ASSEMBLY);
+  set(A, 0, 1, 2, INSERT_VALUES);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+  set(A, 0, 1, 3, INSERT_VALUES);
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  set(A, 0, 1, 4, INSERT_VALUES);
+  set(A, 0, 2, 5, INSERT_VALUES);
+}
+
 static void zeros_left_out(Mat A)
 {
   OK(MatSetOption(A, MAT_IGNORE_ZERO_ENTRIES, PETSC_TRUE));
@@ -232,6 +181,8 @@ static const struct {
              {"zeroed at any time", zeroed_at_any_time},
              {"zeroed between lists", zeroed_between_lists},
              {"new places left out", new_places_left_out},
+             {"new places left out soon", new_places_left_out_soon},
+             {"places that came", places_that_came},
              {"zeros left out", zeros_left_out},
              {"rows of other ranks left out", other_ranks_rows_left_out},
              {"a second list", second_list}};
@@ -320,15 +271,21 @@ START_TEST(zeroed_and_nothing_else)
 }
 END_TEST
 
-/* Within the first assembly no place is new, whatever was flushed. */
+/* Within the first assembly no place is new to MAT_NEW_NONZERO_ALLOCATION_ERR, whatever was flushed; to MAT_NEW_NONZERO_LOCATION_ERR
+   all are once there are entries. */
 START_TEST(new_places_before_the_end)
 {
+  PetscInt first, cols;
   Mat A = empty(MATMACKO, 2);
   OK(MatSetOption(A, MAT_NEW_NONZERO_ALLOCATION_ERR, PETSC_TRUE));
   OK(MatZeroEntries(A));
   set(A, 0, 0, 1, INSERT_VALUES);
   assemble(A, MAT_FLUSH_ASSEMBLY);
   set(A, 0, 1, 1, ADD_VALUES);
+  OK(MatGetOwnershipRange(A, &first, NULL));
+  OK(MatGetSize(A, NULL, &cols));
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATION_ERR, PETSC_TRUE));
+  REFUSED(MatSetValue(A, first + 1, (first + 2) % cols, 5, ADD_VALUES), PETSC_ERR_ARG_OUTOFRANGE, "forbids new ones");
   assemble(A, MAT_FINAL_ASSEMBLY);
   OK(MatDestroy(&A));
 }
@@ -376,9 +333,6 @@ END_TEST
 
 void add_rule_tests(TCase *t)
 {
-  tcase_add_test(t, norms_where_ranks_have_no_rows);
-  tcase_add_test(t, norms_with_nan);
-  tcase_add_test(t, rows_with_values_are_found);
   tcase_add_loop_test(t, calls_do_what_aij_does, 0, CALLS);
   tcase_add_test(t, unassembled_until_the_end);
   tcase_add_test(t, new_places_refused);
