@@ -40,6 +40,7 @@ static PetscErrorCode Open(Mat A)
   MackoAssembly  *a;
 
   PetscFunctionBegin;
+  PetscCall(MackoCheckSetUp(A));
   PetscCall(PetscNew(&a));
   a->own    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->n};
   a->off    = (MackoBlock){.nrows = A->rmap->n, .ncols = A->cmap->N};
@@ -351,11 +352,13 @@ static PetscErrorCode Finish(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* No entries are sent between ranks, so there is nothing to begin. */
+/* No entries are sent between ranks, so that there is only to see whether the matrix has sizes: a program that asked for its rows
+   before may have set none. */
 static PetscErrorCode MatAssemblyBegin_Macko(Mat A, MatAssemblyType type)
 {
   PetscFunctionBegin;
-  (void)A, (void)type;
+  (void)type;
+  PetscCall(MackoCheckSetUp(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -222,6 +222,9 @@ PETSC_INTERN PetscErrorCode MatCreate_MPIMacko(Mat);
 /* Reads -mat_macko_* with A's prefix, once, or again within MatSetFromOptions; items is NULL outside of that. Collective. */
 PETSC_INTERN PetscErrorCode MackoCompressedOptions(Mat A, MackoOptionItems items);
 
+/* Raises an error where MatSetUp has not been called. */
+PETSC_INTERN PetscErrorCode MackoCheckSetUp(Mat A);
+
 /* What A holds becomes what row gives for the rows of each rank, in ascending order, in parallel twice; A's sizes must be known.
    *reason, if it is not NULL, is the status and the sentence that are raised where row fails. On failure A stays as it is.
    Collective. */

@@ -127,6 +127,15 @@ static PetscErrorCode MatSetUp_Macko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PETSc before 3.19 goes on without MatSetUp, and without sizes then, where a program has set room for entries of AIJ aside instead. */
+PetscErrorCode MackoCheckSetUp(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCheck(A->rmap->setupcalled && A->cmap->setupcalled, PETSC_COMM_SELF, PETSC_ERR_ORDER,
+             "type macko needs MatSetUp before its entries, for which preallocation of type aij does not stand in");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- copies ---- */
 
 /* The pattern stays, so that the values can be set by a refresh of each piece. */

@@ -182,6 +182,25 @@ START_TEST(dense_products_that_fail)
 }
 END_TEST
 
+/* A PETSc that does not call MatSetUp by itself lets a program go on without it, as AIJ's preallocation makes up for that. */
+START_TEST(set_up_is_missed)
+{
+  Mat A;
+  new_matrix(MATMACKO, &A);
+  OK(MatSetSizes(A, 3, 3, PETSC_DETERMINE, PETSC_DETERMINE));
+  OK(MatSeqAIJSetPreallocation(A, 1, NULL));
+  OK(MatMPIAIJSetPreallocation(A, 1, NULL, 1, NULL));
+#if PETSC_VERSION_LT(3, 19, 0)
+  REFUSED(MatSetValue(A, 0, 0, 1, INSERT_VALUES), PETSC_ERR_ORDER, "type macko needs MatSetUp");
+  REFUSED(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY), PETSC_ERR_ORDER, "type macko needs MatSetUp");
+  OK(MatSetUp(A));
+#endif
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  OK(MatDestroy(&A));
+}
+END_TEST
+
 void add_refusal_tests(TCase *t)
 {
   tcase_add_loop_test(t, dense_products_that_fail, 0, 4);
@@ -189,4 +208,5 @@ void add_refusal_tests(TCase *t)
   tcase_add_test(t, diagonal_block_of_one_rank);
   tcase_add_test(t, options_that_cannot_be);
   tcase_add_test(t, no_gpu);
+  tcase_add_test(t, set_up_is_missed);
 }
