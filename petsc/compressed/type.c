@@ -127,7 +127,7 @@ static PetscErrorCode MatSetUp_Macko(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc before 3.19 goes on without MatSetUp, and without sizes then, where a program has set room for entries of AIJ aside instead. */
+/* PETSc before 3.19 goes on without MatSetUp, and then without sizes, where a program has preallocated for AIJ instead. */
 PetscErrorCode MackoCheckSetUp(Mat A)
 {
   PetscFunctionBegin;
