@@ -271,8 +271,8 @@ START_TEST(zeroed_and_nothing_else)
 }
 END_TEST
 
-/* Within the first assembly no place is new to MAT_NEW_NONZERO_ALLOCATION_ERR, whatever was flushed; to MAT_NEW_NONZERO_LOCATION_ERR
-   all are once there are entries. */
+/* Within the first assembly no place is new to MAT_NEW_NONZERO_ALLOCATION_ERR, whatever was flushed, but to
+   MAT_NEW_NONZERO_LOCATION_ERR once there are entries. */
 START_TEST(new_places_before_the_end)
 {
   PetscInt first, cols;
