@@ -1475,7 +1475,7 @@ module macko
     ! call a%read(path [, options, symmetric, stat, errmsg]): reads and compresses a file, see macko_read.
     procedure, public :: read => read_matrix
     ! call a%save(path [, source, hash, stat, errmsg]): the compressed form as a file; source names the file that the matrix is of,
-    ! hash is one of its bytes, such as "sha256:...". An old file stays on failure.
+    ! hash is one of its bytes, such as "sha256:..."; of 255 and 127 characters at most. An old file stays on failure.
     procedure, public :: save => save_matrix
     ! call a%load(path [, source, hash, stat, errmsg]): what was saved, in place of what a held before, which stays on failure.
     procedure, public :: load => load_matrix
@@ -2306,16 +2306,26 @@ contains
     call report(status, err, stat, errmsg)
   end subroutine read_matrix
 
-  ! Text as C has it in an array of fixed length.
-  pure subroutine put_text(text, chars)
-    character(len=*), intent(in) :: text
+  ! Text as C has it in an array of fixed length, empty where there is none. What is longer is refused by its name.
+  recursive function put_text(name, chars, err, text) result(status)
+    character(len=*), intent(in) :: name
     character(kind=c_char), intent(inout) :: chars(:)
+    type(macko_error), intent(inout) :: err
+    character(len=*), optional, intent(in) :: text
+    integer(c_int) :: status
     integer :: i
+    status = macko_ok
     chars(:) = c_null_char
-    do i = 1, min(len_trim(text), size(chars) - 1)
+    if (.not. present(text)) return
+    if (len_trim(text) >= size(chars)) then
+      status = fail(macko_invalid_argument, name // ' has ' // decimal(int(len_trim(text), c_int64_t)) // ' characters; ' // &
+                    decimal(size(chars, kind=c_int64_t) - 1) // ' at most are kept', err)
+      return
+    end if
+    do i = 1, len_trim(text)
       chars(i) = text(i:i)
     end do
-  end subroutine put_text
+  end function put_text
 
   recursive subroutine save_matrix(this, path, source, hash, stat, errmsg)
     class(macko_matrix), intent(in) :: this
@@ -2325,11 +2335,11 @@ contains
     character(len=*), optional, intent(inout) :: errmsg
     type(macko_origin) :: origin
     type(macko_error) :: err
-    call put_text('', origin%name)
-    call put_text('', origin%hash)
-    if (present(source)) call put_text(source, origin%name)
-    if (present(hash)) call put_text(hash, origin%hash)
-    call report(macko_save_c(trim(path) // c_null_char, this%handle(), origin, err), err, stat, errmsg)
+    integer(c_int) :: status
+    status = put_text('source', origin%name, err, source)
+    if (status == macko_ok) status = put_text('hash', origin%hash, err, hash)
+    if (status == macko_ok) status = macko_save_c(trim(path) // c_null_char, this%handle(), origin, err)
+    call report(status, err, stat, errmsg)
   end subroutine save_matrix
 
   recursive subroutine load_matrix(this, path, source, hash, stat, errmsg)

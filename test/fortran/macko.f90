@@ -371,6 +371,10 @@ contains
     call a%save(path, source='heat.mtx', stat=stat, errmsg=errmsg)
     if (stat == macko_unsupported) return ! a build without zlib or jansson
     call check(stat == macko_ok, 'saved: ' // errmsg)
+    call a%save(path, source=repeat('s', 256), stat=stat, errmsg=errmsg)
+    call check(stat == macko_invalid_argument .and. index(errmsg, 'source has 256 characters; 255') > 0, 'a source: ' // errmsg)
+    call a%save(path, source=repeat('s', 255), hash=repeat('h', 128), stat=stat, errmsg=errmsg)
+    call check(stat == macko_invalid_argument .and. index(errmsg, 'hash has 128 characters; 127') > 0, 'a hash: ' // errmsg)
     source = 'x'
     hash = 'x'
     call b%load(path, source, hash)
