@@ -178,6 +178,9 @@ static int parse(int argc, char **argv, request *r)
   if (!r->in || !r->out) return usage("two files are needed: IN and OUT", "");
   if (!r->kind) r->kind = kind_of(r->out);
   if (!r->kind) return usage("OUT should end in .mtx, .mtx.gz, .npz, .bsp.h5, .petsc or .macko, or --to say what it is: ", r->out);
+  /* The library writes these, and only files, so that one named - would be made. */
+  if (!strcmp(r->out, "-") && (!strcmp(r->kind, "mtx") || !strcmp(r->kind, "macko")))
+    return usage(r->kind, " is not written to standard output: OUT has to be a file");
   if (r->asked && strcmp(r->kind, "macko")) return usage(r->asked, " is for .macko files");
   return -1;
 }
