@@ -236,6 +236,8 @@ static PetscErrorCode MatDestroy_Macko(Mat A)
   PetscCall(VecDestroy(&m->halo));
   PetscCall(VecScatterDestroy(&m->exchange));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocationCSR_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_seqmacko_seqaijmacko_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_mpimacko_mpiaijmacko_C", NULL));
   PetscCall(MackoFree(A));
@@ -292,6 +294,7 @@ PetscErrorCode MatCreate_SeqMacko(Mat A)
   PetscCheck(size == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "a matrix of type %s is on one rank, not on %d",
              MATSEQMACKO, (int)size);
   PetscCall(Create(A, MATSEQMACKO));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSeqAIJSetPreallocationCSR_C", MackoCompressedFromCSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -300,5 +303,6 @@ PetscErrorCode MatCreate_MPIMacko(Mat A)
 {
   PetscFunctionBegin;
   PetscCall(Create(A, MATMPIMACKO));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatMPIAIJSetPreallocationCSR_C", MackoCompressedFromCSR));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

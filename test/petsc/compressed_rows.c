@@ -134,8 +134,57 @@ START_TEST(long_gaps_between_rows)
 }
 END_TEST
 
+/* The CSR of a matrix's rows on this rank; the arrays have room for any row of the pseudo-random matrix. */
+static PetscInt csr_of(Mat P, PetscInt starts[ROWS + 1], PetscInt cols[ROWS * COLS], PetscScalar values[ROWS * COLS])
+{
+  PetscInt           first, past, n;
+  const PetscInt    *row_cols;
+  const PetscScalar *row_values;
+  OK(MatGetOwnershipRange(P, &first, &past));
+  starts[0] = 0;
+  for (PetscInt i = first; i < past; i++) {
+    OK(MatGetRow(P, i, &n, &row_cols, &row_values));
+    for (PetscInt k = 0; k < n; k++) cols[starts[i - first] + k] = row_cols[k], values[starts[i - first] + k] = row_values[k];
+    starts[i - first + 1] = starts[i - first] + n;
+    OK(MatRestoreRow(P, i, &n, &row_cols, &row_values));
+  }
+  return past - first;
+}
+
+/* AIJ's functions of the same name fill a matrix of either type, and leave it as it was where the arrays are wrong. */
+START_TEST(arrays_of_a_program)
+{
+  static PetscInt    starts[ROWS + 1], cols[ROWS * COLS];
+  static PetscScalar values[ROWS * COLS];
+  Mat                A, P;
+  PetscReal          norm;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_piece", "37"));
+  OK(make_matrix(PREALLOCATED, MATAIJ, ROWS, COLS, 11, &P));
+  const PetscInt rows = csr_of(P, starts, cols, values);
+  new_matrix(_i ? MATMPIMACKO : MATMACKO, &A);
+  OK(MatSetSizes(A, rows, PETSC_DECIDE, ROWS, COLS));
+  OK(MatSeqAIJSetPreallocationCSR(A, starts, cols, values));
+  OK(MatMPIAIJSetPreallocationCSR(A, starts, cols, values));
+  assert_same_entries(A, P, 0, "from arrays");
+  assert_same_products(A, P, "from arrays");
+  if (my_rank() == ranks() - 1) starts[rows] = starts[rows - 1] - 1;
+  REFUSED((MatSeqAIJSetPreallocationCSR(A, starts, cols, values) || MatMPIAIJSetPreallocationCSR(A, starts, cols, values)), 1,
+          "row pointers fall");
+  assert_same_products(A, P, "refused");
+  csr_of(P, starts, cols, values);
+  OK(MatSeqAIJSetPreallocationCSR(A, starts, cols, NULL));
+  OK(MatMPIAIJSetPreallocationCSR(A, starts, cols, NULL));
+  OK(MatNorm(A, NORM_FROBENIUS, &norm));
+  ASSERT_ALL(norm == 0, "without values its norm is %g", norm);
+  OK(MatAXPY(A, 1, P, SAME_NONZERO_PATTERN));
+  assert_same_entries(A, P, 0, "added to the pattern");
+  DESTROY(&A, &P);
+}
+END_TEST
+
 void add_row_tests(TCase *t)
 {
+  tcase_add_loop_test(t, arrays_of_a_program, 0, 2);
   tcase_add_test(t, rows_are_asked_for_in_order);
   tcase_add_test(t, rows_that_go_wrong);
   tcase_add_test(t, long_gaps_between_rows);
