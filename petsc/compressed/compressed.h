@@ -289,7 +289,8 @@ PETSC_INTERN PetscBool MackoCame(const struct MackoAssembly *a, PetscInt col);
 PETSC_INTERN PetscErrorCode MackoAdmits(Mat A, MackoNewEntry e, PetscBool *admitted);
 PETSC_INTERN PetscErrorCode MackoCompressedSetOption(Mat A, MatOption option, PetscBool on);
 /* A becomes what the CSR of each rank's rows says, columns numbered as in the whole matrix; values may be NULL. Collective. */
-PETSC_INTERN PetscErrorCode MackoCompressedFromCSR(Mat A, const PetscInt starts[], const PetscInt cols[], const PetscScalar values[]);
+PETSC_INTERN PetscErrorCode MackoCompressedFromCSR(Mat A, const PetscInt starts[], const PetscInt cols[],
+                                                   const PetscScalar values[]);
 PETSC_INTERN PetscErrorCode MatLoad_Macko(Mat A, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoLoadContainer(Mat A, const char *path);
 

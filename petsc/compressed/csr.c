@@ -1,4 +1,4 @@
-/* Type macko from the arrays of a program: MatSeqAIJSetPreallocationCSR and MatMPIAIJSetPreallocationCSR, which have values, too. */
+/* Type macko from the arrays of a program: MatSeqAIJSetPreallocationCSR and MatMPIAIJSetPreallocationCSR, which bring values. */
 #include "compressed/compressed.h"
 
 /* These are a rank's rows. zeros stand for the values where there are none, as many as the longest row has entries. */
