@@ -25,9 +25,11 @@ static PetscErrorCode RowOf(void *context, PetscInt row, PetscInt *n, const Pets
 /* Looks at the n + 1 row pointers, and sets *longest to the entries of the longest row. */
 static macko_status Check(PetscInt n, const PetscInt starts[], PetscInt *longest, macko_error *err)
 {
-  const char *what = !starts ? "there are no row pointers" : starts[0] ? "the first row pointer is not 0" : NULL;
+  const char *what = NULL;
 
   *longest = 0;
+  if (!starts) what = "there are no row pointers";
+  else if (starts[0]) what = "the first row pointer is not 0";
   for (PetscInt i = 0; !what && i < n; i++) {
     if (starts[i + 1] < starts[i]) what = "row pointers fall";
     *longest = PetscMax(*longest, starts[i + 1] - starts[i]);
