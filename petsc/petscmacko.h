@@ -28,6 +28,8 @@
  *   one, because rows are encoded as they come; other orders are PETSC_ERR_SUP. A matrix that has entries takes new ones in
  *   the same way, and both are put together at the end of the assembly.
  * - Lists of MatSetPreallocationCOO are of a rank's own rows and in host memory. They are kept, at 12 bytes an entry.
+ * - MatSeqAIJSetPreallocationCSR (MATSEQMACKO) and MatMPIAIJSetPreallocationCSR (MATMPIMACKO) make a matrix of a rank's arrays,
+ *   which are not kept. Entries that come twice are added up. Other preallocation has no effect and is no MatSetUp.
  *
  * It has products with vectors and dense matrices, also with its transpose, and MatGetDiagonal, MatGetRow, MatNorm, MatScale,
  * MatDiagonalScale, MatShift, MatAXPY, MatCopy, MatZeroEntries, MatDuplicate, MatView and MatConvert. What else AIJ has is
