@@ -51,23 +51,30 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
   macko_set_time(options, f->csr, plan);
 }
 
+/* Lists the codecs that hold the values, which are looked at unless *count says that they have been. */
+static macko_status look_at_values(const macko_facts *f, const macko_options *options, macko_values wanted, macko_codec codecs[3],
+                                   int *count, macko_error *err)
+{
+  return *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
+}
+
 /* Adds to *plan, which has none, the value stream that suits the options best. *count is 0 until the values have been looked at,
  * which is done once for all layouts. They are not looked at where no values are streamed, as where all slices are stencils: raw
- * would tie with any codec that needs no table. */
+ * would tie with any codec that needs no table. Where no dictionary can be better than raw in this layout they are not counted. */
 static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                                  macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
-  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
+  macko_codec uncounted[3] = {{MACKO_VALUES_RAW, f->csr->value_type, 0, 0}};
   macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
-  if ((wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_RAW) && ops->value_slots(f->nnz, plan, 1) == 0) {
-    *plan = macko_with_codec(f, options, &raw, add_stream, plan);
-    return MACKO_OK;
-  }
-  macko_status s = *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
-  if (s) return s;
-  macko_take_best_codec(f, options, codecs, *count, add_stream, plan);
-  return MACKO_OK;
+  int n = 1;
+  const int streamed = (wanted != MACKO_VALUES_AUTO && wanted != MACKO_VALUES_RAW) || ops->value_slots(f->nnz, plan, 1) > 0;
+  const int counted = streamed && (*count || wanted != MACKO_VALUES_AUTO || macko_most_values(f, options, add_stream, plan) > 0);
+  macko_status s = MACKO_OK;
+  if (counted) s = look_at_values(f, options, wanted, codecs, count, err);
+  else if (streamed) s = macko_codecs_by(&f->values, wanted, 0, uncounted, &n, err);
+  if (!s) macko_take_best_codec(f, options, counted ? codecs : uncounted, counted ? *count : n, add_stream, plan);
+  return s;
 }
 
 /* Tells whether layout row is slower than that time for sure: its entries and rows alone take longer, which is known before anything
@@ -152,7 +159,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   const double missed = estimates[estimates[1].missed > estimates[0].missed].missed, bound = (1 + missed) * plan->time;
   if (estimated_time(f, options, estimates, NULL) <= bound) {
     if (estimated_time(f, options, estimates, &raw) <= bound) return MACKO_OK;
-    s = macko_codecs_by(&f->values, options->values, most_values(f, options), codecs, count, err);
+    s = look_at_values(f, options, options->values, codecs, count, err);
     if (s) return s;
     /* The codecs stay with the caller, so that the values are not looked at a second time. */
     best = &codecs[0];
@@ -176,18 +183,21 @@ static macko_status plan_pairs(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
-/* Puts pairs in place of the codec of *plan, if they are better. They are not looked for where there are more values than codes,
- * or where columns that cost nothing would not be enough: finding them takes another look at all slices. */
-static macko_status try_pairs(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
+/* Puts pairs in place of the codec of *plan, if they are better. They are not looked for where no values are streamed, where there
+ * are more of them than codes, or where columns that cost nothing would not be enough: finding them takes another look at all
+ * slices. */
+static macko_status try_pairs(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
                               const macko_plan *pattern, macko_plan *plan, macko_error *err)
 {
   const macko_codec least = {MACKO_VALUES_PAIRS, MACKO_U8, 0, 1};
   macko_plan pairs = macko_slice_hope_pairs(options, pattern);
   int few_values = 0;
-  for (int i = 0; i < count; i++) few_values |= codecs[i].values == MACKO_VALUES_DICT && codecs[i].stored_type == MACKO_U8;
   pairs = macko_with_codec(f, options, &least, add_stream, &pairs);
-  if (!few_values || !macko_better(options, &pairs, plan)) return MACKO_OK;
-  macko_status s = plan_pairs(f, options, pattern, &pairs, err);
+  if (!macko_slice_value_slots(pattern, 1) || !macko_better(options, &pairs, plan)) return MACKO_OK;
+  macko_status s = look_at_values(f, options, options->values, codecs, count, err);
+  for (int i = 0; i < *count; i++) few_values |= codecs[i].values == MACKO_VALUES_DICT && codecs[i].stored_type == MACKO_U8;
+  if (s || !few_values) return s;
+  s = plan_pairs(f, options, pattern, &pairs, err);
   if (s == MACKO_UNSUPPORTED) return MACKO_OK;
   if (!s && macko_better(options, &pairs, plan)) *plan = pairs;
   return s;
@@ -202,7 +212,7 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
   int slice = plan->layout == MACKO_LAYOUT_SLICE;
   if (slice && options->values == MACKO_VALUES_PAIRS) return plan_pairs(f, options, &pattern, plan, err);
   macko_status s = choose_codec(f, options, codecs, count, plan, err);
-  if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_pairs(f, options, codecs, *count, &pattern, plan, err);
+  if (!s && slice && options->values == MACKO_VALUES_AUTO) s = try_pairs(f, options, codecs, count, &pattern, plan, err);
   if (s || !ops->plan_values) return s;
   macko_rows whole;
   return ops->plan_values(macko_found_rows(f->context, &whole), plan, err);

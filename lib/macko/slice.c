@@ -185,7 +185,7 @@ static macko_status fewer_values(const macko_csr *a, const macko_matrix *m, mack
   const slice_reader r = macko_open_slices(m);
   *fewer = NULL;
   if (!params->slice.stencils || !params->slice.value_units[0]) return MACKO_OK;
-  return macko_fewer_values(a, &r, params->slice.block_words, fewer, err);
+  return macko_fewer_values(a, &r, params->slice.block_words, macko_slice_value_slots(&m->plan, 1), fewer, err);
 }
 
 /* This is value_slots of the layout. */

@@ -46,11 +46,13 @@ static int add_all(const macko_csr *a, const slice_reader *r, int64_t room, uint
   return 1;
 }
 
-/* Pages of the room that nothing is written to take no memory. */
-macko_status macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words, macko_csr **fewer,
+/* Pages of the room that nothing is written to take no memory. Where slots alone tell that there is no room nothing is gathered. */
+macko_status macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words, int64_t slots, macko_csr **fewer,
                                 macko_error *err)
 {
   const int64_t room = macko_csr_nnz(a) / FEWER;
+  *fewer = NULL;
+  if (slots > room) return MACKO_OK;
   fewer_values *f = malloc(sizeof *f + (size_t)(room * macko_type_bytes(a->value_type)));
   uint8_t *added = calloc((size_t)(block_words / MACKO_STENCIL_WORDS) + 1, 1);
   const int there = f && added;
@@ -68,5 +70,6 @@ macko_status macko_learn_values(const macko_slice_look *look, macko_findings *fo
 {
   const slice_reader r = {.headers = look->headers, .blocks = look->blocks, .nrows = found->csr->nrows};
   if (!look->facts.stencils || found->rows || found->values.fewer) return MACKO_OK;
-  return macko_fewer_values(found->csr, &r, look->facts.block_words, &found->values.fewer, err);
+  return macko_fewer_values(found->csr, &r, look->facts.block_words, look->facts.streamed, &found->values.fewer,
+                            err);
 }

@@ -32,14 +32,24 @@ void macko_take_best_codec(const macko_facts *f, const macko_options *options, c
   *plan = best;
 }
 
-/* Gives the number of values up to which a dictionary can be better than values as they are, where counting stops: all that there
- * are codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits. */
-static int64_t most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan)
+/* Tells whether a dictionary of that codec is better than raw. */
+static int beats_raw(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan,
+                     macko_codec dict)
 {
-  enum { BYTE_CODES = 256 };
-  const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0}, wide = {MACKO_VALUES_DICT, MACKO_U16, 0, BYTE_CODES + 1};
-  const macko_plan by_raw = macko_with_codec(f, options, &raw, add, plan), by_wide = macko_with_codec(f, options, &wide, add, plan);
-  return macko_better(options, &by_wide, &by_raw) ? MACKO_DICT_LIMIT : BYTE_CODES;
+  const macko_codec raw = {MACKO_VALUES_RAW, f->values.value_type, 0, 0};
+  const macko_plan by_raw = macko_with_codec(f, options, &raw, add, plan), by_dict = macko_with_codec(f, options, &dict, add, plan);
+  return macko_better(options, &by_dict, &by_raw);
+}
+
+/* Each size of table that has a cost of its own is tried with the fewest values, as more of them take no less. */
+int64_t macko_most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan)
+{
+  enum { FEW_CODES = 8, BYTE_CODES = 256 };
+  const macko_codec least[] = {{MACKO_VALUES_DICT, MACKO_U8, 0, 1},
+                               {MACKO_VALUES_DICT, MACKO_U8, 0, FEW_CODES + 1},
+                               {MACKO_VALUES_DICT, MACKO_U16, 0, BYTE_CODES + 1}};
+  if (beats_raw(f, options, add, plan, least[2])) return MACKO_DICT_LIMIT;
+  return beats_raw(f, options, add, plan, least[0]) || beats_raw(f, options, add, plan, least[1]) ? BYTE_CODES : 0;
 }
 
 /* Sets *narrow to codec narrow by integers of 8 bits, and *found to 1, where the values are such integers and not even a
@@ -66,7 +76,8 @@ macko_status macko_choose_codec(const macko_facts *f, const macko_options *optio
   int count = 2, found;
   macko_status s = find_bytes(f, options, add, plan, &codecs[1], &found, err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->values.value_type, 0, 0};
-  if (!s && !found) s = macko_codecs_by(&f->values, options->values, most_values(f, options, add, plan), codecs, &count, err);
+  if (!s && !found)
+    s = macko_codecs_by(&f->values, options->values, macko_most_values(f, options, add, plan), codecs, &count, err);
   if (s) return s;
   macko_take_best_codec(f, options, codecs, count, add, plan);
   macko_describe_values(plan);

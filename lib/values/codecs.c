@@ -67,7 +67,8 @@ macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, in
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
   if (wanted == MACKO_VALUES_NARROW) return narrow_codec(f, &codecs[0], err);
-  s = f->distinct(f->context, wanted == MACKO_VALUES_DICT ? MACKO_DICT_LIMIT : most, &distinct, err);
+  if (wanted == MACKO_VALUES_DICT) most = MACKO_DICT_LIMIT;
+  if (most > 0) s = f->distinct(f->context, most, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);

@@ -1,4 +1,5 @@
 /* Facts about values in host memory: which types hold them all, and how many there are. */
+#include "core/cpu.h"
 #include "core/threads.h"
 #include "values/codecs.h"
 
@@ -132,33 +133,62 @@ static void close_sets(int parts, macko_value_set *sets)
   free(sets);
 }
 
-/* Gives the first of values p .. past - 1 that has neither those bits nor the others, past if there is none. Where coefficients are
- * constant most rows have two values, the diagonal's and one more, so that several are compared before one asks. */
-static inline __attribute__((always_inline)) int64_t end_of_pair(macko_type type, const void *values, int64_t p, int64_t past,
-                                                                 uint64_t bits, uint64_t other)
+/* So many of the values that were looked up last are remembered: on grids of constant coefficients rows have two, the diagonal's and
+ * one more, and another diagonal where the grid ends. */
+enum { REMEMBERED = 4 };
+
+/* Gives 1 if those are the bits of a value that is remembered. */
+static inline __attribute__((always_inline)) int is_remembered(const uint64_t *known, uint64_t bits)
 {
-  enum { TOGETHER = 8 };
-  uint64_t v;
-  if (p == past || ((v = macko_bits_at(type, values, p)) != bits && v != other)) return p; /* most often, where values differ */
-  for (int apart = 0; p + TOGETHER <= past; p += TOGETHER) {
-    for (int k = 0; k < TOGETHER; k++) v = macko_bits_at(type, values, p + k), apart |= (v != bits) & (v != other);
-    if (apart) break;
+  int found = 0;
+  for (int i = 0; i < REMEMBERED; i++) found |= bits == known[i];
+  return found;
+}
+
+#if MACKO_HAS_X86_64
+#include <immintrin.h>
+
+/* Gives the first of doubles p .. past - 1, or of all but the last few of them, that is not remembered; p or a later one, from which
+ * on they are to be looked at one by one, if there is none. */
+static MACKO_AVX2 int64_t end_of_remembered(const double *values, int64_t p, int64_t past, const uint64_t *known)
+{
+  enum { WIDTH = 4 };
+  __m256i each[REMEMBERED];
+  for (int i = 0; i < REMEMBERED; i++) each[i] = _mm256_set1_epi64x((int64_t)known[i]);
+  for (; p + WIDTH <= past; p += WIDTH) {
+    const __m256i v = _mm256_loadu_si256((const __m256i *)(values + p));
+    __m256i found = _mm256_cmpeq_epi64(v, each[0]);
+    for (int i = 1; i < REMEMBERED; i++) found = _mm256_or_si256(found, _mm256_cmpeq_epi64(v, each[i]));
+    const int lanes = _mm256_movemask_pd(_mm256_castsi256_pd(found));
+    if (lanes != (1 << WIDTH) - 1) return p + __builtin_ctz(~(unsigned)lanes);
   }
-  while (p < past && ((v = macko_bits_at(type, values, p)) == bits || v == other)) p++;
+  return p;
+}
+#endif
+
+/* Gives the first of values p .. past - 1 that is not remembered, past if there is none. */
+static inline __attribute__((always_inline)) int64_t pass_remembered(macko_type type, const void *values, int64_t p, int64_t past,
+                                                                     const uint64_t *known)
+{
+  if (p == past || !is_remembered(known, macko_bits_at(type, values, p))) return p; /* most often, where values differ */
+#if MACKO_HAS_X86_64
+  if (type == MACKO_F64 && macko_has_avx2()) p = end_of_remembered(values, p, past, known);
+#endif
+  while (p < past && is_remembered(known, macko_bits_at(type, values, p))) p++;
   return p;
 }
 
-/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. Those that repeat one of the last two that were added are
- * passed over without looking them up. The type is a constant in the fast call. */
+/* Adds values p .. past - 1 to the set; gives 1 if there is room for all. Those that are remembered are passed over without looking
+ * them up. The type is a constant in the fast call. */
 static inline __attribute__((always_inline)) int add_values_of(macko_type type, macko_value_set *set, const void *values, int64_t p,
                                                                int64_t past)
 {
-  uint64_t last = p < past ? macko_bits_at(type, values, p) : 0, before = last;
-  while (p < past) {
-    if (macko_value_code(set, last) < 0) return 0;
-    p = end_of_pair(type, values, p + 1, past, last, before);
-    before = last;
-    if (p < past) last = macko_bits_at(type, values, p);
+  uint64_t known[REMEMBERED];
+  for (int i = 0; i < REMEMBERED && p < past; i++) known[i] = macko_bits_at(type, values, p);
+  for (unsigned next = 0; p < past; next++) {
+    known[next % REMEMBERED] = macko_bits_at(type, values, p);
+    if (macko_value_code(set, known[next % REMEMBERED]) < 0) return 0;
+    p = pass_remembered(type, values, p + 1, past, known);
   }
   return 1;
 }
