@@ -103,7 +103,8 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
 {
   const macko_slice_estimate *e = &estimates[sorted];
   const macko_cost *cost = macko_cost_of(options);
-  macko_plan plan = {.work = e->columns, .drag = cost->drag};
+  macko_plan plan = {.work = e->columns + e->slices * cost->slice, .drag = cost->drag};
+  if (e->slots > (double)f->nnz) plan.work += (e->slots - (double)f->nnz) * cost->padded;
   if (sorted && e->columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
   if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
@@ -151,7 +152,7 @@ static macko_status foresee(const macko_facts *f, const macko_options *options, 
   macko_slice_estimate estimates[2];
   *hopeless = 0;
   if (!may_foresee(f, options) || plan->time <= 0 || !row_is_slower(f, options, plan->time)) return MACKO_OK;
-  const macko_codec *best = NULL;
+  const macko_codec *best = &raw;
   macko_status s = ask->sample(f->context, options, 0, &estimates[0], err);
   if (s || time_of(f, options, estimates, 0, &raw) <= (1 + estimates[0].missed) * plan->time) return s;
   s = ask->sample(f->context, options, 1, &estimates[1], err);

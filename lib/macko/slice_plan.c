@@ -180,14 +180,26 @@ static double missed_share(const sampling *s, const macko_cost *cost)
   return fmin(fmax(share, 0.02), 0.1);
 }
 
+/* Gives how many slices the sample has. */
+static int64_t sampled_slices(const sampling *s)
+{
+  int64_t slices = 0;
+  for (int64_t i = 0; i < s->windows; i++) {
+    const int64_t left = macko_slices_of(s->nrows) - (s->first + i * SAMPLE_EVERY) * WINDOW_SLICES;
+    slices += left < WINDOW_SLICES ? left : WINDOW_SLICES;
+  }
+  return slices;
+}
+
 /* Scales the sample up to the matrix, by entries. */
 static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cost, int64_t unlike)
 {
   macko_slice_facts p = {0};
   for (int64_t i = 0; i < s->windows; i++) macko_add_counts(&p, &s->counts[i]);
   const double scale = p.streamed ? (double)s->nnz / (double)p.streamed : 0;
-  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
-                                missed_share(s, cost)};
+  return (macko_slice_estimate){.columns = scale * columns_of(cost, &p), .slots = scale * slots_of(&p),
+                                .blocks = scale * 4 * (double)unlike, .missed = missed_share(s, cost),
+                                .slices = scale * (double)(sampled_slices(s) - p.stencils)};
 }
 
 /* Looks at all windows of the sample, in parts where they are in memory, else window by window. */
