@@ -24,18 +24,11 @@ static void compare_formats(const macko_options *options, const macko_plan plans
   }
 }
 
-/* Gives the time that a later format has to beat. Predictions for a CPU are not so good that a format which takes longer to
- * encode were worth it for less than a tenth. */
-static double time_to_beat(const macko_options *options, const macko_plan *best)
-{
-  return options->target == MACKO_TARGET_CPU ? 0.9 * best->time : best->time;
-}
-
 /* Tells whether a plan is better than the best of the formats before it. They are planned in the order of formats.def. Before
  * anything is measured, prefer measured goes by time. */
 static int replaces(const macko_options *options, const macko_plan *plan, const macko_plan *best)
 {
-  return options->prefer == MACKO_PREFER_MEMORY ? plan->bytes < best->bytes : plan->time < time_to_beat(options, best);
+  return options->prefer == MACKO_PREFER_MEMORY ? plan->bytes < best->bytes : plan->time < macko_time_to_beat(options, best->time);
 }
 
 /* A choice under way: what has been planned so far, and m, which has the best of it. */
@@ -85,8 +78,7 @@ static macko_status promise_of(const choosing *c, int i, double *time, macko_err
  * *rival to its number and lowers *time, which i has to beat, to where it would; *rival is -1 where there is none. */
 static macko_status plan_rival(choosing *c, int i, double *time, int *rival, macko_error *err)
 {
-  const macko_plan unit = {.time = 1};
-  const double share = time_to_beat(c->options, &unit);
+  const double share = macko_time_to_beat(c->options, 1);
   double own = 0, likely;
   macko_status s = *time > 0 ? promise_of(c, i, &own, err) : MACKO_OK;
   *rival = -1;
@@ -105,7 +97,7 @@ static macko_status try_format(choosing *c, int i, macko_error *err)
 {
   macko_matrix *m = c->m;
   const int compared = m->ops && c->options->prefer != MACKO_PREFER_MEMORY;
-  double time = compared ? time_to_beat(c->options, &m->plan) : 0;
+  double time = compared ? macko_time_to_beat(c->options, m->plan.time) : 0;
   int rival = -1;
   macko_status s = c->planned[i] ? MACKO_OK : plan_rival(c, i, &time, &rival, err);
   if (!s) s = plan_one(c, i, time, err);

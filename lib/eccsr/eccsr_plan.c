@@ -145,6 +145,14 @@ macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *opti
   return MACKO_OK;
 }
 
+/* Gives the time that an estimate may have at most where the best so far takes `best`: a little more than what has to be beaten, as
+ * windows of the sample are not all. */
+static double most_time(const macko_options *options, double best)
+{
+  const double most = 1.03 * macko_time_to_beat(options, best);
+  return most < best ? most : best;
+}
+
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
  * its bytes are known. By time it is planned where rows of equal columns, by a sample of them and with values as they are, make
  * it faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. The least that any
@@ -160,12 +168,12 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
                       .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
   macko_set_time(options, f->csr, &least);
-  if (best && least.time >= best->time) return 0;
+  if (best && least.time >= most_time(options, best->time)) return 0;
   ask->estimate(f->context, &counts, &work);
   if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0; /* lanes of rows alone gather as slices do */
-  if (!best || estimated_time(f, options, &counts, &work) < best->time) return 1;
+  if (!best || estimated_time(f, options, &counts, &work) < most_time(options, best->time)) return 1;
   if (!may_be_apart(f, options)) return 0;
   int found = 0;
   counts.blocks = f->csr->nrows / MACKO_ECCSR_MOST_EQUAL, work.runs = work.reads = f->nnz / MACKO_ECCSR_MOST_EQUAL;
-  return estimated_time(f, options, &counts, &work) < best->time && !ask->apart(f->context, &found, NULL) && found;
+  return estimated_time(f, options, &counts, &work) < most_time(options, best->time) && !ask->apart(f->context, &found, NULL) && found;
 }
