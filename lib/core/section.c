@@ -5,29 +5,44 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* A stream through pages of 4 KiB misses the translation buffer all the time: with pages of 2 MiB a multiply was up to 1.4 times as
- * fast, and encoding has fewer page faults. Small pages that the allocator gives a second time are let go first: their next ones
- * are large, and as zero as these. Only what fills whole large pages is asked for, so no memory is added. */
-void macko_ask_for_large_pages(void *zeros, size_t bytes)
-{
 #ifdef MADV_HUGEPAGE
-  const uintptr_t page = (uintptr_t)2 << 20;
-  uintptr_t begin = ((uintptr_t)zeros + page - 1) & ~(page - 1), end = ((uintptr_t)zeros + bytes) & ~(page - 1);
-  if (begin >= end || madvise((void *)begin, end - begin, MADV_HUGEPAGE)) return;
-  madvise((void *)begin, end - begin, MADV_DONTNEED);
-#else
-  (void)zeros, (void)bytes;
-#endif
+/* Asks for large pages in the place of those from begin to past, which are some, and tells whether these are zeros now. A word that
+ * was none tells whether the old pages have been let go, as memory of another kind may be kept. */
+static int renew_pages(char *begin, char *past)
+{
+  volatile uint64_t *word = (volatile uint64_t *)(void *)begin;
+  *word = 1;
+  return !madvise(begin, (size_t)(past - begin), MADV_HUGEPAGE) && !madvise(begin, (size_t)(past - begin), MADV_DONTNEED) && !*word;
 }
+
+/* A stream through pages of 4 KiB misses the translation buffer all the time: with pages of 2 MiB a multiply was up to 1.4 times as
+ * fast, and encoding has fewer page faults. Only what fills whole large pages is asked for, so no memory is added. calloc would write
+ * zeros into pages that the allocator gives a second time, which may be small; they are let go instead, as the next ones come as
+ * zeros. */
+void *macko_zeros(size_t bytes)
+{
+  const uintptr_t page = (uintptr_t)2 << 20;
+  char *zeros = bytes < 2 * page ? calloc(bytes ? bytes : 1, 1) : malloc(bytes), *past = zeros + bytes;
+  if (!zeros || bytes < 2 * page) return zeros;
+  char *first = zeros + (page - (uintptr_t)zeros % page) % page, *end = past - (uintptr_t)past % page;
+  if (!renew_pages(first, end)) end = first;
+  memset(zeros, 0, (size_t)(first - zeros)), memset(end, 0, (size_t)(past - end));
+  return zeros;
+}
+#else
+void *macko_zeros(size_t bytes)
+{
+  return calloc(bytes ? bytes : 1, 1);
+}
+#endif
 
 /* The array is zeroed, so that padding has the same bytes in every run. An empty section has a byte of memory, because NULL would
  * say that there is none. */
 macko_status macko_new_section(macko_section like, macko_section *section, macko_error *err)
 {
-  like.data = calloc(like.bytes > 0 ? (size_t)like.bytes : 1, 1);
+  like.data = macko_zeros((size_t)like.bytes);
   if (!like.data)
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld bytes of section %s", (long long)like.bytes, like.name);
-  macko_ask_for_large_pages(like.data, like.bytes > 0 ? (size_t)like.bytes : 0);
   *section = like;
   return MACKO_OK;
 }

@@ -75,9 +75,8 @@ static csr_shared *new_shared(int64_t nrows, const uint8_t *sizes, int64_t group
 {
   const size_t marks = ((size_t)(nrows / CSR_MARK) + 1) * sizeof(csr_mark), cols = (size_t)(ncols + CSR_WIDTH) * sizeof(int32_t);
   const size_t bytes = sizeof(csr_shared) + marks + cols + (size_t)groups;
-  csr_shared *s = calloc(bytes, 1);
+  csr_shared *s = macko_zeros(bytes);
   if (!s) return NULL;
-  macko_ask_for_large_pages(s, bytes);
   s->marks = (csr_mark *)(s + 1), s->cols = (int32_t *)((char *)(s + 1) + marks), s->rows = (uint8_t *)(s + 1) + marks + cols;
   memcpy(s->rows, sizes, (size_t)groups);
   return s;
