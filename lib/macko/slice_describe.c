@@ -86,6 +86,24 @@ static void prefetch_values(const macko_csr *a, int64_t row)
   for (int line = 0; line < 4; line++) __builtin_prefetch(values + 64 * line);
 }
 
+/* Prefetches entries p .. past - 1 of an array of elements of so many bytes. */
+static void prefetch_array(const void *array, int64_t size, int64_t p, int64_t past)
+{
+  const char *at = (const char *)array + p * size, *end = (const char *)array + past * size;
+  for (; at < end; at += 64) __builtin_prefetch(at);
+}
+
+/* Slices of longer rows are fetched in part. */
+void macko_fetch_slice(const macko_csr *a, int64_t slice)
+{
+  enum { MOST = 32 * MACKO_SLICE_ROWS };
+  const int64_t row = slice * MACKO_SLICE_ROWS;
+  if (row + MACKO_SLICE_ROWS > a->nrows) return;
+  const int64_t p = macko_csr_row(a, row), end = macko_csr_row(a, row + MACKO_SLICE_ROWS), past = end - p < MOST ? end : p + MOST;
+  prefetch_array(a->cols, macko_type_bytes(a->col_type), p, past);
+  prefetch_array(a->values, macko_type_bytes(a->value_type), p, past);
+}
+
 /* Finds rows in their own order, which follow each other; type and number are constants where the slice is full. */
 static inline __attribute__((always_inline)) void find_rows(const macko_csr *a, macko_type type, int64_t start, int lanes,
                                                             macko_csr_slice *c)

@@ -22,6 +22,10 @@ void macko_sort_window(const macko_csr *a, int64_t start, uint16_t *order);
  * their own order. */
 void macko_find_slice(const macko_csr *a, const uint16_t *order, int64_t slice, macko_csr_slice *c);
 
+/* Prefetches columns and values of a slice further on, which may be none of the matrix: where slices are stencils all of both are
+ * read, in stretches too short for the hardware to be far ahead. */
+void macko_fetch_slice(const macko_csr *a, int64_t slice);
+
 /* Gives 1 if the slice, whose rows have been found in their own order, is a stencil; *c is then complete. It comes before
  * macko_describe_slice, which is wasted on stencils. */
 int macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice *c);

@@ -8,6 +8,7 @@
 
 enum {
   WINDOW = MACKO_SLICE_WINDOW,
+  AHEAD = 8, NEAR = 16, /* slices that are fetched ahead, and how many of the last are asked for a stencil */
   ROUNDS = 16, ROUND_ENTRIES = 1 << 20, /* at least so many rounds; at most so many entries of a part in one */
   FIRST_ROOM = 1 << 12 /* words of blocks that there is room for at first; grids need no more */
 };
@@ -26,6 +27,7 @@ typedef struct {
   macko_slice_facts facts;
   macko_pair_set pairs;
   macko_known_slice *known; /* NULL where slices that repeat others are not looked for */
+  int near_stencil; /* above 0: one of the last slices was a stencil, so that those ahead are likely to be some, too */
   macko_status status;
   macko_error err;
 } round_part;
@@ -118,8 +120,10 @@ static macko_status look_at_next(slice_round *r, round_part *part, int64_t slice
 {
   macko_csr_slice c;
   const int64_t window = slice * MACKO_SLICE_ROWS / WINDOW * WINDOW;
+  if (part->near_stencil > 0) macko_fetch_slice(r->a, slice + AHEAD), part->near_stencil--;
   macko_find_slice(r->a, r->look->order ? r->look->order + window : NULL, slice, &c);
   const macko_status s = look_at(r, part, slice, &c, &seen->key);
+  if (c.s.stencil) part->near_stencil = NEAR;
   seen->s = c.s, seen->buffer = &part->buffer, seen->block = part->buffer.used;
   if (s || r->full) return s;
   part->buffer.used += seen->key.words;
