@@ -16,11 +16,21 @@ typedef struct {
   void *context;
 } macko_value_facts;
 
+/* Each value of a csr at least once, and no others: values of its own, and entries first .. past - 1 of each range. One allocation. */
+typedef struct {
+  macko_csr values; /* of one row, without columns */
+  int64_t starts[2]; /* of that row */
+  int64_t count, entries; /* how many ranges there are, and entries in all of them */
+  struct {
+    int64_t first, past;
+  } ranges[];
+} macko_fewer_values;
+
 /* What is known of the values of a csr in host memory, so that several formats may ask and the values are looked at once. */
 typedef struct {
   unsigned asked, misfits;  /* bit t: it is known whether a value misfits type t; and one does */
   int64_t limit, distinct;  /* how many differ, or -1: more than limit; limit 0: that is not known */
-  macko_csr *fewer;         /* a csr that has each of them at least once, and no others; one allocation. NULL: there is none */
+  macko_fewer_values *fewer; /* what to look at in place of all values; NULL: all are to be looked at */
 } macko_known_values;
 
 /* What planning has found of a csr in host memory, for encoding to take over: one pointer a format, whose table says how it is

@@ -32,7 +32,7 @@ typedef struct {
   int (*pattern_holds)(const macko_csr *a, const macko_matrix *m);
   /* Sets *fewer, for free(), to what macko_known_values has under that name, NULL where looking at all values is as good; the
    * pattern holds. It is NULL where that is always so. Errors: OUT_OF_MEMORY. */
-  macko_status (*fewer_values)(const macko_csr *a, const macko_matrix *m, macko_csr **fewer, macko_error *err);
+  macko_status (*fewer_values)(const macko_csr *a, const macko_matrix *m, macko_fewer_values **fewer, macko_error *err);
   /* Serves refresh to elements of another size: makes *fresh, which the caller owns, the section that says where values start, as
    * m->plan has them. It is NULL where no section says so. */
   macko_status (*move_values)(const macko_matrix *m, macko_section *fresh, macko_error *err);

@@ -179,13 +179,13 @@ static macko_status move_values(const macko_matrix *m, macko_section *fresh, mac
 }
 
 /* This is fewer_values of the layout. Where nothing is streamed no codec is chosen, and nobody asks. */
-static macko_status fewer_values(const macko_csr *a, const macko_matrix *m, macko_csr **fewer, macko_error *err)
+static macko_status fewer_values(const macko_csr *a, const macko_matrix *m, macko_fewer_values **fewer, macko_error *err)
 {
   const macko_params *params = macko_params_of(&m->plan);
   const slice_reader r = macko_open_slices(m);
   *fewer = NULL;
   if (!params->slice.stencils || !params->slice.value_units[0]) return MACKO_OK;
-  return macko_fewer_values(a, &r, params->slice.block_words, macko_slice_value_slots(&m->plan, 1), fewer, err);
+  return macko_find_fewer_values(a, &r, params->slice.block_words, macko_slice_value_slots(&m->plan, 1), fewer, err);
 }
 
 /* This is value_slots of the layout. */

@@ -4,72 +4,73 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FEWER = 8 }; /* one value in so many is worth gathering, as gathering it and looking at it again takes longer */
+enum { LONGEST = 1 << 16 }; /* entries of a range, as long as a slice has fewer: threads share ranges */
 
-/* This is the csr that is made, with its arrays behind it. Those of its columns are never asked for. */
-typedef struct {
-  macko_csr csr;
-  int64_t starts[2];
-  uint64_t values[];
-} fewer_values;
-
-/* Adds the entries of a slice that is no stencil; 0 where there is no room. */
-static int add_entries(const macko_csr *a, int64_t first, int64_t past, int64_t room, fewer_values *f)
+/* Adds entries first .. past - 1 of the csr. Those of slices that follow each other are one range. */
+static void add_entries(int64_t first, int64_t past, macko_fewer_values *f)
 {
-  const int64_t p = macko_csr_row(a, first), n = macko_csr_row(a, past) - p, size = macko_type_bytes(a->value_type);
-  if (n > room - f->starts[1]) return 0;
-  if (n) memcpy((char *)f->values + f->starts[1] * size, (const char *)a->values + p * size, (size_t)(n * size));
-  f->starts[1] += n;
-  return 1;
+  const int64_t last = f->count - 1;
+  f->entries += past - first;
+  if (last >= 0 && f->ranges[last].past == first && past - f->ranges[last].first <= LONGEST) f->ranges[last].past = past;
+  else f->ranges[f->count].first = first, f->ranges[f->count++].past = past;
 }
 
-/* Adds the values of the steps of a stencil; 0 where there is no room. */
-static int add_steps(const macko_csr *a, const slice_reader *r, const macko_slice *s, int64_t room, fewer_values *f)
+/* Adds the values of those steps of a stencil that have not been added; added[] has a byte for each step of all blocks. */
+static void add_steps(const slice_reader *r, const macko_slice *s, uint8_t *added, macko_fewer_values *f)
 {
-  if (s->steps > room - f->starts[1]) return 0;
-  for (uint32_t k = 0; k < s->steps; k++)
-    macko_put_bits(a->value_type, f->values, f->starts[1]++, macko_stencil_at(s, r->blocks, k).value);
-  return 1;
+  uint8_t *here = added + s->block / MACKO_STENCIL_WORDS;
+  for (uint32_t k = 0; k < s->steps; k++) {
+    if (here[k]) continue;
+    here[k] = 1;
+    macko_put_bits(f->values.value_type, (void *)f->values.values, f->starts[1]++, macko_stencil_at(s, r->blocks, k).value);
+  }
 }
 
-/* Adds all values; 0 where there is no room. In *added there is a byte for each place where a stencil may begin. */
-static int add_all(const macko_csr *a, const slice_reader *r, int64_t room, uint8_t *added, fewer_values *f)
+/* Adds all values. */
+static void add_all(const macko_csr *a, const slice_reader *r, uint8_t *added, macko_fewer_values *f)
 {
   for (int64_t i = 0; i < macko_slices_of(a->nrows); i++) {
     const macko_slice s = macko_slice_at(r->headers, i);
     const int64_t first = i * MACKO_SLICE_ROWS;
-    if (!s.stencil && !add_entries(a, first, first + macko_slice_lanes(r, i), room, f)) return 0;
-    if (!s.stencil || added[s.block / MACKO_STENCIL_WORDS] >= s.steps) continue;
-    if (!add_steps(a, r, &s, room, f)) return 0;
-    added[s.block / MACKO_STENCIL_WORDS] = (uint8_t)s.steps;
+    if (s.stencil) add_steps(r, &s, added, f);
+    else add_entries(macko_csr_row(a, first), macko_csr_row(a, first + macko_slice_lanes(r, i)), f);
   }
-  return 1;
 }
 
-/* Pages of the room that nothing is written to take no memory. Where slots alone tell that there is no room nothing is gathered. */
-macko_status macko_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words, int64_t slots, macko_csr **fewer,
-                                macko_error *err)
+/* Gives empty room for as many ranges as there are slices, and for so many values. Pages that nothing is written to take no
+ * memory. */
+static macko_fewer_values *new_values(const macko_csr *a, int64_t steps)
 {
-  const int64_t room = macko_csr_nnz(a) / FEWER;
+  const size_t ranges = (size_t)macko_slices_of(a->nrows) * sizeof(((macko_fewer_values *)0)->ranges[0]);
+  macko_fewer_values *f = malloc(sizeof *f + ranges + (size_t)steps * sizeof(uint64_t));
+  if (!f) return NULL;
+  *f = (macko_fewer_values){.values = {.nrows = 1, .ncols = a->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                                       .value_type = a->value_type}};
+  f->values.row_ptr = f->starts, f->values.values = (char *)f->ranges + ranges;
+  return f;
+}
+
+/* Stencils must spare an eighth of the values at least. */
+macko_status macko_find_fewer_values(const macko_csr *a, const slice_reader *r, int64_t block_words, int64_t slots,
+                                     macko_fewer_values **fewer, macko_error *err)
+{
+  const int64_t steps = block_words / MACKO_STENCIL_WORDS + 1, nnz = macko_csr_nnz(a);
   *fewer = NULL;
-  if (slots > room) return MACKO_OK;
-  fewer_values *f = malloc(sizeof *f + (size_t)(room * macko_type_bytes(a->value_type)));
-  uint8_t *added = calloc((size_t)(block_words / MACKO_STENCIL_WORDS) + 1, 1);
-  const int there = f && added;
-  if (f) *f = (fewer_values){.csr = {.nrows = 1, .ncols = a->ncols, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
-                                     .value_type = a->value_type, .row_ptr = f->starts, .values = f->values}};
-  const int made = there && add_all(a, r, room, added, f);
+  if (steps + slots > nnz - nnz / 8) return MACKO_OK;
+  macko_fewer_values *f = new_values(a, steps);
+  uint8_t *added = calloc((size_t)steps, 1);
+  if (f && added) add_all(a, r, added, f);
+  else free(f), f = NULL;
   free(added);
-  if (!made) free(f);
-  *fewer = made ? &f->csr : NULL;
-  return there ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld values of stencils", (long long)room);
+  *fewer = f;
+  return f ? MACKO_OK : macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld values of stencils", (long long)steps);
 }
 
 /* Rows that come in pieces are not at hand any more. */
 macko_status macko_learn_values(const macko_slice_look *look, macko_findings *found, macko_error *err)
 {
   const slice_reader r = {.headers = look->headers, .blocks = look->blocks, .nrows = found->csr->nrows};
-  if (!look->facts.stencils || found->rows || found->values.fewer) return MACKO_OK;
-  return macko_fewer_values(found->csr, &r, look->facts.block_words, look->facts.streamed, &found->values.fewer,
-                            err);
+  const macko_slice_facts *p = &look->facts;
+  if (!p->stencils || found->rows || found->values.fewer) return MACKO_OK;
+  return macko_find_fewer_values(found->csr, &r, p->block_words, p->streamed, &found->values.fewer, err);
 }

@@ -64,29 +64,59 @@ static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t p
   }
 }
 
-/* A search for a value that misfits, in parts. */
+/* A search for a value that misfits, in parts. Any will do, so that the answer does not depend on which part finds it first. */
 typedef struct {
   const macko_csr *a;
   macko_type to;
   int found;
+  const macko_fewer_values *fewer; /* whose ranges are looked at, where it is those */
 } misfit_search;
+
+/* Looks at values p .. past - 1 of the array. */
+static void search_values(misfit_search *s, int64_t p, int64_t past)
+{
+  for (; p < past && !macko_is_set(&s->found); p += BLOCK)
+    if (block_misfits(s->a, s->to, p, past - p < BLOCK ? past : p + BLOCK)) macko_set(&s->found);
+}
 
 /* Looks at entries from .. past - 1 of a piece, whose first value need not be the first of its array. */
 static void search_part(void *context, int part, int64_t from, int64_t past)
 {
   misfit_search *s = context;
-  int64_t first = macko_csr_row(s->a, 0);
+  const int64_t first = macko_csr_row(s->a, 0);
   (void)part;
-  for (int64_t p = from; p < past && !macko_is_set(&s->found); p += BLOCK)
-    if (block_misfits(s->a, s->to, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->found);
+  search_values(s, first + from, first + past);
 }
 
-/* Tells of one piece. Any misfit will do, so that the answer does not depend on which part finds it first. */
+/* Looks at ranges from .. past - 1. */
+static void search_ranges(void *context, int part, int64_t from, int64_t past)
+{
+  misfit_search *s = context;
+  (void)part;
+  for (; from < past; from++) search_values(s, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
+}
+
+/* Tells of one piece. */
 static int piece_misfits(const macko_csr *a, macko_type to)
 {
   const macko_cut entries = {.n = macko_csr_row(a, a->nrows) - macko_csr_row(a, 0)};
-  misfit_search s = {a, to, 0};
+  misfit_search s = {a, to, 0, NULL};
   macko_do_parts(&entries, macko_parts(entries.n), search_part, &s);
+  return s.found;
+}
+
+/* Cuts ranges by where their entries are in the csr. */
+static macko_cut cut_ranges(const macko_csr *a, const macko_fewer_values *fewer)
+{
+  return (macko_cut){fewer->count, MACKO_I64, fewer->ranges, sizeof *fewer->ranges / sizeof(int64_t), macko_csr_nnz(a)};
+}
+
+/* Tells of a csr that has those values. */
+static int fewer_misfit(const macko_csr *a, const macko_fewer_values *fewer, macko_type to)
+{
+  const macko_cut ranges = cut_ranges(a, fewer);
+  misfit_search s = {a, to, block_misfits(&fewer->values, to, 0, fewer->starts[1]), fewer};
+  macko_do_parts(&ranges, macko_parts(fewer->entries), search_ranges, &s);
   return s.found;
 }
 
@@ -111,6 +141,7 @@ typedef struct {
   const macko_csr *piece;
   macko_value_set *sets;
   int full; /* 1: one of them is full, so that there are too many */
+  const macko_fewer_values *fewer; /* whose ranges are looked at, where it is those */
 } distinct_search;
 
 /* Makes a set for each part, with room for `limit` values each. After a failure close_sets frees what there is. */
@@ -199,13 +230,26 @@ static int add_values(macko_value_set *set, const macko_csr *a, int64_t p, int64
   return add_values_of(a->value_type, set, a->values, p, past);
 }
 
+/* Adds values p .. past - 1 of the array to the set of the part. */
+static void add_to_part(distinct_search *s, int part, int64_t p, int64_t past)
+{
+  for (; p < past && !macko_is_set(&s->full); p += BLOCK)
+    if (!add_values(&s->sets[part], s->piece, p, past - p < BLOCK ? past : p + BLOCK)) macko_set(&s->full);
+}
+
 /* Adds entries from .. past - 1 of a piece to the set of the part. */
 static void add_part(void *context, int part, int64_t from, int64_t past)
 {
   distinct_search *s = context;
-  int64_t first = macko_csr_row(s->piece, 0);
-  for (int64_t p = from; p < past && !macko_is_set(&s->full); p += BLOCK)
-    if (!add_values(&s->sets[part], s->piece, first + p, first + (past - p < BLOCK ? past : p + BLOCK))) macko_set(&s->full);
+  const int64_t first = macko_csr_row(s->piece, 0);
+  add_to_part(s, part, first + from, first + past);
+}
+
+/* Adds ranges from .. past - 1 to it. */
+static void add_ranges(void *context, int part, int64_t from, int64_t past)
+{
+  distinct_search *s = context;
+  for (; from < past; from++) add_to_part(s, part, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
 }
 
 /* Gives the types that values of the set may be stored as, bit t for type t: those that have no more bytes. */
@@ -226,9 +270,22 @@ static void learn_misfits(const macko_value_set *set, macko_known_values *known)
     if (known->asked >> to & 1 && block_misfits(&all, (macko_type)to, 0, set->used)) known->misfits |= 1u << to;
 }
 
-/* Counts the values that differ in their bits, or gives -1 beyond the limit. Each part fills a set of its own, and at the end the
- * others are added to the first; pieces that come one after another are done in one part. Where all were counted these few tell
- * what misfits, too: *known is told, unless it is NULL. */
+/* Ends a count: adds the sets of the other parts to the first, gives the number of values, -1 where they are too many, and frees the
+ * sets. Where all were counted these few tell what misfits, too: *known is told, unless it is NULL. */
+static int64_t end_count(distinct_search *s, int parts, int counted, macko_known_values *known)
+{
+  for (int part = 1; counted && part < parts && !s->full; part++) {
+    const macko_csr found = {.value_type = s->sets[part].type, .values = s->sets[part].table};
+    s->full = !add_values(&s->sets[0], &found, 0, s->sets[part].used);
+  }
+  const int64_t distinct = !counted || s->full ? -1 : s->sets[0].used;
+  if (distinct >= 0 && known) learn_misfits(&s->sets[0], known);
+  close_sets(parts, s->sets);
+  return distinct;
+}
+
+/* Counts the values that differ in their bits, or gives -1 beyond the limit. Each part fills a set of its own; pieces that come one
+ * after another are done in one part. */
 static macko_status count_and_learn(macko_rows *r, int64_t limit, int64_t *distinct, macko_known_values *known, macko_error *err)
 {
   macko_csr piece;
@@ -240,13 +297,21 @@ static macko_status count_and_learn(macko_rows *r, int64_t limit, int64_t *disti
     const macko_cut entries = {.n = s ? 0 : macko_csr_row(&piece, piece.nrows) - macko_csr_row(&piece, 0)};
     if (!s) macko_do_parts(&entries, parts, add_part, &search);
   }
-  for (int part = 1; !s && part < parts && !search.full; part++) {
-    macko_csr found = {.value_type = r->value_type, .values = search.sets[part].table};
-    search.full = !add_values(&search.sets[0], &found, 0, search.sets[part].used);
-  }
-  *distinct = s || search.full ? -1 : search.sets[0].used;
-  if (*distinct >= 0 && known) learn_misfits(&search.sets[0], known);
-  close_sets(parts, search.sets);
+  *distinct = end_count(&search, parts, !s, known);
+  return s;
+}
+
+/* Does the same with fewer values of *a. */
+static macko_status count_fewer(const macko_csr *a, const macko_fewer_values *fewer, int64_t limit, int64_t *distinct,
+                                macko_known_values *known, macko_error *err)
+{
+  const macko_cut ranges = cut_ranges(a, fewer);
+  distinct_search search = {.piece = a, .fewer = fewer};
+  int parts = macko_large_parts(fewer->entries);
+  macko_status s = open_sets(parts, a->value_type, limit, &search.sets, err);
+  if (!s) search.full = !add_values(&search.sets[0], &fewer->values, 0, fewer->starts[1]);
+  if (!s) macko_do_parts(&ranges, parts, add_ranges, &search);
+  *distinct = end_count(&search, parts, !s, known);
   return s;
 }
 
@@ -264,14 +329,6 @@ macko_value_facts macko_facts_of_rows(macko_rows *r)
 
 /* ---- of findings: every format that is planned asks, and the first is told for all ---- */
 
-/* Gives the rows whose values answer for all of them: those that the findings are about, in pieces or *whole, which is made of the
- * csr, or of one that has the same values fewer times. */
-static macko_rows *rows_of(const macko_findings *found, macko_rows *whole)
-{
-  *whole = macko_rows_of(found->values.fewer ? found->values.fewer : found->csr);
-  return found->rows ? found->rows : whole;
-}
-
 /* Tells whether a value misfits that type, -1 where it is not known. Where all fit i8 all fit every type, because that has whole
  * numbers from -128 to 127 only. */
 static int known_misfit(const macko_known_values *known, macko_type to)
@@ -286,9 +343,11 @@ static macko_status found_misfit(void *context, macko_type to, int *misfit, mack
   macko_findings *found = context;
   macko_known_values *known = &found->values;
   macko_rows whole;
+  macko_status s = MACKO_OK;
   *misfit = known_misfit(known, to);
   if (*misfit >= 0) return MACKO_OK;
-  macko_status s = find_misfit(rows_of(found, &whole), to, misfit, err);
+  if (known->fewer) *misfit = fewer_misfit(found->csr, known->fewer, to);
+  else s = find_misfit(macko_found_rows(found, &whole), to, misfit, err);
   if (!s) known->asked |= 1u << to, known->misfits |= (unsigned)*misfit << to;
   return s;
 }
@@ -301,7 +360,8 @@ static macko_status found_distinct(void *context, int64_t limit, int64_t *distin
   macko_known_values *known = &found->values;
   macko_rows whole;
   if (known->limit < limit && !(known->limit && known->distinct >= 0)) {
-    macko_status s = count_and_learn(rows_of(found, &whole), limit, &known->distinct, known, err);
+    macko_status s = known->fewer ? count_fewer(found->csr, known->fewer, limit, &known->distinct, known, err)
+                                  : count_and_learn(macko_found_rows(found, &whole), limit, &known->distinct, known, err);
     if (s) return s;
     known->limit = limit;
   }

@@ -62,7 +62,8 @@ static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *cou
 static macko_status count_questions(void *context, int64_t limit, int64_t *count, macko_error *err)
 {
   const macko_findings *found = context;
-  gathered += found->values.fewer && ((const int64_t *)found->values.fewer->row_ptr)[1] < ROWS / 32;
+  const macko_fewer_values *fewer = found->values.fewer;
+  gathered += fewer && fewer->starts[1] + fewer->entries < ROWS / 32;
   return count_distinct(context, limit, count, err);
 }
 
