@@ -4,6 +4,7 @@
 #include "core/cost.h"
 #include "core/threads.h"
 #include "macko/slice_look.h"
+#include "macko/slice_turn.h"
 #include "macko/slice_values.h"
 
 #include <stdlib.h>
@@ -95,18 +96,28 @@ static void find_rows(const macko_csr *a, const slice_reader *r, int64_t slice, 
   }
 }
 
-/* Copies values of `size` bytes, 4 or 8, as they are, into the slots of a slice. Short rows go step by step, slot after slot: row
- * by row, each value of a slice would go into another line of the cache than the one before. */
-static inline __attribute__((always_inline)) void copy_values(const char *values, const slice_rows *rows, size_t size, char *slots)
+/* Copies values of `size` bytes, 4 or 8, as they are, into the slots of a slice, but for the first `done` steps. Short rows go step
+ * by step, slot after slot: row by row, each value of a slice would go into another line of the cache than the one before. */
+static inline __attribute__((always_inline)) void copy_values(const char *values, const slice_rows *rows, size_t size, int64_t done,
+                                                              char *slots)
 {
   enum { SHORT = 16 };
-  const int64_t steps = rows->shortest <= SHORT ? rows->shortest : 0;
-  for (int64_t k = 0; k < steps; k++)
+  const int64_t steps = rows->shortest <= SHORT ? rows->shortest : done;
+  for (int64_t k = done; k < steps; k++)
     for (int l = 0; l < rows->lanes; l++)
       memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
   for (int l = 0; l < rows->lanes; l++)
     for (int64_t k = steps; k < rows->length[l]; k++)
       memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
+}
+
+/* Copies doubles as they are. */
+static void copy_doubles(const void *values, const slice_rows *rows, int past_caches, char *slots)
+{
+  int64_t done = 0;
+  if (past_caches && rows->lanes == MACKO_SLICE_ROWS && rows->shortest > 0)
+    done = macko_turn_past_caches(values, rows->begin, rows->shortest, (double *)(void *)slots);
+  copy_values(values, rows, 8, done, slots);
 }
 
 /* Copies values of 2 bytes as they are; two of them share a word of their lane. */
@@ -123,10 +134,10 @@ static void copy_halves(const char *values, const slice_rows *rows, char *slots)
 }
 
 /* Copies the values of a slice as they are, and gives 1; 0 for elements of one byte, which are never stored so. */
-static int copy_slice(const slice_rows *rows, int size, const char *values, char *slots)
+static int copy_slice(const slice_rows *rows, int size, const char *values, int past_caches, char *slots)
 {
-  if (size == 8) copy_values(values, rows, 8, slots);
-  else if (size == 4) copy_values(values, rows, 4, slots);
+  if (size == 8) copy_doubles(values, rows, past_caches, slots);
+  else if (size == 4) copy_values(values, rows, 4, 0, slots);
   else if (size == 2) copy_halves(values, rows, slots);
   return size > 1;
 }
@@ -137,7 +148,7 @@ static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_
 {
   const int per = size < 4 ? 4 / size : 1, as_they_are = w->codec.stored_type == w->value_type && !w->recode;
   char *slots = (char *)w->stream + (int64_t)units * MACKO_VALUE_UNIT;
-  if (as_they_are && copy_slice(rows, size, w->values, slots)) return;
+  if (as_they_are && copy_slice(rows, size, w->values, w->past_caches, slots)) return;
   for (int l = 0; l < rows->lanes; l++) {
     const int64_t slot = macko_slice_slot(units, size, 0, l);
     if (per == 1) macko_write_values(w, rows->begin[l], rows->length[l], slot, MACKO_SLICE_ROWS);
@@ -165,6 +176,7 @@ static void write_values(const macko_csr *a, const macko_matrix *m, macko_value_
     if (w->in_pieces && !same_lengths(&r, &s, &rows)) macko_set(&w->changed);
     else write_slice(&rows, r.element_bytes, s.values, w);
   }
+  if (w->past_caches) macko_order_stores();
 }
 
 /* This is move_values of the layout: headers for elements of another size, in which nothing but the starts of values differs. */
