@@ -88,12 +88,25 @@ static void search_part(void *context, int part, int64_t from, int64_t past)
   search_values(s, first + from, first + past);
 }
 
+/* Prefetches the values of a range further on, as ranges are often too short for the hardware to follow. */
+static void fetch_range(const macko_csr *a, const macko_fewer_values *fewer, int64_t i)
+{
+  enum { LINE = 64, MOST = 4096, AHEAD = 4 };
+  if (i + AHEAD >= fewer->count) return;
+  const int64_t size = macko_type_bytes(a->value_type), first = fewer->ranges[i + AHEAD].first * size;
+  const int64_t bytes = fewer->ranges[i + AHEAD].past * size - first;
+  for (int64_t at = 0; at < bytes && at < MOST; at += LINE) __builtin_prefetch((const char *)a->values + first + at);
+}
+
 /* Looks at ranges from .. past - 1. */
 static void search_ranges(void *context, int part, int64_t from, int64_t past)
 {
   misfit_search *s = context;
   (void)part;
-  for (; from < past; from++) search_values(s, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
+  for (; from < past; from++) {
+    fetch_range(s->a, s->fewer, from);
+    search_values(s, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
+  }
 }
 
 /* Tells of one piece. */
@@ -249,7 +262,10 @@ static void add_part(void *context, int part, int64_t from, int64_t past)
 static void add_ranges(void *context, int part, int64_t from, int64_t past)
 {
   distinct_search *s = context;
-  for (; from < past; from++) add_to_part(s, part, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
+  for (; from < past; from++) {
+    fetch_range(s->piece, s->fewer, from);
+    add_to_part(s, part, s->fewer->ranges[from].first, s->fewer->ranges[from].past);
+  }
 }
 
 /* Gives the types that values of the set may be stored as, bit t for type t: those that have no more bytes. */
