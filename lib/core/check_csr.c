@@ -110,6 +110,7 @@ static inline __attribute__((always_inline)) int scan_after(const int32_t *c, in
   int64_t p = from;
   int found = 0;
   for (; p + WIDTH <= past; p += WIDTH) {
+    macko_fetch_ahead(c + p);
     memcpy(&here, c + p, sizeof here), memcpy(&before, c + p - 1, sizeof before);
     outside |= (here < low) | (here > high);
     fallen -= here <= before;

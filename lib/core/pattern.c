@@ -63,6 +63,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void add_vectors(const m
   __m256i added[3] = {_mm256_setzero_si256(), _mm256_setzero_si256(), _mm256_setzero_si256()};
   uint64_t lanes[3][WIDTH];
   for (int64_t k = block; k < to; k += WIDTH) {
+    macko_fetch_ahead((const char *)w->indices + 2 * k * (type == MACKO_I64 ? 8 : 4));
     const __m256i pairs = type == MACKO_I64 ? halves_of(w, k, &added[2]) : words_of(w, k);
     for (int set = 0; set < 2; set++) added[set] = _mm256_add_epi64(added[set], products(pairs, keys->sets[set] + (k - block)));
   }

@@ -32,6 +32,7 @@ static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
   two_words any = {0};
   for (; p + 2 <= past; p += 2) {
     two_doubles v;
+    macko_fetch_ahead(values + p);
     memcpy(&v, values + p, sizeof v);
     const two_doubles moved = v + far;
     any |= ((two_words)moved - (two_words)far + 128) >> 8; /* nonzero bits: it is outside -128 .. 127 */
@@ -200,6 +201,7 @@ static MACKO_AVX2 int64_t end_of_remembered(const double *values, int64_t p, int
   __m256i each[REMEMBERED];
   for (int i = 0; i < REMEMBERED; i++) each[i] = _mm256_set1_epi64x((int64_t)known[i]);
   for (; p + WIDTH <= past; p += WIDTH) {
+    macko_fetch_ahead(values + p);
     const __m256i v = _mm256_loadu_si256((const __m256i *)(values + p));
     __m256i found = _mm256_cmpeq_epi64(v, each[0]);
     for (int i = 1; i < REMEMBERED; i++) found = _mm256_or_si256(found, _mm256_cmpeq_epi64(v, each[i]));
