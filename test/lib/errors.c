@@ -75,6 +75,26 @@ START_TEST(bad_matrices_are_named)
 }
 END_TEST
 
+/* Wherever it is, as many rows are compared at once. */
+START_TEST(a_start_that_falls_is_named)
+{
+  enum { ROWS = 150 };
+  int32_t row_ptr[ROWS + 1], col = 0;
+  double value = 1;
+  char expected[64];
+  macko_csr c = {.nrows = ROWS, .ncols = 1, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
+                 .row_ptr = row_ptr, .cols = &col, .values = &value};
+  macko_info info;
+  macko_error err;
+  for (int bad = 1; bad < ROWS; bad++) {
+    for (int i = 0; i <= ROWS; i++) row_ptr[i] = i == bad;
+    snprintf(expected, sizeof expected, "row_ptr falls from 1 to 0 at row %d", bad);
+    ck_assert_int_eq(macko_predict(&c, NULL, &info, &err), MACKO_INVALID_MATRIX);
+    ck_assert_str_eq(err.text, expected);
+  }
+}
+END_TEST
+
 START_TEST(bad_products_change_nothing)
 {
   macko_csr c = identity();
@@ -176,6 +196,7 @@ int main(void)
   TCase *t = tcase_create("refusals");
   tcase_add_test(t, options_name_the_nearest);
   tcase_add_test(t, bad_matrices_are_named);
+  tcase_add_test(t, a_start_that_falls_is_named);
   tcase_add_test(t, bad_products_change_nothing);
   tcase_add_test(t, success_leaves_no_sentence);
   tcase_add_loop_test(t, wide_columns_are_held_or_refused, 0, 7);

@@ -5,6 +5,7 @@
 #include "values/codecs.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- f16 stored as bf16 ---- */
 
@@ -220,6 +221,87 @@ START_TEST(nobody_chooses_where_blocks_meet)
 }
 END_TEST
 
+/* ---- questions about values, and zeros ---- */
+
+enum { COUNTED = 200, STEPS_MOST = 9 };
+
+/* Gives how many of n words differ, by comparing all. */
+static int64_t differing(const uint64_t *words, int n)
+{
+  int64_t differ = 0;
+  for (int i = 0, k; i < n; i++) {
+    for (k = 0; k < i && words[k] != words[i];) k++;
+    differ += k == i;
+  }
+  return differ;
+}
+
+/* Few values in any order, of any number and from any place of the array on: those that were looked up last are not all of them. */
+START_TEST(every_value_is_counted)
+{
+  uint64_t words[COUNTED], state = (uint64_t)_i;
+  for (int n = 0; n < COUNTED; n++) {
+    const int few = 1 + n % STEPS_MOST, first = n % 5;
+    int64_t starts[] = {0, n - first}, distinct;
+    const macko_csr a = {.nrows = 1, .ncols = COUNTED, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64, .value_type = MACKO_F64,
+                         .row_ptr = starts, .values = words + first};
+    for (int i = 0; i < n; i++) words[i] = (state = macko_mix(state)) % (n % 3 ? (uint64_t)few : 1000);
+    if (n < first) continue;
+    macko_findings found = {.csr = &a};
+    const macko_value_facts facts = macko_facts_of_values(&found);
+    ck_assert(!facts.distinct(facts.context, COUNTED, &distinct, NULL));
+    ck_assert_int_eq(distinct, differing(words + first, n - first));
+  }
+}
+END_TEST
+
+/* Values of their own and those of ranges answer for all, and no others do. */
+START_TEST(fewer_values_answer)
+{
+  enum { RANGES = 6, APART = 30, OWN = 7 };
+  double values[RANGES * APART];
+  double own[OWN] = {1, 2, 3, 4, 5, 6, 7};
+  int64_t starts[] = {0, RANGES * APART}, distinct;
+  int misfit;
+  const macko_csr a = {.nrows = 1, .ncols = RANGES * APART, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                       .value_type = MACKO_F64, .row_ptr = starts, .values = values};
+  for (int i = 0; i < RANGES * APART; i++) values[i] = 0.1 + i;
+  macko_fewer_values *f = malloc(sizeof *f + RANGES * sizeof *f->ranges);
+  ck_assert(f != NULL);
+  *f = (macko_fewer_values){.values = a, .starts = {0, OWN}, .count = RANGES, .entries = RANGES * (RANGES - 1) / 2};
+  f->values.row_ptr = f->starts, f->values.values = own;
+  for (int i = 0; i < RANGES; i++) {
+    f->ranges[i].first = i * APART + i, f->ranges[i].past = f->ranges[i].first + i;
+    for (int64_t p = f->ranges[i].first; p < f->ranges[i].past; p++) values[p] = 10 + i;
+  }
+  for (int wrong = 0; wrong < 3; wrong++) {
+    macko_findings found = {.csr = &a, .values = {.fewer = f}};
+    const macko_value_facts facts = macko_facts_of_values(&found);
+    if (wrong == 1) own[OWN - 1] = 0.5;
+    if (wrong == 2) own[OWN - 1] = 7, values[f->ranges[RANGES - 1].past - 1] = 0.5;
+    ck_assert(!facts.misfit(facts.context, MACKO_I8, &misfit, NULL) && misfit == (wrong > 0));
+    ck_assert(!facts.distinct(facts.context, 100, &distinct, NULL));
+    ck_assert_int_eq(distinct, OWN + RANGES - 1 + (wrong == 2));
+  }
+  free(f);
+}
+END_TEST
+
+/* Memory that has been written to comes back as zeros. */
+START_TEST(zeros_are_zeros)
+{
+  const size_t sizes[] = {0, 1, 4096, (4 << 20) - 1, 4 << 20, (4 << 20) + 17, (9 << 20) + 4096};
+  for (int round = 0; round < 3; round++)
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+      char *zeros = macko_zeros(sizes[i]);
+      ck_assert(zeros != NULL);
+      for (size_t k = 0; k < sizes[i]; k++) ck_assert(!zeros[k]);
+      memset(zeros, 1, sizes[i]);
+      free(zeros);
+    }
+}
+END_TEST
+
 int main(void)
 {
   Suite *suite = suite_create("values");
@@ -233,6 +315,9 @@ int main(void)
   tcase_add_test(t, nobody_chooses_where_symbols_of_a_table_meet);
   tcase_add_test(t, nobody_chooses_which_blocks_are_taken_for_equal);
   tcase_add_test(t, nobody_chooses_where_blocks_meet);
+  tcase_add_loop_test(t, every_value_is_counted, 0, 20);
+  tcase_add_test(t, fewer_values_answer);
+  tcase_add_test(t, zeros_are_zeros);
   suite_add_tcase(suite, t);
   return test_run(suite);
 }
