@@ -41,8 +41,8 @@ static inline macko_processor macko_this_processor(void)
 }
 #endif
 
-/* Asks for memory some way behind a place that a loop has come to, which may be behind the end of the array: the hardware alone does
- * not keep all reads of a core under way. */
+/* Asks for memory some way behind a place that a loop has come to, which may be behind the end of the array: the hardware alone
+ * does not keep all reads of a core under way. */
 static inline void macko_fetch_ahead(const void *place)
 {
   enum { AHEAD = 4096 };

@@ -16,7 +16,8 @@ typedef struct {
   void *context;
 } macko_value_facts;
 
-/* Each value of a csr at least once, and no others: values of its own, and entries first .. past - 1 of each range. One allocation. */
+/* Each value of a csr at least once, and no others: values of its own, and entries first .. past - 1 of each range. It is one
+ * allocation. */
 typedef struct {
   macko_csr values; /* of one row, without columns */
   int64_t starts[2]; /* of that row */

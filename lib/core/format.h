@@ -168,7 +168,8 @@ typedef struct macko_format_ops {
 /* The tables of all formats, by macko_format. */
 extern const macko_format_ops *const macko_formats[MACKO_FORMAT_AUTO];
 
-/* Gives that many bytes of zeros, at least one, for free(): in large pages where the system has them. NULL where memory is short. */
+/* Gives that many bytes of zeros, at least one, for free(): in large pages where the system has them. It gives NULL where memory is
+ * short. */
 void *macko_zeros(size_t bytes);
 
 /* Calls prepare, if the format has it. It must follow whenever the sections of m have become other ones, before decode or

@@ -16,9 +16,9 @@ static int renew_pages(char *begin, char *past)
 }
 
 /* A stream through pages of 4 KiB misses the translation buffer all the time: with pages of 2 MiB a multiply was up to 1.4 times as
- * fast, and encoding has fewer page faults. Only what fills whole large pages is asked for, so no memory is added. calloc would write
- * zeros into pages that the allocator gives a second time, which may be small; they are let go instead, as the next ones come as
- * zeros. */
+ * fast, and encoding has fewer page faults. Only what fills whole large pages is asked for, so no memory is added. calloc would
+ * write zeros into pages that the allocator gives a second time, which may be small; they are let go instead, as the next ones come
+ * as zeros. */
 void *macko_zeros(size_t bytes)
 {
   const uintptr_t page = (uintptr_t)2 << 20;

@@ -175,5 +175,6 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   if (!may_be_apart(f, options)) return 0;
   int found = 0;
   counts.blocks = f->csr->nrows / MACKO_ECCSR_MOST_EQUAL, work.runs = work.reads = f->nnz / MACKO_ECCSR_MOST_EQUAL;
-  return estimated_time(f, options, &counts, &work) < most_time(options, best->time) && !ask->apart(f->context, &found, NULL) && found;
+  if (estimated_time(f, options, &counts, &work) >= most_time(options, best->time)) return 0;
+  return !ask->apart(f->context, &found, NULL) && found;
 }

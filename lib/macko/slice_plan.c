@@ -180,15 +180,11 @@ static double missed_share(const sampling *s, const macko_cost *cost)
   return fmin(fmax(share, 0.02), 0.1);
 }
 
-/* Gives how many slices the sample has. */
+/* Gives how many slices the sample has: its last window may have fewer than the others. */
 static int64_t sampled_slices(const sampling *s)
 {
-  int64_t slices = 0;
-  for (int64_t i = 0; i < s->windows; i++) {
-    const int64_t left = macko_slices_of(s->nrows) - (s->first + i * SAMPLE_EVERY) * WINDOW_SLICES;
-    slices += left < WINDOW_SLICES ? left : WINDOW_SLICES;
-  }
-  return slices;
+  const int64_t others = s->windows - 1, last = macko_slices_of(s->nrows) - (s->first + others * SAMPLE_EVERY) * WINDOW_SLICES;
+  return others * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
 }
 
 /* Scales the sample up to the matrix, by entries. */

@@ -4,9 +4,9 @@
 
 #include <stdint.h>
 
-/* Copies the first `steps` doubles of MACKO_SLICE_ROWS rows, which begin at values[begin[0]] and so on, step by step into slots, past
- * the caches, so that the old bytes are not read first. Gives how many steps it has copied: all of them, or none where the processor
- * lacks the instructions. Later stores are ordered behind these by macko_order_stores. */
+/* Copies the first `steps` doubles of MACKO_SLICE_ROWS rows, which begin at values[begin[0]] and so on, step by step into slots,
+ * past the caches, so that the old bytes are not read first. Gives how many steps it has copied: all of them, or none where the
+ * processor lacks the instructions. Later stores are ordered behind these by macko_order_stores. */
 int64_t macko_turn_past_caches(const double *values, const int64_t *begin, int64_t steps, double *slots);
 void macko_order_stores(void);
 

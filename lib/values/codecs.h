@@ -26,10 +26,10 @@ typedef struct {
   int64_t table; /* values of the section "dict", which are of the matrix's own type; 0 without one */
 } macko_codec;
 
-/* Lists the codecs that hold all values and that option values=`wanted` allows, raw first: *count of them, at most 3. What a
- * stream takes in bytes depends on the slots of a format, so that the format compares. A dictionary of more values than `most` is
- * listed only where it is asked for; where `most` is 0 values are not counted else. Errors: UNSUPPORTED if the one that is asked for cannot hold the values; those of the
- * facts. */
+/* Lists the codecs that hold all values and that option values=`wanted` allows, raw first: *count of them, at most 3. What a stream
+ * takes in bytes depends on the slots of a format, so that the format compares. A dictionary of more values than `most` is listed
+ * only where it is asked for; where `most` is 0 values are not counted else. Errors: UNSUPPORTED if the one that is asked for
+ * cannot hold the values; those of the facts. */
 macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
                              macko_error *err);
 
@@ -47,9 +47,9 @@ macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, 
 void macko_take_best_codec(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                            macko_add_stream add, macko_plan *plan);
 
-/* Gives the number of values up to which a dictionary can be better than values as they are, 0 where none can, so that they need not
- * be counted: all that there are codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits. *plan has no
- * value stream. */
+/* Gives the number of values up to which a dictionary can be better than values as they are, 0 where none can, so that they need
+ * not be counted: all that there are codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits. *plan
+ * has no value stream. */
 int64_t macko_most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan);
 
 /* Gives *plan the best of all codecs that the options allow, and says in its reason which. Errors: those of macko_codecs_by. */

@@ -178,8 +178,8 @@ static void close_sets(int parts, macko_value_set *sets)
   free(sets);
 }
 
-/* So many of the values that were looked up last are remembered: on grids of constant coefficients rows have two, the diagonal's and
- * one more, and another diagonal where the grid ends. */
+/* So many of the values that were looked up last are remembered: on grids of constant coefficients rows have two, the diagonal's
+ * and one more, and another diagonal where the grid ends. */
 enum { REMEMBERED = 4 };
 
 /* Gives 1 if those are the bits of a value that is remembered. */
@@ -193,8 +193,8 @@ static inline __attribute__((always_inline)) int is_remembered(const uint64_t *k
 #if MACKO_HAS_X86_64
 #include <immintrin.h>
 
-/* Gives the first of doubles p .. past - 1, or of all but the last few of them, that is not remembered; p or a later one, from which
- * on they are to be looked at one by one, if there is none. */
+/* Gives the first of doubles p .. past - 1, or of all but the last few of them, that is not remembered; p or a later one, from
+ * which on they are to be looked at one by one, if there is none. */
 static MACKO_AVX2 int64_t end_of_remembered(const double *values, int64_t p, int64_t past, const uint64_t *known)
 {
   enum { WIDTH = 4 };
@@ -288,8 +288,8 @@ static void learn_misfits(const macko_value_set *set, macko_known_values *known)
     if (known->asked >> to & 1 && block_misfits(&all, (macko_type)to, 0, set->used)) known->misfits |= 1u << to;
 }
 
-/* Ends a count: adds the sets of the other parts to the first, gives the number of values, -1 where they are too many, and frees the
- * sets. Where all were counted these few tell what misfits, too: *known is told, unless it is NULL. */
+/* Ends a count: adds the sets of the other parts to the first, gives the number of values, -1 where they are too many, and frees
+ * the sets. Where all were counted these few tell what misfits, too: *known is told, unless it is NULL. */
 static int64_t end_count(distinct_search *s, int parts, int counted, macko_known_values *known)
 {
   for (int part = 1; counted && part < parts && !s->full; part++) {
