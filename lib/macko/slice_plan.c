@@ -187,15 +187,15 @@ static int64_t sampled_slices(const sampling *s)
   return others * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
 }
 
-/* Scales the sample up to the matrix, by entries. */
+/* Scales the sample up to the matrix, by entries, and slices, which do not depend on these, by rows. */
 static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cost, int64_t unlike)
 {
   macko_slice_facts p = {0};
   for (int64_t i = 0; i < s->windows; i++) macko_add_counts(&p, &s->counts[i]);
   const double scale = p.streamed ? (double)s->nnz / (double)p.streamed : 0;
-  return (macko_slice_estimate){.columns = scale * columns_of(cost, &p), .slots = scale * slots_of(&p),
-                                .blocks = scale * 4 * (double)unlike, .missed = missed_share(s, cost),
-                                .slices = scale * (double)(sampled_slices(s) - p.stencils)};
+  const double others = p.streamed ? 1 - (double)p.stencils / (double)sampled_slices(s) : 0;
+  return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
+                                others * (double)macko_slices_of(s->nrows), missed_share(s, cost)};
 }
 
 /* Looks at all windows of the sample, in parts where they are in memory, else window by window. */
