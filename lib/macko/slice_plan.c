@@ -180,20 +180,16 @@ static double missed_share(const sampling *s, const macko_cost *cost)
   return fmin(fmax(share, 0.02), 0.1);
 }
 
-/* Gives how many slices the sample has: its last window may have fewer than the others. */
-static int64_t sampled_slices(const sampling *s)
-{
-  const int64_t others = s->windows - 1, last = macko_slices_of(s->nrows) - (s->first + others * SAMPLE_EVERY) * WINDOW_SLICES;
-  return others * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
-}
-
-/* Scales the sample up to the matrix, by entries, and slices, which do not depend on these, by rows. */
+/* Scales the sample up to the matrix, by entries, and slices, which do not depend on these, by rows. Its last window may have fewer
+ * slices than the others. */
 static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cost, int64_t unlike)
 {
   macko_slice_facts p = {0};
   for (int64_t i = 0; i < s->windows; i++) macko_add_counts(&p, &s->counts[i]);
   const double scale = p.streamed ? (double)s->nnz / (double)p.streamed : 0;
-  const double others = p.streamed ? 1 - (double)p.stencils / (double)sampled_slices(s) : 0;
+  const int64_t before = s->windows - 1, last = macko_slices_of(s->nrows) - (s->first + before * SAMPLE_EVERY) * WINDOW_SLICES;
+  const int64_t sampled = before * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
+  const double others = p.streamed ? 1 - (double)p.stencils / (double)sampled : 0;
   return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
                                 others * (double)macko_slices_of(s->nrows), missed_share(s, cost)};
 }
