@@ -32,7 +32,8 @@ static const char help[] = "Finds eigenvalues or singular values of a sparse mat
   "  -mat_macko_after  products before a matrix is encoded: auto, or a number; here encoded before solving\n"
   "  -mat_macko_base  on a GPU, PETSc's type below: aijcusparse aij\n"
   "  -mat_macko_keep_csr  what aijcusparse keeps on the GPU beside the compressed form: auto yes no\n"
-  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer\n"
+  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer mpi\n"
+  "  -mat_macko_ranks_per_node  how many ranks in a row are taken for a node there, to try that on one\n"
   "exit status: 0 found as many as asked for, 2 not, 1 bad input or another error\n";
 
 /* Reads a matrix into *p, checks it, finds out whether it is symmetric, converts it and encodes it. Seconds are added to *read

@@ -30,7 +30,8 @@ static const char help[] = "Solves a sparse linear system A x = b whose matrix i
   "  -mat_macko_after  products before a matrix is encoded: auto, or a number; here encoded before solving\n"
   "  -mat_macko_base  on a GPU, PETSc's type below: aijcusparse aij\n"
   "  -mat_macko_keep_csr  what aijcusparse keeps on the GPU beside the compressed form: auto yes no\n"
-  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer\n"
+  "  -mat_macko_halo  how ranks exchange entries of vectors on GPUs: auto host peer mpi\n"
+  "  -mat_macko_ranks_per_node  how many ranks in a row are taken for a node there, to try that on one\n"
   "  MATRIX -help    lists every option of PETSc too\n"
   "exit status: 0 converged, 2 not, or not by the residual that plain CSR gives, 1 bad input or another error\n";
 
