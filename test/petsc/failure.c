@@ -274,11 +274,13 @@ static PetscBool fails_at_allocation(int n, int what, Mat P, int *errors)
 START_TEST(every_allocation_may_fail)
 {
   Mat P;
-  int n = 0, errors = 0, what = _i % 3, in_place = what == 1 && !strcmp(storages[_i / 3], "csr"); /* new values need no room */
+  const char *storage = storages[_i / 3];
+  /* New values need no room where nothing is to be counted or coded. */
+  int n = 0, errors = 0, what = _i % 3, in_place = what == 1 && strcmp(storage, "dtans") && strcmp(storage, "slide");
   if (what == 1 && values_are_on_a_gpu()) return;
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &P));
   if (what == 1) OK(MatScale(P, 3));
-  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", storages[_i / 3]));
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_format", storage));
   while (fails_at_allocation(n, what, P, &errors)) n++;
   OK(PetscOptionsClearValue(NULL, "-mat_macko_format"));
   ASSERT_ALL(in_place ? !n : n > 0 && errors > n / 2, "%d errors of %d failing allocations", errors, n);
