@@ -105,7 +105,7 @@ START_TEST(rows_in_bundles)
   test_fill(&a, test_kinds[kinds[_i]].values);
   test_products *p = test_products_make(&a);
   for (int v = 0; v < 2; v++)
-    for (int bits = 4; bits <= 32; bits *= 2) {
+    for (int bits = 4; bits <= 16; bits *= 2) {
       macko_options o;
       macko_options_init(&o);
       o.format = MACKO_FORMAT_ECCSR, o.variant = variants[v], o.gap_bits = bits;
