@@ -126,6 +126,9 @@ macko_status macko_check_device(const macko_device_matrix *d, macko_error *err);
  * cannot hold it. *transpose is new and freed with macko_destroy. Errors: OUT_OF_MEMORY and those of macko_encode. */
 macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpose, macko_error *err);
 
+/* Sets how many multiprocessors a GPU has, and how many bytes of shared memory a block may have there. Errors: DEVICE. */
+macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, macko_error *err);
+
 /* Takes device memory, freed with cudaFree; `what` names its use in the sentence of a failure. Errors: OUT_OF_MEMORY (with the
  * bytes wanted and free), DEVICE. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err);

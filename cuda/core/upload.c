@@ -10,6 +10,13 @@ macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error 
   return macko_fail(err, MACKO_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 
+macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, macko_error *err)
+{
+  cudaError_t e = cudaDeviceGetAttribute(multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
+  return macko_cuda_status(e, "asking what the GPU has", err);
+}
+
 /* Running out of memory is a failure of its own, told apart from what else CUDA may report. CUDA's memory of the error is
  * cleared, so that no later call of the program sees it. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err)

@@ -15,4 +15,15 @@ template <typename SUM> static __device__ __forceinline__ SUM sum_of_lanes(SUM s
   return sum;
 }
 
+/* Gives the sum of the counts of the calling lane, whose number is given, and of those before it. All lanes of the warp must take
+ * part. */
+template <typename COUNT> static __device__ __forceinline__ COUNT sum_up_to_lane(COUNT sum, int lane)
+{
+  for (int d = 1; d < WARP; d *= 2) {
+    const COUNT before = __shfl_up_sync(EVERY, sum, d);
+    if (lane >= d) sum += before;
+  }
+  return sum;
+}
+
 #endif

@@ -320,17 +320,6 @@ static __device__ __forceinline__ void add_block(const bundles &a, const device_
 
 /* ---- a bundle ---- */
 
-/* Gives the sum of n over the calling lane and those before it. */
-static __device__ __forceinline__ uint32_t sum_so_far(uint32_t n)
-{
-  const int lane = threadIdx.x % WARP;
-  for (int d = 1; d < WARP; d *= 2) {
-    const uint32_t before = __shfl_up_sync(EVERY, n, d);
-    if (lane >= d) n += before;
-  }
-  return n;
-}
-
 /* This is where the blocks of a bundle begin, and where its codes and values do, in granules. */
 struct bundle_starts {
   uint32_t first, past, codes, values;
@@ -355,7 +344,8 @@ static __device__ __forceinline__ void add_blocks(const bundles &a, const device
   for (; at.first < at.past; at.first += WARP) {
     const int there = at.first + lane < at.past;
     const uint32_t mask = there ? __ldg(a.masks + at.first + lane) : 0, granules = there ? __ldg(a.granules + at.first + lane) : 0;
-    const uint32_t rows = granules * __popc(mask), codes = at.codes + sum_so_far(granules), slots = at.values + sum_so_far(rows);
+    const uint32_t rows = granules * __popc(mask);
+    const uint32_t codes = at.codes + sum_up_to_lane(granules, lane), slots = at.values + sum_up_to_lane(rows, lane);
     for (int i = crew; i - crew < WARP; i += crews) {
       const bundle_block b = {at.first + i, __shfl_sync(EVERY, codes - granules, i), __shfl_sync(EVERY, slots - rows, i),
                               __shfl_sync(EVERY, mask, i), __shfl_sync(EVERY, granules, i)};

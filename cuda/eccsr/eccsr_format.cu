@@ -61,9 +61,8 @@ extern "C" macko_status macko_eccsr_device_prepare(macko_device_matrix *d, const
   if (!d->own && !(d->own = calloc(1, sizeof(device_eccsr))))
     return macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for a device matrix");
   device_eccsr *own = (device_eccsr *)d->own;
-  cudaError_t e = cudaDeviceGetAttribute(&own->multiprocessors, cudaDevAttrMultiProcessorCount, d->device);
-  if (!e) e = cudaDeviceGetAttribute(&own->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, d->device);
-  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
+  if (d->m.plan.variant) s = macko_ask_gpu(d->device, &own->multiprocessors, &own->shared_bytes, err);
+  if (s) return s;
   return macko_prepare_tables(&own->tables, d, host, stream, err);
 }
 

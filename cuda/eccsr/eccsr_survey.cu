@@ -202,11 +202,7 @@ static __device__ uint64_t scan_block(uint64_t mine, uint64_t *all)
 {
   __shared__ uint64_t of_warps[WARP];
   const int warp = (int)threadIdx.x / WARP, count = (int)blockDim.x / WARP;
-  uint64_t sum = mine;
-  for (int d = 1; d < WARP; d *= 2) {
-    uint64_t before = __shfl_up_sync(EVERY, sum, d);
-    if (lane_number() >= d) sum += before;
-  }
+  const uint64_t sum = sum_up_to_lane(mine, lane_number());
   __syncthreads();
   if (lane_number() == WARP - 1) of_warps[warp] = sum;
   __syncthreads();

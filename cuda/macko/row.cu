@@ -293,13 +293,10 @@ static macko_status upload_cut(device_rows *r, const macko_cut *cut, cudaStream_
 macko_status macko_rows_prepare(const macko_device_matrix *d, device_rows *r, const macko_matrix *host, cudaStream_t stream,
                                 macko_error *err)
 {
-  int device = 0, shared_bytes = 0;
+  int shared_bytes = 0;
   macko_status s = macko_cut_rows(host, &r->cut, err);
+  if (!s) s = macko_ask_gpu(d->device, &r->multiprocessors, &shared_bytes, err);
   if (s) return s;
-  cudaError_t e = cudaGetDevice(&device);
-  if (!e) e = cudaDeviceGetAttribute(&r->multiprocessors, cudaDevAttrMultiProcessorCount, device);
-  if (!e) e = cudaDeviceGetAttribute(&shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-  if (e) return macko_cuda_status(e, "asking what the GPU has", err);
   s = upload_cut(r, &r->cut, stream, err);
   if (!s && r->cut.wide)
     s = macko_row_units_prepare(rows_of(d, r), &d->m.plan, d->m.value_type, r->multiprocessors, shared_bytes, &r->row_units, stream,

@@ -156,11 +156,7 @@ static __global__ void codes_kernel(macko_device_csr a, row_writer w)
   for (int64_t first = (begin + 1) / per * per; first < end; first += WARP * per) {
     int64_t word = first + lane_number() * per, from = word > begin ? word : begin + 1, to = word + per < end ? word + per : end;
     uint32_t escapes = 0, bits = code_word(a, w, word, from, to, &escapes), count = __popc(escapes), up_to = count;
-    if (__any_sync(EVERY, escapes))
-      for (int far = 1; far < WARP; far *= 2) {
-        uint32_t other = __shfl_up_sync(EVERY, up_to, far);
-        if (lane_number() >= far) up_to += other;
-      }
+    if (__any_sync(EVERY, escapes)) up_to = sum_up_to_lane(count, lane_number());
     for (uint32_t left = escapes, at = next_long + up_to - count; left; left &= left - 1) {
       is_long(a, w, word + __ffs(left) - 1, &code);
       w.long_gaps[at++] = code + 1;

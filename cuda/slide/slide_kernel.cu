@@ -78,11 +78,7 @@ template <typename SUM> struct entry_list {
 /* Gives the sum of the counts of the lanes before this one; *all is that of all lanes. */
 static __device__ __forceinline__ int count_before(int count, int *all)
 {
-  int sum = count;
-  for (int d = 1; d < WARP; d *= 2) {
-    const int other = __shfl_up_sync(EVERY, sum, d);
-    if ((int)threadIdx.x % WARP >= d) sum += other;
-  }
+  const int sum = sum_up_to_lane(count, (int)threadIdx.x % WARP);
   *all = __shfl_sync(EVERY, sum, WARP - 1);
   return sum - count;
 }

@@ -22,9 +22,9 @@ static int renew_pages(char *begin, char *past)
 void *macko_zeros(size_t bytes)
 {
   const uintptr_t page = (uintptr_t)2 << 20;
-  char *zeros = bytes < 2 * page ? calloc(bytes ? bytes : 1, 1) : malloc(bytes), *past = zeros + bytes;
+  char *zeros = bytes < 2 * page ? calloc(bytes ? bytes : 1, 1) : malloc(bytes);
   if (!zeros || bytes < 2 * page) return zeros;
-  char *first = zeros + (page - (uintptr_t)zeros % page) % page, *end = past - (uintptr_t)past % page;
+  char *past = zeros + bytes, *first = zeros + (page - (uintptr_t)zeros % page) % page, *end = past - (uintptr_t)past % page;
   if (!renew_pages(first, end)) end = first;
   memset(zeros, 0, (size_t)(first - zeros)), memset(end, 0, (size_t)(past - end));
   return zeros;

@@ -60,6 +60,15 @@ static PetscErrorCode OfEveryRow(Mat A, RowNumber *number, Vec v, PetscInt *foun
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Makes *v, which the caller destroys, the vector of such numbers. Collective. */
+static PetscErrorCode NewOfEveryRow(Mat A, RowNumber *number, Vec *v)
+{
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, NULL, v));
+  PetscCall(OfEveryRow(A, number, *v, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Has the GPU put this rank's part of the diagonal into v, if it can, and sets *done: all of it is in the block of own columns
    where rows and columns are shared out alike. Pieces go to the GPU for it, as for the products to come. Ranks agree on a failure
    and on *done. */
@@ -146,8 +155,7 @@ static PetscErrorCode MatFindNonzeroRows_Macko(Mat A, IS *list)
   PetscInt count;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, NULL, &marks));
-  PetscCall(OfEveryRow(A, AnyValue, marks, NULL));
+  PetscCall(NewOfEveryRow(A, AnyValue, &marks));
   PetscCall(ListMarked(marks, list));
   PetscCall(VecDestroy(&marks));
   PetscCall(ISGetSize(*list, &count));
@@ -181,8 +189,7 @@ static PetscErrorCode LargestRowSum(Mat A, PetscReal *norm)
   Vec sums;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, NULL, &sums));
-  PetscCall(OfEveryRow(A, SumOfSizes, sums, NULL));
+  PetscCall(NewOfEveryRow(A, SumOfSizes, &sums));
   PetscCall(LargestOf(sums, norm));
   PetscCall(VecDestroy(&sums));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -256,8 +263,7 @@ static PetscErrorCode RootOfSquares(Mat A, PetscReal *norm)
   PetscScalar sum;
 
   PetscFunctionBegin;
-  PetscCall(MatCreateVecs(A, NULL, &sums));
-  PetscCall(OfEveryRow(A, SumOfSquares, sums, NULL));
+  PetscCall(NewOfEveryRow(A, SumOfSquares, &sums));
   PetscCall(VecSum(sums, &sum));
   *norm = PetscSqrtReal(PetscRealPart(sum));
   PetscCall(VecDestroy(&sums));

@@ -149,6 +149,18 @@ static PetscErrorCode put_new_values(const solve_request *r, VecType from, Mat A
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Does what a program does at each step in time, with new values from a vector of that type, and notes the seconds of putting
+ * them, of setting up and of solving. */
+static PetscErrorCode step_in_time(const solve_request *r, VecType from, Mat A, KSP ksp, Vec b, Vec x, double *start,
+                                   double seconds[3])
+{
+  PetscFunctionBegin;
+  PetscCall(put_new_values(r, from, A, start, &seconds[0]));
+  PetscCall(set_up(r, A, ksp, start, &seconds[1]));
+  PetscCall(solve(r, ksp, b, x, start, &seconds[2]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Notes what aijmacko stores, and the seconds of one encoding; nothing of another type, or where no product has encoded. */
 static PetscErrorCode take_info(const solve_request *r, Mat A, solve_times *t)
 {
@@ -180,17 +192,10 @@ static PetscErrorCode run_round(const solve_request *r, solve_times *t)
   PetscCall(lap(r, &start, &seconds[SET_UP]));
   PetscCall(set_up(r, A, ksp, &start, &seconds[SET_UP]));
   PetscCall(solve(r, ksp, b, x, &start, &seconds[FIRST_SOLVE]));
-  /* From here on the matrix has been solved with, and its values change: what a program does at each step in time. */
-  PetscCall(put_new_values(r, r->on_gpu ? VECCUDA : VECSTANDARD, A, &start, &seconds[NEW_VALUES]));
-  PetscCall(set_up(r, A, ksp, &start, &seconds[NEW_SET_UP]));
-  PetscCall(solve(r, ksp, b, x, &start, &seconds[NEXT_SOLVE]));
+  PetscCall(step_in_time(r, r->on_gpu ? VECCUDA : VECSTANDARD, A, ksp, b, x, &start, &seconds[NEW_VALUES]));
   /* A second solve with the same values is the one that neither type has to prepare anything for. */
   PetscCall(solve(r, ksp, b, x, &start, &seconds[SAME_SOLVE]));
-  if (r->on_gpu) {
-    PetscCall(put_new_values(r, VECSTANDARD, A, &start, &seconds[HOST_VALUES]));
-    PetscCall(set_up(r, A, ksp, &start, &seconds[HOST_SET_UP]));
-    PetscCall(solve(r, ksp, b, x, &start, &seconds[HOST_SOLVE]));
-  }
+  if (r->on_gpu) PetscCall(step_in_time(r, VECSTANDARD, A, ksp, b, x, &start, &seconds[HOST_VALUES]));
   PetscCall(KSPGetIterationNumber(ksp, &steps));
   t->steps = (int)steps;
   PetscCall(take_info(r, A, t));
