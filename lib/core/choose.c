@@ -117,7 +117,9 @@ void macko_complete_plan(const macko_facts *f, const macko_options *options, mac
   macko_options_init(&raw);
   raw.values = MACKO_VALUES_RAW, raw.target = options->target;
   if (plan->csr_time <= 0 && !macko_csr_ops.plan(f, &raw, &csr, NULL)) plan->csr_time = csr.time;
-  if (options->target == MACKO_TARGET_GPU && f->sectors) plan->gathers = macko_cost_of(options)->sector * f->sectors(f->context);
+  const macko_cost *cost = macko_cost_of(options);
+  if (options->target == MACKO_TARGET_GPU && f->sectors) plan->gathers = cost->sector * f->sectors(f->context);
+  if (options->target == MACKO_TARGET_CPU && f->lines) plan->gathers = cost->line * f->lines(f->context);
 }
 
 /* Formats are compared in the order of formats.def. */

@@ -14,9 +14,10 @@ typedef struct {
   double product;      /* a whole product of a format that is read slice by slice: what it takes however small the matrix is */
   double launch;       /* any product on a GPU, however small the matrix is */
   double sector;       /* sector of x that entries ask for on a GPU (stretches.h) */
+  double line;         /* line of x that a core of a CPU has in none of its own caches (lines.c) */
   double csr_entry, csr_row; /* entry of an f64 matrix stored as f64 or f32, and of an f32 matrix of long rows; row, of format
                               * csr */
-  double csr_miss;     /* short row of more or fewer steps than the one before, which the processor did not foresee */
+  double csr_miss;     /* short row of more or fewer steps than the processor foresees */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
@@ -31,7 +32,7 @@ typedef struct {
   double run_paired;   /* the same where 8 lanes side by side look up one code */
   double wide_paired;  /* the same where gaps have more than 16 bits or values are no f16 numbers */
   double padded;       /* more for a slot without an entry */
-  double drag;         /* drag of layout slice and of format eccsr (macko_plan in format.h) */
+  double drag, eccsr_drag; /* drag of layout slice; of format eccsr (macko_plan in format.h) */
   double slice;        /* slice that is no stencil, besides its slots */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
   double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */
@@ -42,6 +43,7 @@ typedef struct {
   double row_thin;     /* more for a gap of less than 4 bits */
   double paper_entry;  /* entry of layout paper, padding or not */
   double ordered_row;  /* row of y that is not beside the one before */
+  double far_row;      /* more for such a row on a CPU whose last-level cache does not hold the matrix */
   double few_codes;    /* more for an 8-bit code into at most 8 values */
   double byte_codes;   /* more for an 8-bit code into a larger dictionary */
   double half_codes;   /* more for a 16-bit code */
@@ -115,9 +117,9 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
     return;
   }
   const macko_caches caches = macko_machine_caches();
-  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) +
-                      (c->byte - c->cached_byte) * macko_lost_share(bytes, caches.last);
-  const double moved = (bytes + plan->drag * (double)plan->bytes) * byte;
+  const double lost = macko_lost_share(bytes, caches.last);
+  const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) + (c->byte - c->cached_byte) * lost;
+  const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
   plan->time = moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8;
 }
 

@@ -56,6 +56,8 @@ struct macko_facts {
   /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not
    * known. */
   double (*sectors)(void *context);
+  /* Gives the lines of x that entries ask for and one core has in none of its own caches (lines.c), in the same way. */
+  double (*lines)(void *context);
   void *context;
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };

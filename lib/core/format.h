@@ -56,9 +56,10 @@ typedef struct {
   int64_t table;                   /* entries of the dictionary: values, or pairs under codec pairs; 0 without one */
   int64_t params[MACKO_MAX_PARAMS]; /* the format's own numbers, which the matrix and files of it keep */
   double work, time;               /* predicted nanoseconds of a product by one vector: without moving bytes, and in all */
-  double gathers;                  /* nanoseconds more on a GPU for loads of x, which are the same in any form; in no other time */
+  double gathers;                  /* nanoseconds more for loads of x, which are taken as the same in any form; in no other time */
   double csr_time;                 /* time of a product in format csr, values as they are, which that sets; 0: not known */
   double drag;                     /* on a CPU its bytes take longer than those of a plain stream, by this share */
+  int64_t scattered;               /* rows of y that are not beside the one before; work has what they take in a cache */
   double hidden;                   /* on a GPU the share of the shorter of work and bytes that the longer one hides */
   char reason[MACKO_REASON_LENGTH]; /* in words: what was chosen and why */
 } macko_plan;

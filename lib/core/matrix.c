@@ -14,7 +14,7 @@ macko_facts macko_host_facts(macko_findings *found)
 {
   const macko_csr *a = found->csr;
   macko_facts f = {.csr = a, .nnz = macko_found_nnz(found), .values = macko_facts_of_values(found),
-                   .sectors = macko_host_sectors, .context = found};
+                   .sectors = macko_host_sectors, .lines = macko_host_lines, .context = found};
   for (int i = 0; i < MACKO_FORMAT_AUTO; i++) f.of_format[i] = macko_formats[i]->facts;
   return f;
 }

@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What is seen of rows in a sample: how many of all take another number of steps than the row before, and the share of all that
- * have its columns. */
+/* What is seen of rows in a sample: how many of all take a number of steps that is not foreseen, and the share of all that have the
+ * columns of the row before. */
 typedef struct {
-  double uneven, alike;
+  double missed, alike;
 } rows_seen;
 
 /* What planning asks of a matrix besides its values. Where the arrays are out of the host's reach planning does without. */
@@ -30,8 +30,29 @@ static int64_t entries_of_step(const macko_csr *a, int64_t nnz)
   return nnz < LONG_ROWS * a->nrows ? 1 : CSR_WIDTH;
 }
 
-/* Looks at a stretch of 256 of every 4096 rows. One that takes another number of steps than the row before ends its loop where the
- * processor did not expect it. */
+/* This stands for the branch predictor of a processor: what came last behind the same four numbers of steps, which grids repeat,
+ * or, where these are new, behind the last number. Numbers are kept modulo 256, plus 1; 0 is none. */
+enum { FORESEEN = 4096 };
+typedef struct {
+  uint32_t history; /* the last four numbers, the last one in the low byte */
+  uint32_t known[FORESEEN]; /* the history that an entry of `next` belongs to */
+  uint16_t next[FORESEEN], behind[256];
+} foresight;
+
+/* Gives 1 if that number of steps was not foreseen, and learns from it. */
+static int misses(foresight *f, int64_t steps)
+{
+  const uint16_t number = (uint16_t)((steps & 255) + 1);
+  const uint32_t place = f->history * 0x9e3779b1u >> 20;
+  uint16_t *behind = &f->behind[f->history & 255];
+  const uint16_t expected = f->next[place] && f->known[place] == f->history ? f->next[place] : *behind;
+  f->known[place] = f->history, f->next[place] = *behind = number;
+  f->history = f->history << 8 | (uint32_t)(steps & 255);
+  return expected != number;
+}
+
+/* Looks at a stretch of 256 of every 4096 rows. One whose number of steps is not foreseen ends its loop where the processor did not
+ * expect it. */
 static rows_seen host_rows(void *context)
 {
   enum { STRETCH = 256, EVERY = 4096 };
@@ -40,29 +61,29 @@ static rows_seen host_rows(void *context)
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_csr a;
-  int64_t seen = 0, uneven = 0, alike = 0, before = 0;
+  foresight f = {0};
+  int64_t seen = 0, missed = 0, alike = 0, before = 0;
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
     for (int64_t i = first; i < past; i++, seen++) {
       int64_t steps = (macko_csr_row(&a, i + 1) - macko_csr_row(&a, i) + step - 1) / step;
-      uneven += i > first && steps != before;
+      missed += misses(&f, steps);
       alike += i > first && steps == before && macko_csr_alike(&a, i - 1);
       before = steps;
     }
   }
   macko_free_assembly(&room);
   if (!seen) return (rows_seen){0, 0};
-  return (rows_seen){(double)uneven / (double)seen * (double)nrows, (double)alike / (double)seen};
+  return (rows_seen){(double)missed / (double)seen * (double)nrows, (double)alike / (double)seen};
 }
 
 static const csr_facts host_facts = {host_rows};
 
-/* Gives how many uneven rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the
- * next. */
+/* Gives how many rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the next. */
 static double missed_rows(const macko_csr *a, rows_seen seen)
 {
-  return a->nrows > MACKO_LEARNT_ROWS ? seen.uneven * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
+  return a->nrows > MACKO_LEARNT_ROWS ? seen.missed * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
 /* Looks at rows where what is seen of them counts. */
@@ -93,9 +114,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const macko_cost *cost = macko_cost_of(options);
   int64_t nnz = f->nnz, indices = (a->nrows + 1) * macko_type_bytes(macko_index_type(nnz));
   macko_values wanted = options->values == MACKO_VALUES_AUTO ? MACKO_VALUES_RAW : options->values;
-  macko_codec codecs[3];
+  macko_codec codecs[MACKO_MOST_CODECS];
   int count;
-  macko_status s = macko_codecs_by(&f->values, wanted, MACKO_DICT_LIMIT, codecs, &count, err);
+  macko_status s = macko_codecs_by(&f->values, wanted, &macko_all_codecs, codecs, &count, err);
   if (s) return s;
   plan->values = codecs[0].values, plan->stored_type = codecs[0].stored_type, plan->lossy = codecs[0].lossy;
   int64_t size = macko_type_bytes(plan->stored_type);
@@ -109,7 +130,7 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
-  set_time(options, a, nnz, seen.alike, plan);
+  set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;
   snprintf(plan->reason, sizeof plan->reason, "plain CSR, %s columns, %s row pointers, values as %s",
            macko_type_name(macko_index_type(a->ncols)), macko_type_name(macko_index_type(nnz)),

@@ -28,6 +28,9 @@ typedef struct {
  * `prepare` of format csr. Errors: OUT_OF_MEMORY. */
 macko_status macko_csr_prepare(macko_matrix *m, macko_error *err);
 
+/* Gives the share of columns that products need not read where that share of rows has the columns of the row before. */
+double macko_csr_saved(double alike);
+
 /* Tells whether products read shared columns, if there are any, of a matrix of that size with those options and that plan: on a CPU
  * with loops for rows of such lengths, 32-bit columns and f64 or f32 values. */
 int macko_csr_reads_shared(const macko_options *options, const macko_plan *plan, int64_t nrows, int64_t ncols, int64_t nnz);

@@ -54,7 +54,7 @@ static macko_status add_values(macko_dtans_planner *p, const macko_codec *codecs
 
 /* Lists the codecs that may stand beside coded gaps, none where values must be coded, and sets *coded to whether they may be
  * coded. */
-static macko_status value_choices(const macko_dtans_input *in, macko_values wanted, macko_codec codecs[3], int *count, int *coded,
+static macko_status value_choices(const macko_dtans_input *in, macko_values wanted, macko_codec codecs[MACKO_MOST_CODECS], int *count, int *coded,
                                   macko_error *err)
 {
   *coded = wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_CODED;
@@ -234,7 +234,7 @@ static macko_status check(const macko_rows *a, macko_error *err)
 macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   int64_t wide = 1LL << 31;
-  macko_codec codecs[3];
+  macko_codec codecs[MACKO_MOST_CODECS];
   int count, coded, paper = options->variant == MACKO_VARIANT_PAPER;
   macko_status s = check(in->rows, err);
   double least = plan->time > 0 ? macko_dtans_least_time(in, options) : 0;
@@ -258,7 +258,7 @@ macko_status macko_dtans_plan(macko_dtans_input *in, const macko_options *option
  * does without any. */
 macko_status macko_dtans_plan_values(macko_dtans_input *in, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  macko_codec codecs[3];
+  macko_codec codecs[MACKO_MOST_CODECS];
   macko_dtans_coder coder = {.flags = NULL};
   const macko_plan old = *plan;
   int count, coded;

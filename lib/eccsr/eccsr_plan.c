@@ -25,7 +25,7 @@ static const macko_eccsr_facts *facts_of(const macko_facts *f)
  * both are set here alone, as files do not tell them. */
 static void set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
 {
-  plan->hidden = macko_cost_of(options)->eccsr_hidden, plan->drag = macko_cost_of(options)->drag;
+  plan->hidden = macko_cost_of(options)->eccsr_hidden, plan->drag = macko_cost_of(options)->eccsr_drag;
   macko_set_time(options, a, plan);
 }
 

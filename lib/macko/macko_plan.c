@@ -52,27 +52,30 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
 }
 
 /* Lists the codecs that hold the values, which are looked at unless *count says that they have been. */
-static macko_status look_at_values(const macko_facts *f, const macko_options *options, macko_values wanted, macko_codec codecs[3],
-                                   int *count, macko_error *err)
+static macko_status look_at_values(const macko_facts *f, const macko_options *options, macko_values wanted,
+                                   macko_codec codecs[MACKO_MOST_CODECS], int *count, macko_error *err)
 {
-  return *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, most_values(f, options), codecs, count, err);
+  const macko_codec_limits limits = {most_values(f, options), ~0u};
+  return *count ? MACKO_OK : macko_codecs_by(&f->values, wanted, &limits, codecs, count, err);
 }
 
 /* Adds to *plan, which has none, the value stream that suits the options best. *count is 0 until the values have been looked at,
  * which is done once for all layouts. They are not looked at where no values are streamed, as where all slices are stencils: raw
- * would tie with any codec that needs no table. Where no dictionary can be better than raw in this layout they are not counted. */
-static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
-                                 macko_plan *plan, macko_error *err)
+ * would tie with any codec that needs no table. Where no dictionary can be better than raw in this layout they are not counted,
+ * and only types that can be better are tried. */
+static macko_status choose_codec(const macko_facts *f, const macko_options *options, macko_codec codecs[MACKO_MOST_CODECS],
+                                 int *count, macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
-  macko_codec uncounted[3] = {{MACKO_VALUES_RAW, f->csr->value_type, 0, 0}};
+  macko_codec uncounted[MACKO_MOST_CODECS] = {{MACKO_VALUES_RAW, f->csr->value_type, 0, 0}};
   macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
   int n = 1;
   const int streamed = (wanted != MACKO_VALUES_AUTO && wanted != MACKO_VALUES_RAW) || ops->value_slots(f->nnz, plan, 1) > 0;
-  const int counted = streamed && (*count || wanted != MACKO_VALUES_AUTO || macko_most_values(f, options, add_stream, plan) > 0);
+  const macko_codec_limits limits = macko_useful_codecs(f, options, add_stream, plan);
+  const int counted = streamed && (*count || wanted != MACKO_VALUES_AUTO || limits.most > 0);
   macko_status s = MACKO_OK;
   if (counted) s = look_at_values(f, options, wanted, codecs, count, err);
-  else if (streamed) s = macko_codecs_by(&f->values, wanted, 0, uncounted, &n, err);
+  else if (streamed) s = macko_codecs_by(&f->values, wanted, &limits, uncounted, &n, err);
   if (!s) macko_take_best_codec(f, options, counted ? codecs : uncounted, counted ? *count : n, add_stream, plan);
   return s;
 }
@@ -105,7 +108,10 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
   const macko_cost *cost = macko_cost_of(options);
   macko_plan plan = {.work = e->columns + e->slices * cost->slice, .drag = cost->drag};
   if (e->slots > (double)f->nnz) plan.work += (e->slots - (double)f->nnz) * cost->padded;
-  if (sorted && e->columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+  if (sorted && e->columns > 0) {
+    plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+    plan.scattered = f->csr->nrows;
+  }
   if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
   if (codec && codec->stored_type != MACKO_U8) plan.bytes += (int64_t)e->blocks;
@@ -144,7 +150,7 @@ macko_status macko_macko_promise(const macko_facts *f, const macko_options *opti
  * time plan->time is; a look at all slices is spared then. Sets *hopeless, and plan->time to the time that made it so. It goes
  * from cheap questions to dear ones, and stops at the first that leaves a chance: unsorted rows with raw values; both orders
  * without values; raw values; then the codecs, for which all values have to be looked at. */
-static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+static macko_status foresee(const macko_facts *f, const macko_options *options, macko_codec codecs[MACKO_MOST_CODECS], int *count,
                             macko_plan *plan, int *hopeless, macko_error *err)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->csr->value_type, 0, 0};
@@ -187,7 +193,7 @@ static macko_status plan_pairs(const macko_facts *f, const macko_options *option
 /* Puts pairs in place of the codec of *plan, if they are better. They are not looked for where no values are streamed, where there
  * are more of them than codes, or where columns that cost nothing would not be enough: finding them takes another look at all
  * slices. */
-static macko_status try_pairs(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
+static macko_status try_pairs(const macko_facts *f, const macko_options *options, macko_codec codecs[MACKO_MOST_CODECS], int *count,
                               const macko_plan *pattern, macko_plan *plan, macko_error *err)
 {
   const macko_codec least = {MACKO_VALUES_PAIRS, MACKO_U8, 0, 1};
@@ -205,8 +211,8 @@ static macko_status try_pairs(const macko_facts *f, const macko_options *options
 }
 
 /* Adds the value stream to *plan, which is a layout's plan of the pattern, and then what else depends on the values. */
-static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[3], int *count,
-                                macko_plan *plan, macko_error *err)
+static macko_status plan_stream(const macko_facts *f, const macko_options *options, macko_codec codecs[MACKO_MOST_CODECS],
+                                int *count, macko_plan *plan, macko_error *err)
 {
   const macko_layout_ops *ops = macko_layout_of(plan->layout);
   macko_plan pattern = *plan;
@@ -225,7 +231,7 @@ static macko_status plan_stream(const macko_facts *f, const macko_options *optio
 macko_status macko_macko_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
   static const macko_layout layouts[MACKO_MACKO_FORMS] = {MACKO_LAYOUT_SLICE, MACKO_LAYOUT_ROW, MACKO_LAYOUT_PAPER};
-  macko_codec codecs[3];
+  macko_codec codecs[MACKO_MOST_CODECS];
   macko_status refused = MACKO_OK;
   int count = 0, found = 0;
   macko_plan plans[MACKO_MACKO_FORMS] = {{0}};
@@ -257,11 +263,14 @@ macko_status macko_macko_plan(const macko_facts *f, const macko_options *options
 /* Columns stay; the codec is chosen again, because new values may not fit the old one. The old stream is taken away before. */
 macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, macko_plan *plan, macko_error *err)
 {
-  macko_codec codecs[3], old = macko_codec_of(&m->plan);
+  macko_codec codecs[MACKO_MOST_CODECS], old = macko_codec_of(&m->plan);
   macko_plan next = m->plan;
   int count = 0;
-  /* A matrix from a file lacks it, as it is a fact of the machine. */
-  if (next.layout == MACKO_LAYOUT_SLICE) next.drag = macko_cost_of(&m->options)->drag;
+  /* A matrix from a file lacks both, as the first is a fact of the machine. */
+  if (next.layout == MACKO_LAYOUT_SLICE) {
+    next.drag = macko_cost_of(&m->options)->drag;
+    next.scattered = macko_params_of(&next)->slice.window ? m->nrows : 0;
+  }
   add_stream(f, &m->options, &old, -1, &next);
   macko_status s = choose_codec(f, &m->options, codecs, &count, &next, err);
   if (s) return s;

@@ -1,6 +1,7 @@
 /* Layout slice: 32 rows interleaved, one lane a row, with a gap width of its own per slice (0: one list of distances shared by
  * all rows). Meshes numbered in order repeat the same few blocks of lengths, base offsets and gaps: equal blocks are stored once.
  * Not in the paper (arXiv 2511.13061), whose rows are long; its alignment of gaps and values is kept. */
+#include "core/convert.h"
 #include "core/cost.h"
 #include "core/threads.h"
 #include "macko/slice_look.h"
@@ -116,8 +117,21 @@ static void copy_doubles(const void *values, const slice_rows *rows, int past_ca
 {
   int64_t done = 0;
   if (past_caches && rows->lanes == MACKO_SLICE_ROWS && rows->shortest > 0)
-    done = macko_turn_past_caches(values, rows->begin, rows->shortest, (double *)(void *)slots);
+    done = macko_turn_past_caches(values, rows->begin, rows->shortest, MACKO_F64, slots);
   copy_values(values, rows, 8, done, slots);
+}
+
+/* Writes doubles as floats, and gives 1; 0 where they are to be written another way. */
+static int write_singles(const void *values, const slice_rows *rows, char *slots)
+{
+  const double *from = values;
+  if (rows->lanes < MACKO_SLICE_ROWS || rows->shortest <= 0) return 0;
+  const int64_t done = macko_turn_past_caches(from, rows->begin, rows->shortest, MACKO_F32, slots);
+  if (!done) return 0;
+  for (int l = 0; l < rows->lanes; l++)
+    for (int64_t k = done; k < rows->length[l]; k++)
+      ((float *)(void *)slots)[k * MACKO_SLICE_ROWS + l] = macko_f64_to_f32(from[rows->begin[l] + k]);
+  return 1;
 }
 
 /* Copies values of 2 bytes as they are; two of them share a word of their lane. */
@@ -149,6 +163,8 @@ static void write_slice(const slice_rows *rows, int size, uint32_t units, macko_
   const int per = size < 4 ? 4 / size : 1, as_they_are = w->codec.stored_type == w->value_type && !w->recode;
   char *slots = (char *)w->stream + (int64_t)units * MACKO_VALUE_UNIT;
   if (as_they_are && copy_slice(rows, size, w->values, w->past_caches, slots)) return;
+  if (w->past_caches && w->value_type == MACKO_F64 && w->codec.stored_type == MACKO_F32 && write_singles(w->values, rows, slots))
+    return;
   for (int l = 0; l < rows->lanes; l++) {
     const int64_t slot = macko_slice_slot(units, size, 0, l);
     if (per == 1) macko_write_values(w, rows->begin[l], rows->length[l], slot, MACKO_SLICE_ROWS);

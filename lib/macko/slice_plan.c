@@ -53,7 +53,8 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
 static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
 {
   const macko_cost *cost = macko_cost_of(options);
-  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p), .drag = cost->drag};
+  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p), .drag = cost->drag,
+                     .scattered = p->window ? a->nrows : 0};
   macko_set_time(options, a, &plan);
   return plan;
 }
@@ -257,7 +258,7 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 {
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p), plan->drag = cost->drag;
+  plan->work = plan_work(a, cost, p), plan->drag = cost->drag, plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
@@ -287,7 +288,10 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   if (s) return s;
   macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = cost->drag};
   if (e.slots > (double)f->nnz) plan.work += (e.slots - (double)f->nnz) * cost->padded;
-  if (sorted && e.columns > 0) plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+  if (sorted && e.columns > 0) {
+    plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
+    plan.scattered = f->csr->nrows;
+  }
   macko_set_time(options, f->csr, &plan);
   *time = e.columns > 0 ? plan.time : 0;
   if (padding) *padding = e.slots - (double)f->nnz;

@@ -32,17 +32,17 @@ void macko_take_best_codec(const macko_facts *f, const macko_options *options, c
   *plan = best;
 }
 
-/* Tells whether a dictionary of that codec is better than raw. */
+/* Tells whether that codec is better than raw. */
 static int beats_raw(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan,
-                     macko_codec dict)
+                     macko_codec codec)
 {
   const macko_codec raw = {MACKO_VALUES_RAW, f->values.value_type, 0, 0};
-  const macko_plan by_raw = macko_with_codec(f, options, &raw, add, plan), by_dict = macko_with_codec(f, options, &dict, add, plan);
-  return macko_better(options, &by_dict, &by_raw);
+  const macko_plan by_raw = macko_with_codec(f, options, &raw, add, plan), by_it = macko_with_codec(f, options, &codec, add, plan);
+  return macko_better(options, &by_it, &by_raw);
 }
 
 /* Each size of table that has a cost of its own is tried with the fewest values, as more of them take no less. */
-int64_t macko_most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan)
+static int64_t most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan)
 {
   enum { FEW_CODES = 8, BYTE_CODES = 256 };
   const macko_codec least[] = {{MACKO_VALUES_DICT, MACKO_U8, 0, 1},
@@ -52,8 +52,17 @@ int64_t macko_most_values(const macko_facts *f, const macko_options *options, ma
   return beats_raw(f, options, add, plan, least[0]) || beats_raw(f, options, add, plan, least[1]) ? BYTE_CODES : 0;
 }
 
-/* Sets *narrow to codec narrow by integers of 8 bits, and *found to 1, where the values are such integers and not even a
- * dictionary of one value would be better: they need not be counted then. */
+macko_codec_limits macko_useful_codecs(const macko_facts *f, const macko_options *options, macko_add_stream add,
+                                       const macko_plan *plan)
+{
+  macko_codec_limits limits = {most_values(f, options, add, plan), 0};
+  for (int t = MACKO_F32; t <= MACKO_I8; t++)
+    if (beats_raw(f, options, add, plan, (macko_codec){MACKO_VALUES_NARROW, (macko_type)t, 0, 0})) limits.types |= 1u << t;
+  return limits;
+}
+
+/* Sets *narrow to codec narrow by integers of 8 bits, and *found to 1, where the values are such integers and neither a
+ * dictionary of one value nor another type would be better: they need not be counted then. */
 static macko_status find_bytes(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan,
                                macko_codec *narrow, int *found, macko_error *err)
 {
@@ -62,8 +71,10 @@ static macko_status find_bytes(const macko_facts *f, const macko_options *option
   *narrow = (macko_codec){MACKO_VALUES_NARROW, MACKO_I8, 0, 0};
   const macko_plan by_narrow = macko_with_codec(f, options, narrow, add, plan);
   const macko_plan by_one = macko_with_codec(f, options, &one, add, plan);
+  const macko_plan by_single = macko_with_codec(f, options, &(macko_codec){MACKO_VALUES_NARROW, MACKO_F32, 0, 0}, add, plan);
   macko_status s = MACKO_OK;
-  if (options->values == MACKO_VALUES_AUTO && !macko_better(options, &by_one, &by_narrow))
+  if (options->values == MACKO_VALUES_AUTO && !macko_better(options, &by_one, &by_narrow) &&
+      !macko_better(options, &by_single, &by_narrow) && beats_raw(f, options, add, plan, *narrow))
     s = f->values.misfit(f->values.context, MACKO_I8, &misfit, err);
   *found = !s && !misfit;
   return s;
@@ -72,12 +83,12 @@ static macko_status find_bytes(const macko_facts *f, const macko_options *option
 macko_status macko_choose_codec(const macko_facts *f, const macko_options *options, macko_add_stream add, macko_plan *plan,
                                 macko_error *err)
 {
-  macko_codec codecs[3];
+  macko_codec codecs[MACKO_MOST_CODECS];
   int count = 2, found;
   macko_status s = find_bytes(f, options, add, plan, &codecs[1], &found, err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->values.value_type, 0, 0};
-  if (!s && !found)
-    s = macko_codecs_by(&f->values, options->values, macko_most_values(f, options, add, plan), codecs, &count, err);
+  const macko_codec_limits limits = macko_useful_codecs(f, options, add, plan);
+  if (!s && !found) s = macko_codecs_by(&f->values, options->values, &limits, codecs, &count, err);
   if (s) return s;
   macko_take_best_codec(f, options, codecs, count, add, plan);
   macko_describe_values(plan);

@@ -7,15 +7,17 @@
 
 /* ---- choice ---- */
 
-/* Sets *type to the narrowest type that holds every value exactly, or to the matrix's own if none does. Of the 16-bit floats f16
- * comes first. */
-static macko_status narrowest(const macko_value_facts *f, macko_type *type, macko_error *err)
+const macko_codec_limits macko_all_codecs = {MACKO_DICT_LIMIT, ~0u};
+
+/* Sets *type to the narrowest of those types that holds every value exactly, or to the matrix's own if none does. Of the 16-bit
+ * floats f16 comes first. */
+static macko_status narrowest(const macko_value_facts *f, unsigned types, macko_type *type, macko_error *err)
 {
   static const macko_type candidates[] = {MACKO_I8, MACKO_F16, MACKO_BF16, MACKO_F32};
   *type = f->value_type;
   for (int i = 0; i < 4; i++) {
     int misfit;
-    if (macko_type_bytes(candidates[i]) >= macko_type_bytes(f->value_type)) continue;
+    if (!(types >> candidates[i] & 1) || macko_type_bytes(candidates[i]) >= macko_type_bytes(f->value_type)) continue;
     macko_status s = f->misfit(f->context, candidates[i], &misfit, err);
     if (s) return s;
     if (!misfit) return *type = candidates[i], MACKO_OK;
@@ -40,42 +42,52 @@ static macko_status float_codec(const macko_value_facts *f, macko_values wanted,
   return f->misfit(f->context, to, &codec->lossy, err);
 }
 
-macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err)
+macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[MACKO_MOST_CODECS], int *count,
+                                  macko_error *err)
 {
   macko_value_facts facts = macko_facts_of_rows(r);
-  return macko_codecs_by(&facts, wanted, MACKO_DICT_LIMIT, codecs, count, err);
+  return macko_codecs_by(&facts, wanted, &macko_all_codecs, codecs, count, err);
 }
 
-/* Sets *narrow to the codec of the narrowest type that holds the values, which is raw where that is their own. */
-static macko_status narrow_codec(const macko_value_facts *f, macko_codec *narrow, macko_error *err)
+/* Sets *narrow to the codec of the narrowest of those types that holds the values, which is raw where that is their own. */
+static macko_status narrow_codec(const macko_value_facts *f, unsigned types, macko_codec *narrow, macko_error *err)
 {
   macko_type type;
-  macko_status s = narrowest(f, &type, err);
+  macko_status s = narrowest(f, types, &type, err);
   if (!s) *narrow = (macko_codec){type == f->value_type ? MACKO_VALUES_RAW : MACKO_VALUES_NARROW, type, 0, 0};
   return s;
 }
 
+/* Appends what codec narrow offers among those types. What a narrower type holds f32 holds, too. */
+static macko_status list_narrow(const macko_value_facts *f, unsigned types, macko_codec *codecs, int *count, macko_error *err)
+{
+  macko_codec narrow;
+  macko_status s = narrow_codec(f, types, &narrow, err);
+  if (s || narrow.values != MACKO_VALUES_NARROW) return s;
+  codecs[(*count)++] = narrow;
+  if (narrow.stored_type != MACKO_F32 && types >> MACKO_F32 & 1 && f->value_type == MACKO_F64)
+    codecs[(*count)++] = (macko_codec){MACKO_VALUES_NARROW, MACKO_F32, 0, 0};
+  return MACKO_OK;
+}
+
 /* Each codec is looked into only where it may be listed, because telling whether it holds the values takes a pass over them.
  * Values are counted first: where they are few, that one pass tells which types hold them. */
-macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
-                             macko_error *err)
+macko_status macko_codecs_by(const macko_value_facts *f, macko_values wanted, const macko_codec_limits *limits,
+                             macko_codec codecs[MACKO_MOST_CODECS], int *count, macko_error *err)
 {
-  int64_t distinct = -1;
+  int64_t distinct = -1, most = limits->most;
   macko_status s = MACKO_OK;
   *count = 1;
   if (wanted >= MACKO_VALUES_F32) return float_codec(f, wanted, &codecs[0], err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->value_type, 0, 0};
   if (wanted == MACKO_VALUES_RAW) return MACKO_OK;
-  if (wanted == MACKO_VALUES_NARROW) return narrow_codec(f, &codecs[0], err);
+  if (wanted == MACKO_VALUES_NARROW) return narrow_codec(f, ~0u, &codecs[0], err);
   if (wanted == MACKO_VALUES_DICT) most = MACKO_DICT_LIMIT;
   if (most > 0) s = f->distinct(f->context, most, &distinct, err);
   if (s) return s;
   if (wanted == MACKO_VALUES_DICT && distinct < 0)
     return macko_fail(err, MACKO_UNSUPPORTED, "values dict: the matrix has more than %d distinct values", MACKO_DICT_LIMIT);
-  if (wanted == MACKO_VALUES_AUTO) {
-    s = narrow_codec(f, &codecs[1], err);
-    *count += !s && codecs[1].values == MACKO_VALUES_NARROW;
-  }
+  if (wanted == MACKO_VALUES_AUTO) s = list_narrow(f, limits->types, codecs, count, err);
   if (wanted == MACKO_VALUES_DICT) codecs[0] = dict_codec(distinct);
   else if (distinct >= 0) codecs[(*count)++] = dict_codec(distinct);
   return s;

@@ -26,12 +26,23 @@ typedef struct {
   int64_t table; /* values of the section "dict", which are of the matrix's own type; 0 without one */
 } macko_codec;
 
-/* Lists the codecs that hold all values and that option values=`wanted` allows, raw first: *count of them, at most 3. What a stream
- * takes in bytes depends on the slots of a format, so that the format compares. A dictionary of more values than `most` is listed
- * only where it is asked for; where `most` is 0 values are not counted else. Errors: UNSUPPORTED if the one that is asked for
- * cannot hold the values; those of the facts. */
-macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, int64_t most, macko_codec codecs[3], int *count,
-                             macko_error *err);
+enum { MACKO_MOST_CODECS = 4 }; /* that are compared: raw, narrow by two types, a dictionary */
+
+/* What automatic choice may list beside raw: a dictionary of at most `most` values (0: values are not counted); codec narrow by
+ * type t where bit t is set. */
+typedef struct {
+  int64_t most;
+  unsigned types;
+} macko_codec_limits;
+
+extern const macko_codec_limits macko_all_codecs; /* everything that holds the values */
+
+/* Lists the codecs that hold all values and that option values=`wanted` allows, raw first: *count of them. What a stream takes in
+ * bytes depends on the slots of a format, so that the format compares. What is asked for is listed whatever the limits. Of the
+ * types of codec narrow these are the narrowest and f32, which a processor widens faster. Errors: UNSUPPORTED if the one that is
+ * asked for cannot hold the values; those of the facts. */
+macko_status macko_codecs_by(const macko_value_facts *facts, macko_values wanted, const macko_codec_limits *limits,
+                             macko_codec codecs[MACKO_MOST_CODECS], int *count, macko_error *err);
 
 /* A function of a format that adds what a value stream by that codec takes to bytes, work and time of *plan, or takes it away
  * (sign -1). */
@@ -47,10 +58,10 @@ macko_plan macko_with_codec(const macko_facts *f, const macko_options *options, 
 void macko_take_best_codec(const macko_facts *f, const macko_options *options, const macko_codec *codecs, int count,
                            macko_add_stream add, macko_plan *plan);
 
-/* Gives the number of values up to which a dictionary can be better than values as they are, 0 where none can, so that they need
- * not be counted: all that there are codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits. *plan
- * has no value stream. */
-int64_t macko_most_values(const macko_facts *f, const macko_options *options, macko_add_stream add, const macko_plan *plan);
+/* Gives what can be better than values as they are, so that nothing else needs to be looked at: dictionaries of all that there are
+ * codes of 16 bits for, or, where even the fewest of those would be no better, of 8 bits; and types. *plan has no value stream. */
+macko_codec_limits macko_useful_codecs(const macko_facts *f, const macko_options *options, macko_add_stream add,
+                                       const macko_plan *plan);
 
 /* Gives *plan the best of all codecs that the options allow, and says in its reason which. Errors: those of macko_codecs_by. */
 macko_status macko_choose_codec(const macko_facts *f, const macko_options *options, macko_add_stream add, macko_plan *plan,
@@ -65,7 +76,8 @@ macko_status macko_rechoose_codec(const macko_facts *f, const macko_matrix *m, m
 void macko_describe_values(macko_plan *plan);
 
 /* Lists codecs as macko_codecs_by does, for rows that come in pieces. Errors: also those of macko_get_rows. */
-macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[3], int *count, macko_error *err);
+macko_status macko_codecs_of_rows(macko_rows *r, macko_values wanted, macko_codec codecs[MACKO_MOST_CODECS], int *count,
+                                  macko_error *err);
 
 /* A writer of values into slots: what the walks of formats are given, which know where slots are and not how values are
  * stored. */

@@ -41,6 +41,21 @@ static int doubles_misfit_i8(const double *values, int64_t p, int64_t past)
   return (any[0] | any[1]) != 0 || range_misfits(MACKO_F64, MACKO_I8, values, p, past);
 }
 
+/* Does the same for doubles as floats: values that come back with their bits differ from them in none. */
+static int doubles_misfit_f32(const double *values, int64_t p, int64_t past)
+{
+  typedef float two_singles __attribute__((vector_size(8)));
+  two_words any = {0};
+  for (; p + 2 <= past; p += 2) {
+    two_doubles v;
+    macko_fetch_ahead(values + p);
+    memcpy(&v, values + p, sizeof v);
+    const two_singles singles = __builtin_convertvector(v, two_singles);
+    any |= (two_words)__builtin_convertvector(singles, two_doubles) ^ (two_words)v;
+  }
+  return (any[0] | any[1]) != 0 || range_misfits(MACKO_F64, MACKO_F32, values, p, past);
+}
+
 /* Makes a constant of the type that values are tried as. */
 static inline __attribute__((always_inline)) int range_misfits_from(macko_type from, macko_type to, const void *values, int64_t p,
                                                                     int64_t past)
@@ -57,6 +72,7 @@ static inline __attribute__((always_inline)) int range_misfits_from(macko_type f
 static int block_misfits(const macko_csr *a, macko_type to, int64_t p, int64_t past)
 {
   if (a->value_type == MACKO_F64 && to == MACKO_I8) return doubles_misfit_i8(a->values, p, past);
+  if (a->value_type == MACKO_F64 && to == MACKO_F32) return doubles_misfit_f32(a->values, p, past);
   switch (a->value_type) {
   case MACKO_F64: return range_misfits_from(MACKO_F64, to, a->values, p, past);
   case MACKO_F32: return range_misfits_from(MACKO_F32, to, a->values, p, past);
