@@ -22,6 +22,7 @@ int macko_device_count(macko_error *err)
   int count = 0;
   macko_status s = macko_cuda_status(cudaGetDeviceCount(&count), "looking for GPUs", err);
   if (!s && count == 0) macko_fail(err, MACKO_DEVICE, "looking for GPUs: none is there");
+  if (!s && count > 0) macko_know_current_gpu();
   return s ? 0 : count;
 }
 

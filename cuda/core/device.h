@@ -129,6 +129,9 @@ macko_status macko_transpose(const macko_matrix *matrix, macko_matrix **transpos
 /* Sets how many multiprocessors a GPU has, and how many bytes of shared memory a block may have there. Errors: DEVICE. */
 macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, macko_error *err);
 
+/* Tells libmacko how fast the current GPU is, by which plans are made. */
+void macko_know_current_gpu(void);
+
 /* Takes device memory, freed with cudaFree; `what` names its use in the sentence of a failure. Errors: OUT_OF_MEMORY (with the
  * bytes wanted and free), DEVICE. */
 macko_status macko_device_alloc(int64_t bytes, const char *what, void **memory, macko_error *err);

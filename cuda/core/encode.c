@@ -162,6 +162,7 @@ macko_status macko_device_encode(const macko_csr *csr, const macko_options *opti
   if (!csr || !device) return macko_fail(err, MACKO_INVALID_ARGUMENT, "csr and device must not be NULL");
   macko_status s = macko_check_types(csr, err);
   if (s) return s;
+  macko_know_current_gpu();
   if (!options) {
     macko_options_init(&usual);
     usual.target = MACKO_TARGET_GPU;

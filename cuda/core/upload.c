@@ -1,4 +1,5 @@
 /* Host to device: sections side by side in one allocation. */
+#include "core/cost.h"
 #include "core/device.h"
 
 #include <stdlib.h>
@@ -15,6 +16,19 @@ macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, 
   cudaError_t e = cudaDeviceGetAttribute(multiprocessors, cudaDevAttrMultiProcessorCount, device);
   if (!e) e = cudaDeviceGetAttribute(shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
   return macko_cuda_status(e, "asking what the GPU has", err);
+}
+
+/* Memory transfers twice a clock. What cannot be asked leaves the plans as they were. */
+void macko_know_current_gpu(void)
+{
+  int device, clock, multiprocessors, memory_clock, bits;
+  cudaError_t e = cudaGetDevice(&device);
+  if (!e) e = cudaDeviceGetAttribute(&clock, cudaDevAttrClockRate, device);
+  if (!e) e = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+  if (!e) e = cudaDeviceGetAttribute(&memory_clock, cudaDevAttrMemoryClockRate, device);
+  if (!e) e = cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device);
+  if (!e) macko_know_gpu(2e-6 * memory_clock * bits / 8, 1e-6 * clock * multiprocessors); /* clocks are in kHz */
+  else cudaGetLastError();
 }
 
 /* Running out of memory is a failure of its own, told apart from what else CUDA may report. CUDA's memory of the error is

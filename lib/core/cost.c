@@ -61,3 +61,30 @@ const macko_cost *macko_machine_cost(void)
 {
   return macko_cpu_cost(macko_has_avx512(), macko_this_processor());
 }
+
+/* What an H200 has, as macko_know_gpu is told it. */
+static const double h200_memory = 4917, h200_work = 132 * 1.98;
+
+/* What is known of the GPU: nothing, as it is being written, or all of it. */
+enum { UNKNOWN, WRITING, KNOWN };
+static macko_cost gpu_cost;
+static int gpu_known = UNKNOWN;
+
+const macko_cost *macko_machine_gpu_cost(void)
+{
+  return __atomic_load_n(&gpu_known, __ATOMIC_ACQUIRE) == KNOWN ? &gpu_cost : &macko_h200_cost;
+}
+
+/* All costs but those of bytes are of work; a launch is the host's and the driver's, and a share is a share. */
+void macko_know_gpu(double memory, double work)
+{
+  int unknown = UNKNOWN;
+  if (!(memory > 0) || !(work > 0)) return;
+  if (!__atomic_compare_exchange_n(&gpu_known, &unknown, WRITING, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+  double *costs = (double *)&gpu_cost;
+  gpu_cost = macko_h200_cost;
+  for (size_t i = 0; i < sizeof gpu_cost / sizeof *costs; i++) costs[i] *= h200_work / work;
+  gpu_cost.byte = macko_h200_cost.byte * h200_memory / memory;
+  gpu_cost.launch = macko_h200_cost.launch, gpu_cost.eccsr_hidden = macko_h200_cost.eccsr_hidden;
+  __atomic_store_n(&gpu_known, KNOWN, __ATOMIC_RELEASE);
+}

@@ -69,17 +69,23 @@ typedef struct {
   double dtans_least;  /* the least for an entry with its gap: dtans is not planned where another format beats even that */
 } macko_cost;
 
-/* The costs of an NVIDIA GPU, and those of a core of that kind with or without AVX-512. */
-extern const macko_cost macko_gpu_cost;
+/* The costs of an NVIDIA H200, and those of a core of that kind with or without AVX-512. */
+extern const macko_cost macko_h200_cost;
 const macko_cost *macko_cpu_cost(int avx512, macko_processor processor);
 
-/* Gives the costs of the machine that asks. */
+/* Give the costs of the machine that asks: of a core, and of its GPU, which is an H200 until macko_know_gpu was told of another. */
 const macko_cost *macko_machine_cost(void);
+const macko_cost *macko_machine_gpu_cost(void);
 
-/* Gives the costs of the target that the options name; for a CPU those of the machine. */
+/* Says what the machine's GPU has: bytes a nanosecond from its memory by the data sheet, and multiprocessors times their clock in
+ * GHz. The costs of bytes and of work are those of an H200 in proportion, which an H100 has borne out. The first call counts, as
+ * plans of one program must be comparable; numbers that are not positive change nothing. Any thread may call it. */
+void macko_know_gpu(double memory, double work);
+
+/* Gives the costs of the target that the options name, as the machine has it. */
 static inline const macko_cost *macko_cost_of(const macko_options *options)
 {
-  return options->target == MACKO_TARGET_GPU ? &macko_gpu_cost : macko_machine_cost();
+  return options->target == MACKO_TARGET_GPU ? macko_machine_gpu_cost() : macko_machine_cost();
 }
 
 enum { MACKO_FILLING_ENTRIES = 3000000 }; /* about what is on its way at once on a GPU in format csr */

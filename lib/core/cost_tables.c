@@ -57,7 +57,7 @@ static const macko_cost narrow_cost = {
 /* The costs of an H200 whose L2 was flushed. They were fitted to 83 matrices in formats csr, eccsr and layout slice at once: real
  * ones as they are and tiled to 50 and 400 MB, and generated ones of 0.4 to 110 million entries; those of dtans and of layout row
  * are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
-const macko_cost macko_gpu_cost = {
+const macko_cost macko_h200_cost = {
   .byte = 0.000216, .launch = 5870, .sector = 0.0044, .csr_entry = 0.0005, .csr_row = 0.001, .csr_single = 0.0008,
   .csr_half = 0.0005, .csr_filling = 0.0017,
   .stencil = 0.00054, .uniform = 0.00002, .run = 0.00002, .listed = 0.00023, .walked = 0.00027,

@@ -23,6 +23,7 @@ macko_dtans_open_coder
 macko_dtans_ops
 macko_dtans_plan
 macko_dtans_plan_values
+macko_know_gpu
 macko_plan_matrix
 macko_prepare'
 compare .libs/libpetscmacko.so petsc/petscmacko.h MatMacko PetscDLLibraryRegister_petscmacko

@@ -1,5 +1,6 @@
 /* Predictions for a GPU know how many sectors of x the entries ask for, whole or in pieces, and whatever the form; those of csr,
  * which others are compared with, know of uneven rows. */
+#include "core/cost.h"
 #include "macko.h"
 #include "suite.h"
 
@@ -95,6 +96,33 @@ START_TEST(every_form_gathers_alike)
     release(&a);
   }
   ck_assert_double_ge(time[1][1] - time[0][1], 0.99 * (time[1][0] - time[0][0]));
+}
+END_TEST
+
+/* A GPU with half the memory bandwidth takes longer for bytes, one with half the multiprocessors for the rest but the launch; the
+ * first one counts. */
+START_TEST(a_gpu_is_as_fast_as_it_is)
+{
+  const double memory = 4917, work = 132 * 1.98;
+  scattered a = make(2);
+  macko_csr c = view(&a);
+  macko_info info;
+  macko_options o;
+  macko_error err = {0};
+  double csr;
+  macko_options_init(&o);
+  o.format = MACKO_FORMAT_CSR, o.target = MACKO_TARGET_GPU;
+  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  const double bytes = 1e-9 * (double)info.bytes * macko_h200_cost.byte, launch = 1e-9 * macko_h200_cost.launch;
+  macko_know_gpu(0, work);
+  ck_assert_double_eq(seconds(&a, o.format, o.target, &csr), info.seconds);
+  if (_i) macko_know_gpu(memory, work / 2);
+  else macko_know_gpu(memory / 2, work);
+  const double expected = info.seconds + (_i ? info.seconds - bytes - launch : bytes);
+  ck_assert_double_eq_tol(seconds(&a, o.format, o.target, &csr), expected, 1e-6 * expected);
+  macko_know_gpu(memory, work);
+  ck_assert_double_eq_tol(seconds(&a, o.format, o.target, &csr), expected, 1e-6 * expected);
+  release(&a);
 }
 END_TEST
 
@@ -277,6 +305,7 @@ int main(void)
   tcase_add_test(t, every_form_gathers_alike);
   tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, a_cpu_loads_lines);
+  tcase_add_loop_test(t, a_gpu_is_as_fast_as_it_is, 0, 2);
   tcase_add_test(t, pieces_are_predicted_alike);
   tcase_add_test(t, uneven_rows_count);
   tcase_add_test(t, files_keep_it);
