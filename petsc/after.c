@@ -10,17 +10,18 @@ typedef struct {
   PetscBool even;
 } Size;
 
-/* What compressing or renewing a matrix costs in products of AIJCUSPARSE: whoever has multiplied so often will probably go on.
-   Seconds on an H200; other GPUs differ in both alike. Large matrices of even rows, most of them grids, are compressed at once:
-   that pays after some 20 products, and solvers do more. Where rows differ in length more of them are looked at in two orders, and
-   they have less in common, so that less is gained. The first encoding of a process waits for CUDA, which loads each kernel at its
-   first use. */
+/* What compressing or renewing a matrix costs in products of AIJCUSPARSE, without what each of them takes to start, as that is not
+   saved: whoever has multiplied so often will probably go on. So the coarse levels of multigrid, whose products are over as soon as
+   they have started, stay as they are. Seconds on an H200; other GPUs differ in both alike. Large matrices of even rows, most of
+   them grids, are compressed at once: that pays after some 20 products, and solvers do more. Where rows differ in length more of
+   them are looked at in two orders, and they have less in common, so that less is gained. The first encoding of a process waits
+   for CUDA, which loads each kernel at its first use. */
 static PetscInt64 BreakEven(Size size, PetscBool renew, PetscBool first)
 {
-  double encode  = 6e-4 + 6e-11 * size.nnz + (size.even ? 4e-11 : 3.3e-9) * size.rows, refresh = 3e-4 + 4.5e-11 * size.nnz;
-  double cost    = (renew ? refresh : encode) + (first ? 4e-3 : 0);
-  double product = 5e-6 + 3.4e-12 * size.nnz;
-  return size.even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / product);
+  double encode = 1.5e-3 + 6e-11 * size.nnz + (size.even ? 4e-11 : 3.3e-9) * size.rows, refresh = 3e-4 + 4.5e-11 * size.nnz;
+  double cost   = (renew ? refresh : encode) + (first ? 4e-3 : 0);
+  double bytes  = 1e-9 + 3.4e-12 * size.nnz;
+  return size.even && size.nnz >= PAYS_AT_ONCE ? 0 : (PetscInt64)(cost / bytes);
 }
 
 /* The same on a CPU, in products of AIJ: planning and encoding take some 2.5 ns an entry and 50 us (Zen 4), a product 0.45; within
