@@ -19,6 +19,7 @@ typedef struct {
                               * csr */
   double csr_miss;     /* short row of more or fewer steps than the processor foresees */
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
+  double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
   double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
                         * waits */

@@ -100,7 +100,9 @@ static rows_seen look_at_rows(const macko_facts *f, int shared)
 static void set_time(const macko_options *options, const macko_csr *a, int64_t nnz, double shared, macko_plan *plan)
 {
   macko_plan read = *plan;
-  read.bytes -= (int64_t)(shared * (double)(nnz * macko_type_bytes(MACKO_I32)));
+  const double lost = shared > 0 ? macko_lost_share((double)plan->bytes, macko_machine_caches().last) : 0;
+  const double saved = shared * (1 - lost * (1 - macko_cost_of(options)->csr_saved));
+  read.bytes -= (int64_t)(saved * (double)(nnz * macko_type_bytes(MACKO_I32)));
   read.work *= 1 - 0.4 * shared;
   macko_set_time(options, a, &read);
   plan->time = read.time;

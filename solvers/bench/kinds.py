@@ -7,9 +7,13 @@
 SCALE 1 makes 0.4 to 19 million nonzeros each, and they grow with it. Values are random but where a line says otherwise. Needs
 NumPy and SciPy."""
 import os, sys
-import numpy as np, scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.spatial import Delaunay
+
+if len(sys.argv) < 3: sys.exit(__doc__)
+try:
+    import numpy as np, scipy.sparse as sp
+    from scipy.sparse.csgraph import reverse_cuthill_mckee
+    from scipy.spatial import Delaunay
+except ImportError as missing: sys.exit("kinds.py: %s; pip install numpy scipy" % missing)
 
 MAT_FILE_CLASSID = 1211216  # begins a matrix in PETSc's binary files
 random = np.random.default_rng(7)
@@ -282,7 +286,6 @@ def bordered(scale):
     return with_random_values(sp.bmat([[diagonals, border.T], [border, sp.eye(40)]]))
 
 
-if len(sys.argv) < 3: sys.exit(__doc__)
 os.makedirs(sys.argv[1], exist_ok=True)
 for name in sys.argv[3:] or kinds:
     if name not in kinds: sys.exit("kinds.py: no kind '%s'; there are %s" % (name, ", ".join(kinds)))

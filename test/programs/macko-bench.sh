@@ -138,6 +138,13 @@ for line in "fitted: 1 matrices" "held out: 1 matrices" "best of our forms: 0 of
   grep -qF "$line" "$dir/text" || fail "choice.py does not say $line"
 done
 expect 1 python3 "$srcdir/solvers/bench/choice.py"
+expect 1 python3 "$srcdir/solvers/bench/kinds.py" "$dir"
+if python3 -c 'import scipy' 2>/dev/null; then
+  expect 0 python3 "$srcdir/solvers/bench/kinds.py" "$dir/kinds" 0.002 kkt spin_chain
+  expect 0 $bench --device cpu --repeat 3 --encodings auto,csr "$dir/kinds/kkt"
+  expect 1 python3 "$srcdir/solvers/bench/kinds.py" "$dir/kinds" 1 nothing
+else echo "kinds.py is not run here: there is no SciPy"
+fi
 
 odd=$(printf '\303\244\200\\"')
 cp "$dir/little \"one\".mtx" "$dir/$odd.mtx"
