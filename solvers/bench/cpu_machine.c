@@ -66,11 +66,13 @@ static void copy_array(double *to, const double *from, size_t n)
 }
 
 /* Measures what memory gives, in bytes read and written a second: a copy, and the triad of STREAM. The three arrays are eight
- * times the cache together, and at least 256 MB; a cache said to have 1 GB or more counts as unknown. */
+ * times the cache together, and at least 256 MB; a cache said to have 1 GB or more counts as unknown. Of one that the cores of a
+ * large processor share a core has the use of 80 MB at most, so that the arrays stay below 640 MB. */
 static macko_status ceilings(bench_settings *settings, macko_error *err)
 {
-  enum { TIMES = 9 };
-  size_t n = settings->cache > (32 << 20) && settings->cache < (1 << 30) ? (size_t)settings->cache / 3 : (size_t)11 << 20;
+  enum { TIMES = 9, LEAST = 32 << 20, MOST = 80 << 20, UNKNOWN = 1 << 30 };
+  const int64_t known = settings->cache < UNKNOWN ? settings->cache : 0, own = known < MOST ? known : MOST;
+  size_t n = (size_t)(own > LEAST ? own : LEAST) / 3;
   double *a = calloc(n, sizeof *a), *b = calloc(n, sizeof *b), *c = calloc(n, sizeof *c), copy[TIMES], triad[TIMES];
   macko_status s = a && b && c ? MACKO_OK : bench_refuse(err, MACKO_OUT_OF_MEMORY, "bandwidth", "no memory");
   for (size_t i = 0; !s && i < n; i++) a[i] = 1, b[i] = 2, c[i] = 3;
