@@ -204,10 +204,11 @@ START_TEST(nobody_chooses_which_blocks_are_taken_for_equal)
 }
 END_TEST
 
-/* Whatever hashes come from a GPU, their places are not to be foreseen. */
-START_TEST(nobody_chooses_where_blocks_meet)
+enum { BLOCKS = 3000 };
+
+/* Gives the longest run of taken places in a set of blocks whose hashes follow each other. */
+static int longest_run(void)
 {
-  enum { BLOCKS = 3000 };
   macko_block_set set;
   int is_new, longest = 0, run = 0;
   ck_assert(!macko_open_blocks(BLOCKS, &set, NULL));
@@ -216,8 +217,20 @@ START_TEST(nobody_chooses_where_blocks_meet)
     run = set.table[i].used ? run + 1 : 0;
     if (run > longest) longest = run;
   }
-  ck_assert_int_lt(longest, BLOCKS / 10);
   macko_close_blocks(&set);
+  return longest;
+}
+
+/* Whatever hashes come from a GPU, their places are not to be foreseen: each set draws a key. One key in some hundreds does not
+ * spread these hashes, but hardly five in a row. */
+START_TEST(nobody_chooses_where_blocks_meet)
+{
+  int least = BLOCKS;
+  for (int i = 0; i < 5; i++) {
+    const int longest = longest_run();
+    if (longest < least) least = longest;
+  }
+  ck_assert_int_lt(least, BLOCKS / 10);
 }
 END_TEST
 
