@@ -207,7 +207,7 @@ END_TEST
 enum { BLOCKS = 3000 };
 
 /* Gives the longest run of taken places in a set of blocks whose hashes follow each other. */
-static int longest_run(void)
+static int longest_cluster(void)
 {
   macko_block_set set;
   int is_new, longest = 0, run = 0;
@@ -227,7 +227,7 @@ START_TEST(nobody_chooses_where_blocks_meet)
 {
   int least = BLOCKS;
   for (int i = 0; i < 5; i++) {
-    const int longest = longest_run();
+    const int longest = longest_cluster();
     if (longest < least) least = longest;
   }
   ck_assert_int_lt(least, BLOCKS / 10);
