@@ -2,6 +2,7 @@
 #include "core/cost.h"
 #include "core/device.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 macko_status macko_cuda_status(cudaError_t error, const char *what, macko_error *err)
@@ -19,7 +20,7 @@ macko_status macko_ask_gpu(int device, int *multiprocessors, int *shared_bytes, 
 }
 
 /* Memory transfers twice a clock. What cannot be asked leaves the plans as they were. */
-void macko_know_current_gpu(void)
+static void tell_of_gpu(void)
 {
   int device, clock, multiprocessors, memory_clock, bits;
   cudaError_t e = cudaGetDevice(&device);
@@ -29,6 +30,13 @@ void macko_know_current_gpu(void)
   if (!e) e = cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, device);
   if (!e) macko_know_gpu(2e-6 * memory_clock * bits / 8, 1e-6 * clock * multiprocessors); /* clocks are in kHz */
   else cudaGetLastError();
+}
+
+/* The GPU is asked once, as only the first answer counts and every encoding comes here. */
+void macko_know_current_gpu(void)
+{
+  static pthread_once_t told = PTHREAD_ONCE_INIT;
+  pthread_once(&told, tell_of_gpu);
 }
 
 /* Running out of memory is a failure of its own, told apart from what else CUDA may report. CUDA's memory of the error is

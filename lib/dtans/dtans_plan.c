@@ -54,8 +54,8 @@ static macko_status add_values(macko_dtans_planner *p, const macko_codec *codecs
 
 /* Lists the codecs that may stand beside coded gaps, none where values must be coded, and sets *coded to whether they may be
  * coded. */
-static macko_status value_choices(const macko_dtans_input *in, macko_values wanted, macko_codec codecs[MACKO_MOST_CODECS], int *count, int *coded,
-                                  macko_error *err)
+static macko_status value_choices(const macko_dtans_input *in, macko_values wanted,
+                                  macko_codec codecs[MACKO_MOST_CODECS], int *count, int *coded, macko_error *err)
 {
   *coded = wanted == MACKO_VALUES_AUTO || wanted == MACKO_VALUES_CODED;
   *count = 0;

@@ -3,6 +3,7 @@
 #ifndef MACKO_LAYOUTS_H
 #define MACKO_LAYOUTS_H
 
+#include "core/cost.h"
 #include "macko/layout_bits.h"
 #include "macko/macko_facts.h"
 #include "macko/params.h"
@@ -68,6 +69,10 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
  * plan's table. Errors: those of the facts; UNSUPPORTED for more than 256 pairs. */
 macko_status macko_slice_plan_pairs(const macko_facts *f, const macko_options *options, const macko_plan *pattern,
                                     macko_plan *plan, macko_error *err);
+
+/* Adds to *plan, an estimate of a product, what padding takes by the sample *e, and what rows take that are sorted by length. */
+void macko_slice_add_order(const macko_facts *f, const macko_cost *cost, const macko_slice_estimate *e, int sorted,
+                           macko_plan *plan);
 
 /* Gives *pattern as no plan of pairs can be better, as yet without the value stream: the look at all slices is spared where even
  * that would not be good enough. */

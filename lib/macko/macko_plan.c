@@ -71,7 +71,7 @@ static macko_status choose_codec(const macko_facts *f, const macko_options *opti
   macko_values wanted = ops == &macko_paper_layout ? MACKO_VALUES_RAW : options->values;
   int n = 1;
   const int streamed = (wanted != MACKO_VALUES_AUTO && wanted != MACKO_VALUES_RAW) || ops->value_slots(f->nnz, plan, 1) > 0;
-  const macko_codec_limits limits = macko_useful_codecs(f, options, add_stream, plan);
+  const macko_codec_limits none = {0, 0}, limits = streamed ? macko_useful_codecs(f, options, add_stream, plan) : none;
   const int counted = streamed && (*count || wanted != MACKO_VALUES_AUTO || limits.most > 0);
   macko_status s = MACKO_OK;
   if (counted) s = look_at_values(f, options, wanted, codecs, count, err);
@@ -107,11 +107,7 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
   const macko_slice_estimate *e = &estimates[sorted];
   const macko_cost *cost = macko_cost_of(options);
   macko_plan plan = {.work = e->columns + e->slices * cost->slice, .drag = cost->drag};
-  if (e->slots > (double)f->nnz) plan.work += (e->slots - (double)f->nnz) * cost->padded;
-  if (sorted && e->columns > 0) {
-    plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
-    plan.scattered = f->csr->nrows;
-  }
+  macko_slice_add_order(f, cost, e, sorted, &plan);
   if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
   if (codec && codec->stored_type != MACKO_U8) plan.bytes += (int64_t)e->blocks;

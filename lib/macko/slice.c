@@ -112,21 +112,24 @@ static inline __attribute__((always_inline)) void copy_values(const char *values
       memcpy(slots + (size_t)(k * MACKO_SLICE_ROWS + l) * size, values + (size_t)(rows->begin[l] + k) * size, size);
 }
 
+/* Writes doubles past the caches as far as all lanes of a whole slice have some, and gives how many steps that are. */
+static int64_t turn_slice(const double *values, const slice_rows *rows, macko_type to, char *slots)
+{
+  if (rows->lanes < MACKO_SLICE_ROWS || rows->shortest <= 0) return 0;
+  return macko_turn_past_caches(values, rows->begin, rows->shortest, to, slots);
+}
+
 /* Copies doubles as they are. */
 static void copy_doubles(const void *values, const slice_rows *rows, int past_caches, char *slots)
 {
-  int64_t done = 0;
-  if (past_caches && rows->lanes == MACKO_SLICE_ROWS && rows->shortest > 0)
-    done = macko_turn_past_caches(values, rows->begin, rows->shortest, MACKO_F64, slots);
-  copy_values(values, rows, 8, done, slots);
+  copy_values(values, rows, 8, past_caches ? turn_slice(values, rows, MACKO_F64, slots) : 0, slots);
 }
 
 /* Writes doubles as floats, and gives 1; 0 where they are to be written another way. */
 static int write_singles(const void *values, const slice_rows *rows, char *slots)
 {
   const double *from = values;
-  if (rows->lanes < MACKO_SLICE_ROWS || rows->shortest <= 0) return 0;
-  const int64_t done = macko_turn_past_caches(from, rows->begin, rows->shortest, MACKO_F32, slots);
+  const int64_t done = turn_slice(from, rows, MACKO_F32, slots);
   if (!done) return 0;
   for (int l = 0; l < rows->lanes; l++)
     for (int64_t k = done; k < rows->length[l]; k++)

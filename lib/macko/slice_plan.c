@@ -277,6 +277,16 @@ static int may_sample(const macko_facts *f, const macko_options *options)
          macko_columns_of(f)->sample != NULL;
 }
 
+/* The order of sorted rows takes 2 bytes each, and their elements of y lie scattered. */
+void macko_slice_add_order(const macko_facts *f, const macko_cost *cost, const macko_slice_estimate *e, int sorted,
+                           macko_plan *plan)
+{
+  const int64_t nrows = f->csr->nrows;
+  if (e->slots > (double)f->nnz) plan->work += (e->slots - (double)f->nnz) * cost->padded;
+  if (!sorted || e->columns <= 0) return;
+  plan->work += (double)nrows * cost->ordered_row, plan->bytes += 2 * nrows, plan->scattered = nrows;
+}
+
 /* Sets *time to that of a product in an order of rows, but for what depends on the codec, 0 where the sample is empty; and
  * *padding, if it is not NULL, to the slots of padding. */
 static macko_status time_by_sample(const macko_facts *f, const macko_options *options, int sorted, double *time, double *padding,
@@ -287,11 +297,7 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   macko_status s = macko_columns_of(f)->sample(f->context, options, sorted, &e, err);
   if (s) return s;
   macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = cost->drag};
-  if (e.slots > (double)f->nnz) plan.work += (e.slots - (double)f->nnz) * cost->padded;
-  if (sorted && e.columns > 0) {
-    plan.work += (double)f->csr->nrows * cost->ordered_row, plan.bytes += 2 * f->csr->nrows;
-    plan.scattered = f->csr->nrows;
-  }
+  macko_slice_add_order(f, cost, &e, sorted, &plan);
   macko_set_time(options, f->csr, &plan);
   *time = e.columns > 0 ? plan.time : 0;
   if (padding) *padding = e.slots - (double)f->nnz;

@@ -87,8 +87,10 @@ macko_status macko_choose_codec(const macko_facts *f, const macko_options *optio
   int count = 2, found;
   macko_status s = find_bytes(f, options, add, plan, &codecs[1], &found, err);
   codecs[0] = (macko_codec){MACKO_VALUES_RAW, f->values.value_type, 0, 0};
-  const macko_codec_limits limits = macko_useful_codecs(f, options, add, plan);
-  if (!s && !found) s = macko_codecs_by(&f->values, options->values, &limits, codecs, &count, err);
+  if (!s && !found) {
+    const macko_codec_limits limits = macko_useful_codecs(f, options, add, plan);
+    s = macko_codecs_by(&f->values, options->values, &limits, codecs, &count, err);
+  }
   if (s) return s;
   macko_take_best_codec(f, options, codecs, count, add, plan);
   macko_describe_values(plan);

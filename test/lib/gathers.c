@@ -42,16 +42,23 @@ static macko_csr view(const scattered *a)
                      .row_ptr = a->row_ptr, .cols = a->cols, .values = a->values};
 }
 
-/* Gives the seconds that are predicted for the matrix, and those of plain CSR beside them. */
-static double seconds(const scattered *a, macko_format format, macko_target target, double *csr)
+/* Gives what is predicted of a csr. */
+static macko_info predicted(const macko_csr *c, macko_format format, macko_target target)
 {
-  macko_csr c = view(a);
   macko_options o;
   macko_info info;
   macko_error err = {0};
   macko_options_init(&o);
   o.format = format, o.target = target;
-  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  ck_assert_msg(!macko_predict(c, &o, &info, &err), "%s", err.text);
+  return info;
+}
+
+/* Gives the seconds that are predicted for the matrix, and those of plain CSR beside them. */
+static double seconds(const scattered *a, macko_format format, macko_target target, double *csr)
+{
+  const macko_csr c = view(a);
+  const macko_info info = predicted(&c, format, target);
   *csr = info.csr_seconds;
   return info.seconds;
 }
@@ -105,23 +112,18 @@ START_TEST(a_gpu_is_as_fast_as_it_is)
 {
   const double memory = 4917, work = 132 * 1.98;
   scattered a = make(2);
-  macko_csr c = view(&a);
-  macko_info info;
-  macko_options o;
-  macko_error err = {0};
+  const macko_csr c = view(&a);
+  const macko_info info = predicted(&c, MACKO_FORMAT_CSR, MACKO_TARGET_GPU);
   double csr;
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_CSR, o.target = MACKO_TARGET_GPU;
-  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
   const double bytes = 1e-9 * (double)info.bytes * macko_h200_cost.byte, launch = 1e-9 * macko_h200_cost.launch;
   macko_know_gpu(0, work);
-  ck_assert_double_eq(seconds(&a, o.format, o.target, &csr), info.seconds);
+  ck_assert_double_eq(seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr), info.seconds);
   if (_i) macko_know_gpu(memory, work / 2);
   else macko_know_gpu(memory / 2, work);
   const double expected = info.seconds + (_i ? info.seconds - bytes - launch : bytes);
-  ck_assert_double_eq_tol(seconds(&a, o.format, o.target, &csr), expected, 1e-6 * expected);
+  ck_assert_double_eq_tol(seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr), expected, 1e-6 * expected);
   macko_know_gpu(memory, work);
-  ck_assert_double_eq_tol(seconds(&a, o.format, o.target, &csr), expected, 1e-6 * expected);
+  ck_assert_double_eq_tol(seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr), expected, 1e-6 * expected);
   release(&a);
 }
 END_TEST
@@ -132,15 +134,9 @@ START_TEST(a_small_x_is_loaded_once)
   double time[2], csr[2];
   scattered a = make(8);
   macko_csr c = view(&a);
-  macko_info info;
-  macko_options o;
-  macko_error err = {0};
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_CSR, o.target = MACKO_TARGET_GPU;
   for (int64_t p = 0; p < ROWS * LENGTH; p++) a.cols[p] = (int32_t)(p % LENGTH * 512 + p / LENGTH % 512); /* 4096 columns */
   c.ncols = LENGTH * 512;
-  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
-  time[0] = info.seconds;
+  time[0] = predicted(&c, MACKO_FORMAT_CSR, MACKO_TARGET_GPU).seconds;
   release(&a);
   a = make(2);
   time[1] = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr[1]);
@@ -157,16 +153,11 @@ static double seconds_on_a_cpu(int64_t stride, int64_t ncols, macko_format forma
 {
   scattered a = make(2);
   macko_csr c = view(&a);
-  macko_info info;
-  macko_options o;
-  macko_error err = {0};
-  macko_options_init(&o);
-  o.format = format;
   c.ncols = ncols;
   for (int64_t p = 0; p < ROWS * LENGTH; p++) a.cols[p] = (int32_t)(p / LENGTH + p % LENGTH * stride);
-  ck_assert_msg(!macko_predict(&c, &o, &info, &err), "%s", err.text);
+  const double taken = predicted(&c, format, MACKO_TARGET_CPU).seconds;
   release(&a);
-  return info.seconds;
+  return taken;
 }
 
 /* A core of a CPU loads lines of x that its own caches do not hold: an x of 64 MB is in none of them, one of 16 KB in any. What is
@@ -182,20 +173,14 @@ START_TEST(a_cpu_loads_lines)
     ck_assert_double_lt(apart, 1.3 * near); /* a line is asked for by eight rows that follow each other */
   }
   macko_csr c = view(&a);
-  macko_info spread, wider;
-  macko_options o;
-  macko_error err = {0};
-  macko_options_init(&o);
-  o.format = MACKO_FORMAT_CSR;
   for (int64_t i = 0; i < ROWS; i++)
     for (int e = 0; e < LENGTH; e++) a.cols[i * LENGTH + e] = (int32_t)(i * 7 % 256 + 256 * e);
   c.ncols = 2048;
-  ck_assert_msg(!macko_predict(&c, &o, &spread, &err), "%s", err.text);
+  const double spread = predicted(&c, MACKO_FORMAT_CSR, MACKO_TARGET_CPU).seconds;
   for (int64_t i = 0; i < ROWS; i++)
     for (int e = 0; e < LENGTH; e++) a.cols[i * LENGTH + e] = (int32_t)(i * 7919 % ROWS * 25 + far * e);
   c.ncols = wide;
-  ck_assert_msg(!macko_predict(&c, &o, &wider, &err), "%s", err.text);
-  ck_assert_double_gt(wider.seconds, 1.3 * spread.seconds);
+  ck_assert_double_gt(predicted(&c, MACKO_FORMAT_CSR, MACKO_TARGET_CPU).seconds, 1.3 * spread);
   release(&a);
 }
 END_TEST
