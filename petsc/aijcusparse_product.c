@@ -154,6 +154,27 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Writes zeros into the values of a sequential result that is not computed yet. AIJCUSPARSE leaves what malloc has given there, and
+   copies it to the GPU where the symbolic part of another product reads the result, as that of PtAP does. With a NaN among these
+   numbers cusparseSpGEMM_compute of CUDA 13.0 does not end. Where the values are is the same afterwards. */
+static PetscErrorCode ClearValues(Mat C)
+{
+  PetscOffloadMask where = C->offloadmask;
+  PetscBool        seq;
+  PetscScalar     *values;
+  MatInfo          info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)C, MATSEQAIJCUSPARSE, &seq));
+  if (!seq || where != PETSC_OFFLOAD_UNALLOCATED) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatGetInfo(C, MAT_LOCAL, &info));
+  PetscCall(MatSeqAIJGetArrayWrite(C, &values));
+  if (values) PetscCall(PetscArrayzero(values, (PetscCount)info.nz_used));
+  PetscCall(MatSeqAIJRestoreArrayWrite(C, &values));
+  C->offloadmask = where;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Comes in the place of the symbolic part. The function for C is called once more under that type's name, since it chooses the
    symbolic part by the names, then that part itself. The result, unless it is part of another product, becomes ours. */
 static PetscErrorCode Symbolic(Mat C)
@@ -170,6 +191,7 @@ static PetscErrorCode Symbolic(Mat C)
   error = BringToHost(C, &host);
   if (!error) error = (*f)(C);
   if (!error) error = (*C->ops->productsymbolic)(C);
+  if (!error) error = ClearValues(C);
   PetscCall(Answered(&aliases));
   C->ops->productsymbolic = Symbolic;
   Wrap(C, inner);

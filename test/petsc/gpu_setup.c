@@ -146,6 +146,79 @@ START_TEST(products_of_matrices_agree)
 }
 END_TEST
 
+/* Leaves NaNs in memory that malloc gives again. The first block raises glibc's limit below which a block is not mapped alone. */
+static void leave_nans(void)
+{
+  enum { BYTES = 24 << 20 };
+  for (int i = 0; i < 3; i++) {
+    char *block = malloc(BYTES);
+    ck_assert_ptr_nonnull(block);
+    memset(block, 0xff, BYTES);
+    free(block);
+  }
+}
+
+/* A grid of EDGE^3 points, coupled to all next ones, and the sum of two points after each other for each unknown of a coarse one;
+   values of the first are in GPU memory only. */
+enum { EDGE = 32, POINTS = EDGE * EDGE * EDGE, COUPLED = 27 };
+
+static PetscCount list_grid(PetscInt *i, PetscInt *j, PetscScalar *v)
+{
+  PetscCount count = 0;
+  for (PetscInt row = 0; row < POINTS; row++)
+    for (PetscInt k = 0; k < COUPLED; k++) {
+      PetscInt x = row % EDGE + k % 3 - 1, y = row / EDGE % EDGE + k / 3 % 3 - 1, z = row / EDGE / EDGE + k / 9 - 1;
+      if (x < 0 || y < 0 || z < 0 || x >= EDGE || y >= EDGE || z >= EDGE) continue;
+      i[count] = row, j[count] = (z * EDGE + y) * EDGE + x;
+      v[count++] = k == COUPLED / 2 ? 26 : -1;
+    }
+  return count;
+}
+
+static Mat listed(const char *type, PetscInt cols, PetscCount count, const PetscInt *i, const PetscInt *j, const PetscScalar *v)
+{
+  Mat       A;
+  PetscInt *rows, *columns;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, PETSC_DECIDE, PETSC_DECIDE, POINTS, cols));
+  OK(MatSetType(A, type));
+  OK(PetscMalloc2(count, &rows, count, &columns));
+  OK(PetscArraycpy(rows, i, count));
+  OK(PetscArraycpy(columns, j, count));
+  OK(MatSetPreallocationCOO(A, count, rows, columns));
+  OK(MatSetValuesCOO(A, v, INSERT_VALUES));
+  OK(PetscFree2(rows, columns));
+  return A;
+}
+
+/* AIJCUSPARSE multiplies with a product of which only the pattern is known, whose values are what malloc gave. */
+START_TEST(products_end_whatever_was_in_memory)
+{
+  PetscInt    *i, *j, coarse = POINTS / 8;
+  PetscScalar *v;
+  Mat          A, B, C, P, Q, R;
+  PetscCount   count;
+  void        *there;
+  if (ranks() > 1) return;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  OK(PetscMalloc3(COUPLED * POINTS, &i, COUPLED * POINTS, &j, COUPLED * POINTS, &v));
+  count = list_grid(i, j, v);
+  A = listed(MATAIJMACKO, POINTS, count, i, j, v), P = listed(MATAIJ, POINTS, count, i, j, v);
+  there = on_device(v, count);
+  OK(MatSetValuesCOO(A, (PetscScalar *)there, INSERT_VALUES));
+  for (count = 0; count < 2 * POINTS; count++) i[count] = count / 2, j[count] = (count / 2 / 8 + count % 2) % coarse, v[count] = 1;
+  B = listed(MATAIJMACKO, coarse, count, i, j, v), Q = listed(MATAIJ, coarse, count, i, j, v);
+  leave_nans();
+  OK(MatPtAP(A, B, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &C));
+  OK(MatPtAP(P, Q, MAT_INITIAL_MATRIX, PETSC_DEFAULT, &R));
+  assert_same_entries(C, R, 1e-13, "PtAP");
+  ck_assert(cudaFree(there) == cudaSuccess);
+  OK(PetscFree3(i, j, v));
+  DESTROY(&A, &B, &C, &P, &Q, &R);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
+}
+END_TEST
+
 /* ---- factors ---- */
 
 static const struct {
@@ -279,6 +352,7 @@ void add_setup_tests(TCase *t)
   tcase_add_loop_test(t, csr_is_given_back, 0, 3);
   tcase_add_test(t, values_come_from_gpu_memory);
   tcase_add_loop_test(t, products_of_matrices_agree, 0, 3 * PRODUCTS);
+  tcase_add_test(t, products_end_whatever_was_in_memory);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
 }
 
