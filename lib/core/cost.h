@@ -58,7 +58,6 @@ typedef struct {
   double dtans_equal_row; /* the same where none is */
   double eccsr_entry;  /* entry of format eccsr */
   double eccsr_step;   /* more for each run of each of a block's rows */
-  double eccsr_mixed;  /* more for such a run where the matrix has runs of several widths */
   double eccsr_run;    /* more for each run of a block */
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* step of the longest block, which no other warp takes a part of */
