@@ -55,10 +55,10 @@ static const macko_cost narrow_cost = {
   .eccsr_entry = 0.25, .eccsr_run = 0.9, .eccsr_block = 2.5, .eccsr_masked = 0.8, .eccsr_slot = 1,
   .slide_slot = 1};
 
-/* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layout slice were fitted to 141 matrices at once, and to
- * 59 of them on an H100 too: real ones as they are and tiled to 130 MB, generated ones, and kinds of solvers/bench/kinds.py, of 0.01
- * to 88 million entries. That the fastest form is ahead of the others counted more than its time. Those of dtans, of layout row, of
- * pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
+/* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layout slice were fitted to 141 matrices at once, and
+ * to 59 of them on an H100 too: real ones as they are and tiled to 130 MB, generated ones, and kinds of solvers/bench/kinds.py, of
+ * 0.01 to 88 million entries. That the fastest form is ahead of the others counted more than its time. Those of dtans, of layout
+ * row, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .csr_entry = 0.00059, .csr_row = 0.0022, .csr_single = 0.0008,
   .csr_half = 0.0005, .csr_filling = 0.0017,

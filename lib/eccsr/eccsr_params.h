@@ -83,7 +83,8 @@ static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, 
   work->entries = nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
 }
 
-/* Makes of what some rows come to, by counting them, an estimate of what a matrix of so many entries would if all were like them. */
+/* Makes of what some rows come to, by counting them, an estimate of what a matrix of so many entries would if all were like
+ * them. */
 static inline void macko_eccsr_scale_counts(int64_t nnz, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
   const double scale = work->entries ? (double)nnz / (double)work->entries : 0;

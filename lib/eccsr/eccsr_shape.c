@@ -34,10 +34,10 @@ static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape
   return s;
 }
 
-/* Sets shape->aligned, and *best to what the window comes to, where masks for blocks of aligned rows take fewer bytes in a window in
- * the middle of the matrix, and at least half of the lanes have something to do. It tries every number of unknowns a node that the
- * number of rows is a multiple of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more as it
- * is. */
+/* Sets shape->aligned, and *best to what the window comes to, where masks for blocks of aligned rows take fewer bytes in a window
+ * in the middle of the matrix, and at least half of the lanes have something to do. It tries every number of unknowns a node that
+ * the number of rows is a multiple of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more
+ * as it is. */
 static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, window_cost *best,
                                 macko_error *err)
 {
