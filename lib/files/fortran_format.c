@@ -1,4 +1,4 @@
-/* Fortran formats of one line: I, F, E, D and G fields, blanks (X), scale factors (P) and repeated groups. */
+/* Fortran formats without a change of line: I, F, E, D and G fields, blanks (X), scale factors (P) and repeated groups. */
 #include "files/fortran_format.h"
 
 #include <stddef.h>
@@ -8,6 +8,7 @@
 typedef struct {
   macko_fortran_format *format;
   int column, scale;
+  const char *again; /* what lines behind the first begin with: the last group, with the number before it, or all items */
 } place;
 
 /* Most columns of a line and depth of groups: a format comes from a file and must end. */
@@ -82,6 +83,7 @@ static const char *repeat_group(const char *p, int repeat, int depth, place *at)
  * number, which may be negative, is the scale. */
 static const char *parse_item(const char *p, int depth, place *at)
 {
+  const char *item = p;
   int negative = *p == '-', number;
   if (*p == '-' || *p == '+') p++;
   int given = is_digit(*p);
@@ -92,7 +94,10 @@ static const char *parse_item(const char *p, int depth, place *at)
     return p + 1;
   }
   if (!letter || negative || !repeat) return NULL;
-  if (letter == '(') return repeat_group(p + 1, repeat, depth + 1, at);
+  if (letter == '(') {
+    if (depth == 0) at->again = item;
+    return repeat_group(p + 1, repeat, depth + 1, at);
+  }
   if (letter == 'X') {
     at->column += repeat;
     return at->column <= LONGEST_LINE ? p + 1 : NULL;
@@ -119,6 +124,10 @@ const char *macko_parse_format(const char *text, macko_fortran_format *format)
   place at = {.format = format};
   format->count = 0, format->integer = 1;
   text = skip(text);
-  const char *end = *text == '(' ? parse_group(text + 1, 0, &at) : NULL;
-  return end && format->count ? end : NULL;
+  if (*text != '(') return NULL;
+  at.again = text + 1;
+  const char *end = parse_group(text + 1, 0, &at);
+  format->first = format->count, at.column = 0;
+  if (!end || !format->first || !parse_group(at.again, 0, &at)) return NULL;
+  return format->count > format->first ? end : NULL;
 }

@@ -1,9 +1,9 @@
-/* Fortran edit descriptors such as (16I5), (1P,4D20.12) or (4(1X,E15.8)): where the fields of a line are. */
+/* Fortran edit descriptors such as (16I5), (1P,4D20.12) or (4(1X,E15.8)): where the fields of lines are. */
 #ifndef MACKO_FORTRAN_FORMAT_H
 #define MACKO_FORTRAN_FORMAT_H
 
-/* Most fields of a line. */
-enum { MACKO_FIELDS = 512 };
+/* Most fields of a format. */
+enum { MACKO_FIELDS = 1024 };
 
 /* One field of a line of text. */
 typedef struct {
@@ -12,9 +12,11 @@ typedef struct {
   int scale;        /* that of a P before it, which applies where the text has no exponent */
 } macko_field;
 
-/* The fields of one line in their order. */
+/* The fields of the first line in their order, then those of every other one: Fortran begins these with the last group of the
+ * format, as in (2X,4(F10.2)), or anew where it has none, under the scale that the line before has left. */
 typedef struct {
-  int count, integer; /* how many; 1: all are integers */
+  int count, first; /* how many; those of the first line, at least 1 and fewer than all */
+  int integer;      /* 1: all are integers */
   macko_field fields[MACKO_FIELDS];
 } macko_fortran_format;
 

@@ -24,7 +24,7 @@ typedef struct {
 typedef struct {
   macko_input *in;
   const macko_fortran_format *format;
-  int next;    /* which field comes next; 0: of a new line */
+  int next;    /* which field comes next */
   char *cut;   /* where a 0 ends the current field, NULL: nowhere; below: what it replaced */
   char saved;
 } field_reader;
@@ -145,7 +145,7 @@ static void restore_cut(field_reader *f)
 static const char *next_field(field_reader *f, const char *what)
 {
   restore_cut(f);
-  if (f->next == 0 && !macko_next_line(f->in)) {
+  if ((f->next == 0 || f->next == f->format->first) && !macko_next_line(f->in)) {
     macko_input_fail(f->in, MACKO_PARSE, "the file ends before the next %s", what);
     return NULL;
   }
@@ -165,7 +165,7 @@ static const char *next_field(field_reader *f, const char *what)
                      field->begin + field->width, what);
     return NULL;
   }
-  f->next = (f->next + 1) % f->format->count;
+  if (++f->next == f->format->count) f->next = f->format->first;
   return text;
 }
 
