@@ -56,6 +56,9 @@ if [ -c /dev/full ]; then
       27-point:4
   done
 fi
+# Who reads no further, as head does, ends it without a word of PETSc's.
+$bench --device cpu --repeat 1 --encodings csr 27-point:4 27-point:5 2>"$dir/err" | head -n 4 >"$dir/out"
+! grep -q 'PETSC ERROR' "$dir/err" || fail "a pipe that is closed passes for a crash of macko-bench"
 # A place that cannot be written to, or a wrong word, is refused before hours of measuring.
 refused 2 "nowhere/x.json: No such file" $bench --device cpu --json "$dir/nowhere/x.json" 27-point:4
 [ -s "$dir/out" ] && fail "measured before the place of the JSON was looked at"
