@@ -2244,8 +2244,12 @@ contains
     class(macko_matrix), intent(in) :: this
     integer(c_int), optional, intent(out) :: stat
     character(len=*), optional, intent(inout) :: errmsg
+    type(macko_info) :: info
     type(macko_error) :: err
-    call report(macko_validate_c(this%handle(), err), err, stat, errmsg)
+    integer(c_int) :: status
+    status = need_info(this, info, err)
+    if (status == macko_ok) status = macko_validate_c(this%handle(), err)
+    call report(status, err, stat, errmsg)
   end subroutine validate
 
   recursive function handle(this)
@@ -2334,9 +2338,11 @@ contains
     integer(c_int), optional, intent(out) :: stat
     character(len=*), optional, intent(inout) :: errmsg
     type(macko_origin) :: origin
+    type(macko_info) :: info
     type(macko_error) :: err
     integer(c_int) :: status
-    status = put_text('source', origin%name, err, source)
+    status = need_info(this, info, err)
+    if (status == macko_ok) status = put_text('source', origin%name, err, source)
     if (status == macko_ok) status = put_text('hash', origin%hash, err, hash)
     if (status == macko_ok) status = macko_save_c(trim(path) // c_null_char, this%handle(), origin, err)
     call report(status, err, stat, errmsg)

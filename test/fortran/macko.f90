@@ -271,6 +271,10 @@ contains
     call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
     call a%refresh([1, 2], [1], [1d0], stat, errmsg)
     call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
+    call a%validate(stat, errmsg)
+    call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
+    call a%save('empty.macko', stat=stat, errmsg=errmsg)
+    call refused(stat, macko_invalid_argument, errmsg, 'the matrix is empty: nothing has been encoded into it')
     errmsg = 'untouched'
     call a%encode([1, 2, 4], [1, 3, 2], [1d0, 2d0, 4d0], ncols=3, stat=stat, errmsg=errmsg)
     call check(stat == macko_ok .and. errmsg == 'untouched', 'success leaves errmsg')
