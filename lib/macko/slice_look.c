@@ -218,9 +218,9 @@ static macko_status place_slice(slice_round *r, int64_t i, macko_error *err)
   int is_new;
   r->set.block = key->words ? seen->buffer->words + seen->block : NULL;
   seen->s.block = macko_place_block(&r->set, key->hash, key->words, (int)key->align, look->blocks, &is_new);
-  /* make_room may drop the blocks, so that the line behind it has to look for them again. */
+  /* make_room may drop the blocks, so that the line behind it has to look for them again, or fail, and leave them too small. */
   if (is_new && look->blocks && r->set.words > look->room) s = make_room(r, r->set.words, err);
-  if (is_new && look->blocks) memcpy(look->blocks + seen->s.block, r->set.block, (size_t)key->words * 4);
+  if (is_new && look->blocks && !s) memcpy(look->blocks + seen->s.block, r->set.block, (size_t)key->words * 4);
   macko_put_slice(&seen->s, look->headers + (r->first + i) * MACKO_SLICE_WORDS);
   return s;
 }

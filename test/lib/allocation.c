@@ -322,6 +322,26 @@ START_TEST(the_library_survives)
 }
 END_TEST
 
+/* The first slice's block is larger than the room that blocks have at first, so that a failure to make more must leave it out. */
+START_TEST(blocks_that_outgrow_their_room_survive)
+{
+  enum { ROWS = 64, ENTRIES = 1000, GAP = 16 };
+  static int64_t starts[ROWS + 1], places[ROWS * ENTRIES];
+  static double ones[ROWS * ENTRIES];
+  subject s = {.a = {.nrows = ROWS, .ncols = GAP * ENTRIES, .row_ptr_type = MACKO_I64, .col_type = MACKO_I64,
+                     .value_type = MACKO_F64, .row_ptr = starts, .cols = places, .values = ones}};
+  for (int64_t p = 0; p < ROWS * ENTRIES; p++) places[p] = p % ENTRIES * GAP + p * p % (GAP - 1), ones[p] = 1;
+  for (int64_t i = 0; i <= ROWS; i++) starts[i] = i * ENTRIES;
+  macko_options_init(&s.options);
+  s.options.format = MACKO_FORMAT_MACKO, s.options.layout = MACKO_LAYOUT_SLICE;
+  failures = 0;
+  sweep(predict, &s, 2, MACKO_OK, "predict large blocks");
+  sweep(encode, &s, 2, MACKO_OK, "encode large blocks");
+  sweep(encode_rows, &s, 2, MACKO_OK, "encode large blocks from rows");
+  ck_assert_int_gt(failures, 30);
+}
+END_TEST
+
 static const char *const files[] = {"data/small.mtx.gz", "data/small.tar.gz", "data/plain.tar", "data/two-members.mtx.gz",
                                     "fuzz/corpus/matrix_market/symmetric", "fuzz/corpus/matrix_market/array",
                                     "golden/macko/slices.mtx", "fuzz/corpus/harwell_boeing/real",
@@ -390,6 +410,7 @@ int main(void)
   TCase *t = tcase_create("failures");
   tcase_set_timeout(t, 600);
   tcase_add_loop_test(t, the_library_survives, 0, INPUTS);
+  tcase_add_test(t, blocks_that_outgrow_their_room_survive);
   tcase_add_loop_test(t, readers_survive, 0, FILES);
   tcase_add_test(t, the_writer_survives);
   suite_add_tcase(suite, t);
