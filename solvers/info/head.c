@@ -83,7 +83,7 @@ static macko_status read_matrix_market(const char *path, gzFile f, char *line, f
   /* Comments begin with a percent sign, and blank lines may stand among them. */
   do
     if (!read_line(f, line)) return matrix_file_fail(err, MACKO_PARSE, path, "ends before the line of sizes");
-  while (line[0] == '%' || !line[strspn(line, " \t\r\n")]);
+  while (line[strspn(line, " \t")] == '%' || !line[strspn(line, " \t\r\n")]);
   /* Only a sparse file says how many entries it has. */
   const int array = !strcasecmp(format, "array"), count = sscanf(line, "%lld %lld %lld", &sizes[0], &sizes[1], &sizes[2]);
   if (count < (array ? 2 : 3) || sizes[0] < 0 || sizes[1] < 0 || sizes[2] < 0)
@@ -115,7 +115,8 @@ static macko_status read_harwell_boeing(const char *path, gzFile f, char *line, 
   return is_countable(h) ? MACKO_OK : refuse_sizes(path, line, err);
 }
 
-/* Reads the header of a text file, packed by gzip or not: gzgets takes both. */
+/* Reads the header of a text file, packed by gzip or not: gzgets takes both. A byte order mark is passed over, as macko_read does.
+ * The file is not empty, so that one without a line is packed. */
 static macko_status read_text(const char *path, file_head *h, macko_error *err)
 {
   char line[LINE];
@@ -123,7 +124,10 @@ static macko_status read_text(const char *path, file_head *h, macko_error *err)
   gzFile f = gzopen(path, "rb");
   if (!f) return matrix_file_fail(err, MACKO_IO, path, "cannot be opened: %s", strerror(errno));
   macko_status s = MACKO_OK;
-  if (!read_line(f, line)) s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read");
+  int there = read_line(f, line);
+  if (there && !strncmp(line, "\xef\xbb\xbf", 3)) memmove(line, line + 3, strlen(line + 3) + 1);
+  if (!there)
+    s = matrix_file_fail(err, MACKO_PARSE, path, "no header can be read: the gzip data is cut short, damaged or of nothing");
   else if (!strncasecmp(line, "%%MatrixMarket", 14)) s = read_matrix_market(path, f, line, h, err);
   else s = read_harwell_boeing(path, f, line, h, err);
   gzclose(f);
@@ -163,8 +167,12 @@ static macko_status read_named(const char *name, file_head *h, macko_error *err)
   macko_info info;
   FILE *f = fopen(name, "rb");
   if (!f) return matrix_file_fail(err, MACKO_IO, name, "cannot be opened: %s", strerror(errno));
+  errno = 0;
   const size_t count = fread(start, 1, sizeof start, f);
+  const int bad = ferror(f) ? errno : 0;
   fclose(f);
+  if (bad) return matrix_file_fail(err, MACKO_IO, name, "cannot be read: %s", strerror(bad));
+  if (!count) return matrix_file_fail(err, MACKO_PARSE, name, "the file is empty");
   /* The first bytes of an archive are known without unpacking it, the matrix is not. */
   if (is_packed(name, start))
     return matrix_file_fail(err, MACKO_UNSUPPORTED, name, "an archive has to be unpacked to be looked at: leave out --dry-run");

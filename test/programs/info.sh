@@ -130,6 +130,17 @@ done
 { head -1 triangle.mtx; printf '%%%5000s\n7 7 7\n' '8 8 8'; } >long.mtx
 run --dry-run long.mtx
 grep -q '7 x 7, 7 entries' text || fail "a long comment: $(cat text)"
+# What macko_read passes over is passed over here: the mark that Windows' editors put first, comments behind blanks.
+printf '\357\273\277%%%%MatrixMarket matrix coordinate real general\r\n  %% a comment\r\n\r\n7 7 7\r\n' >marked.mtx
+run --dry-run marked.mtx
+grep -q '7 x 7, 7 entries' text || fail "a byte order mark, an indented comment: $(cat text)"
+# Nothing to read has a reason.
+: >nothing.mtx
+mkdir folder.mtx
+refused 1 "nothing.mtx: the file is empty" --dry-run nothing.mtx
+refused 1 "folder.mtx: cannot be read: Is a directory" --dry-run folder.mtx
+head -c 10 "$source/test/data/small.mtx.gz" >cut.mtx.gz
+refused 1 "cut.mtx.gz: no header can be read: the gzip data is cut short, damaged or of nothing" --dry-run cut.mtx.gz
 # Sizes whose products are beyond 64 bits are said as they stand there.
 for sizes in 'array general 4000000000 4000000000' 'coordinate general 9223372036854775807 1 0' \
   'coordinate symmetric 3 3 4611686018427387905' 'coordinate general 3 99999999999999999999 4' \
