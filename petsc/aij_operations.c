@@ -157,22 +157,32 @@ static PetscErrorCode MatSetValuesCOO_AIJMacko(Mat A, const PetscScalar v[], Ins
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An AIJ that PETSc has factored in its place keeps our operations and our name, but holds what a factor of plain AIJ held, without
+   our struct (MatHeaderMerge). It is sequential, is asked for solves and views only, and AIJ's functions serve it. */
+static const MackoBase *Below(Mat A)
+{
+  const Mat_Macko *m = MackoOf(A);
+  return m ? m->kind->does : MackoSeqHost.does;
+}
+
 /* What the type below shows comes first, then, for viewers that ask for information, what is stored. */
 static PetscErrorCode MatView_AIJMacko(Mat A, PetscViewer viewer)
 {
   PetscFunctionBegin;
-  PetscCall((*MackoOf(A)->kind->does->ops.view)(A, viewer));
+  PetscCall((*Below(A)->ops.view)(A, viewer));
   PetscCall(MackoView(A, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The parameter has this name because PETSc's macros for options expect it. */
+/* The parameter has this name because PETSc's macros for options expect it. A matrix that is its own factor has no products, which
+   our options are about. */
 static PetscErrorCode MatSetFromOptions_AIJMacko(Mat A, MackoOptionItems PetscOptionsObject)
 {
-  const MackoBase *base = MackoOf(A)->kind->does;
+  const MackoBase *base = Below(A);
 
   PetscFunctionBegin;
   if (base->ops.setfromoptions) PetscCall((*base->ops.setfromoptions)(A, PetscOptionsObject));
+  if (!MackoOf(A)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscOptionsHeadBegin(PetscOptionsObject, "aijmacko options");
   PetscCall(MackoReadOptions(A, PetscOptionsObject));
   PetscOptionsHeadEnd();

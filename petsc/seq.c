@@ -174,11 +174,12 @@ PetscErrorCode MackoChooseVectors(Mat A)
 
 static PetscErrorCode SetOperations(Mat);
 
+/* A matrix that is its own factor has no struct of ours, and is on the CPU. */
 static PetscErrorCode MatBindToCPU_SeqAIJMacko(Mat A, PetscBool bind)
 {
-  const MackoKind *kind = MackoOf(A)->kind;
-
   PetscFunctionBegin;
+  if (!MackoOf(A)) PetscFunctionReturn(PETSC_SUCCESS);
+  const MackoKind *kind = MackoOf(A)->kind;
   if (kind->does->ops.bindtocpu) PetscCall((*kind->does->ops.bindtocpu)(A, bind));
   if (bind) PetscCall(MackoChangedOnHost(A)); /* as far as anyone will know when it is on the GPU again */
   PetscCall(SetOperations(A));

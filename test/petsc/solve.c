@@ -104,11 +104,59 @@ START_TEST(solvers_take_as_many_steps)
 }
 END_TEST
 
+/* What a program and -ksp_view do with a matrix that is its own factor afterwards. */
+static Mat factored_in_place(const char *type)
+{
+  Mat           A;
+  MatFactorInfo info;
+  IS            rows, cols;
+  PetscViewer   nowhere;
+  OK(make_matrix(PREALLOCATED, type, 40, 40, 1, &A));
+  OK(MatFactorInfoInitialize(&info));
+  OK(MatGetOrdering(A, MATORDERINGND, &rows, &cols));
+  OK(MatLUFactor(A, rows, cols, &info));
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &nowhere));
+  OK(PetscViewerPushFormat(nowhere, PETSC_VIEWER_ASCII_INFO));
+  OK(MatView(A, nowhere));
+  OK(PetscViewerDestroy(&nowhere));
+  OK(MatSetFromOptions(A));
+  OK(MatBindToCPU(A, PETSC_TRUE));
+  OK(MatBindToCPU(A, PETSC_FALSE));
+  OK(ISDestroy(&rows));
+  OK(ISDestroy(&cols));
+  return A;
+}
+
+/* AIJ itself does so on one rank only. */
+START_TEST(factors_in_place)
+{
+  Mat       A, P;
+  Vec       b, x, y;
+  PetscBool same;
+  if (ranks() > 1) return;
+  A = factored_in_place(MATAIJMACKO);
+  P = factored_in_place(MATAIJ);
+  OK(VecCreateSeq(PETSC_COMM_SELF, 40, &b));
+  OK(VecDuplicate(b, &x));
+  OK(VecDuplicate(b, &y));
+  OK(VecSet(b, 1));
+  OK(MatSolve(A, b, x));
+  OK(MatSolve(P, b, y));
+  OK(VecEqual(x, y, &same));
+  ck_assert_msg(same, "another solution than with plain AIJ");
+  OK(VecDestroy(&b));
+  OK(VecDestroy(&x));
+  OK(VecDestroy(&y));
+  DESTROY(&A, &P);
+}
+END_TEST
+
 static Suite *solve_suite(void)
 {
   Suite *s = suite_create("PETSc's solvers");
   TCase *t = tcase_create("solve");
   tcase_add_loop_test(t, solvers_take_as_many_steps, 0, PRECONDITIONERS);
+  tcase_add_test(t, factors_in_place);
   suite_add_tcase(s, t);
   return s;
 }
