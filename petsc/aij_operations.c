@@ -248,7 +248,32 @@ PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A that stands on AIJCUSPARSE keeps that type's functions for lists of entries, which take values in GPU memory, too. */
+/* Composes the functions that PETSc finds by name and that are the same for all our kinds. A that stands on AIJCUSPARSE keeps that
+   type's functions for lists of entries, which take values in GPU memory, too. */
+static PetscErrorCode Compose(Mat A, const MackoKind *kind)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", MatStoreValues_AIJMacko));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", MatRetrieveValues_AIJMacko));
+  if (!kind->device) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJMacko));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One look tells whether all are still ours, as they go together. */
+PetscErrorCode MackoKeepComposed(Mat A)
+{
+  const Mat_Macko *m = MackoOf(A);
+  PetscErrorCode (*retrieve)(Mat) = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatRetrieveValues_C", &retrieve));
+  if (retrieve == MatRetrieveValues_AIJMacko) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Compose(A, m->kind));
+  PetscCall(MackoComposeSeq(A, PETSC_TRUE));
+  PetscCall(MackoCusparseSetOperations(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind)
 {
   Mat_Macko *m;
@@ -258,9 +283,7 @@ PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind)
   m->kind                = kind;
   A->ops->view           = MatView_AIJMacko;
   A->ops->setfromoptions = MatSetFromOptions_AIJMacko;
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatStoreValues_C", MatStoreValues_AIJMacko));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatRetrieveValues_C", MatRetrieveValues_AIJMacko));
-  if (!kind->device) PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatSetValuesCOO_C", MatSetValuesCOO_AIJMacko));
+  PetscCall(Compose(A, kind));
   MackoMarkBound(A, PETSC_FALSE); /* every AIJ is born bound to the CPU */
   PetscCall(MackoReadBackend(A, NULL));
   PetscCall(MackoChooseVectors(A));

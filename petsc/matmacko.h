@@ -149,6 +149,11 @@ PETSC_INTERN PetscErrorCode MackoWantsDeviceBase(Mat A, PetscBool *device);
    ours. */
 PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
 
+/* A, sequential, has our functions again where PETSc finds them by name. With -mat_seqaij_type seqaijmacko a copy of a plain AIJ
+   becomes ours as it is made, and MatDuplicate then gives it those of the plain one, one of which changes values without a new
+   state. */
+PETSC_INTERN PetscErrorCode MackoKeepComposed(Mat A);
+
 /* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
 PETSC_INTERN PetscErrorCode MackoTakeSeq(Mat A, PetscBool device);
 

@@ -197,6 +197,7 @@ PetscErrorCode MackoUpdate(Mat A, macko_status *status, macko_error *err)
   PetscCall(MackoGet(A, &m));
   PetscCall(MackoIsFresh(A, &fresh));
   if (fresh) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoKeepComposed(A)); /* from here on a change that goes unnoticed would count */
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(MackoCurrentState(A, &state, &nonzerostate));
   device            = WantsDevice(A, m);

@@ -312,6 +312,30 @@ START_TEST(a_parallel_matrix_stays_parallel)
 }
 END_TEST
 
+/* PETSc gives the copy the functions that the plain matrix has by name, after it has become ours. Slices are no arrays of AIJ's. */
+START_TEST(values_come_back_to_a_copy_of_a_plain_matrix)
+{
+  Mat A, P, before;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_layout", "slice"));
+  OK(make_matrix(PREALLOCATED, _i ? MATMPIAIJ : MATAIJ, N, N, 1, &P));
+  OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
+  OK(MatDuplicate(P, MAT_COPY_VALUES, &A));
+  OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
+  OK(MatGetDiagonalBlock(A, &before)); /* the block of a parallel matrix, or A itself */
+  ASSERT_ALL(is_ours(before), "the copy is plain");
+  OK(MatDuplicate(P, MAT_COPY_VALUES, &before));
+  OK(MatSetOption(A, MAT_NEW_NONZERO_LOCATIONS, PETSC_FALSE));
+  OK(MatStoreValues(A));
+  OK(MatScale(A, -2));
+  OK(MatScale(P, -2));
+  follow(A, P, "scaled");
+  OK(MatRetrieveValues(A));
+  follow(A, before, "values as they were stored");
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_layout"));
+  DESTROY(&A, &P, &before);
+}
+END_TEST
+
 static Suite *patterns_suite(void)
 {
   Suite *s = suite_create("patterns that change unseen");
@@ -323,6 +347,7 @@ static Suite *patterns_suite(void)
   tcase_add_test(t, preallocation_reset);
   tcase_add_loop_test(t, encode_needs_an_assembled_matrix, 0, 3 * TYPES);
   tcase_add_loop_test(t, a_parallel_matrix_stays_parallel, 0, 2);
+  tcase_add_loop_test(t, values_come_back_to_a_copy_of_a_plain_matrix, 0, 2);
   suite_add_tcase(s, t);
   return s;
 }
