@@ -26,6 +26,13 @@ static int is_digit(char c)
   return c >= '0' && c <= '9';
 }
 
+/* Skips blanks, which stand wherever one likes. */
+static const char *skip_blanks(const char *p)
+{
+  while (*p == ' ') p++;
+  return p;
+}
+
 /* Skips blanks and commas: between items it does not matter which of them there are. */
 static const char *skip(const char *p)
 {
@@ -87,7 +94,7 @@ static const char *parse_item(const char *p, int depth, place *at)
   int negative = *p == '-', number;
   if (*p == '-' || *p == '+') p++;
   int given = is_digit(*p);
-  p = parse_count(p, &number);
+  p = skip_blanks(parse_count(p, &number));
   int repeat = given ? number : 1, letter = upper(*p);
   if (letter == 'P' && given) {
     at->scale = negative ? -number : number;

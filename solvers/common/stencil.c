@@ -92,23 +92,37 @@ static PetscErrorCode Assemble(MPI_Comm comm, PetscInt rows, Stencil *s, Mat *A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Whether the name is that of a grid, right or not: a file of the name comes first. */
+static PetscBool NamesGrid(const char *name)
+{
+  int points, end = 0;
+  return (PetscBool)(sscanf(name, "%d-point:%n", &points, &end) == 1 && end && access(name, F_OK));
+}
+
+/* Takes the name of a grid apart. Returns whether it is right: nothing else may stand behind the number. */
+static PetscBool ReadName(const char *name, Stencil *s, long long *n)
+{
+  int points, end = 0, constant = 0;
+  if (sscanf(name, "%d-point:%lld%n:random%n", &points, n, &constant, &end) != 2 || *n < 1) return PETSC_FALSE;
+  if (name[constant] && (!end || name[end])) return PETSC_FALSE;
+  s->random = (PetscBool)(name[constant] != 0);
+  s->points = points, s->dims = points == 7 || points == 27 ? 3 : 2;
+  return (PetscBool)(points == 5 || points == 9 || points == 7 || points == 27);
+}
+
 /* The number of rows is computed in floating point, in which it cannot overflow before it is compared. */
 PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed, Problem *p, PetscBool *known)
 {
   Stencil s = {0};
   long long n;
-  int points, end = 0, constant = 0;
   double rows;
 
   PetscFunctionBegin;
   *known = PETSC_FALSE;
-  /* Anything behind the number makes it another name, and a file of the name comes first. */
-  if (sscanf(name, "%d-point:%lld%n:random%n", &points, &n, &constant, &end) != 2 || n < 1 || !access(name, F_OK))
-    PetscFunctionReturn(PETSC_SUCCESS);
-  if (name[constant] && (!end || name[end])) PetscFunctionReturn(PETSC_SUCCESS);
-  if (points != 5 && points != 9 && points != 7 && points != 27) PetscFunctionReturn(PETSC_SUCCESS);
-  s.random = (PetscBool)(name[constant] != 0);
-  s.points = points, s.dims = points == 7 || points == 27 ? 3 : 2;
+  if (!NamesGrid(name)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(ReadName(name, &s, &n), comm, PETSC_ERR_ARG_WRONG,
+             "%s: no file has this name, and grids are 5-point:N, 9-point:N, 7-point:N and 27-point:N, N being 1 or more, with "
+             ":random behind them or nothing", name);
   rows = (double)n * (double)n * (s.dims == 3 ? (double)n : 1);
   PetscCheck(rows <= (double)PETSC_MAX_INT, comm, PETSC_ERR_ARG_OUTOFRANGE,
              "%s: %.0f rows, and this PETSc counts to %.0f", name, rows, (double)PETSC_MAX_INT);
@@ -116,7 +130,7 @@ PetscErrorCode StencilLoad(MPI_Comm comm, const char *name, PetscBool compressed
   if (compressed)
     PetscCall(MatMackoCreateFromRows(comm, PETSC_DECIDE, PETSC_DECIDE, (PetscInt)rows, (PetscInt)rows, Row, &s, &p->A));
   else PetscCall(Assemble(comm, (PetscInt)rows, &s, &p->A));
-  snprintf(p->kind, sizeof p->kind, "generated, %d-point stencil on a grid%s", points, s.random ? ", random values" : "");
+  snprintf(p->kind, sizeof p->kind, "generated, %d-point stencil on a grid%s", (int)s.points, s.random ? ", random values" : "");
   p->symmetric = *known = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

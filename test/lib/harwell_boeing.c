@@ -42,6 +42,8 @@ static const struct {
    "    1    3    3    5\n    1    2    1    2\n    1.00   25.00\n  -30.00   40.00\n", "Harwell-Boeing real unsymmetric"},
   {"integers.rb", "3 1 1 1", "iua", "(16I5)          (16I5)          (10I8)              ",
    "    1    3    3    5\n    1    2    1    2\n       1       2      -3       4\n", "Rutherford-Boeing integer unsymmetric"},
+  {"blank-behind-a-number.hb", "3 1 1 1 0", "RUA", "(16 I5)         (16I5)          (1 P,4 E10.2)       ",
+   "    1    3    3    5\n    1    2    1    2\n  1.00E+00  2.50E+00 -3.00E+00  4.00E+00\n", "Harwell-Boeing real unsymmetric"},
   {"right-hand-sides.rua", "3 1 1 1 1", "RUA", "(16I5)          (16I5)          (4E10.2)            (4E10.2)            ",
    "F                          1             0\n    1    3    3    5\n    1    2    1    2\n"
    "  1.00E+00  2.50E+00 -3.00E+00  4.00E+00\n  9.00E+00  9.00E+00\n", "Harwell-Boeing real unsymmetric"},

@@ -104,6 +104,10 @@ grep -q "format macko" "$dir/text" && grep -q "layout paper" "$dir/text" || fail
 # Failures: one sentence and status 1; not converged: status 2 and the reason in words.
 expect 1 $solve "$dir/absent.mtx"
 grep -q "absent.mtx: .*No such file" "$dir/text" || fail "sentence on an absent file"
+for grid in 27-point:0 5-point:10:randm 6-point:4; do
+  expect 1 $solve $grid
+  grep -q "$grid: no file has this name, and grids are 5-point:N" "$dir/text" || fail "sentence on grid $grid"
+done
 printf '%%%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 1\n5 2 1\n' >"$dir/bad.mtx"
 expect 1 ${MPIEXEC:-mpiexec} -n 3 $solve "$dir/bad.mtx"
 [ "$(grep -c "bad.mtx:4: row 5 is outside 1..2" "$dir/text")" = 1 ] || fail "sentence on a bad file"
