@@ -155,8 +155,9 @@ static PetscErrorCode Find(Mat C, PetscErrorCode (**f)(Mat))
 }
 
 /* Writes zeros into the values of a sequential result that is not computed yet. AIJCUSPARSE leaves what malloc has given there, and
-   copies it to the GPU where the symbolic part of another product reads the result, as that of PtAP does. With a NaN among these
-   numbers cusparseSpGEMM_compute of CUDA 13.0 does not end. Where the values are is the same afterwards. */
+   copies it to the GPU where the symbolic part of another product reads the result, as that of PtAP does. A kernel of
+   cusparseSpGEMM_compute (CUDA 13.0) waits for sums of other blocks to be something else than all ones, in bits: where memory had
+   such a NaN it waits for ever. Where the values are is the same afterwards. */
 static PetscErrorCode ClearValues(Mat C)
 {
   PetscOffloadMask where = C->offloadmask;

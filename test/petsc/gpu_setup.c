@@ -146,7 +146,8 @@ START_TEST(products_of_matrices_agree)
 }
 END_TEST
 
-/* Leaves NaNs in memory that malloc gives again. The first block raises glibc's limit below which a block is not mapped alone. */
+/* Leaves ones in all bits, which are NaNs, in memory that malloc gives again. The first block raises glibc's limit below which a block
+   is not mapped alone. */
 static void leave_nans(void)
 {
   enum { BYTES = 24 << 20 };
