@@ -8,9 +8,10 @@ MOST_CASES = int(os.environ.get("MACKO_SUITE_CASES", 1000000))
 SECONDS = int(os.environ.get("MACKO_SUITE_SECONDS", 120))
 # From the widest: every matrix whose type options choose and every AIJ that the code itself asks for; the latter alone.
 SWAPS = {"options": "-mat_type {0}aij{1} -dm_mat_type {0}aij{1} -mat_seqaij_type seqaij{1}", "code": "-mat_seqaij_type seqaij{1}"}
-# What aijmacko adds to views.
-OUR_LINES = re.compile(r"^ *((off-)?diagonal block: +)?(format \w+, layout|because: |bytes \d.*CSR/this|encoded \d+.* times in |"
-                       r"products on the )")
+# What aijmacko adds to views (petsc/view.c).
+OUR_LINES = re.compile(r"^ *((off-)?diagonal block: +)?(format \w+, |because: |bytes \d.*CSR/this|a product: predicted |"
+                       r"encoded \d+.* times in |encoding pays after |products are not faster than with csr|"
+                       r"\d+ products by \w+ before that paid|products on the )")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TOLERANCE = 1e-6
 
