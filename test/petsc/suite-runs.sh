@@ -7,8 +7,11 @@ from=$MACKO_PETSC_EXAMPLES_ROOT
 for share in "$petsc_libdir/.." /usr/share/petsc/*; do
   [ -z "$from" ] && [ -d "$share/share/petsc/examples/src/mat/tests" ] && from=$share/share/petsc/examples
 done
-[ -e "$from/config/testparse.py" ] || { echo "SKIP: no PETSc test programs (Debian package libpetsc3.18-dev-examples, or MACKO_PETSC_EXAMPLES_ROOT)"; exit 77; }
-out=$(MACKO_SUITE_RANKS=1 MACKO_SUITE_CASES=1 "${srcdir:-.}/test/petsc/suite.sh" "$from" ksp/ksp/tutorials/ex1 ksp/ksp/tutorials/ex29 2>&1 </dev/null)
+[ -e "$from/config/testparse.py" ] ||
+  { echo "SKIP: no PETSc test programs (Debian package libpetsc3.18-dev-examples, or MACKO_PETSC_EXAMPLES_ROOT)"; exit 77; }
+programs="ksp/ksp/tutorials/ex1 ksp/ksp/tutorials/ex29"
+# shellcheck disable=SC2086
+out=$(MACKO_SUITE_RANKS=1 MACKO_SUITE_CASES=1 "${srcdir:-.}/test/petsc/suite.sh" "$from" $programs 2>&1 </dev/null)
 status=$?
 echo "$out"
 [ $status = 0 ] || { echo "FAIL: suite.sh: status $status"; exit 1; }
