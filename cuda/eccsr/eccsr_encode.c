@@ -125,10 +125,8 @@ static macko_status count_entries(macko_encoder *e, int64_t window, int64_t *ent
 
 /* Tries blocks of b rows from a multiple of b on, with masks, for every b that divides the rows, as the host tries it: by what
  * a window in the middle comes to. Changes *shape where one takes fewer bytes than rows of equal columns do, and no more than
- * twice as many slots as entries, and sets *counts and *work to what the window comes to. Where those have blocks of two rows and
- * more as it is, nothing is tried. */
-static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                                macko_error *err)
+ * twice as many slots as entries. Where those have blocks of two rows and more as it is, nothing is tried. */
+static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, macko_error *err)
 {
   const survey *v = e->own[MACKO_FORMAT_ECCSR];
   const int64_t window = windows_of(e) / 2;
@@ -140,15 +138,15 @@ static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, mack
     const macko_eccsr_shape tried = {shape->rows, shape->run, b > 1 ? b : 0};
     macko_eccsr_found_window found;
     macko_eccsr_counts c = {0};
-    macko_eccsr_work done = {0};
+    macko_eccsr_work work = {0};
     if (e->a.nrows % b) continue;
     s = find(e, &tried, &w, &found, err);
     if (s) break;
-    add_window(&found, entries, &c, &done);
+    add_window(&found, entries, &c, &work);
     const int64_t bytes = macko_eccsr_pattern_bytes(&c);
-    if (b == 1 && done.entries >= 2 * done.reads) break; /* blocks of two rows and more as it is */
+    if (b == 1 && work.entries >= 2 * work.reads) break; /* blocks of two rows and more as it is */
     if (b == 1) best = bytes;
-    else if (done.lanes <= 2 * done.entries && bytes < best) best = bytes, *shape = tried, *counts = c, *work = done;
+    else if (work.lanes <= 2 * work.entries && bytes < best) best = bytes, *shape = tried;
   }
   give_back_windows(e, &w);
   return s;
@@ -168,20 +166,15 @@ static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work
 }
 
 /* Gives the shape of blocks by the sample. All rows are compared here, as counting follows, which needs that. */
-static macko_status sample(void *context, macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                           macko_error *err)
+static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_encoder *e = context;
   survey *v;
   macko_status s = open_survey(e, &v, err);
   if (!s) s = sample_rows(e, v, err);
   if (!s) s = compare_rows(e, v, 0, err);
-  if (s) return s;
-  *shape = macko_eccsr_usual_shape(&v->sampled);
-  macko_eccsr_scale(&v->sampled, e->a.nnz, counts, work);
-  if (e->a.nrows) s = try_aligned(e, shape, counts, work, err);
-  if (!s && shape->aligned) macko_eccsr_scale_counts(e->a.nnz, counts, work);
-  return s;
+  if (!s) *shape = macko_eccsr_usual_shape(&v->sampled);
+  return s || !e->a.nrows ? s : try_aligned(e, shape, err);
 }
 
 /* Gives what all windows come to by a shape. The windows stay in device memory, as encoding by the shape that was counted last

@@ -138,8 +138,7 @@ macko_status macko_eccsr_encode_windows(macko_rows *rows, macko_matrix *m, macko
 
 /* These answer what planning asks of a matrix in host memory (macko_eccsr_facts); context is its macko_findings. */
 void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
-macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                                     macko_error *err);
+macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
 macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err);
 macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
                                     macko_eccsr_work *work, macko_error *err);

@@ -83,25 +83,13 @@ static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, 
   work->entries = nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
 }
 
-/* Makes of what some rows come to, by counting them, an estimate of what a matrix of so many entries would if all were like
- * them. */
-static inline void macko_eccsr_scale_counts(int64_t nnz, macko_eccsr_counts *counts, macko_eccsr_work *work)
-{
-  const double scale = work->entries ? (double)nnz / (double)work->entries : 0;
-  int64_t *const all[] = {&counts->slices, &counts->blocks, &counts->rows, &counts->words, &counts->masked, &work->masked,
-                          &work->runs, &work->lanes, &work->reads};
-  for (size_t i = 0; i < sizeof all / sizeof *all; i++) *all[i] = (int64_t)(scale * (double)*all[i]);
-  work->entries = nnz;
-}
-
 /* What planning asks of a matrix besides its values. lib/ counts in host memory, libmacko_cuda in device memory; what is chosen
  * by the answers is the same code. */
 typedef struct {
   /* Estimates from some of the rows what rows of equal columns would come to in all; sets zeros where that cannot be told. */
   void (*estimate)(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
-  /* Chooses the shape by some of the rows, and estimates what that comes to in all. */
-  macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                         macko_error *err);
+  /* Chooses the shape by some of the rows. */
+  macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
   /* Counts exactly what slices of that shape come to. */
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);

@@ -82,9 +82,7 @@ static int may_be_apart(const macko_facts *f, const macko_options *options)
 static macko_status choose_shape(const macko_facts *f, const macko_options *options, macko_eccsr_shape *shape, macko_error *err)
 {
   int found = 0;
-  macko_eccsr_counts counts;
-  macko_eccsr_work work;
-  macko_status s = facts_of(f)->sample(f->context, shape, &counts, &work, err);
+  macko_status s = facts_of(f)->sample(f->context, shape, err);
   if (s || shape->aligned || !may_be_apart(f, options)) return s;
   s = facts_of(f)->apart(f->context, &found, err);
   if (found) *shape = (macko_eccsr_shape){MACKO_ECCSR_MOST_EQUAL, shape->run, MACKO_ECCSR_APART};
@@ -122,13 +120,11 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
-/* Predicts the time of a product by estimated counts, with values as they are, and with about a byte for the gap of a run where no
- * gaps were counted. */
+/* Predicts the time of a product by estimated counts, with values as they are and about a byte for the gap of a run. */
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
                              const macko_eccsr_work *work)
 {
-  const int64_t gaps = counts->words ? 0 : work->runs;
-  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + gaps + f->nnz * macko_type_bytes(f->csr->value_type),
+  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + work->runs + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, counts, work)};
   set_time(options, f->csr, &plan);
   return plan.time;
@@ -163,27 +159,16 @@ static int beats(const macko_facts *f, const macko_options *options, const macko
   return !best || estimated_time(f, options, counts, work) < most_time(options, best->time);
 }
 
-/* Whether the least that any plan takes may be better: its values as they are, and so much work an entry. */
-static int least_beats(const macko_facts *f, const macko_options *options, double entry, const macko_plan *best)
+/* Whether the least that any plan takes may be better: its values as they are, and the work of its entries. */
+static int least_beats(const macko_facts *f, const macko_options *options, const macko_plan *best)
 {
-  macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type), .work = (double)f->nnz * entry};
+  macko_plan least = {.bytes = f->nnz * macko_type_bytes(f->csr->value_type),
+                      .work = (double)f->nnz * macko_cost_of(options)->eccsr_entry};
   set_time(options, f->csr, &least);
   return !best || least.time < most_time(options, best->time);
 }
 
-/* The same for blocks of aligned rows with masks. */
-static int masks_may_win(const macko_facts *f, const macko_options *options, const macko_plan *best)
-{
-  const macko_cost *cost = macko_cost_of(options);
-  macko_eccsr_shape shape = {0, 0, 0};
-  macko_eccsr_counts counts;
-  macko_eccsr_work work;
-  if (!least_beats(f, options, cost->eccsr_entry + cost->eccsr_masked, best)) return 0;
-  if (facts_of(f)->sample(f->context, &shape, &counts, &work, NULL)) return 0;
-  return shape.aligned && beats(f, options, &counts, &work, best);
-}
-
-/* The same for rows that lie apart, if they were in the largest blocks. */
+/* The same for rows that lie apart, if they were in the largest blocks, and whether there are such rows. */
 static int rows_apart_may_win(const macko_facts *f, const macko_options *options, const macko_plan *best)
 {
   const macko_eccsr_counts counts = {.blocks = f->csr->nrows / MACKO_ECCSR_MOST_EQUAL};
@@ -195,9 +180,9 @@ static int rows_apart_may_win(const macko_facts *f, const macko_options *options
 
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
  * its bytes are known. By time it is planned where rows of equal columns, by a sample of them and with values as they are, make
- * it faster than the best so far; or, on a GPU, where aligned rows with masks do; or, on a CPU, where there are such rows that lie
- * apart, and the largest blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU
- * lanes of rows alone gather as slices do. */
+ * it faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. The least that any
+ * plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of rows alone gather as slices do; to find out
+ * what masks would come to takes as long there as all other planning. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
   const macko_eccsr_facts *ask = facts_of(f);
@@ -206,9 +191,9 @@ int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, cons
   (void)plans;
   if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
-  if (!least_beats(f, options, macko_cost_of(options)->eccsr_entry, best)) return 0;
+  if (!least_beats(f, options, best)) return 0;
   ask->estimate(f->context, &counts, &work);
-  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return masks_may_win(f, options, best);
+  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0;
   if (beats(f, options, &counts, &work, best)) return 1;
   return may_be_apart(f, options) && rows_apart_may_win(f, options, best);
 }

@@ -16,9 +16,8 @@ static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_s
   c->runs += (uint64_t)(pieces * (n / width)), c->reads += (uint64_t)(pieces * n);
 }
 
-/* What a window comes to, its bytes but for the values, and how much work its blocks are. */
+/* What a window costs beside its values, and how much work its blocks are. */
 typedef struct {
-  macko_eccsr_counts counts;
   int64_t bytes;
   macko_eccsr_work work;
 } window_cost;
@@ -30,28 +29,26 @@ static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape
   macko_eccsr_sink sink = {.slices = NULL};
   macko_status s = macko_eccsr_fill_window(a, shape, window * MACKO_ECCSR_WINDOW, w, err);
   if (!s) s = macko_eccsr_put_window(w, &sink, err);
-  *cost = (window_cost){sink.at, macko_eccsr_pattern_bytes(&sink.at), sink.work};
+  *cost = (window_cost){macko_eccsr_pattern_bytes(&sink.at), sink.work};
   return s;
 }
 
-/* Sets shape->aligned, and *best to what the window comes to, where masks for blocks of aligned rows take fewer bytes in a window
- * in the middle of the matrix, and at least half of the lanes have something to do. It tries every number of unknowns a node that
- * the number of rows is a multiple of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more
- * as it is. */
-static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, window_cost *best,
-                                macko_error *err)
+/* Sets shape->aligned where masks for blocks of aligned rows take fewer bytes in a window in the middle of the matrix, and at
+ * least half of the lanes have something to do. It tries every number of unknowns a node that the number of rows is a multiple
+ * of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more as it is. */
+static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, macko_error *err)
 {
   macko_eccsr_window *w = NULL;
-  window_cost cost;
+  window_cost best, cost;
   macko_status s = macko_eccsr_new_window(&w, err);
-  if (!s) s = try_shape(a, shape, window, w, best, err);
-  int full = !s && best->work.entries >= 2 * best->work.reads; /* blocks have two rows and more as it is */
+  if (!s) s = try_shape(a, shape, window, w, &best, err);
+  int full = !s && best.work.entries >= 2 * best.work.reads; /* blocks have two rows and more as it is */
   for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s && !full; b++) {
     macko_eccsr_shape aligned = {shape->rows, shape->run, b};
     if (nrows % b) continue;
     s = try_shape(a, &aligned, window, w, &cost, err);
-    if (s || cost.work.lanes > 2 * cost.work.entries || cost.bytes >= best->bytes) continue;
-    *best = cost, *shape = aligned;
+    if (s || cost.work.lanes > 2 * cost.work.entries || cost.bytes >= best.bytes) continue;
+    best = cost, *shape = aligned;
   }
   macko_eccsr_free_window(w);
   return s;
@@ -105,8 +102,7 @@ void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_
 }
 
 /* Masks are tried on one window only, as that makes its slices once for each number of rows. */
-macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
-                                     macko_error *err)
+macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
 {
   const macko_findings *found = context;
   const int64_t windows = macko_eccsr_windows(found->csr->nrows);
@@ -114,17 +110,11 @@ macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, ma
   macko_assembly room = {0};
   macko_eccsr_sampled c;
   macko_csr view;
-  window_cost cost;
   macko_status s = count_some_rows(found, &c, err);
   if (s) return s;
   *shape = macko_eccsr_usual_shape(&c);
-  macko_eccsr_scale(&c, macko_found_nnz(found), counts, work);
   if (windows) s = macko_eccsr_view_window(rows, windows / 2, &room, &view, err);
-  if (!s && windows) s = try_aligned(&view, windows / 2, found->csr->nrows, shape, &cost, err);
-  if (!s && shape->aligned) {
-    *counts = cost.counts, *work = cost.work;
-    macko_eccsr_scale_counts(macko_found_nnz(found), counts, work);
-  }
+  if (!s && windows) s = try_aligned(&view, windows / 2, found->csr->nrows, shape, err);
   macko_free_assembly(&room);
   return s;
 }
