@@ -11,8 +11,10 @@ enum { WINDOW = MACKO_ECCSR_WINDOW }; /* rows of a window */
 /* This is what an encoder has found out of the csr, each once it was asked for (e->own of the format). */
 typedef struct {
   uint8_t *same;                   /* a byte a row: it has the columns of the row before; device memory */
-  int compared_all, is_sampled;    /* `same` is known of all rows, not of the sample only; `sampled` is known */
+  int compared_all;                /* `same` is known of all rows, not of the sample only */
+  int is_sampled, is_grouped;      /* what follows is known */
   macko_eccsr_sampled sampled;
+  macko_eccsr_groups groups;
   macko_eccsr_windows all;         /* all windows by the shape that was last counted */
   macko_eccsr_found_window *found; /* of all windows, on the host */
 } survey;
@@ -23,7 +25,7 @@ static int64_t windows_of(const macko_encoder *e)
   return (e->a.nrows + WINDOW - 1) / WINDOW;
 }
 
-/* ---- the shape ---- */
+/* ---- looks at some rows ---- */
 
 /* Sets *v to what the encoder knows, made on the first call, with room for a byte a row. */
 static macko_status open_survey(macko_encoder *e, survey **v, macko_error *err)
@@ -70,24 +72,16 @@ static macko_status sample_rows(macko_encoder *e, survey *v, macko_error *err)
 
 /* ---- windows ---- */
 
-/* Sets *w up for `windows` windows from number `first` on, with room for what is found in them. */
-static macko_status take_windows(macko_encoder *e, const uint8_t *same, int64_t first, int64_t windows, macko_eccsr_windows *w,
-                                 macko_error *err)
+/* Sets *w up for all windows, with room for what is found in them. */
+static macko_status take_windows(macko_encoder *e, const uint8_t *same, int64_t windows, macko_eccsr_windows *w, macko_error *err)
 {
   void *keys = NULL, *slices = NULL, *found = NULL, *heights = NULL;
   macko_status s = macko_encoder_room(e, windows * WINDOW, &heights, err);
   if (!s) s = macko_encoder_room(e, windows * WINDOW * (int64_t)sizeof *w->keys, &keys, err);
   if (!s) s = macko_encoder_room(e, windows * MACKO_ECCSR_WINDOW_SLICES * (int64_t)sizeof *w->slices, &slices, err);
   if (!s) s = macko_encoder_room(e, windows * (int64_t)sizeof *w->found, &found, err);
-  *w = (macko_eccsr_windows){{0}, first, windows, same, heights, keys, slices, found};
+  *w = (macko_eccsr_windows){{0}, windows, same, heights, keys, slices, found};
   return s;
-}
-
-/* Gives that room back, for windows that were only tried. */
-static void give_back_windows(macko_encoder *e, const macko_eccsr_windows *w)
-{
-  macko_encoder_give_back(e, w->heights), macko_encoder_give_back(e, w->keys);
-  macko_encoder_give_back(e, w->slices), macko_encoder_give_back(e, w->found);
 }
 
 /* Puts the rows of the windows *w into blocks and slices by a shape. found, on the host, gets what each window comes to. */
@@ -110,75 +104,37 @@ static void add_window(const macko_eccsr_found_window *f, int64_t entries, macko
   work->lanes += (int64_t)f->lanes, work->reads += (int64_t)f->reads;
 }
 
-/* Sets *entries to those of the rows of a window: the difference of two row starts, whatever these count from. */
-static macko_status count_entries(macko_encoder *e, int64_t window, int64_t *entries, macko_error *err)
-{
-  const int64_t past = window + 1 < windows_of(e) ? (window + 1) * WINDOW : e->a.nrows;
-  const int64_t size = macko_type_bytes(e->csr.row_ptr_type);
-  int64_t ends[2] = {0, 0};
-  const char *starts = e->csr.row_ptr;
-  macko_status s = macko_encoder_read_back(e, &ends[0], starts + window * WINDOW * size, (size_t)size, err);
-  if (!s) s = macko_encoder_read_back(e, &ends[1], starts + past * size, (size_t)size, err);
-  *entries = macko_index(e->csr.row_ptr_type, &ends[1], 0) - macko_index(e->csr.row_ptr_type, &ends[0], 0);
-  return s;
-}
-
-/* Tries blocks of b rows from a multiple of b on, with masks, for every b that divides the rows, as the host tries it: by what
- * a window in the middle comes to. Changes *shape where one takes fewer bytes than rows of equal columns do, and no more than
- * twice as many slots as entries. Where those have blocks of two rows and more as it is, nothing is tried. */
-static macko_status try_aligned(macko_encoder *e, macko_eccsr_shape *shape, macko_error *err)
-{
-  const survey *v = e->own[MACKO_FORMAT_ECCSR];
-  const int64_t window = windows_of(e) / 2;
-  macko_eccsr_windows w;
-  int64_t entries = 0, best = 0;
-  macko_status s = take_windows(e, v->same, window, 1, &w, err);
-  if (!s) s = count_entries(e, window, &entries, err);
-  for (int b = 1; b <= MACKO_ECCSR_MAX_RUN && !s; b++) {
-    const macko_eccsr_shape tried = {shape->rows, shape->run, b > 1 ? b : 0};
-    macko_eccsr_found_window found;
-    macko_eccsr_counts c = {0};
-    macko_eccsr_work work = {0};
-    if (e->a.nrows % b) continue;
-    s = find(e, &tried, &w, &found, err);
-    if (s) break;
-    add_window(&found, entries, &c, &work);
-    const int64_t bytes = macko_eccsr_pattern_bytes(&c);
-    if (b == 1 && work.entries >= 2 * work.reads) break; /* blocks of two rows and more as it is */
-    if (b == 1) best = bytes;
-    else if (work.lanes <= 2 * work.entries && bytes < best) best = bytes, *shape = tried;
-  }
-  give_back_windows(e, &w);
-  return s;
-}
-
 /* ---- facts ---- */
 
-/* This cannot fail: where looking fails it says that nothing was found, and planning goes on without. */
-static void estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
-{
-  static const macko_eccsr_sampled nothing;
-  macko_encoder *e = context;
-  survey *v;
-  macko_status s = open_survey(e, &v, NULL);
-  if (!s) s = sample_rows(e, v, NULL);
-  macko_eccsr_scale(s ? &nothing : &v->sampled, e->a.nnz, counts, work);
-}
-
-/* Gives the shape of blocks by the sample. All rows are compared here, as counting follows, which needs that. */
-static macko_status sample(void *context, macko_eccsr_shape *shape, macko_error *err)
+/* The sample is kept: automatic choice asks for it before it plans. */
+static macko_status sample(void *context, macko_eccsr_sampled *c, macko_error *err)
 {
   macko_encoder *e = context;
   survey *v;
   macko_status s = open_survey(e, &v, err);
   if (!s) s = sample_rows(e, v, err);
-  if (!s) s = compare_rows(e, v, 0, err);
-  if (!s) *shape = macko_eccsr_usual_shape(&v->sampled);
-  return s || !e->a.nrows ? s : try_aligned(e, shape, err);
+  if (!s) *c = v->sampled;
+  return s;
 }
 
-/* Gives what all windows come to by a shape. The windows stay in device memory, as encoding by the shape that was counted last
- * writes them out. */
+/* So are the groups. */
+static macko_status groups(void *context, macko_eccsr_groups *c, macko_error *err)
+{
+  macko_encoder *e = context;
+  survey *v;
+  macko_status s = open_survey(e, &v, err);
+  if (!s && !v->is_grouped) {
+    s = macko_encoder_clear(e, err);
+    if (!s) s = macko_cuda_status(macko_eccsr_count_groups(&e->a, e->answer, e->stream), "looking at groups of rows", err);
+    if (!s) s = macko_encoder_read_back(e, &v->groups, e->answer, sizeof v->groups, err);
+    v->is_grouped = !s;
+  }
+  if (!s) *c = v->groups;
+  return s;
+}
+
+/* Gives what all windows come to by a shape, for which all rows are compared. The windows stay in device memory, as encoding by
+ * the shape that was counted last writes them out. */
 static macko_status count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                           macko_error *err)
 {
@@ -186,8 +142,9 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   const int64_t windows = windows_of(e);
   survey *v;
   macko_status s = open_survey(e, &v, err);
+  if (!s) s = compare_rows(e, v, 0, err);
   if (!s && !v->found) {
-    s = take_windows(e, v->same, 0, windows, &v->all, err);
+    s = take_windows(e, v->same, windows, &v->all, err);
     v->found = s ? NULL : malloc((size_t)windows * sizeof *v->found + 1);
     if (!s && !v->found) s = macko_fail(err, MACKO_OUT_OF_MEMORY, "no memory for %lld windows of rows", (long long)windows);
   }
@@ -208,7 +165,7 @@ static macko_status apart(void *context, int *found, macko_error *err)
 }
 
 /* These are the answers to what plan of format eccsr asks, with an encoder as context. */
-static const macko_eccsr_facts facts = {estimate, sample, count, apart};
+static const macko_eccsr_facts facts = {sample, groups, count, apart};
 
 /* ---- encode ---- */
 

@@ -117,6 +117,55 @@ extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const 
   return launch(sample_kernel, blocks_of_rows(w.count * WINDOW), ENCODE_THREADS, 0, stream, *a, same, w, counts);
 }
 
+/* Tells whether one of the entries p .. past - 1, whose columns rise, has a column of the run that begins with `start`. */
+static __device__ __forceinline__ bool has_run(const macko_device_csr &a, int64_t p, int64_t past, int64_t start, int w)
+{
+  for (int64_t end = past; p < end;) {
+    const int64_t middle = (p + end) / 2;
+    if (column(a, middle) < start) p = middle + 1;
+    else end = middle;
+  }
+  return p < past && column(a, p) < start + w;
+}
+
+/* Gives the number of runs of w columns, each from a multiple of w on, that the entries of g rows from `row` on lie in. All lanes
+ * of the warp take part: a lane takes an entry, and counts it where neither the entry before nor a row before has its run. */
+static __device__ unsigned count_merged(const macko_device_csr &a, int64_t row, int g, int w)
+{
+  unsigned count = 0;
+  for (int r = 0; r < g; r++) {
+    const int64_t p = row_start(a, row + r), past = row_start(a, row + r + 1);
+    for (int64_t k = p + lane_number(); k < past; k += WARP) {
+      const int64_t col = column(a, k), start = col - (int64_t)((uint64_t)col % (unsigned)w);
+      bool met = k > p && column(a, k - 1) >= start;
+      for (int q = 0; q < r && !met; q++) met = has_run(a, row_start(a, row + q), row_start(a, row + q + 1), start, w);
+      count += !met;
+    }
+  }
+  return sum_of_lanes(count, WARP);
+}
+
+/* Adds the groups of the windows of the sample to *counts, a warp a group of each number of rows. */
+static __global__ void groups_kernel(macko_device_csr a, some_windows windows, macko_eccsr_groups *counts)
+{
+  constexpr int EACH = MACKO_ECCSR_GROUPS * (MACKO_ECCSR_MAX_RUN - 1);
+  const int64_t start = start_of(windows, warp_number() / EACH * WINDOW);
+  const int i = (int)(warp_number() % EACH), b = 2 + i / MACKO_ECCSR_GROUPS;
+  if (warp_number() >= windows.count * EACH || a.nrows % b) return;
+  const int64_t row = start + macko_eccsr_group(i % MACKO_ECCSR_GROUPS, b, rows_of(a, start));
+  const unsigned runs = count_merged(a, row, b, b);
+  if (lane_number()) return;
+  atomicAdd(&counts->entries[b], (unsigned long long)(row_start(a, row + b) - row_start(a, row)));
+  atomicAdd(&counts->runs[b], (unsigned long long)runs);
+}
+
+extern "C" cudaError_t macko_eccsr_count_groups(const macko_device_csr *a, macko_eccsr_groups *counts, cudaStream_t stream)
+{
+  const some_windows w = windows_of(a, 1);
+  const int64_t warps = w.count * MACKO_ECCSR_GROUPS * (MACKO_ECCSR_MAX_RUN - 1);
+  return launch(groups_kernel, blocks_for(warps * WARP), ENCODE_THREADS, 0, stream, *a, w, counts);
+}
+
 /* ---- blocks ---- */
 
 /* Cuts each group of rows of equal columns into blocks (macko_eccsr_pieces), and notes their rows at the first row of each;
@@ -124,7 +173,7 @@ extern "C" cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const 
  * before. */
 static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
-  const int64_t start = (w.first + blockIdx.x) * WINDOW, past = start + rows_of(a, start);
+  const int64_t start = (int64_t)blockIdx.x * WINDOW, past = start + rows_of(a, start);
   uint8_t *heights = w.heights + (int64_t)blockIdx.x * WINDOW;
   for (int64_t row = start + threadIdx.x; row < past; row += blockDim.x) {
     if (w.shape.aligned) {
@@ -141,17 +190,6 @@ static __global__ void heights_kernel(macko_device_csr a, macko_eccsr_windows w)
   }
 }
 
-/* Gives the number of runs of a block whose rows' columns are merged. One thread goes through them, as each run depends on the
- * one before. */
-static __device__ unsigned count_merged(const macko_device_csr &a, const found_block &b)
-{
-  merged_runs runs(a, b);
-  uint64_t bits;
-  unsigned count = 0;
-  while (runs.next(&bits) >= 0) count++;
-  return count;
-}
-
 /* Gives the block of g rows that have the columns of `row`, in runs of the usual width, or of g, or of 1, whichever its columns
  * are cut into. All lanes of the warp take part. */
 static __device__ found_block equal_block(const macko_device_csr &a, const macko_eccsr_shape &shape, int64_t row, int g)
@@ -162,17 +200,15 @@ static __device__ found_block equal_block(const macko_device_csr &a, const macko
 }
 
 /* Gives the block of g rows whose columns may differ. It has masks unless all rows have the same columns in whole runs from
- * multiples of the width on. Its runs are known to lane 0 only where it has masks. */
+ * multiples of the width on. All lanes of the warp take part. */
 static __device__ found_block aligned_block(const macko_device_csr &a, const macko_eccsr_windows &w, int64_t row, int g)
 {
   int64_t p = row_start(a, row), n = row_start(a, row + 1) - p;
   int width = (int)w.shape.aligned;
-  found_block b = {row, 0, g, width, 1};
   bool apart = n && column(a, p) % width != 0;
   for (int r = 1; r < g; r++) apart |= !w.same[row + r];
   if (!apart && is_cut(a, p, n, width)) return {row, (unsigned)(n / width), g, width, 0};
-  if (lane_number() == 0) b.runs = count_merged(a, b);
-  return b;
+  return {row, count_merged(a, row, g, width), g, width, 1};
 }
 
 /* Writes the key of the block that begins with each row, ~0 where none does; a warp a row. Keys sort as slices want their
@@ -180,7 +216,7 @@ static __device__ found_block aligned_block(const macko_device_csr &a, const mac
 static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
   for (int64_t i = warp_number(); i < w.windows * WINDOW; i += warps()) {
-    const int64_t row = w.first * WINDOW + i;
+    const int64_t row = i;
     const int g = row < a.nrows ? w.heights[i] : 0;
     unsigned long long key = ~0ull;
     if (g) {
@@ -295,7 +331,7 @@ static __device__ void measure(const macko_device_csr &a, const macko_eccsr_wind
                                macko_eccsr_found_window *counts, uint64_t *entries, uint64_t *words)
 {
   macko_eccsr_found_slice *s = &w.slices[window * SLICES + i];
-  const int64_t first_row = (w.first + window) * WINDOW;
+  const int64_t first_row = window * WINDOW;
   const unsigned long long *keys = w.keys + window * WINDOW + s->block;
   const int blocks = past - s->block, mine = lane_number() < blocks;
   const found_block first = block_of(keys[0], first_row), b = mine ? block_of(keys[lane_number()], first_row) : first;

@@ -34,10 +34,10 @@ typedef struct {
   int64_t slices, blocks, words;
 } macko_eccsr_place;
 
-/* These are some windows of a csr put into blocks by a shape; device pointers. Rows and keys are those of the windows. */
+/* These are the windows of a csr put into blocks by a shape; device pointers. */
 typedef struct {
   macko_eccsr_shape shape;
-  int64_t first, windows;  /* number of the first window, how many */
+  int64_t windows;         /* how many there are */
   const uint8_t *same;     /* a byte for each row of the csr: it has the columns of the row before, in the same window */
   uint8_t *heights;        /* a byte a row: rows of the block that begins there, 0 where none does */
   unsigned long long *keys; /* of those blocks (macko_eccsr_key), in the order of slices once sorted; ~0 where there is none */
@@ -51,6 +51,9 @@ cudaError_t macko_eccsr_compare_rows(const macko_device_csr *a, int sampled, uin
 /* Adds what the windows of the sample come to to *counts, in device memory and zeroed before; same is known for them. */
 cudaError_t macko_eccsr_sample_rows(const macko_device_csr *a, const uint8_t *same, macko_eccsr_sampled *counts,
                                     cudaStream_t stream);
+
+/* Adds what groups of aligned rows come to in these windows to *counts, in device memory and zeroed before. */
+cudaError_t macko_eccsr_count_groups(const macko_device_csr *a, macko_eccsr_groups *counts, cudaStream_t stream);
 
 /* Puts the rows of the windows into blocks and slices: fills heights, keys, slices and found of *w, whose other fields say
  * how. */

@@ -72,7 +72,7 @@ static __device__ void put_slice(const macko_device_csr &a, const macko_eccsr_wi
 {
   const macko_eccsr_found_window *found = &w.found[window];
   const macko_eccsr_found_slice *f = &w.slices[window * SLICES + i];
-  const int64_t first_row = (w.first + window) * WINDOW;
+  const int64_t first_row = window * WINDOW;
   const unsigned long long *keys = w.keys + window * WINDOW + f->block;
   const int past = i + 1 < (int)found->slices ? f[1].block : (int)found->blocks, blocks = past - f->block;
   const bool mine = lane_number() < blocks;

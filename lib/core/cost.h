@@ -62,6 +62,7 @@ typedef struct {
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* step of the longest block, which no other warp takes a part of */
   double eccsr_masked; /* more for an entry of a slice with masks */
+  double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
   double eccsr_hidden; /* its plans' `hidden` (macko_plan in format.h) */
   double eccsr_slot;   /* slot of its variant paper */

@@ -80,6 +80,9 @@ int macko_eccsr_add_runs(const macko_csr *a, int64_t row, int width, macko_eccsr
 macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
                                      macko_error *err);
 
+/* Returns how many runs of `width` columns, each from a multiple of it on, the entries of so many rows from `row` on lie in. */
+int64_t macko_eccsr_count_merged(const macko_csr *a, int64_t row, int rows, int width);
+
 /* Sets *found if most entries of some sampled rows are in rows whose columns another row has, too, wherever that one is. It reads
  * all rows once. Errors: those of macko_get_rows. */
 macko_status macko_eccsr_rows_apart(macko_rows *r, int *found, macko_error *err);
@@ -98,6 +101,8 @@ typedef struct {
 typedef struct {
   int is_sampled;              /* 1: rows have been sampled */
   macko_eccsr_sampled sampled; /* what that has counted */
+  int is_grouped;              /* 1: so have groups of aligned rows */
+  macko_eccsr_groups groups;
   macko_eccsr_kept *kept;      /* NULL: nothing is */
 } macko_eccsr_findings;
 
@@ -136,9 +141,24 @@ macko_status macko_eccsr_count_windows(macko_rows *rows, const macko_eccsr_shape
                                        macko_eccsr_work *work, macko_error *err);
 macko_status macko_eccsr_encode_windows(macko_rows *rows, macko_matrix *m, macko_error *err);
 
+/* Returns who counts for this matrix, on the host or on a GPU; NULL where nobody does. */
+static inline const macko_eccsr_facts *macko_eccsr_facts_of(const macko_facts *f)
+{
+  return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
+}
+
+/* Finds by some of the rows how rows of equal columns best go into blocks. *counts and *work are estimates of what the whole matrix
+ * then comes to: all that time and bytes depend on is set, and zeros where it fails. Errors: those of the looks. */
+macko_status macko_eccsr_usual_shape(const macko_facts *f, macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                     macko_eccsr_work *work, macko_error *err);
+/* Does the same, but takes aligned rows with masks where these take fewer bytes, unless rows of equal columns make blocks of two
+ * and more as it is. */
+macko_status macko_eccsr_choose_shape(const macko_facts *f, macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                      macko_eccsr_work *work, macko_error *err);
+
 /* These answer what planning asks of a matrix in host memory (macko_eccsr_facts); context is its macko_findings. */
-void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
-macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err);
+macko_status macko_eccsr_host_sample(void *context, macko_eccsr_sampled *c, macko_error *err);
+macko_status macko_eccsr_host_groups(void *context, macko_eccsr_groups *c, macko_error *err);
 macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err);
 macko_status macko_eccsr_host_count(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts,
                                     macko_eccsr_work *work, macko_error *err);

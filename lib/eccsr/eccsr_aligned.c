@@ -59,6 +59,15 @@ static void merge_rows(const macko_csr *a, int64_t row, macko_eccsr_block *b, ma
   w->blocks[w->nblocks++] = *b;
 }
 
+int64_t macko_eccsr_count_merged(const macko_csr *a, int64_t row, int rows, int width)
+{
+  int64_t next[MACKO_ECCSR_MAX_RUN], past[MACKO_ECCSR_MAX_RUN], start, runs = 0;
+  uint16_t bits[MACKO_ECCSR_MAX_RUN];
+  for (int r = 0; r < rows; r++) next[r] = macko_csr_row(a, row + r), past[r] = macko_csr_row(a, row + r + 1);
+  while (merge_run(a, next, past, rows, width, &start, bits)) runs++;
+  return runs;
+}
+
 /* There are at most as many runs as entries, which is what room is made for. */
 macko_status macko_eccsr_add_aligned(const macko_csr *a, int64_t row, int first, int rows, int width, macko_eccsr_window *w,
                                      macko_error *err)

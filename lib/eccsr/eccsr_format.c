@@ -11,7 +11,7 @@
 
 /* The answers of the host. Variants paper and shared are planned only where it is these that answer, as they read the csr
  * itself. */
-static const macko_eccsr_facts host_facts = {macko_eccsr_host_estimate, macko_eccsr_host_sample, macko_eccsr_host_count,
+static const macko_eccsr_facts host_facts = {macko_eccsr_host_sample, macko_eccsr_host_groups, macko_eccsr_host_count,
                                              macko_eccsr_host_apart};
 
 /* This reads sections of blocks of whole rows; variants paper and shared have macko_eccsr_paper_open. */

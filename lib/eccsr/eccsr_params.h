@@ -58,38 +58,19 @@ typedef struct {
   unsigned long long entries, blocks, runs, reads;
 } macko_eccsr_sampled;
 
-/* Returns which of the numbers 1 .. n has the highest count, of equals the smallest. */
-static inline int64_t macko_eccsr_most(const unsigned long long *counts, int n)
-{
-  int best = 1;
-  for (int i = 2; i <= n; i++)
-    if (counts[i] > counts[best]) best = i;
-  return best;
-}
-
-/* Returns the shape that suits most entries of a sample, without masks. */
-static inline macko_eccsr_shape macko_eccsr_usual_shape(const macko_eccsr_sampled *c)
-{
-  return (macko_eccsr_shape){macko_eccsr_most(c->rows, MACKO_ECCSR_MOST_EQUAL), macko_eccsr_most(c->run, MACKO_ECCSR_MAX_RUN), 0};
-}
-
-/* Estimates what a matrix of so many entries would come to if all its rows were like the sample. Only what the predicted time
- * depends on is set; the rest is 0. */
-static inline void macko_eccsr_scale(const macko_eccsr_sampled *c, int64_t nnz, macko_eccsr_counts *counts, macko_eccsr_work *work)
-{
-  const double scale = c->entries ? (double)nnz / (double)c->entries : 0;
-  memset(counts, 0, sizeof *counts), memset(work, 0, sizeof *work);
-  counts->blocks = (int64_t)(scale * (double)c->blocks);
-  work->entries = nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
-}
+/* What a look at some groups of b rows from a multiple of b on has counted, for each b: their entries, and the runs of b columns,
+ * from multiples of b on, that these lie in. Zeros where the rows of the matrix are no multiple of b. */
+typedef struct {
+  unsigned long long entries[MACKO_ECCSR_MAX_RUN + 1], runs[MACKO_ECCSR_MAX_RUN + 1];
+} macko_eccsr_groups;
 
 /* What planning asks of a matrix besides its values. lib/ counts in host memory, libmacko_cuda in device memory; what is chosen
  * by the answers is the same code. */
 typedef struct {
-  /* Estimates from some of the rows what rows of equal columns would come to in all; sets zeros where that cannot be told. */
-  void (*estimate)(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work);
-  /* Chooses the shape by some of the rows. */
-  macko_status (*sample)(void *context, macko_eccsr_shape *shape, macko_error *err);
+  /* Counts in some of the windows what rows of equal columns come to. */
+  macko_status (*sample)(void *context, macko_eccsr_sampled *c, macko_error *err);
+  /* Counts in the same windows what some groups of aligned rows come to. */
+  macko_status (*groups)(void *context, macko_eccsr_groups *c, macko_error *err);
   /* Counts exactly what slices of that shape come to. */
   macko_status (*count)(void *context, const macko_eccsr_shape *shape, macko_eccsr_counts *counts, macko_eccsr_work *work,
                         macko_error *err);

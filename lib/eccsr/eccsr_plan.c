@@ -15,12 +15,6 @@ const macko_form macko_eccsr_forms[2] = {
   {.variant = MACKO_HAS(VARIANT_PAPER) | MACKO_HAS(VARIANT_SHARED), .gap_bits = PAPER_BITS, .values = VALUES,
    .target = MACKO_HAS_ALL}};
 
-/* Returns who counts for this matrix, on the host or on a GPU; NULL where nobody does. */
-static const macko_eccsr_facts *facts_of(const macko_facts *f)
-{
-  return (const macko_eccsr_facts *)f->of_format[MACKO_FORMAT_ECCSR];
-}
-
 /* Predicts the time of a plan of this format, on a GPU with what it hides and on a CPU with what keeps it behind a plain stream:
  * both are set here alone, as files do not tell them. */
 static void set_time(const macko_options *options, const macko_csr *a, macko_plan *plan)
@@ -44,15 +38,16 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
 }
 
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
- * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, and the steps of the longest
- * block, which nobody shares. */
+ * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
+ * all slots of slices without masks are filled, and the steps of the longest block, which nobody shares. */
 static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
   const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
+  const int64_t empty = work->masked ? work->lanes - work->entries : 0;
   return cost->product + (double)work->entries * cost->eccsr_entry +
          (double)work->runs * (cost->eccsr_run + rows * cost->eccsr_step) + (double)c->blocks * cost->eccsr_block +
-         (double)work->masked * cost->eccsr_masked + (double)c->longest * cost->eccsr_longest;
+         (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
@@ -70,10 +65,11 @@ static macko_status check_limits(const macko_csr *a, macko_error *err)
  * not find them. */
 static int may_be_apart(const macko_facts *f, const macko_options *options)
 {
+  macko_eccsr_shape shape;
   macko_eccsr_counts counts;
   macko_eccsr_work work;
-  if (!facts_of(f)->apart || options->target != MACKO_TARGET_CPU || f->csr->nrows <= MACKO_ECCSR_WINDOW) return 0;
-  facts_of(f)->estimate(f->context, &counts, &work);
+  if (!macko_eccsr_facts_of(f)->apart || options->target != MACKO_TARGET_CPU || f->csr->nrows <= MACKO_ECCSR_WINDOW) return 0;
+  (void)macko_eccsr_usual_shape(f, &shape, &counts, &work, NULL);
   /* Blocks have fewer than one and a half rows on average. */
   return 2 * work.entries < 3 * work.reads;
 }
@@ -82,9 +78,11 @@ static int may_be_apart(const macko_facts *f, const macko_options *options)
 static macko_status choose_shape(const macko_facts *f, const macko_options *options, macko_eccsr_shape *shape, macko_error *err)
 {
   int found = 0;
-  macko_status s = facts_of(f)->sample(f->context, shape, err);
+  macko_eccsr_counts counts;
+  macko_eccsr_work work;
+  macko_status s = macko_eccsr_choose_shape(f, shape, &counts, &work, err);
   if (s || shape->aligned || !may_be_apart(f, options)) return s;
-  s = facts_of(f)->apart(f->context, &found, err);
+  s = macko_eccsr_facts_of(f)->apart(f->context, &found, err);
   if (found) *shape = (macko_eccsr_shape){MACKO_ECCSR_MOST_EQUAL, shape->run, MACKO_ECCSR_APART};
   return s;
 }
@@ -93,7 +91,7 @@ static macko_status choose_shape(const macko_facts *f, const macko_options *opti
  * follows. */
 macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options, macko_plan *plan, macko_error *err)
 {
-  const macko_eccsr_facts *ask = facts_of(f);
+  const macko_eccsr_facts *ask = macko_eccsr_facts_of(f);
   macko_eccsr_params params = {{0}};
   macko_eccsr_work work;
   macko_status s = check_limits(f->csr, err);
@@ -120,11 +118,11 @@ macko_status macko_eccsr_plan_values(const macko_facts *f, const macko_matrix *m
   return macko_rechoose_codec(f, m, add_stream, plan, err);
 }
 
-/* Predicts the time of a product by estimated counts, with values as they are and about a byte for the gap of a run. */
+/* Predicts the time of a product by estimated counts, with values as they are. */
 static double estimated_time(const macko_facts *f, const macko_options *options, const macko_eccsr_counts *counts,
                              const macko_eccsr_work *work)
 {
-  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + work->runs + f->nnz * macko_type_bytes(f->csr->value_type),
+  macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(f->csr->value_type),
                      .work = pattern_work(options, counts, work)};
   set_time(options, f->csr, &plan);
   return plan.time;
@@ -134,12 +132,13 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
 macko_status macko_eccsr_promise(const macko_facts *f, const macko_options *options, double *time, macko_error *err)
 {
   macko_eccsr_findings *own; /* keeps the sample, for which others ask, too */
+  macko_eccsr_shape shape;
   macko_eccsr_counts counts;
   macko_eccsr_work work;
   if (options->prefer != MACKO_PREFER_TIME || options->target != MACKO_TARGET_CPU || check_limits(f->csr, NULL)) return MACKO_OK;
   macko_status s = macko_eccsr_findings_of(f->context, &own, err);
   if (s) return s;
-  facts_of(f)->estimate(f->context, &counts, &work);
+  (void)macko_eccsr_usual_shape(f, &shape, &counts, &work, NULL);
   *time = estimated_time(f, options, &counts, &work);
   return MACKO_OK;
 }
@@ -175,25 +174,26 @@ static int rows_apart_may_win(const macko_facts *f, const macko_options *options
   const int64_t reads = f->nnz / MACKO_ECCSR_MOST_EQUAL;
   const macko_eccsr_work work = {.entries = f->nnz, .runs = reads, .reads = reads};
   int found = 0;
-  return beats(f, options, &counts, &work, best) && !facts_of(f)->apart(f->context, &found, NULL) && found;
+  return beats(f, options, &counts, &work, best) && !macko_eccsr_facts_of(f)->apart(f->context, &found, NULL) && found;
 }
 
 /* Spares the planning of matrices for which this format cannot be chosen. By memory it is planned wherever it can, as only then
- * its bytes are known. By time it is planned where rows of equal columns, by a sample of them and with values as they are, make
- * it faster than the best so far; or where there are such rows that lie apart, and the largest blocks would. The least that any
- * plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of rows alone gather as slices do; to find out
- * what masks would come to takes as long there as all other planning. */
+ * its bytes are known. By time it is planned where rows of equal columns or, on a GPU, aligned rows with masks make it faster than
+ * the best so far, by a sample and with values as they are; or, on a CPU, where there are rows of equal columns that lie apart, and
+ * the largest blocks would. The least that any plan takes is asked first, as that needs no look at the matrix. On a GPU lanes of
+ * rows alone gather as slices do. */
 int macko_eccsr_may_win(const macko_facts *f, const macko_options *options, const macko_plan plans[], const macko_plan *best)
 {
-  const macko_eccsr_facts *ask = facts_of(f);
+  const int gpu = options->target == MACKO_TARGET_GPU;
+  macko_eccsr_shape shape;
   macko_eccsr_counts counts;
   macko_eccsr_work work;
   (void)plans;
-  if (!ask || options->prefer == MACKO_PREFER_MEMORY) return ask != NULL;
+  if (!macko_eccsr_facts_of(f) || options->prefer == MACKO_PREFER_MEMORY) return macko_eccsr_facts_of(f) != NULL;
   if (f->csr->ncols > INT32_MAX || f->csr->nrows > INT32_MAX) return 0;
   if (!least_beats(f, options, best)) return 0;
-  ask->estimate(f->context, &counts, &work);
-  if (options->target == MACKO_TARGET_GPU && work.entries < 2 * work.reads) return 0;
+  (void)(gpu ? macko_eccsr_choose_shape : macko_eccsr_usual_shape)(f, &shape, &counts, &work, NULL);
+  if (gpu && !shape.aligned && work.entries < 2 * work.reads) return 0;
   if (beats(f, options, &counts, &work, best)) return 1;
   return may_be_apart(f, options) && rows_apart_may_win(f, options, best);
 }

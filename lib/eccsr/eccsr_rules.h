@@ -21,6 +21,16 @@ MACKO_INLINE int64_t macko_eccsr_first_sampled(int64_t windows)
   return windows > MACKO_ECCSR_SAMPLED / 2 ? MACKO_ECCSR_SAMPLED / 2 : windows / 2;
 }
 
+/* Of a window that is looked at, so many groups of aligned rows are looked at for masks. */
+enum { MACKO_ECCSR_GROUPS = 32 };
+
+/* Returns the first row of group number i of those, counted in a window of so many rows, where groups have b rows: they are spread
+ * over the window. Windows begin at multiples of all b. */
+MACKO_INLINE int64_t macko_eccsr_group(int i, int b, int64_t rows)
+{
+  return i * (rows / b) / MACKO_ECCSR_GROUPS * b;
+}
+
 /* Returns into how many blocks `count` rows of equal columns go: blocks of the usual size where that fits, else as few as can be,
  * of nearly the same size. The first count % pieces of them have a row more than the rest. */
 MACKO_INLINE int macko_eccsr_pieces(int count, int usual)

@@ -1,133 +1,68 @@
-/* By what rows of a matrix are put into blocks, from a sample of its windows. */
+/* How rows go into blocks, chosen by what some of them come to. The code is the same for a matrix in host memory and one in device
+ * memory, and so are the counts, as both must encode to the same bytes. */
 #include "eccsr/eccsr.h"
 
 #include <string.h>
 
-/* Adds `count` rows of equal columns from `row` on to the sample. More of them than a block takes say nothing of how many rows
- * blocks should have, as they can be cut in any way. */
-static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_sampled *c)
+/* Returns which of the numbers 1 .. n has the highest count, of equals the smallest. */
+static int64_t most(const unsigned long long *counts, int n)
 {
-  const int64_t p = macko_csr_row(a, row), n = macko_csr_row(a, row + 1) - p;
-  const int pieces = (count + MACKO_ECCSR_MOST_EQUAL - 1) / MACKO_ECCSR_MOST_EQUAL, width = macko_eccsr_widest_run(a, p, n);
-  if (n == 0) return;
-  if (count <= MACKO_ECCSR_MOST_EQUAL) c->rows[count] += (uint64_t)(n * count);
-  c->run[width] += (uint64_t)(n * count);
-  c->entries += (uint64_t)(n * count), c->blocks += (uint64_t)pieces;
-  c->runs += (uint64_t)(pieces * (n / width)), c->reads += (uint64_t)(pieces * n);
+  int best = 1;
+  for (int i = 2; i <= n; i++)
+    if (counts[i] > counts[best]) best = i;
+  return best;
 }
 
-/* What a window costs beside its values, and how much work its blocks are. */
-typedef struct {
-  int64_t bytes;
-  macko_eccsr_work work;
-} window_cost;
-
-/* Counts what a window comes to by that shape. */
-static macko_status try_shape(const macko_csr *a, const macko_eccsr_shape *shape, int64_t window, macko_eccsr_window *w,
-                              window_cost *cost, macko_error *err)
+/* Estimates what rows of equal columns come to in all: a slice for 32 rows, and a byte for the gap of a run. */
+static void estimate_equal(const macko_facts *f, const macko_eccsr_sampled *c, macko_eccsr_counts *counts, macko_eccsr_work *work)
 {
-  macko_eccsr_sink sink = {.slices = NULL};
-  macko_status s = macko_eccsr_fill_window(a, shape, window * MACKO_ECCSR_WINDOW, w, err);
-  if (!s) s = macko_eccsr_put_window(w, &sink, err);
-  *cost = (window_cost){macko_eccsr_pattern_bytes(&sink.at), sink.work};
+  const double scale = c->entries ? (double)f->nnz / (double)c->entries : 0;
+  memset(counts, 0, sizeof *counts), memset(work, 0, sizeof *work);
+  work->entries = f->nnz, work->runs = (int64_t)(scale * (double)c->runs), work->reads = (int64_t)(scale * (double)c->reads);
+  counts->blocks = counts->rows = (int64_t)(scale * (double)c->blocks);
+  counts->slices = f->csr->nrows / MACKO_ECCSR_LANES, counts->words = work->runs / 4;
+}
+
+/* Estimates the same for blocks of b aligned rows as if all had masks, which have a word for each column of a slice's runs. */
+static void estimate_aligned(const macko_facts *f, const macko_eccsr_groups *c, int b, macko_eccsr_counts *counts,
+                             macko_eccsr_work *work)
+{
+  const double scale = c->entries[b] ? (double)f->nnz / (double)c->entries[b] : 0;
+  memset(counts, 0, sizeof *counts), memset(work, 0, sizeof *work);
+  work->entries = work->masked = f->nnz, work->runs = (int64_t)(scale * (double)c->runs[b]);
+  work->reads = work->runs * b, work->lanes = work->reads * b;
+  counts->blocks = counts->rows = f->csr->nrows / b;
+  counts->slices = counts->masked = counts->blocks / (MACKO_ECCSR_LANES / b);
+  counts->words = work->reads / (MACKO_ECCSR_LANES / b) + work->runs / 4;
+}
+
+macko_status macko_eccsr_usual_shape(const macko_facts *f, macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                     macko_eccsr_work *work, macko_error *err)
+{
+  const macko_eccsr_facts *ask = macko_eccsr_facts_of(f);
+  macko_eccsr_sampled c = {{0}, {0}, 0, 0, 0, 0};
+  macko_status s = ask->sample(f->context, &c, err);
+  *shape = (macko_eccsr_shape){most(c.rows, MACKO_ECCSR_MOST_EQUAL), most(c.run, MACKO_ECCSR_MAX_RUN), 0};
+  estimate_equal(f, &c, counts, work);
   return s;
 }
 
-/* Sets shape->aligned where masks for blocks of aligned rows take fewer bytes in a window in the middle of the matrix, and at
- * least half of the lanes have something to do. It tries every number of unknowns a node that the number of rows is a multiple
- * of, and takes the one of fewest bytes. Nothing is tried where rows make blocks of two and more as it is. */
-static macko_status try_aligned(const macko_csr *a, int64_t window, int64_t nrows, macko_eccsr_shape *shape, macko_error *err)
+/* Masks need at least half of the lanes to have something to do. Every number of unknowns a node that the number of rows is a
+ * multiple of is looked at. */
+macko_status macko_eccsr_choose_shape(const macko_facts *f, macko_eccsr_shape *shape, macko_eccsr_counts *counts,
+                                      macko_eccsr_work *work, macko_error *err)
 {
-  macko_eccsr_window *w = NULL;
-  window_cost best, cost;
-  macko_status s = macko_eccsr_new_window(&w, err);
-  if (!s) s = try_shape(a, shape, window, w, &best, err);
-  int full = !s && best.work.entries >= 2 * best.work.reads; /* blocks have two rows and more as it is */
-  for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s && !full; b++) {
-    macko_eccsr_shape aligned = {shape->rows, shape->run, b};
-    if (nrows % b) continue;
-    s = try_shape(a, &aligned, window, w, &cost, err);
-    if (s || cost.work.lanes > 2 * cost.work.entries || cost.bytes >= best.bytes) continue;
-    best = cost, *shape = aligned;
+  macko_eccsr_groups groups;
+  macko_status s = macko_eccsr_usual_shape(f, shape, counts, work, err);
+  if (s || work->entries >= 2 * work->reads) return s;
+  s = macko_eccsr_facts_of(f)->groups(f->context, &groups, err);
+  for (int b = 2; b <= MACKO_ECCSR_MAX_RUN && !s; b++) {
+    macko_eccsr_counts tried;
+    macko_eccsr_work of_tried;
+    if (!groups.entries[b]) continue;
+    estimate_aligned(f, &groups, b, &tried, &of_tried);
+    if (of_tried.lanes > 2 * of_tried.entries || macko_eccsr_pattern_bytes(&tried) >= macko_eccsr_pattern_bytes(counts)) continue;
+    *counts = tried, *work = of_tried, shape->aligned = b;
   }
-  macko_eccsr_free_window(w);
   return s;
-}
-
-/* Adds the rows of a window to the sample. */
-static void count_window(const macko_csr *a, int64_t window, macko_eccsr_sampled *c)
-{
-  int64_t row = window * MACKO_ECCSR_WINDOW, past = a->nrows - row < MACKO_ECCSR_WINDOW ? a->nrows : row + MACKO_ECCSR_WINDOW;
-  while (row < past) {
-    int count = macko_eccsr_equal_rows(a, NULL, row, past);
-    count_rows(a, row, count, c);
-    row += count;
-  }
-}
-
-/* Samples every 16th window, so that a sample takes a small part of what planning does. Errors: those of macko_get_rows. */
-static macko_status sample_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
-{
-  const int64_t windows = macko_eccsr_windows(found->csr->nrows);
-  macko_rows whole, *rows = macko_found_rows(found, &whole);
-  macko_assembly room = {0};
-  macko_status s = MACKO_OK;
-  macko_csr view;
-  memset(c, 0, sizeof *c);
-  for (int64_t i = macko_eccsr_first_sampled(windows); !s && i < windows; i += MACKO_ECCSR_SAMPLED) {
-    s = macko_eccsr_view_window(rows, i, &room, &view, err);
-    if (!s) count_window(&view, i, c);
-  }
-  macko_free_assembly(&room);
-  return s;
-}
-
-/* Does the same once for all who ask, where findings are there to keep it. */
-static macko_status count_some_rows(const macko_findings *found, macko_eccsr_sampled *c, macko_error *err)
-{
-  macko_eccsr_findings *own = found->own[MACKO_FORMAT_ECCSR];
-  if (!own) return sample_rows(found, c, err);
-  macko_status s = own->is_sampled ? MACKO_OK : sample_rows(found, &own->sampled, err);
-  own->is_sampled = !s, *c = own->sampled;
-  return s;
-}
-
-/* A failure is not handed on: a csr as a whole always has its rows; of rows in pieces those count that could be had, and
- * rows->failed keeps what went wrong. */
-void macko_eccsr_host_estimate(void *context, macko_eccsr_counts *counts, macko_eccsr_work *work)
-{
-  macko_eccsr_sampled c;
-  (void)count_some_rows(context, &c, NULL);
-  macko_eccsr_scale(&c, macko_found_nnz(context), counts, work);
-}
-
-/* Masks are tried on one window only, as that makes its slices once for each number of rows. */
-macko_status macko_eccsr_host_sample(void *context, macko_eccsr_shape *shape, macko_error *err)
-{
-  const macko_findings *found = context;
-  const int64_t windows = macko_eccsr_windows(found->csr->nrows);
-  macko_rows whole, *rows = macko_found_rows(found, &whole);
-  macko_assembly room = {0};
-  macko_eccsr_sampled c;
-  macko_csr view;
-  macko_status s = count_some_rows(found, &c, err);
-  if (s) return s;
-  *shape = macko_eccsr_usual_shape(&c);
-  if (windows) s = macko_eccsr_view_window(rows, windows / 2, &room, &view, err);
-  if (!s && windows) s = try_aligned(&view, windows / 2, found->csr->nrows, shape, err);
-  macko_free_assembly(&room);
-  return s;
-}
-
-/* Rows in pieces that lie apart are not in memory together: where there are such rows, all must be, and needs_whole asks for
- * that. err may be NULL, as macko_eccsr_may_win has none; rows->failed then keeps the failure. */
-macko_status macko_eccsr_host_apart(void *context, int *found, macko_error *err)
-{
-  macko_rows whole, *rows = macko_found_rows(context, &whole);
-  macko_error own = {0};
-  macko_status s = macko_eccsr_rows_apart(rows, found, err ? err : &own);
-  if (s && !err) rows->failed = own, rows->failed.status = s;
-  if (s || !*found || rows->whole) return s;
-  rows->needs_whole = 1;
-  return macko_fail(err, MACKO_UNSUPPORTED, "rows that lie apart are looked for in a matrix as a whole");
 }
