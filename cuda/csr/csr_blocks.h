@@ -2,7 +2,8 @@
 #ifndef MACKO_CSR_BLOCKS_H
 #define MACKO_CSR_BLOCKS_H
 
-#include "core/device.h"
+#include "core/encode.h"
+#include "csr/csr_facts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -10,7 +11,7 @@ extern "C" {
 
 /* Loads start at multiples of MACKO_CSR_ALIGN entries. From there on a block of MACKO_CSR_THREADS threads spans at most
  * MACKO_CSR_ENTRIES entries, or a few times as many of one row. */
-enum { MACKO_CSR_ENTRIES = 1024, MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128 };
+enum { MACKO_CSR_ALIGN = 32, MACKO_CSR_THREADS = 128, MACKO_CSR_ENTRIES = MACKO_CSR_A_LANE * MACKO_CSR_THREADS };
 
 /* A block is entries begin .. begin + entries - 1: those of whole rows, or a piece of a row that is too long for one block. */
 typedef struct {
@@ -35,6 +36,9 @@ typedef struct {
 /* Cuts a matrix of format csr, whose section "row_ptr" is on the host. The caller frees blocks and long_rows, which are NULL
  * after a failure. Errors: OUT_OF_MEMORY, LIMIT (more blocks than a launch has). */
 macko_status macko_csr_cut_blocks(const macko_matrix *host, macko_csr_cut *cut, macko_error *err);
+
+/* Adds the lengths of the rows that the host looks at to *lengths, in device memory and zeroed before. */
+cudaError_t macko_csr_add_lengths(const macko_device_csr *a, macko_csr_lengths *lengths, cudaStream_t stream);
 
 /* These are slots of the table of functions of format csr on the device (core/device.h). */
 macko_status macko_csr_prepare(macko_device_matrix *d, const macko_matrix *host, cudaStream_t stream, macko_error *err);

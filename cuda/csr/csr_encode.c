@@ -8,6 +8,17 @@ static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, mack
   return macko_cuda_status(macko_copy_indices(&e->a, d, e->stream), "copying columns", err);
 }
 
+/* This cannot fail: where looking fails planning does without. */
+static void lengths(void *context, macko_csr_lengths *lengths)
+{
+  macko_encoder *e = context;
+  *lengths = (macko_csr_lengths){0, 0, 0};
+  if (macko_encoder_clear(e, NULL) || macko_csr_add_lengths(&e->a, e->answer, e->stream)) return;
+  if (macko_encoder_read_back(e, lengths, e->answer, sizeof *lengths, NULL)) *lengths = (macko_csr_lengths){0, 0, 0};
+}
+
+static const macko_csr_facts facts = {NULL, lengths};
+
 /* Values are all that changes, and every codec of this format stores them entry by entry. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)
 {
@@ -28,7 +39,7 @@ const macko_device_ops macko_csr_device_ops = {
   .destroy = macko_csr_destroy,
   .diagonal = macko_csr_diagonal,
   .on_host = NULL,
-  .facts = NULL,
+  .facts = &facts,
   .encode = macko_encode_sections,
   .plan_and_encode = NULL,
   .refresh = refresh,

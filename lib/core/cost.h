@@ -21,6 +21,7 @@ typedef struct {
   double csr_long_miss; /* the same where rows are long enough for several entries a step */
   double csr_saved;    /* share of the bytes of shared columns, which are read once, that a product beyond the caches spares */
   double csr_single, csr_half; /* other entries of format csr, whose values have 4 bytes, and 2 bytes */
+  double csr_uneven;   /* entry by which a row's length differs from the mean, shared by the lanes of the row */
   double csr_filling;  /* more for each of the first MACKO_FILLING_ENTRIES: there are no other blocks of threads yet to hide
                         * waits */
   double stencil;      /* slot of a slice that is a stencil */
@@ -62,6 +63,7 @@ typedef struct {
   double eccsr_block;  /* more for each block */
   double eccsr_longest; /* step of the longest block, which no other warp takes a part of */
   double eccsr_masked; /* more for an entry of a slice with masks */
+  double eccsr_wide;   /* more for such an entry where x has 8 bytes */
   double eccsr_empty;  /* slot of such a slice that no entry fills */
   double eccsr_rare;   /* more for an entry stored as 16-bit codes or floats, which have no kernels for runs of known width */
   double eccsr_hidden; /* its plans' `hidden` (macko_plan in format.h) */

@@ -60,8 +60,8 @@ static const macko_cost narrow_cost = {
  * 0.01 to 88 million entries. That the fastest form is ahead of the others counted more than its time. Those of dtans, of layout
  * row, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
-  .byte = 0.000207, .launch = 5870, .sector = 0.0045, .csr_entry = 0.00059, .csr_row = 0.0022, .csr_single = 0.0008,
-  .csr_half = 0.0005, .csr_filling = 0.0017,
+  .byte = 0.000207, .launch = 5870, .sector = 0.0045, .csr_entry = 0.00032, .csr_row = 0.0015, .csr_single = 0.0006,
+  .csr_half = 0.0005, .csr_uneven = 0.0018, .csr_filling = 0.0017,
   .stencil = 0.00054, .uniform = 0.00002, .run = 0.00002, .listed = 0.00009, .walked = 0.00044,
   .paired = 0.00065, .pair = 0.000004, .run_paired = 0.00035, .wide_paired = 0.00195, .padded = 0.0003, .slice = 0.19,
   .passed = 0.1, .step = 92, .row_wide = 0.003, .row_narrow = 0.0004, .row_row = 0.06, .row_escape = 0.025, .row_thin = 0.0006,
@@ -69,8 +69,8 @@ const macko_cost macko_h200_cost = {
   .few_codes = 0.00076, .byte_codes = 0.00021, .half_codes = 0.00044, .halves = 0.0001, .integers = 0.00002,
   .dtans_equal = 0.001, .dtans_one = 0.0022, .dtans_two = 0.0035, .dtans_escape = 0.0015, .dtans_row = 0.019,
   .dtans_equal_row = 0.003, .dtans_least = 0.0028,
-  .eccsr_entry = 0.00047, .eccsr_step = 0.00154, .eccsr_block = 0.0136, .eccsr_longest = 186, .eccsr_masked = 0.0011,
-  .eccsr_empty = 0.0011,
+  .eccsr_entry = 0.00047, .eccsr_step = 0.00154, .eccsr_block = 0.0136, .eccsr_longest = 186, .eccsr_masked = 0.0003,
+  .eccsr_wide = 0.0004, .eccsr_empty = 0.0008,
   .eccsr_rare = 0.0045, .eccsr_hidden = 0.56, .eccsr_slot = 0.00028,
   .slide_slot = 0.0002};
 

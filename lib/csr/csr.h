@@ -4,6 +4,7 @@
 
 #include "core/facts.h"
 #include "core/row_source.h"
+#include "csr/csr_facts.h"
 
 /* Sections by their place in a matrix. */
 enum { ROW_PTR, COLS, VALUES, SECTIONS };

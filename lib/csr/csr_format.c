@@ -5,19 +5,9 @@
 #include "csr/csr_shared.h"
 #include "values/codecs.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-/* What is seen of rows in a sample: how many of all take a number of steps that is not foreseen, and the share of all that have the
- * columns of the row before. */
-typedef struct {
-  double missed, alike;
-} rows_seen;
-
-/* What planning asks of a matrix besides its values. Where the arrays are out of the host's reach planning does without. */
-typedef struct {
-  rows_seen (*rows)(void *context);
-} csr_facts;
 
 /* The forms of format csr. On a GPU values are raw only, because kernels read them as they are. */
 static const macko_form forms[] = {
@@ -51,11 +41,10 @@ static int misses(foresight *f, int64_t steps)
   return expected != number;
 }
 
-/* Looks at a stretch of 256 of every 4096 rows. One whose number of steps is not foreseen ends its loop where the processor did not
- * expect it. */
-static rows_seen host_rows(void *context)
+/* A row whose number of steps is not foreseen ends its loop where the processor did not expect it. */
+static macko_csr_rows_seen host_rows(void *context)
 {
-  enum { STRETCH = 256, EVERY = 4096 };
+  enum { STRETCH = MACKO_CSR_STRETCH, EVERY = MACKO_CSR_EVERY };
   const macko_findings *found = context;
   const int64_t nrows = found->csr->nrows, step = entries_of_step(found->csr, macko_found_nnz(found));
   macko_rows whole, *rows = macko_found_rows(found, &whole);
@@ -74,26 +63,64 @@ static rows_seen host_rows(void *context)
     }
   }
   macko_free_assembly(&room);
-  if (!seen) return (rows_seen){0, 0};
-  return (rows_seen){(double)missed / (double)seen * (double)nrows, (double)alike / (double)seen};
+  if (!seen) return (macko_csr_rows_seen){0, 0};
+  return (macko_csr_rows_seen){(double)missed / (double)seen * (double)nrows, (double)alike / (double)seen};
 }
 
-static const csr_facts host_facts = {host_rows};
+/* Rows that cannot be had end the look. */
+static void host_lengths(void *context, macko_csr_lengths *lengths)
+{
+  const macko_findings *found = context;
+  const int64_t nrows = found->csr->nrows;
+  macko_rows whole, *rows = macko_found_rows(found, &whole);
+  macko_assembly room = {0};
+  macko_csr a;
+  *lengths = (macko_csr_lengths){0, 0, 0};
+  for (int64_t first = 0; first < nrows; first += MACKO_CSR_EVERY) {
+    const int64_t past = first + MACKO_CSR_STRETCH < nrows ? first + MACKO_CSR_STRETCH : nrows;
+    if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break;
+    for (int64_t i = first; i < past; i++) {
+      const int64_t all = macko_csr_row(&a, i + 1) - macko_csr_row(&a, i);
+      const uint64_t n = all < MACKO_CSR_LONGEST ? (uint64_t)all : MACKO_CSR_LONGEST;
+      lengths->rows++, lengths->entries += n, lengths->squares += n * n;
+    }
+  }
+  macko_free_assembly(&room);
+}
+
+static const macko_csr_facts host_facts = {host_rows, host_lengths};
 
 /* Gives how many rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the next. */
-static double missed_rows(const macko_csr *a, rows_seen seen)
+static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
 {
   return a->nrows > MACKO_LEARNT_ROWS ? seen.missed * (1 - (double)MACKO_LEARNT_ROWS / (double)a->nrows) : 0;
 }
 
 /* Looks at rows where what is seen of them counts. */
-static rows_seen look_at_rows(const macko_facts *f, int shared)
+static macko_csr_rows_seen look_at_rows(const macko_facts *f, int shared)
 {
-  const csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  if (!ask || (!shared && f->csr->nrows <= MACKO_LEARNT_ROWS)) return (rows_seen){0, 0};
-  rows_seen seen = ask->rows(f->context);
+  const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  if (!ask || !ask->rows || (!shared && f->csr->nrows <= MACKO_LEARNT_ROWS)) return (macko_csr_rows_seen){0, 0};
+  macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
   return seen;
+}
+
+/* Gives by how many entries all rows together differ from the mean length, a standard deviation each, as the lanes of a row share
+ * them on a GPU: a warp there waits for the longest of its rows. A row has as many lanes, a power of two up to a warp, as take
+ * MACKO_CSR_A_LANE entries each. A few rows that are far longer are shared by whole warps, so that more than the mean never
+ * counts. */
+static double uneven_entries(const macko_facts *f)
+{
+  const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
+  macko_csr_lengths l = {0, 0, 0};
+  if (ask && ask->lengths) ask->lengths(f->context, &l);
+  if (!l.rows) return 0;
+  const double mean = (double)l.entries / (double)l.rows, square = (double)l.squares / (double)l.rows - mean * mean;
+  const double differ = square > mean * mean ? mean : square > 0 ? sqrt(square) : 0;
+  int lanes = 1;
+  while (lanes < 32 && 2 * lanes * MACKO_CSR_A_LANE <= mean) lanes *= 2;
+  return (double)f->csr->nrows * differ / lanes;
 }
 
 /* Sets the time: shared rows save the bytes of their columns and two fifths of the work. */
@@ -128,9 +155,10 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const rows_seen seen = look_at_rows(f, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
+  const macko_csr_rows_seen seen = look_at_rows(f, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
-  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss +
+  const double uneven = cost->csr_uneven > 0 ? uneven_entries(f) * cost->csr_uneven : 0;
+  plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);
   plan->csr_time = plan->values == MACKO_VALUES_RAW ? plan->time : 0;

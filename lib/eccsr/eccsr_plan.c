@@ -40,14 +40,16 @@ static void add_stream(const macko_facts *f, const macko_options *options, const
 /* Predicts, in nanoseconds, what a product takes besides reading bytes and decoding values. Costs are a sum over what is counted:
  * entries, runs, once and for each row of their blocks, which have as many as the mean, blocks, slots of masks that are empty, as
  * all slots of slices without masks are filled, and the steps of the longest block, which nobody shares. */
-static double pattern_work(const macko_options *options, const macko_eccsr_counts *c, const macko_eccsr_work *work)
+static double pattern_work(const macko_options *options, const macko_csr *a, const macko_eccsr_counts *c,
+                           const macko_eccsr_work *work)
 {
   const macko_cost *cost = macko_cost_of(options);
   const double rows = work->reads ? (double)work->entries / (double)work->reads : 0;
   const int64_t empty = work->masked ? work->lanes - work->entries : 0;
+  const double masked = cost->eccsr_masked + (a->value_type == MACKO_F64 ? cost->eccsr_wide : 0);
   return cost->product + (double)work->entries * cost->eccsr_entry +
          (double)work->runs * (cost->eccsr_run + rows * cost->eccsr_step) + (double)c->blocks * cost->eccsr_block +
-         (double)work->masked * cost->eccsr_masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
+         (double)work->masked * masked + (double)empty * cost->eccsr_empty + (double)c->longest * cost->eccsr_longest;
 }
 
 /* Fails where rows or columns have no 32-bit numbers, as the sections hold them. */
@@ -101,7 +103,7 @@ macko_status macko_eccsr_plan(const macko_facts *f, const macko_options *options
   if (!s) s = ask->count(f->context, &params.of.shape, &params.of.counts, &work, err);
   if (s) return s;
   const macko_eccsr_counts *c = &params.of.counts;
-  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, c, &work)};
+  *plan = (macko_plan){.bytes = macko_eccsr_pattern_bytes(c), .work = pattern_work(options, f->csr, c, &work)};
   memcpy(plan->params, params.all, sizeof plan->params);
   snprintf(plan->reason, sizeof plan->reason,
            "blocks of %.3g rows and runs of %.3g columns, %lld blocks in %lld slices (%lld with masks), %lld bytes of gaps "
@@ -123,7 +125,7 @@ static double estimated_time(const macko_facts *f, const macko_options *options,
                              const macko_eccsr_work *work)
 {
   macko_plan plan = {.bytes = macko_eccsr_pattern_bytes(counts) + f->nnz * macko_type_bytes(f->csr->value_type),
-                     .work = pattern_work(options, counts, work)};
+                     .work = pattern_work(options, f->csr, counts, work)};
   set_time(options, f->csr, &plan);
   return plan.time;
 }

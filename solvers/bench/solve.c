@@ -297,6 +297,40 @@ static const char *refusal(const macko_csr *a, const bench_settings *settings)
   return a->value_type != MACKO_F64 || a->nrows != a->ncols || a->nrows == 0 ? "--solve takes square matrices of f64" : NULL;
 }
 
+/* These give PETSc memory of zeros. AIJCUSPARSE hands cuSPARSE values in products of three matrices that nothing has written yet, and
+ * a kernel of cuSPARSE waits for ever where these are ones in all bits, as earlier owners of the memory may have left them. */
+static PetscErrorCode take_zeros(size_t bytes, PetscBool clear, int line, const char function[], const char file[], void **memory)
+{
+  (void)clear, (void)line, (void)function, (void)file;
+  *memory = bytes ? calloc(1, bytes) : NULL;
+  return *memory || !bytes ? 0 : PETSC_ERR_MEM;
+}
+
+static PetscErrorCode give_back(void *memory, int line, const char function[], const char file[])
+{
+  (void)line, (void)function, (void)file;
+  free(memory);
+  return 0;
+}
+
+static PetscErrorCode take_more(size_t bytes, int line, const char function[], const char file[], void **memory)
+{
+  void *more = realloc(*memory, bytes ? bytes : 1);
+  (void)line, (void)function, (void)file;
+  if (more) *memory = more;
+  return more ? 0 : PETSC_ERR_MEM;
+}
+
+/* Starts PETSc, on a GPU with such memory, which has to be set before. */
+static macko_status start_petsc(const bench_settings *settings, macko_error *err)
+{
+  static int set;
+  if (settings->on_gpu && !set && PetscMallocSet(take_zeros, give_back, take_more))
+    return bench_refuse(err, MACKO_UNSUPPORTED, "petsc", "PETSc takes no memory of ours");
+  set = settings->on_gpu;
+  return bench_start_petsc(err);
+}
+
 /* All ranks measure; the first one prints, and after each matrix, since a long run may be cut short. */
 macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
@@ -307,7 +341,7 @@ macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings 
   static int printed;
   (void)table;
   if (refusal(a, settings)) return bench_refuse(err, MACKO_UNSUPPORTED, matrix, refusal(a, settings));
-  macko_status s = bench_start_petsc(err);
+  macko_status s = start_petsc(settings, err);
   if (!s) s = bench_dominate(a, &dominant, err);
   if (!s && run_rounds(&dominant, settings, &peer, &ours))
     s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
