@@ -142,11 +142,15 @@ static void assert_view_says(Mat A, const char *wanted)
 static void assert_cut_at_nodes(Mat A, PetscInt each)
 {
   int peers = view_says(A, "halo from GPU to GPU\n"); /* it is made now, and made anew when its columns change */
+  PetscBool aware = PETSC_TRUE; /* PETSc takes MPI for aware of GPUs unless it is told otherwise */
   Mat B;
+  OK(PetscOptionsGetBool(NULL, NULL, "-use_gpu_aware_mpi", &aware, NULL));
   OK(PetscOptionsSetValue(NULL, "-mat_macko_ranks_per_node", each == 1 ? "1" : "2"));
   OK(MatDuplicate(A, MAT_COPY_VALUES, &B));
   if (!peers || ranks() <= each) (void)view_says(B, "halo ");
+  else if (each == 1 && aware) assert_view_says(B, "halo by MPI from GPU memory: the ranks are on several nodes\n");
   else if (each == 1) assert_view_says(B, "halo through host memory: the ranks are on several nodes\n");
+  else if (aware) assert_view_says(B, "halo from GPU to GPU within nodes, by MPI from GPU memory between them\n");
   else assert_view_says(B, "halo from GPU to GPU within nodes, through host memory between them\n");
   OK(MatDestroy(&B));
 }
