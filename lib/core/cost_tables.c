@@ -57,8 +57,9 @@ static const macko_cost narrow_cost = {
 
 /* The costs of an H200 whose L2 was flushed. Those of formats csr, eccsr and layout slice were fitted to 141 matrices at once, and
  * to 59 of them on an H100 too: real ones as they are and tiled to 130 MB, generated ones, and kinds of solvers/bench/kinds.py, of
- * 0.01 to 88 million entries. That the fastest form is ahead of the others counted more than its time. Those of dtans, of layout
- * row, of pairs and of codes are older. A slice costs what its loads wait for each other, as far as other warps do not hide it. */
+ * 0.01 to 88 million entries; those of csr and of masks once more to 61 on both. That the fastest form is ahead of the others
+ * counted more than its time. Those of dtans, of layout row, of pairs and of codes are older. A slice costs what its loads wait
+ * for each other, as far as other warps do not hide it. */
 const macko_cost macko_h200_cost = {
   .byte = 0.000207, .launch = 5870, .sector = 0.0045, .csr_entry = 0.00032, .csr_row = 0.0015, .csr_single = 0.0006,
   .csr_half = 0.0005, .csr_uneven = 0.0018, .csr_filling = 0.0017,

@@ -148,6 +148,20 @@ START_TEST(a_small_x_is_loaded_once)
 }
 END_TEST
 
+/* A warp waits for its longest row: where rows have 4 and 12 entries in turn, each differs from the mean by 4. */
+START_TEST(a_gpu_waits_for_long_rows)
+{
+  double even, csr;
+  scattered a = make(2);
+  even = seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr);
+  for (int64_t i = 1; i < ROWS; i += 2) a.row_ptr[i] -= LENGTH / 2;
+  const double expected = 1e-9 * ROWS * (LENGTH / 2) * macko_h200_cost.csr_uneven;
+  ck_assert_double_gt(expected, 0.01 * even);
+  ck_assert_double_eq_tol(seconds(&a, MACKO_FORMAT_CSR, MACKO_TARGET_GPU, &csr) - even, expected, 0.05 * expected);
+  release(&a);
+}
+END_TEST
+
 /* Gives the seconds that a CPU is predicted to take where entry p has column p * stride of so many. */
 static double seconds_on_a_cpu(int64_t stride, int64_t ncols, macko_format format)
 {
@@ -288,6 +302,7 @@ int main(void)
   TCase *t = tcase_create("predictions");
   tcase_add_test(t, a_gpu_loads_sectors);
   tcase_add_test(t, every_form_gathers_alike);
+  tcase_add_test(t, a_gpu_waits_for_long_rows);
   tcase_add_test(t, a_small_x_is_loaded_once);
   tcase_add_test(t, a_cpu_loads_lines);
   tcase_add_loop_test(t, a_gpu_is_as_fast_as_it_is, 0, 2);
