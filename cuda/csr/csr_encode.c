@@ -9,15 +9,17 @@ static macko_status write_pattern(macko_encoder *e, macko_device_matrix *d, mack
 }
 
 /* This cannot fail: where looking fails planning does without. */
-static void lengths(void *context, macko_csr_lengths *lengths)
+static macko_csr_rows_seen rows(void *context)
 {
+  static const macko_csr_rows_seen nothing;
+  macko_csr_rows_seen seen = nothing;
   macko_encoder *e = context;
-  *lengths = (macko_csr_lengths){0, 0, 0};
-  if (macko_encoder_clear(e, NULL) || macko_csr_add_lengths(&e->a, e->answer, e->stream)) return;
-  if (macko_encoder_read_back(e, lengths, e->answer, sizeof *lengths, NULL)) *lengths = (macko_csr_lengths){0, 0, 0};
+  macko_csr_lengths *lengths = &seen.lengths;
+  if (macko_encoder_clear(e, NULL) || macko_csr_add_lengths(&e->a, e->answer, e->stream)) return nothing;
+  return macko_encoder_read_back(e, lengths, e->answer, sizeof *lengths, NULL) ? nothing : seen;
 }
 
-static const macko_csr_facts facts = {NULL, lengths};
+static const macko_csr_facts facts = {rows};
 
 /* Values are all that changes, and every codec of this format stores them entry by entry. */
 static macko_status refresh(macko_encoder *e, macko_device_matrix *d, int *moved, int *done, macko_error *err)

@@ -93,14 +93,14 @@ static macko_status find(macko_encoder *e, const macko_eccsr_shape *shape, macko
   return s ? s : macko_encoder_read_back(e, found, w->found, (size_t)w->windows * sizeof *found, err);
 }
 
-/* Adds what a window of so many entries comes to to the counts and the work of a product. Blocks of the kernels are rows that
+/* Adds what a window comes to to the counts and the work of a product, but for the entries. Blocks of the kernels are rows that
  * follow each other, so that section "rows" has an element a block. */
-static void add_window(const macko_eccsr_found_window *f, int64_t entries, macko_eccsr_counts *c, macko_eccsr_work *work)
+static void add_window(const macko_eccsr_found_window *f, macko_eccsr_counts *c, macko_eccsr_work *work)
 {
   c->slices += (int64_t)f->slices, c->blocks += (int64_t)f->blocks, c->rows += (int64_t)f->blocks;
   c->words += (int64_t)f->words, c->masked += (int64_t)f->masked, c->widths |= (int64_t)f->widths;
   if ((int64_t)f->longest > c->longest) c->longest = (int64_t)f->longest;
-  work->entries += entries, work->masked += (int64_t)f->masked_entries, work->runs += (int64_t)f->runs;
+  work->masked += (int64_t)f->masked_entries, work->runs += (int64_t)f->runs;
   work->lanes += (int64_t)f->lanes, work->reads += (int64_t)f->reads;
 }
 
@@ -150,7 +150,7 @@ static macko_status count(void *context, const macko_eccsr_shape *shape, macko_e
   }
   if (!s) s = find(e, shape, &v->all, v->found, err);
   *counts = (macko_eccsr_counts){0}, *work = (macko_eccsr_work){0};
-  for (int64_t i = 0; !s && i < windows; i++) add_window(&v->found[i], 0, counts, work);
+  for (int64_t i = 0; !s && i < windows; i++) add_window(&v->found[i], counts, work);
   work->entries = e->a.nnz;
   return s;
 }

@@ -215,15 +215,14 @@ static __device__ found_block aligned_block(const macko_device_csr &a, const mac
  * blocks. */
 static __global__ void blocks_kernel(macko_device_csr a, macko_eccsr_windows w)
 {
-  for (int64_t i = warp_number(); i < w.windows * WINDOW; i += warps()) {
-    const int64_t row = i;
-    const int g = row < a.nrows ? w.heights[i] : 0;
+  for (int64_t row = warp_number(); row < w.windows * WINDOW; row += warps()) {
+    const int g = row < a.nrows ? w.heights[row] : 0;
     unsigned long long key = ~0ull;
     if (g) {
       found_block b = w.shape.aligned ? aligned_block(a, w, row, g) : equal_block(a, w.shape, row, g);
-      key = macko_eccsr_key(b.masked, b.g, b.w, b.runs, (int)(i % WINDOW));
+      key = macko_eccsr_key(b.masked, b.g, b.w, b.runs, (int)(row % WINDOW));
     }
-    if (lane_number() == 0) w.keys[i] = key;
+    if (lane_number() == 0) w.keys[row] = key;
   }
 }
 

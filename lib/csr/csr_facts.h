@@ -5,12 +5,6 @@
 /* About so many entries of a row each lane of a GPU adds up: a block of threads takes so many times its threads. */
 enum { MACKO_CSR_A_LANE = 8 };
 
-/* What is seen of rows in a sample: how many of all take a number of steps that a processor does not foresee, and the share of
- * all that have the columns of the row before. */
-typedef struct {
-  double missed, alike;
-} macko_csr_rows_seen;
-
 /* Of every MACKO_CSR_EVERY rows the first MACKO_CSR_STRETCH are looked at; longer ones count as of MACKO_CSR_LONGEST entries, so
  * that squares can be added up. */
 enum { MACKO_CSR_STRETCH = 256, MACKO_CSR_EVERY = 4096, MACKO_CSR_LONGEST = 65535 };
@@ -21,10 +15,16 @@ typedef struct {
   unsigned long long rows, entries, squares;
 } macko_csr_lengths;
 
-/* What planning asks of a matrix besides its values, on the host or on a GPU. */
+/* What is seen of rows in a sample: how many of all take a number of steps that a processor does not foresee, the share of all that
+ * have the columns of the row before, and the lengths. Zeros where looking fails. */
 typedef struct {
-  macko_csr_rows_seen (*rows)(void *context);               /* for a processor; NULL: it does without */
-  void (*lengths)(void *context, macko_csr_lengths *lengths); /* for a GPU; zeros where that fails */
+  double missed, alike;
+  macko_csr_lengths lengths;
+} macko_csr_rows_seen;
+
+/* What planning asks of a matrix besides its values. Of rows in GPU memory the lengths alone are known. */
+typedef struct {
+  macko_csr_rows_seen (*rows)(void *context);
 } macko_csr_facts;
 
 #endif

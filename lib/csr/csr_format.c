@@ -41,6 +41,13 @@ static int misses(foresight *f, int64_t steps)
   return expected != number;
 }
 
+/* Adds the length of a row that is looked at. */
+static void add_length(macko_csr_lengths *lengths, int64_t length)
+{
+  const uint64_t n = length < MACKO_CSR_LONGEST ? (uint64_t)length : MACKO_CSR_LONGEST;
+  lengths->rows++, lengths->entries += n, lengths->squares += n * n;
+}
+
 /* A row whose number of steps is not foreseen ends its loop where the processor did not expect it. */
 static macko_csr_rows_seen host_rows(void *context)
 {
@@ -51,44 +58,26 @@ static macko_csr_rows_seen host_rows(void *context)
   macko_assembly room = {0};
   macko_csr a;
   foresight f = {0};
-  int64_t seen = 0, missed = 0, alike = 0, before = 0;
+  int64_t missed = 0, alike = 0, before = 0;
+  macko_csr_rows_seen seen = {0, 0, {0, 0, 0}};
   for (int64_t first = 0; first < nrows; first += EVERY) {
     const int64_t past = first + STRETCH < nrows ? first + STRETCH : nrows;
     if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break; /* the next pass over the rows tells why */
-    for (int64_t i = first; i < past; i++, seen++) {
-      int64_t steps = (macko_csr_row(&a, i + 1) - macko_csr_row(&a, i) + step - 1) / step;
+    for (int64_t i = first; i < past; i++) {
+      const int64_t length = macko_csr_row(&a, i + 1) - macko_csr_row(&a, i), steps = (length + step - 1) / step;
       missed += misses(&f, steps);
       alike += i > first && steps == before && macko_csr_alike(&a, i - 1);
       before = steps;
+      add_length(&seen.lengths, length);
     }
   }
   macko_free_assembly(&room);
-  if (!seen) return (macko_csr_rows_seen){0, 0};
-  return (macko_csr_rows_seen){(double)missed / (double)seen * (double)nrows, (double)alike / (double)seen};
+  const double looked_at = (double)seen.lengths.rows;
+  if (looked_at > 0) seen.missed = (double)missed / looked_at * (double)nrows, seen.alike = (double)alike / looked_at;
+  return seen;
 }
 
-/* Rows that cannot be had end the look. */
-static void host_lengths(void *context, macko_csr_lengths *lengths)
-{
-  const macko_findings *found = context;
-  const int64_t nrows = found->csr->nrows;
-  macko_rows whole, *rows = macko_found_rows(found, &whole);
-  macko_assembly room = {0};
-  macko_csr a;
-  *lengths = (macko_csr_lengths){0, 0, 0};
-  for (int64_t first = 0; first < nrows; first += MACKO_CSR_EVERY) {
-    const int64_t past = first + MACKO_CSR_STRETCH < nrows ? first + MACKO_CSR_STRETCH : nrows;
-    if (macko_view_rows(rows, first, past - first, &room, &a, NULL)) break;
-    for (int64_t i = first; i < past; i++) {
-      const int64_t all = macko_csr_row(&a, i + 1) - macko_csr_row(&a, i);
-      const uint64_t n = all < MACKO_CSR_LONGEST ? (uint64_t)all : MACKO_CSR_LONGEST;
-      lengths->rows++, lengths->entries += n, lengths->squares += n * n;
-    }
-  }
-  macko_free_assembly(&room);
-}
-
-static const macko_csr_facts host_facts = {host_rows, host_lengths};
+static const macko_csr_facts host_facts = {host_rows};
 
 /* Gives how many rows a processor does not foresee: it remembers about MACKO_LEARNT_ROWS of them from one product to the next. */
 static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
@@ -97,10 +86,11 @@ static double missed_rows(const macko_csr *a, macko_csr_rows_seen seen)
 }
 
 /* Looks at rows where what is seen of them counts. */
-static macko_csr_rows_seen look_at_rows(const macko_facts *f, int shared)
+static macko_csr_rows_seen look_at_rows(const macko_facts *f, const macko_options *options, int shared)
 {
   const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  if (!ask || !ask->rows || (!shared && f->csr->nrows <= MACKO_LEARNT_ROWS)) return (macko_csr_rows_seen){0, 0};
+  const int counts = shared || options->target == MACKO_TARGET_GPU || f->csr->nrows > MACKO_LEARNT_ROWS;
+  if (!ask || !counts) return (macko_csr_rows_seen){0, 0, {0, 0, 0}};
   macko_csr_rows_seen seen = ask->rows(f->context);
   if (!shared || seen.alike < CSR_SHARE) seen.alike = 0;
   return seen;
@@ -110,17 +100,14 @@ static macko_csr_rows_seen look_at_rows(const macko_facts *f, int shared)
  * them on a GPU: a warp there waits for the longest of its rows. A row has as many lanes, a power of two up to a warp, as take
  * MACKO_CSR_A_LANE entries each. A few rows that are far longer are shared by whole warps, so that more than the mean never
  * counts. */
-static double uneven_entries(const macko_facts *f)
+static double uneven_entries(const macko_csr *a, const macko_csr_lengths *l)
 {
-  const macko_csr_facts *ask = f->of_format[MACKO_FORMAT_CSR];
-  macko_csr_lengths l = {0, 0, 0};
-  if (ask && ask->lengths) ask->lengths(f->context, &l);
-  if (!l.rows) return 0;
-  const double mean = (double)l.entries / (double)l.rows, square = (double)l.squares / (double)l.rows - mean * mean;
+  if (!l->rows) return 0;
+  const double mean = (double)l->entries / (double)l->rows, square = (double)l->squares / (double)l->rows - mean * mean;
   const double differ = square > mean * mean ? mean : square > 0 ? sqrt(square) : 0;
   int lanes = 1;
   while (lanes < 32 && 2 * lanes * MACKO_CSR_A_LANE <= mean) lanes *= 2;
-  return (double)f->csr->nrows * differ / lanes;
+  return (double)a->nrows * differ / lanes;
 }
 
 /* Sets the time: shared rows save the bytes of their columns and two fifths of the work. */
@@ -155,9 +142,9 @@ static macko_status plan(const macko_facts *f, const macko_options *options, mac
   const int steps = options->target == MACKO_TARGET_CPU && entries_of_step(a, nnz) > 1;
   const int wide = size >= 4 && (a->value_type == MACKO_F64 || steps);
   double entry = wide ? cost->csr_entry : size == 4 ? cost->csr_single : cost->csr_half;
-  const macko_csr_rows_seen seen = look_at_rows(f, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
+  const macko_csr_rows_seen seen = look_at_rows(f, options, macko_csr_reads_shared(options, plan, a->nrows, a->ncols, nnz));
   const double miss = entries_of_step(a, nnz) > 1 ? cost->csr_long_miss : cost->csr_miss;
-  const double uneven = cost->csr_uneven > 0 ? uneven_entries(f) * cost->csr_uneven : 0;
+  const double uneven = uneven_entries(a, &seen.lengths) * cost->csr_uneven;
   plan->work = (double)nnz * entry + (double)a->nrows * cost->csr_row + missed_rows(a, seen) * miss + uneven +
                (double)(nnz < MACKO_FILLING_ENTRIES ? nnz : MACKO_FILLING_ENTRIES) * cost->csr_filling;
   set_time(options, a, nnz, macko_csr_saved(seen.alike), plan);

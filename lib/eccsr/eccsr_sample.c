@@ -16,43 +16,45 @@ static void count_rows(const macko_csr *a, int64_t row, int count, macko_eccsr_s
   c->runs += (uint64_t)(pieces * (n / width)), c->reads += (uint64_t)(pieces * n);
 }
 
-/* Adds groups of b rows of a window of so many rows from `first` on, for every b that the nrows of the matrix are a multiple of. */
-static void count_groups(const macko_csr *a, int64_t nrows, int64_t first, int64_t rows, macko_eccsr_groups *c)
+/* Adds a window of rows first .. past - 1 to one of the two counts; a view of the matrix, which has nrows rows in all. */
+typedef void (*window_counter)(const macko_csr *a, int64_t nrows, int64_t first, int64_t past, void *counts);
+
+/* Adds groups of b rows, for every b that nrows is a multiple of, to macko_eccsr_groups. */
+static void count_groups(const macko_csr *a, int64_t nrows, int64_t first, int64_t past, void *counts)
 {
+  macko_eccsr_groups *c = counts;
   for (int b = 2; b <= MACKO_ECCSR_MAX_RUN; b++)
     for (int i = 0; i < MACKO_ECCSR_GROUPS && nrows % b == 0; i++) {
-      const int64_t row = first + macko_eccsr_group(i, b, rows);
+      const int64_t row = first + macko_eccsr_group(i, b, past - first);
       c->entries[b] += (uint64_t)(macko_csr_row(a, row + b) - macko_csr_row(a, row));
       c->runs[b] += (uint64_t)macko_eccsr_count_merged(a, row, b, b);
     }
 }
 
-/* Adds a window of a matrix of nrows rows to one of the two counts, whichever is not NULL. */
-static void count_window(const macko_csr *a, int64_t nrows, int64_t window, macko_eccsr_sampled *c, macko_eccsr_groups *g)
+/* Adds groups of rows of equal columns to macko_eccsr_sampled. */
+static void count_equal(const macko_csr *a, int64_t nrows, int64_t first, int64_t past, void *counts)
 {
-  const int64_t first = window * MACKO_ECCSR_WINDOW, left = nrows - first;
-  const int64_t past = left < MACKO_ECCSR_WINDOW ? nrows : first + MACKO_ECCSR_WINDOW;
-  if (g) count_groups(a, nrows, first, past - first, g);
-  for (int64_t row = first; c && row < past;) {
+  (void)nrows;
+  for (int64_t row = first; row < past;) {
     const int count = macko_eccsr_equal_rows(a, NULL, row, past);
-    count_rows(a, row, count, c);
+    count_rows(a, row, count, counts);
     row += count;
   }
 }
 
-/* Looks at every 16th window, so that this takes a small part of what planning does. Errors: those of macko_get_rows. */
-static macko_status look(const macko_findings *found, macko_eccsr_sampled *c, macko_eccsr_groups *g, macko_error *err)
+/* Looks at every 16th window, so that this takes a small part of what planning does; the counts are zeroed before. Errors: those of
+ * macko_get_rows. */
+static macko_status look(const macko_findings *found, window_counter count, void *counts, macko_error *err)
 {
-  const int64_t windows = macko_eccsr_windows(found->csr->nrows);
+  const int64_t nrows = found->csr->nrows, windows = macko_eccsr_windows(nrows);
   macko_rows whole, *rows = macko_found_rows(found, &whole);
   macko_assembly room = {0};
   macko_status s = MACKO_OK;
   macko_csr view;
-  if (c) memset(c, 0, sizeof *c);
-  if (g) memset(g, 0, sizeof *g);
   for (int64_t i = macko_eccsr_first_sampled(windows); !s && i < windows; i += MACKO_ECCSR_SAMPLED) {
+    const int64_t first = i * MACKO_ECCSR_WINDOW, past = nrows - first < MACKO_ECCSR_WINDOW ? nrows : first + MACKO_ECCSR_WINDOW;
     s = macko_eccsr_view_window(rows, i, &room, &view, err);
-    if (!s) count_window(&view, found->csr->nrows, i, c, g);
+    if (!s) count(&view, nrows, first, past, counts);
   }
   macko_free_assembly(&room);
   return s;
@@ -64,9 +66,11 @@ macko_status macko_eccsr_host_sample(void *context, macko_eccsr_sampled *c, mack
 {
   const macko_findings *found = context;
   macko_eccsr_findings *own = found->own[MACKO_FORMAT_ECCSR];
-  if (!own) return look(found, c, NULL, err);
-  macko_status s = own->is_sampled ? MACKO_OK : look(found, &own->sampled, NULL, err);
-  own->is_sampled = !s, *c = own->sampled;
+  macko_status s = MACKO_OK;
+  if (own && own->is_sampled) return *c = own->sampled, s;
+  memset(c, 0, sizeof *c);
+  s = look(found, count_equal, c, err);
+  if (own) own->sampled = *c, own->is_sampled = !s;
   return s;
 }
 
@@ -74,9 +78,11 @@ macko_status macko_eccsr_host_groups(void *context, macko_eccsr_groups *c, macko
 {
   const macko_findings *found = context;
   macko_eccsr_findings *own = found->own[MACKO_FORMAT_ECCSR];
-  if (!own) return look(found, NULL, c, err);
-  macko_status s = own->is_grouped ? MACKO_OK : look(found, NULL, &own->groups, err);
-  own->is_grouped = !s, *c = own->groups;
+  macko_status s = MACKO_OK;
+  if (own && own->is_grouped) return *c = own->groups, s;
+  memset(c, 0, sizeof *c);
+  s = look(found, count_groups, c, err);
+  if (own) own->groups = *c, own->is_grouped = !s;
   return s;
 }
 
