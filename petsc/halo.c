@@ -26,15 +26,22 @@ struct MackoHalo {
 };
 
 /* Collective, since the ranks of an exchange from GPU to GPU must not free memory that others have mapped. */
-PetscErrorCode MackoHaloFree(Mat_Macko *m)
+static PetscErrorCode Free(Mat_Macko *m)
 {
   PetscFunctionBegin;
-  PetscCall(MackoHaloRowsDestroy(&m->halo_rows));
   if (!m->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoHaloBackDestroy(&m->halo->back));
   PetscCall(MackoHaloWayDestroy(&m->halo->way));
   PetscCall(PetscFree(m->halo->cols));
   PetscCall(PetscFree(m->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloFree(Mat_Macko *m)
+{
+  PetscFunctionBegin;
+  PetscCall(MackoHaloRowsDestroy(&m->halo_rows));
+  PetscCall(Free(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -92,7 +99,7 @@ static PetscErrorCode Make(Mat A, PetscInt ncols, const PetscInt *cols, Mat_Mack
   MackoHalo     *h;
 
   PetscFunctionBegin;
-  PetscCall(MackoHaloFree(m));
+  PetscCall(Free(m));
   PetscCall(PetscNew(&h));
   m->halo  = h;
   h->owner = A;
@@ -103,7 +110,7 @@ static PetscErrorCode Make(Mat A, PetscInt ncols, const PetscInt *cols, Mat_Mack
   PetscCall(PetscArraycpy(h->cols, cols, (size_t)ncols));
   PetscCall(MackoOnAll(A, MackoDeviceAllowed(A, NULL), &allowed));
   if (allowed) error = MakeWay(h);
-  if (error) PetscCall(MackoHaloFree(m));
+  if (error) PetscCall(Free(m));
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

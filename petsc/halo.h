@@ -45,6 +45,15 @@ PETSC_INTERN PetscErrorCode MackoHaloAddVec(MackoHalo *halo, Vec y);
 PETSC_INTERN PetscErrorCode MackoHaloView(Mat A, PetscInt ncols, const PetscInt *cols, PetscViewer viewer);
 PETSC_INTERN PetscErrorCode MackoHaloFree(Mat_Macko *m);
 
+/* Products with our exchange multiply, where most rows of the off-diagonal block are empty, with the others alone, which are kept
+   as a matrix of their own: halo_rows.c. Update makes it from the block off of the parallel matrix whole, with its options, or
+   takes the block's new values or pattern; *multiplies is that matrix, not encoded yet, or off where it has more rows with entries
+   or none. What fails, as for want of memory, comes back in *status and *err, so that ranks can agree first. Find says the same of
+   what there is. The matrix stays whole's. */
+PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, Mat_Macko *whole, Mat *multiplies, macko_status *status,
+                                                macko_error *err);
+PETSC_INTERN PetscErrorCode MackoHaloRowsFind(Mat off, const Mat_Macko *whole, Mat *multiplies);
+
 /* y = op(A) x, or y += op(A) x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done
    says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
 PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done);

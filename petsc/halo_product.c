@@ -10,13 +10,14 @@
    agree after each change of A, which all notice together: what may fail happens in the first product after one. */
 static PetscErrorCode Ready(Mat A, Mat off, MackoHalo *halo)
 {
-  Mat_Macko   *m = MackoOf(A);
+  Mat          multiplies;
   macko_status status;
   macko_error  err = {0};
   PetscBool    changed;
 
   PetscFunctionBegin;
-  PetscCall(MackoHaloRowsUpdate(off, m, &m->halo_rows, &status, &err));
+  PetscCall(MackoHaloRowsUpdate(off, MackoOf(A), &multiplies, &status, &err));
+  if (!status) PetscCall(MackoUpdate(multiplies, &status, &err));
   PetscCall(MackoHaloChanged(halo, MACKO_OP_N, &changed));
   if (changed) PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
   else PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));

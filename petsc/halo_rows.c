@@ -1,7 +1,7 @@
 /* The product of an off-diagonal block most of whose rows are empty, as where ranks share the face of a body: its other rows
  * only, as a matrix of their own, then their results added to those of the diagonal block. The whole block would read and write
  * all of y. */
-#include "matmacko.h"
+#include "halo.h"
 
 #if defined(PETSC_HAVE_CUDA) && defined(MACKO_WITH_CUDA)
 #include "halo_ways.h"
@@ -12,17 +12,19 @@ struct MackoHaloRows {
   /* These are the identity and the state of the block that this was made from. */
   PetscObjectId    id;
   PetscObjectState state;
-  /* This is a copy of the block's pattern, of n rows, because no counter of PETSc proves that it is still the same. */
-  PetscInt         n, *ia, *ja;
-  /* This sequential matrix of ours has count rows and the block's columns; NULL where count is 0. */
-  Mat              compact;
-  /* So many rows have entries; 0 where no row has, or too many have, so that this way is not taken. */
-  PetscInt         count;
+  /* The block has n rows, of which so many have entries; count is 0 where no row has, or too many have, so that this way is not
+     taken. */
+  PetscInt         n, count;
   /* No row of the block has entries: a product with it does nothing. */
   PetscBool        empty;
-  /* The numbers of those rows in the block are in GPU memory. */
-  int64_t         *rows;
-  /* Their results are there, too; the vector below is a view of them. */
+  /* These are those rows by their numbers in the block, where each begins, and their columns: kept because no counter of PETSc
+     proves that the pattern is still the same. */
+  PetscInt        *rows, *starts, *cols;
+  /* This sequential matrix of ours has count rows and the block's columns; NULL where count is 0. */
+  Mat              compact;
+  /* The numbers of the rows are in GPU memory, too. */
+  int64_t         *device_rows;
+  /* Their results are there as well; the vector below is a view of them. */
   PetscScalar     *sums;
   Vec              sums_vec;
 };
@@ -33,27 +35,30 @@ PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
   PetscFunctionBegin;
   if (!*rows) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatDestroy(&(*rows)->compact));
-  PetscCall(PetscFree2((*rows)->ia, (*rows)->ja));
+  PetscCall(PetscFree3((*rows)->rows, (*rows)->starts, (*rows)->cols));
   PetscCall(VecDestroy(&(*rows)->sums_vec));
-  cudaFree((*rows)->rows); /* cudaFree waits for the GPU */
+  cudaFree((*rows)->device_rows); /* cudaFree waits for the GPU */
   cudaFree((*rows)->sums);
   PetscCall(PetscFree(*rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the rows that are not empty, and where each begins: starts has room for one more than there are such rows, rows for as
-   many. Since the rows left out have no entries, the block's columns and values serve the compact matrix as they are. */
-static void FindRows(PetscInt n, const PetscInt *ia, PetscInt *starts, int64_t *rows)
+/* Lists the rows that are not empty, where each begins, and all columns. Runs of empty rows are passed over by their ends. */
+static void FindRows(PetscInt n, const PetscInt *ia, const PetscInt *ja, MackoHaloRows *h)
 {
+  enum { RUN = 128 };
   PetscInt count = 0;
-  for (PetscInt i = 0; i < n; i++)
-    if (ia[i + 1] > ia[i]) starts[count] = ia[i], rows[count++] = i;
-  starts[count] = ia[n];
+  for (PetscInt i = 0; i < n; i++) {
+    while (i + RUN < n && ia[i] == ia[i + RUN]) i += RUN;
+    if (ia[i + 1] > ia[i]) h->starts[count] = ia[i], h->rows[count++] = i;
+  }
+  h->starts[count] = ia[n];
+  for (PetscInt k = 0; k < ia[n]; k++) h->cols[k] = ja[k];
 }
 
-/* Makes the compact matrix, with options and backend of the whole one. Columns and values are copied from the block; starts are
-   those of FindRows. */
-static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, const PetscInt *starts, const PetscInt *ja, MackoHaloRows *h)
+/* Makes the compact matrix, with options and backend of the whole one. As the rows left out have no entries, the block's columns
+   and values serve it as they are. */
+static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, MackoHaloRows *h)
 {
   const PetscScalar *values;
   Mat_Macko         *m;
@@ -67,28 +72,25 @@ static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, const PetscIn
   m->backend = whole->backend;
   PetscCall(MackoChooseVectors(h->compact));
   PetscCall(MatSeqAIJGetArrayRead(off, &values));
-  PetscCall(MatSeqAIJSetPreallocationCSR(h->compact, starts, ja, values));
+  PetscCall(MatSeqAIJSetPreallocationCSR(h->compact, h->starts, h->cols, values));
   PetscCall(MatSeqAIJRestoreArrayRead(off, &values));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Makes the compact matrix and what it needs in GPU memory. ia and ja are the block's rows and columns, of n rows. */
-static PetscErrorCode Create(Mat off, const Mat_Macko *whole, PetscInt n, const PetscInt *ia, const PetscInt *ja,
-                             MackoHaloRows *h)
+/* Makes what products need in GPU memory. */
+static PetscErrorCode MakeRoom(MackoHaloRows *h)
 {
-  PetscInt *starts;
-  int64_t  *rows;
-  size_t    count = (size_t)h->count;
+  int64_t     *rows;
+  const size_t count = (size_t)h->count;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(count + 1, &starts, count, &rows));
-  FindRows(n, ia, starts, rows);
-  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->rows, count * sizeof *rows)));
-  PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->rows, rows, count * sizeof *rows, cudaMemcpyHostToDevice)));
+  PetscCall(PetscMalloc1(count, &rows));
+  for (size_t k = 0; k < count; k++) rows[k] = h->rows[k];
+  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->device_rows, count * sizeof *rows)));
+  PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->device_rows, rows, count * sizeof *rows, cudaMemcpyHostToDevice)));
   PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->sums, count * sizeof(PetscScalar))));
   PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, h->count, h->sums, &h->sums_vec));
-  PetscCall(MakeCompact(off, whole, starts, ja, h));
-  PetscCall(PetscFree2(starts, rows));
+  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,27 +98,32 @@ static PetscErrorCode Create(Mat off, const Mat_Macko *whole, PetscInt n, const 
    whole block's product reads and writes little of y in vain. */
 static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
 {
-  PetscInt        n, count = 0;
+  PetscInt        n, count;
   const PetscInt *ia, *ja;
   PetscBool       done;
+  MackoHaloRows  *h;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(rows));
+  PetscCall(PetscNew(&h));
+  *rows = h;
   PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
-  (*rows)->n = n;
-  PetscCall(PetscMalloc2(n + 1, &(*rows)->ia, ia[n], &(*rows)->ja));
-  PetscCall(PetscArraycpy((*rows)->ia, ia, (size_t)n + 1));
-  PetscCall(PetscArraycpy((*rows)->ja, ja, (size_t)ia[n]));
-  for (PetscInt i = 0; i < n; i++) count += ia[i + 1] > ia[i];
-  (*rows)->count = count <= n / 2 ? count : 0;
-  (*rows)->empty = (PetscBool)!count;
-  if ((*rows)->count) PetscCall(Create(off, whole, n, ia, ja, *rows));
+  count    = MackoNonemptyRows(n, ia);
+  h->n     = n;
+  h->count = count <= n / 2 ? count : 0;
+  h->empty = (PetscBool)!count;
+  if (h->count) {
+    PetscCall(PetscMalloc3(count, &h->rows, count + 1, &h->starts, ia[n], &h->cols));
+    FindRows(n, ia, ja, h);
+    PetscCall(MakeRoom(h));
+    PetscCall(MakeCompact(off, whole, h));
+  }
   PetscCall(MatRestoreRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Compares row lengths, then columns, with those that the compact matrix was made from. */
+/* Compares rows and columns with those that the compact matrix was made from; without one there is nothing to keep. Where each
+   listed row begins and ends as it did, and the last one at the end of all, the rows between have no entries as before. */
 static PetscErrorCode HasPattern(Mat off, const MackoHaloRows *h, PetscBool *same)
 {
   PetscInt        n;
@@ -124,11 +131,14 @@ static PetscErrorCode HasPattern(Mat off, const MackoHaloRows *h, PetscBool *sam
   PetscBool       done;
 
   PetscFunctionBegin;
+  *same = (PetscBool)(h->count > 0);
+  if (!*same) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatGetRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscCheck(done, PETSC_COMM_SELF, PETSC_ERR_PLIB, "no access to the rows of the off-diagonal block");
-  *same = (PetscBool)(n == h->n);
-  if (*same) PetscCall(PetscArraycmp(ia, h->ia, (size_t)n + 1, same));
-  if (*same) PetscCall(PetscArraycmp(ja, h->ja, (size_t)ia[n], same));
+  *same = (PetscBool)(n == h->n && ia[n] == h->starts[h->count] && off->cmap->n == h->compact->cmap->n);
+  for (PetscInt k = 0; k < h->count && *same; k++)
+    *same = (PetscBool)(ia[h->rows[k]] == h->starts[k] && ia[h->rows[k] + 1] == h->starts[k + 1]);
+  if (*same) PetscCall(PetscArraycmp(ja, h->cols, (size_t)ia[n], same));
   PetscCall(MatRestoreRowIJ(off, 0, PETSC_FALSE, PETSC_FALSE, &n, &ia, &ja, &done));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -155,29 +165,52 @@ static PetscErrorCode CopyValues(Mat off, MackoHaloRows *h)
 }
 
 /* The state tells whether the block changed at all; only then is its pattern compared. The id tells a block that AIJ has made
-   anew. New options make the compact matrix's form stale, not the matrix. It is encoded here, and not by some later product, in the
-   middle of which the other ranks could not be told of a failure. */
-PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows, macko_status *status, macko_error *err)
+   anew. */
+static PetscErrorCode Follow(Mat off, const Mat_Macko *whole, MackoHaloRows **rows)
 {
   PetscObjectId    id;
   PetscObjectState state;
-  PetscBool        changed, same = PETSC_TRUE;
-  Mat_Macko       *m;
+  PetscBool        same;
 
   PetscFunctionBegin;
-  *status = MACKO_OK;
   PetscCall(PetscObjectGetId((PetscObject)off, &id));
   PetscCall(PetscObjectStateGet((PetscObject)off, &state));
-  changed = (PetscBool)(!*rows || (*rows)->id != id || (*rows)->state != state);
-  if (*rows && changed) PetscCall(HasPattern(off, *rows, &same));
-  if (!same) PetscCall(MackoHaloRowsDestroy(rows));
-  if (!*rows) PetscCall(Build(off, whole, rows));
-  else if (changed && (*rows)->count) PetscCall(CopyValues(off, *rows));
+  if (*rows && (*rows)->id == id && (*rows)->state == state) PetscFunctionReturn(PETSC_SUCCESS);
+  if (*rows) PetscCall(HasPattern(off, *rows, &same));
+  if (*rows && !same) PetscCall(MackoHaloRowsDestroy(rows));
+  if (*rows) PetscCall(CopyValues(off, *rows));
+  else PetscCall(Build(off, whole, rows));
   (*rows)->id = id, (*rows)->state = state;
-  if (!(*rows)->count) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoGet((*rows)->compact, &m));
-  MackoSetOptions(m, &whole->options);
-  PetscCall(MackoUpdate((*rows)->compact, status, err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* New options make the compact matrix's form stale, not the matrix. After a failure nothing is kept. */
+PetscErrorCode MackoHaloRowsUpdate(Mat off, Mat_Macko *whole, Mat *multiplies, macko_status *status, macko_error *err)
+{
+  Mat_Macko *m;
+
+  PetscFunctionBegin;
+  *multiplies = off;
+  *status     = Follow(off, whole, &whole->halo_rows) ? MACKO_DEVICE : MACKO_OK;
+  if (*status) {
+    PetscCall(PetscSNPrintf(err->text, sizeof err->text, "keeping the rows of the off-diagonal block that have entries"));
+    PetscCall(MackoHaloRowsDestroy(&whole->halo_rows));
+  } else if (whole->halo_rows->compact) {
+    *multiplies = whole->halo_rows->compact;
+    PetscCall(MackoGet(*multiplies, &m));
+    MackoSetOptions(m, &whole->options);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloRowsFind(Mat off, const Mat_Macko *whole, Mat *multiplies)
+{
+  const MackoHaloRows *rows = whole->halo_rows;
+  PetscObjectId        id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectGetId((PetscObject)off, &id));
+  *multiplies = rows && rows->id == id && rows->compact ? rows->compact : off;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,10 +228,28 @@ PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *h, Vec received, Vec y, cudaStrea
   if (!h->count) PetscFunctionReturn(PETSC_SUCCESS);
   PetscUseTypeMethod(h->compact, mult, received, h->sums_vec);
   PetscCall(VecGetArrayAndMemType(y, &to, &where));
-  status = macko_device_add_at(MACKO_F64, h->sums, h->rows, h->count, to, stream, &err);
+  status = macko_device_add_at(MACKO_F64, h->sums, h->device_rows, h->count, to, stream, &err);
   PetscCall(VecRestoreArrayAndMemType(y, &to));
   PetscCall(MackoRaise(PETSC_COMM_SELF, status, err.text));
   PetscCall(PetscLogGpuFlops((PetscLogDouble)h->count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+#else /* here no vector is on a GPU */
+
+PetscErrorCode MackoHaloRowsUpdate(Mat off, Mat_Macko *whole, Mat *multiplies, macko_status *status, macko_error *err)
+{
+  PetscFunctionBegin;
+  (void)whole, (void)err;
+  *multiplies = off, *status = MACKO_OK;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MackoHaloRowsFind(Mat off, const Mat_Macko *whole, Mat *multiplies)
+{
+  PetscFunctionBegin;
+  (void)whole;
+  *multiplies = off;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif

@@ -66,12 +66,9 @@ PETSC_INTERN PetscErrorCode MackoHaloBackSend(MackoHaloBack *back, const PetscSc
 PETSC_INTERN PetscErrorCode MackoHaloBackAdd(MackoHaloBack *back, PetscScalar *y);
 PETSC_INTERN PetscErrorCode MackoHaloBackDestroy(MackoHaloBack **back);
 
-/* For an off-diagonal block most of whose rows are empty, halo_rows.c does y += A x. Update makes *rows from the block off with
-   the options of whole, its parallel matrix, or takes new values or a new pattern into it, and encodes those rows: a refusal of the
-   library comes back in *status and *err. Add sets *done to whether the block is such a one, and has done nothing if not. */
+/* The rows that halo_rows.c keeps (MackoHaloRowsUpdate): Add multiplies with them and adds to y, or sets *done to PETSC_FALSE and
+   does nothing where the block itself is to be multiplied with. */
 typedef struct MackoHaloRows MackoHaloRows;
-PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, const Mat_Macko *whole, MackoHaloRows **rows, macko_status *status,
-                                                macko_error *err);
 PETSC_INTERN PetscErrorCode MackoHaloRowsAdd(MackoHaloRows *rows, Vec received, Vec y, cudaStream_t stream, PetscBool *done);
 PETSC_INTERN PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows);
 

@@ -1,15 +1,17 @@
 /* What is stored and what it costs: for programs (MatMackoGetInfo). */
 #include "compressed/compressed.h"
+#include "halo.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-/* A parallel matrix has its diagonal block first, the off-diagonal one second. A matrix of another type is an error with its
-   name. */
+/* A parallel matrix has its diagonal block first, the off-diagonal one second, or what multiplies in its place. A matrix of another
+   type is an error with its name. */
 PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count)
 {
-  PetscBool mpi, seq;
+  PetscBool mpi, seq, fresh = PETSC_TRUE;
+  Mat       off;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)A, MATMPIAIJMACKO, &mpi));
@@ -17,8 +19,12 @@ PetscErrorCode MackoBlocks(Mat A, Mat blocks[2], int *count)
   PetscCheck(mpi || seq, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "the matrix is of type %s, not aijmacko or macko",
              ((PetscObject)A)->type_name);
   *count = mpi ? 2 : 1;
-  if (mpi) PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  else blocks[0] = A;
+  if (mpi) {
+    PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &off, NULL));
+    if (off) PetscCall(MackoIsFresh(off, &fresh));
+    blocks[1] = off;
+    if (!fresh) PetscCall(MackoHaloRowsFind(off, MackoOf(A), &blocks[1]));
+  } else blocks[0] = A;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -80,9 +80,11 @@ typedef struct {
   size_t                      staged_bytes[MACKO_ROOMS];
 
   /* Of a parallel matrix, what its ranks exchange for a product on the GPU, and of aijmacko the rows of the off-diagonal block that
-     have entries, where these are few: NULL before the first such product. */
+     have entries, where these are few: NULL before the first such product. Whole says that the off-diagonal block itself is up to
+     date as well, on all ranks. */
   struct MackoHalo     *halo;
   struct MackoHaloRows *halo_rows;
+  PetscBool             whole;
 
   PetscInt64     encodes, refreshes;
   PetscLogDouble encode_seconds, refresh_seconds;
@@ -212,7 +214,9 @@ PETSC_INTERN void MackoSetOptions(Mat_Macko *m, const macko_options *options);
 /* Facts of the compressed form, wherever it is; PETSC_FALSE where there is none. */
 PETSC_INTERN PetscBool MackoInfo(const Mat_Macko *m, macko_info *info);
 
+/* Counts the rows of A that have entries, once for each change of A, or those of n rows that begin where ia says. */
 PETSC_INTERN PetscErrorCode MackoCountNonemptyRows(Mat A, PetscInt *count);
+PETSC_INTERN PetscInt       MackoNonemptyRows(PetscInt n, const PetscInt *ia);
 
 /* The counters by which a change of A is noticed: of its entries, and of its pattern. */
 PETSC_INTERN PetscErrorCode MackoCurrentState(Mat A, PetscObjectState *state, PetscObjectState *nonzerostate);

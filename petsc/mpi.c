@@ -24,16 +24,57 @@ PetscErrorCode MackoEnsureBlocks(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Both blocks are brought up to date before the ranks agree, with one reduction, whether all went well. The matrix's own counters
-   go up by one however many of its blocks were encoded or refreshed; times are added up. */
+/* What the updates of a matrix's blocks come to. */
+typedef struct {
+  PetscBool    encoded, refreshed;
+  macko_status status;
+  macko_error  err;
+} Updates;
+
+/* Brings a block up to date, unless one before has failed. The matrix's own counters go up by one however many of its blocks were
+   encoded or refreshed; times are added up. They are kept with the matrix, because new off-diagonal entries make AIJ throw that
+   block away, with its counters. */
+static PetscErrorCode UpdateBlock(Mat_Macko *m, Mat A, Updates *all)
+{
+  Mat_Macko *block, before;
+
+  PetscFunctionBegin;
+  PetscCall(MackoGet(A, &block));
+  block->held = PETSC_FALSE;
+  if (all->status) PetscFunctionReturn(PETSC_SUCCESS);
+  before = *block;
+  PetscCall(MackoUpdate(A, &all->status, &all->err));
+  all->encoded   = (PetscBool)(all->encoded || block->encodes > before.encodes);
+  all->refreshed = (PetscBool)(all->refreshed || block->refreshes > before.refreshes);
+  m->encode_seconds += block->encode_seconds - before.encode_seconds;
+  m->refresh_seconds += block->refresh_seconds - before.refresh_seconds;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings up to date what products on this rank are expected to multiply with in the place of the off-diagonal block: with vectors
+   on the GPU its rows that have entries, where these are few. */
+static PetscErrorCode UpdateOff(Mat A, Mat off, Updates *all)
+{
+  Mat_Macko *m          = MackoOf(A);
+  Mat        multiplies = off;
+  PetscBool  on_gpu;
+
+  PetscFunctionBegin;
+  MackoOf(off)->held = PETSC_FALSE;
+  PetscCall(PetscStrcmp(A->defaultvectype, VECCUDA, &on_gpu));
+  if (!all->status && m->kind->device && on_gpu && MackoDeviceAllowed(A, NULL))
+    PetscCall(MackoHaloRowsUpdate(off, m, &multiplies, &all->status, &all->err));
+  PetscCall(UpdateBlock(m, multiplies, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* All that a product needs is brought up to date before the ranks agree, with one reduction, whether all went well. */
 PetscErrorCode MackoUpdateMPI(Mat A)
 {
-  Mat_Macko       *m, *block, before;
-  PetscBool        encoded = PETSC_FALSE, refreshed = PETSC_FALSE;
-  Mat              blocks[2];
+  Mat_Macko       *m;
+  Updates          all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
+  Mat              own, off;
   PetscObjectState state, nonzerostate;
-  macko_status     status = MACKO_OK;
-  macko_error      err    = {0};
 
   PetscFunctionBegin;
   PetscCall(MackoGet(A, &m));
@@ -43,23 +84,33 @@ PetscErrorCode MackoUpdateMPI(Mat A)
   if (MackoOwns(m, A) && m->state == state && m->nonzerostate == nonzerostate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoReadOptions(A, NULL));
   PetscCall(MackoEnsureBlocks(A));
-  PetscCall(MatMPIAIJGetSeqAIJ(A, &blocks[0], &blocks[1], NULL));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(MackoGet(blocks[i], &block));
-    block->held = PETSC_FALSE;
-    before = *block;
-    if (!status) PetscCall(MackoUpdate(blocks[i], &status, &err));
-    encoded   = (PetscBool)(encoded || block->encodes > before.encodes);
-    refreshed = (PetscBool)(refreshed || block->refreshes > before.refreshes);
-    m->encode_seconds += block->encode_seconds - before.encode_seconds;
-    m->refresh_seconds += block->refresh_seconds - before.refresh_seconds;
-  }
-  /* The sums are kept here, because new off-diagonal entries make AIJ throw that block away, with its counters. */
-  m->encodes += encoded;
-  m->refreshes += refreshed;
-  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), status, err.text));
+  PetscCall(MatMPIAIJGetSeqAIJ(A, &own, &off, NULL));
+  PetscCall(UpdateBlock(m, own, &all));
+  PetscCall(UpdateOff(A, off, &all));
+  m->encodes += all.encoded;
+  m->refreshes += all.refreshed;
+  m->whole = PETSC_FALSE;
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), all.status, all.err.text));
+  m->whole = (PetscBool)!m->kind->device; /* where off is always what multiplies */
   MackoSetOwner(m, A);
   m->state = state, m->nonzerostate = nonzerostate;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Brings the off-diagonal block itself up to date, too, for products that take it as it is. Encoding it was worth nothing before:
+   in most matrices few of its rows have entries. Collective, and a reduction once for all products between two changes of A. */
+static PetscErrorCode UpdateWhole(Mat A)
+{
+  Mat_Macko *m   = MackoOf(A);
+  Updates    all = {PETSC_FALSE, PETSC_FALSE, MACKO_OK, {0}};
+  Mat        off;
+
+  PetscFunctionBegin;
+  if (m->whole) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, NULL));
+  PetscCall(UpdateBlock(m, off, &all));
+  PetscCall(MackoAgree(PetscObjectComm((PetscObject)A), all.status, all.err.text));
+  m->whole = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,38 +122,41 @@ static const struct _MatOps *Base(Mat A)
   return &MackoOf(A)->kind->does->ops;
 }
 
-/* Comes before each product: the blocks are up to date afterwards, or *waits says that so few products were done that the blocks
-   do theirs as the type below does. Collective where the matrix changed. */
-static PetscErrorCode Prepare(Mat A, PetscBool *waits)
+/* z = y + op(A) x, without y where that is NULL, with our exchange where that is for these vectors, which are on GPUs. Otherwise
+   *done is PETSC_FALSE, and z what y was: AIJ's product is to exchange entries and call the products of the blocks, which are ours
+   and up to date; or so few products were done that the blocks do theirs as the type below does. y is copied once nothing can fail
+   any more, as both ways add to a vector in place. Collective. */
+static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
+  PetscBool waits;
+
   PetscFunctionBegin;
-  PetscCall(MackoWaitsMPI(A, waits));
-  if (!*waits) PetscCall(MackoUpdateMPI(A));
+  *done = PETSC_FALSE;
+  PetscCall(MackoWaitsMPI(A, &waits));
+  if (!waits) PetscCall(MackoUpdateMPI(A));
+  if (y && y != z) PetscCall(VecCopy(y, z));
+  if (waits) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MackoHaloMult(A, op, x, (PetscBool)(y != NULL), z, done));
+  if (!*done) PetscCall(UpdateWhole(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Our own exchange is for vectors on GPUs. Otherwise AIJ's product exchanges entries and calls the products of the blocks, which
-   are ours. */
 static PetscErrorCode MatMult_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
-  PetscBool waits, done = PETSC_FALSE;
+  PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(Prepare(A, &waits));
-  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_N, x, PETSC_FALSE, y, &done));
+  PetscCall(Multiply(A, MACKO_OP_N, x, NULL, y, &done));
   if (!done) PetscCall((*Base(A)->mult)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y goes to z first, because both ways add to a vector in place. */
 static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool waits, done = PETSC_FALSE;
+  PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(Prepare(A, &waits));
-  if (y != z) PetscCall(VecCopy(y, z));
-  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_N, x, PETSC_TRUE, z, &done));
+  PetscCall(Multiply(A, MACKO_OP_N, x, y, z, &done));
   if (!done) PetscCall((*Base(A)->multadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -110,25 +164,21 @@ static PetscErrorCode MatMultAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 /* Entries go the other way here, from the owners of rows to those of columns. */
 static PetscErrorCode MatMultTranspose_MPIAIJMacko(Mat A, Vec x, Vec y)
 {
-  PetscBool waits, done = PETSC_FALSE;
+  PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(Prepare(A, &waits));
-  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_T, x, PETSC_FALSE, y, &done));
+  PetscCall(Multiply(A, MACKO_OP_T, x, NULL, y, &done));
   if (!done) PetscCall((*Base(A)->multtranspose)(A, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* AIJ's own function takes y and z as they are, so that nothing is copied before it. */
 static PetscErrorCode MatMultTransposeAdd_MPIAIJMacko(Mat A, Vec x, Vec y, Vec z)
 {
-  PetscBool waits, done = PETSC_FALSE;
+  PetscBool done;
 
   PetscFunctionBegin;
-  PetscCall(Prepare(A, &waits));
-  if (!waits && y != z) PetscCall(VecCopy(y, z));
-  if (!waits) PetscCall(MackoHaloMult(A, MACKO_OP_T, x, PETSC_TRUE, z, &done));
-  if (!done) PetscCall((*Base(A)->multtransposeadd)(A, x, y, z));
+  PetscCall(Multiply(A, MACKO_OP_T, x, y, z, &done));
+  if (!done) PetscCall((*Base(A)->multtransposeadd)(A, x, z, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
