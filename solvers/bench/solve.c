@@ -331,6 +331,30 @@ static macko_status start_petsc(const bench_settings *settings, macko_error *err
   return bench_start_petsc(err);
 }
 
+/* The sentence of the first error of PETSc, with the function that it comes from; empty before. */
+static char sentence[256];
+
+static PetscErrorCode keep_sentence(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code,
+                                    PetscErrorType type, const char *text, void *context)
+{
+  (void)comm, (void)line, (void)file, (void)context;
+  if (type == PETSC_ERROR_INITIAL && !sentence[0])
+    snprintf(sentence, sizeof sentence, "PETSc: %s (%s)", text && *text ? text : "an error", function);
+  return code;
+}
+
+/* The other ranks may wait for one that failed, so all end, after the sentence. */
+static macko_status refuse_solve(const char *matrix, macko_error *err)
+{
+  PetscMPIInt ranks = 1;
+  bench_refuse(err, MACKO_UNSUPPORTED, matrix, sentence[0] ? sentence : "PETSc reports an error");
+  MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
+  if (ranks == 1) return err->status;
+  fprintf(stderr, "macko-bench: %s\n", err->text);
+  MPI_Abort(PETSC_COMM_WORLD, 1);
+  return err->status;
+}
+
 /* All ranks measure; the first one prints, and after each matrix, since a long run may be cut short. */
 macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings *settings, bench_table *table, macko_error *err)
 {
@@ -343,8 +367,12 @@ macko_status bench_solve(const char *matrix, const macko_csr *a, bench_settings 
   if (refusal(a, settings)) return bench_refuse(err, MACKO_UNSUPPORTED, matrix, refusal(a, settings));
   macko_status s = start_petsc(settings, err);
   if (!s) s = bench_dominate(a, &dominant, err);
-  if (!s && run_rounds(&dominant, settings, &peer, &ours))
-    s = bench_refuse(err, MACKO_UNSUPPORTED, matrix, "PETSc reports an error");
+  sentence[0] = 0;
+  if (!s) {
+    PetscPushErrorHandler(keep_sentence, NULL);
+    if (run_rounds(&dominant, settings, &peer, &ours)) s = refuse_solve(matrix, err);
+    PetscPopErrorHandler();
+  }
   if (!s) MPI_Comm_rank(PETSC_COMM_WORLD, &rank), MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
   if (!s && rank == 0) {
     int64_t nnz = ((const int32_t *)dominant.row_ptr)[dominant.nrows];

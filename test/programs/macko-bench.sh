@@ -71,6 +71,8 @@ if [ -x solvers/macko-solve ] && ! $bench --solve 1 --repeat 1 27-point:4 2>&1 |
   [ "$(grep -c 'with 2 ranks' "$dir/text")" = 1 ] || fail "solves on two ranks are not told once"
   PETSC_OPTIONS="-ksp_type preonly -pc_type lu" expect 0 $bench --solve 5 --repeat 1 27-point:8
   grep -q '^ *27-point:8  *10648  *1  *aij ' "$dir/text" || fail "PETSC_OPTIONS choose no other preconditioner"
+  PETSC_OPTIONS="-pc_type nosuch" expect 1 $bench --solve 5 --repeat 1 27-point:8
+  grep -q "27-point:8: PETSc: .*nosuch.* (PCSetType)" "$dir/text" || fail "what PETSc said"
   expect 1 $bench --solve 5 pruned:64x64:50
   grep -q "square matrices of f64" "$dir/text" || fail "what solves take"
   expect 2 $bench --solve 0 27-point:8
