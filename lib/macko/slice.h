@@ -9,7 +9,7 @@
 typedef struct {
   const uint32_t *headers, *blocks;
   const uint16_t *order; /* row of each position, from the start of its window; NULL: rows in their own order */
-  int64_t nrows, window;     /* window: rows that are sorted together, 0 if order is NULL */
+  int64_t nrows;
   int element_bytes;         /* bytes of an element of the value stream */
   const uint8_t *codes;      /* section "values", whose elements are codes under codec pairs; below, the gaps they stand for */
   const uint32_t *pair_gaps;
@@ -19,14 +19,14 @@ typedef struct {
 static inline slice_reader macko_open_slices(const macko_matrix *m)
 {
   return (slice_reader){macko_section_data(m, "slices"), macko_section_data(m, "blocks"), macko_section_data(m, "order"),
-                        m->nrows, macko_params_of(&m->plan)->slice.window, (int)macko_type_bytes(m->plan.stored_type),
+                        m->nrows, (int)macko_type_bytes(m->plan.stored_type),
                         macko_section_data(m, "values"), macko_section_data(m, "pair_gaps")};
 }
 
 /* Gives the row that stands at a position, below nrows; lane l of a slice is position 32 slice + l. */
 static inline int64_t macko_slice_row(const slice_reader *r, int64_t position)
 {
-  return r->order ? position / r->window * r->window + r->order[position] : position;
+  return r->order ? position / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW + r->order[position] : position;
 }
 
 /* Gives how many lanes of a slice hold a row: 32, but for the last slice. */

@@ -53,7 +53,7 @@ static void decode_values(const macko_matrix *m, const slice_reader *r, const ma
 void macko_slice_decode_rows(const macko_matrix *m, const int64_t *starts, int64_t first, int64_t past, int64_t *cols, void *values)
 {
   const slice_reader r = macko_open_slices(m);
-  const int64_t step = r.order ? r.window : 1, end = (past + step - 1) / step * step;
+  const int64_t step = r.order ? MACKO_SLICE_WINDOW : 1, end = (past + step - 1) / step * step;
   for (int64_t i = first / step * step; i < end && i < m->nrows; i++) {
     const macko_slice s = macko_slice_at(r.headers, i / MACKO_SLICE_ROWS);
     const int64_t row = macko_slice_row(&r, i), p = row >= first && row < past ? starts[row] - starts[first] : 0;
@@ -104,7 +104,8 @@ static macko_status validate_order(const slice_reader *r, macko_error *err)
 {
   uint8_t seen[MACKO_SLICE_WINDOW];
   for (int64_t i = 0; r->order && i < r->nrows; i++) {
-    int64_t start = i / r->window * r->window, count = r->nrows - start < r->window ? r->nrows - start : r->window;
+    const int64_t start = i / MACKO_SLICE_WINDOW * MACKO_SLICE_WINDOW, rest = r->nrows - start;
+    const int64_t count = rest < MACKO_SLICE_WINDOW ? rest : MACKO_SLICE_WINDOW;
     if (i == start) memset(seen, 0, sizeof seen);
     if (r->order[i] >= count || seen[r->order[i]])
       return macko_fail(err, MACKO_CORRUPT, "position %lld holds row %u of its window a second time or beyond its %lld rows",

@@ -9,12 +9,13 @@
 typedef struct {
   macko_slice s;
   const uint32_t *gaps;
-  int lanes, ordered; /* how many lanes have a row; ordered: their rows are those listed, else first_row and on */
+  const uint16_t *order; /* the rows of the lanes, counted from first_row; NULL: one after the other */
+  int64_t first_row;
+  int lanes;          /* how many have a row */
   int listed;         /* 1 if distances are the same in all rows, which are all there and equally long */
   int uniform;        /* 1 if they also begin at consecutive columns */
   int look;           /* 1 if some lanes begin at columns nearby, so that their later columns may lie so, too */
   int64_t shortest;   /* every lane has at least so many entries, so that so many steps need no mask */
-  int64_t first_row, rows[MACKO_SLICE_ROWS];
   int32_t lengths[MACKO_SLICE_ROWS], cols[MACKO_SLICE_ROWS]; /* base columns; of gaps, those of the last step done */
 } open_slice;
 
@@ -62,7 +63,7 @@ typedef struct {
 /* Gives the row of a lane. */
 static inline int64_t row_of(const open_slice *o, int lane)
 {
-  return o->ordered ? o->rows[lane] : o->first_row + lane;
+  return o->first_row + (o->order ? o->order[lane] : lane);
 }
 
 /* Gives the values of a matrix, of no slice yet. A dictionary of up to 256 values is widened once, not at every look-up. */
@@ -74,41 +75,6 @@ static slice_values open_values(const macko_matrix *m)
   for (int64_t i = 0; m->plan.stored_type == MACKO_U8 && i < m->plan.table && i < 256; i++)
     v.wide[i] = macko_float_at(m->value_type, v.table, i);
   return v;
-}
-
-/* Adds 32 numbers of 1, 2 or 4 bytes to those in `to`; without signs, because lanes without entries may hold anything. */
-static void load_numbers(const void *array, int bytes, uint32_t *to)
-{
-#define ADD(type) for (int l = 0; l < MACKO_SLICE_ROWS; l++) to[l] += ((const type *)array)[l]
-  if (bytes == 1) ADD(uint8_t);
-  else if (bytes == 2) ADD(uint16_t);
-  else ADD(uint32_t);
-#undef ADD
-}
-
-/* Reads all of *o from a slice's header and block. Lanes without a row get length 0. */
-static inline void load_slice(const slice_reader *r, int64_t slice, open_slice *o)
-{
-  o->s = macko_slice_at(r->headers, slice);
-  o->gaps = macko_slice_gaps(&o->s, r->blocks);
-  o->lanes = macko_slice_lanes(r, slice);
-  o->ordered = r->order != NULL;
-  o->listed = o->s.gap_bits == 0 && o->s.length_bytes == 0 && o->lanes == MACKO_SLICE_ROWS;
-  o->uniform = o->listed && o->s.offset_bytes == 0;
-  o->first_row = slice * MACKO_SLICE_ROWS;
-  for (int l = 0; o->ordered && l < o->lanes; l++) o->rows[l] = macko_slice_row(r, o->first_row + l);
-  o->shortest = o->s.steps;
-  if (o->uniform) return;
-  /* The sums are without signs, because lanes without entries may lie beyond the last column. */
-  for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->cols[l] = (int32_t)((uint32_t)o->s.base + (uint32_t)l);
-  for (int l = 0; l < MACKO_SLICE_ROWS; l++) o->lengths[l] = o->s.length_bytes || l >= o->lanes ? 0 : (int32_t)o->s.steps;
-  if (o->s.offset_bytes) load_numbers(macko_slice_offsets(&o->s, r->blocks), o->s.offset_bytes, (uint32_t *)o->cols);
-  if (o->s.length_bytes) load_numbers(macko_slice_lengths(&o->s, r->blocks), o->s.length_bytes, (uint32_t *)o->lengths);
-  o->look = o->s.offset_bytes == 0;
-  for (int l = 0; l + 8 <= MACKO_SLICE_ROWS; l += 8) o->look |= (uint32_t)o->cols[l + 7] - (uint32_t)o->cols[l] < NEAR;
-  for (int l = o->lanes; l < MACKO_SLICE_ROWS; l++) o->lengths[l] = 0;
-  for (int l = 0; l < MACKO_SLICE_ROWS; l++)
-    if (o->lengths[l] < o->shortest) o->shortest = o->lengths[l];
 }
 
 #define KERNEL "macko/slice_simd/kernel.inc"
