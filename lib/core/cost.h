@@ -34,8 +34,10 @@ typedef struct {
   double run_paired;   /* the same where 8 lanes side by side look up one code */
   double wide_paired;  /* the same where gaps have more than 16 bits or values are no f16 numbers */
   double padded;       /* more for a slot without an entry */
-  double drag, eccsr_drag; /* drag of layout slice; of format eccsr (macko_plan in format.h) */
+  double drag, even_drag, eccsr_drag; /* drag (macko_plan in format.h) of layout slice where lanes have gaps of their own, which
+                                       * have to be there before x can be loaded; of its other slots; of format eccsr */
   double slice;        /* slice that is no stencil, besides its slots */
+  double walked_slice; /* more for one whose lanes have gaps of their own, and begin and end anywhere */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
   double step;         /* step of the longest slice, for which the product waits: no other warp takes a part of it */
   double row_wide;     /* entry of layout row stored in 8 bytes */

@@ -33,9 +33,10 @@ typedef struct {
   /* columns: nanoseconds that a product spends on columns, without what their bytes take; 0 where the sample is empty.
    * slots: slots of values.
    * blocks: bytes of blocks where hardly any two are equal, else 0, because a sample does not tell how many differ in all.
-   * slices: those that are no stencils.
+   * slices: nanoseconds of slices that are no stencils, besides their slots.
+   * drag: that of the plan.
    * missed: the share by which all of that may be wrong. */
-  double columns, slots, blocks, slices, missed;
+  double columns, slots, blocks, slices, drag, missed;
 } macko_slice_estimate;
 
 /* This is what planning knows of the rows of layout row: from these counts follow the escapes of every gap width, and the bytes

@@ -106,7 +106,7 @@ static double time_of(const macko_facts *f, const macko_options *options, const 
 {
   const macko_slice_estimate *e = &estimates[sorted];
   const macko_cost *cost = macko_cost_of(options);
-  macko_plan plan = {.work = e->columns + e->slices * cost->slice, .drag = cost->drag};
+  macko_plan plan = {.work = e->columns + e->slices, .drag = e->drag};
   macko_slice_add_order(f, cost, e, sorted, &plan);
   if (codec) plan.work += e->slots * macko_codec_cost(cost, codec->stored_type, codec->table);
   if (codec) plan.bytes += (int64_t)e->slots * macko_type_bytes(codec->stored_type);
@@ -264,7 +264,7 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   int count = 0;
   /* A matrix from a file lacks both, as the first is a fact of the machine. */
   if (next.layout == MACKO_LAYOUT_SLICE) {
-    next.drag = macko_cost_of(&m->options)->drag;
+    if (!next.drag) next.drag = macko_cost_of(&m->options)->drag;
     next.scattered = macko_params_of(&next)->slice.window ? m->nrows : 0;
   }
   add_stream(f, &m->options, &old, -1, &next);

@@ -37,6 +37,25 @@ static int64_t padding(const macko_slice_facts *p)
   return p->units[2] * MACKO_SLICE_ROWS - p->streamed;
 }
 
+/* Gives the slots of values in slices that are no stencils. */
+static double slots_of(const macko_slice_facts *p)
+{
+  return (double)(p->uniform + p->run + p->listed + p->walked);
+}
+
+/* Gives what share of the slots so many are. */
+static double share_of(const macko_slice_facts *p, int64_t some)
+{
+  const double slots = slots_of(p);
+  return slots > 0 ? (double)some / slots : 0;
+}
+
+/* Gives the nanoseconds that so many slices take besides their slots; as many are walked as of the slots. */
+static double slices_time(const macko_cost *cost, const macko_slice_facts *p, double slices)
+{
+  return slices * (cost->slice + share_of(p, p->walked) * cost->walked_slice);
+}
+
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
 static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_slice_facts *p)
 {
@@ -44,17 +63,23 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
   return cost->product + (double)p->stencil * cost->stencil + (double)p->uniform * cost->uniform +
          (double)p->run * cost->run + (double)p->listed * cost->listed + (double)p->walked * cost->walked +
          (double)p->paired * paired + (double)p->run_paired * cost->run_paired + (double)padding(p) * cost->padded +
-         (double)(macko_slices_of(a->nrows) - p->stencils) * cost->slice + (double)p->longest * cost->step +
+         slices_time(cost, p, (double)(macko_slices_of(a->nrows) - p->stencils)) + (double)p->longest * cost->step +
          (p->window ? (double)a->nrows * cost->ordered_row : 0) +
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
+}
+
+/* Gives the drag of slots of all kinds: lanes side by side have gaps of their own, too, where slices are not uniform. */
+static double drag_of(const macko_cost *cost, const macko_slice_facts *p)
+{
+  return cost->even_drag + (cost->drag - cost->even_drag) * share_of(p, p->walked + p->run);
 }
 
 /* Gives a plan as if values took 4 bytes: what two orders of rows are compared by, before a codec is chosen. */
 static macko_plan with_values(const macko_csr *a, const macko_options *options, const macko_slice_facts *p)
 {
   const macko_cost *cost = macko_cost_of(options);
-  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p), .drag = cost->drag,
-                     .scattered = p->window ? a->nrows : 0};
+  macko_plan plan = {.bytes = plan_bytes(a, p) + p->units[2] * MACKO_VALUE_UNIT, .work = plan_work(a, cost, p),
+                     .drag = drag_of(cost, p), .scattered = p->window ? a->nrows : 0};
   macko_set_time(options, a, &plan);
   return plan;
 }
@@ -151,12 +176,6 @@ static double columns_of(const macko_cost *cost, const macko_slice_facts *p)
          (double)p->listed * cost->listed + (double)p->walked * cost->walked;
 }
 
-/* Gives the slots of values in them. */
-static double slots_of(const macko_slice_facts *p)
-{
-  return (double)(p->uniform + p->run + p->listed + p->walked);
-}
-
 /* Gives three standard errors of the mean of n numbers, whose sum and sum of squares those are, as a share of the mean. */
 static double error_of_mean(double sum, double squares, double n)
 {
@@ -192,7 +211,8 @@ static macko_slice_estimate estimate_by(const sampling *s, const macko_cost *cos
   const int64_t sampled = before * WINDOW_SLICES + (last < WINDOW_SLICES ? last : WINDOW_SLICES);
   const double others = p.streamed ? 1 - (double)p.stencils / (double)sampled : 0;
   return (macko_slice_estimate){scale * columns_of(cost, &p), scale * slots_of(&p), scale * 4 * (double)unlike,
-                                others * (double)macko_slices_of(s->nrows), missed_share(s, cost)};
+                                slices_time(cost, &p, others * (double)macko_slices_of(s->nrows)), drag_of(cost, &p),
+                                missed_share(s, cost)};
 }
 
 /* Looks at all windows of the sample, in parts where they are in memory, else window by window. */
@@ -258,7 +278,7 @@ static void fill_plan(const macko_csr *a, const macko_cost *cost, const macko_sl
 {
   macko_params *params = macko_set_params(plan);
   plan->bytes = plan_bytes(a, p);
-  plan->work = plan_work(a, cost, p), plan->drag = cost->drag, plan->scattered = p->window ? a->nrows : 0;
+  plan->work = plan_work(a, cost, p), plan->drag = drag_of(cost, p), plan->scattered = p->window ? a->nrows : 0;
   params->slice.window = p->window, params->slice.block_words = p->block_words, params->slice.stencils = p->stencils;
   for (int e = 0; e < 4; e++) params->slice.value_units[e] = p->units[e];
   snprintf(plan->reason, sizeof plan->reason,
@@ -296,7 +316,7 @@ static macko_status time_by_sample(const macko_facts *f, const macko_options *op
   macko_slice_estimate e;
   macko_status s = macko_columns_of(f)->sample(f->context, options, sorted, &e, err);
   if (s) return s;
-  macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = cost->drag};
+  macko_plan plan = {.work = e.columns, .bytes = (int64_t)(e.slots * 4), .drag = e.drag};
   macko_slice_add_order(f, cost, &e, sorted, &plan);
   macko_set_time(options, f->csr, &plan);
   *time = e.columns > 0 ? plan.time : 0;
