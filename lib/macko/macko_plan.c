@@ -262,7 +262,7 @@ macko_status macko_plan_values(const macko_facts *f, const macko_matrix *m, mack
   macko_codec codecs[MACKO_MOST_CODECS], old = macko_codec_of(&m->plan);
   macko_plan next = m->plan;
   int count = 0;
-  /* A matrix from a file lacks both, as the first is a fact of the machine. */
+  /* A matrix from a file lacks both, as the first is a fact of the machine; no plan for a CPU has a drag of 0. */
   if (next.layout == MACKO_LAYOUT_SLICE) {
     if (!next.drag) next.drag = macko_cost_of(&m->options)->drag;
     next.scattered = macko_params_of(&next)->slice.window ? m->nrows : 0;

@@ -43,17 +43,11 @@ static double slots_of(const macko_slice_facts *p)
   return (double)(p->uniform + p->run + p->listed + p->walked);
 }
 
-/* Gives what share of the slots so many are. */
-static double share_of(const macko_slice_facts *p, int64_t some)
-{
-  const double slots = slots_of(p);
-  return slots > 0 ? (double)some / slots : 0;
-}
-
 /* Gives the nanoseconds that so many slices take besides their slots; as many are walked as of the slots. */
 static double slices_time(const macko_cost *cost, const macko_slice_facts *p, double slices)
 {
-  return slices * (cost->slice + share_of(p, p->walked) * cost->walked_slice);
+  const double slots = slots_of(p), walked = slots > 0 ? (double)p->walked / slots : 0;
+  return slices * (cost->slice + walked * cost->walked_slice);
 }
 
 /* Gives the nanoseconds of a product, predicted for everything but bytes and values. */
@@ -68,10 +62,12 @@ static double plan_work(const macko_csr *a, const macko_cost *cost, const macko_
          (some_stencils(a, p) ? (double)macko_slices_of(a->nrows) * cost->passed : 0);
 }
 
-/* Gives the drag of slots of all kinds: lanes side by side have gaps of their own, too, where slices are not uniform. */
+/* Gives the drag of slots of all kinds. Lanes side by side have gaps of their own, too, where slices are not uniform, and so have
+ * those whose gaps are looked up by codes of pairs. */
 static double drag_of(const macko_cost *cost, const macko_slice_facts *p)
 {
-  return cost->even_drag + (cost->drag - cost->even_drag) * share_of(p, p->walked + p->run);
+  const double gaps = (double)(p->walked + p->run + p->paired + p->run_paired), all = gaps + (double)(p->uniform + p->listed);
+  return cost->even_drag + (cost->drag - cost->even_drag) * (all > 0 ? gaps / all : 0);
 }
 
 /* Gives a plan as if values took 4 bytes: what two orders of rows are compared by, before a codec is chosen. */
