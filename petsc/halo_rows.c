@@ -19,7 +19,8 @@ struct MackoHaloRows {
   PetscBool        empty;
   /* These are those rows by their numbers in the block, where each begins, and their columns: kept because no counter of PETSc
      proves that the pattern is still the same. */
-  PetscInt        *rows, *starts, *cols;
+  int64_t         *rows;
+  PetscInt        *starts, *cols;
   /* This sequential matrix of ours has count rows and the block's columns; NULL where count is 0. */
   Mat              compact;
   /* The numbers of the rows are in GPU memory, too. */
@@ -43,8 +44,8 @@ PetscErrorCode MackoHaloRowsDestroy(MackoHaloRows **rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Lists the rows that are not empty, where each begins, and all columns. Runs of empty rows are passed over by their ends. */
-static void FindRows(PetscInt n, const PetscInt *ia, const PetscInt *ja, MackoHaloRows *h)
+/* Lists the rows that are not empty, and where each begins. Runs of empty rows are passed over by their ends. */
+static void FindRows(PetscInt n, const PetscInt *ia, MackoHaloRows *h)
 {
   enum { RUN = 128 };
   PetscInt count = 0;
@@ -53,7 +54,6 @@ static void FindRows(PetscInt n, const PetscInt *ia, const PetscInt *ja, MackoHa
     if (ia[i + 1] > ia[i]) h->starts[count] = ia[i], h->rows[count++] = i;
   }
   h->starts[count] = ia[n];
-  for (PetscInt k = 0; k < ia[n]; k++) h->cols[k] = ja[k];
 }
 
 /* Makes the compact matrix, with options and backend of the whole one. As the rows left out have no entries, the block's columns
@@ -80,17 +80,13 @@ static PetscErrorCode MakeCompact(Mat off, const Mat_Macko *whole, MackoHaloRows
 /* Makes what products need in GPU memory. */
 static PetscErrorCode MakeRoom(MackoHaloRows *h)
 {
-  int64_t     *rows;
-  const size_t count = (size_t)h->count;
+  const size_t count = (size_t)h->count, bytes = count * sizeof *h->rows;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(count, &rows));
-  for (size_t k = 0; k < count; k++) rows[k] = h->rows[k];
-  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->device_rows, count * sizeof *rows)));
-  PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->device_rows, rows, count * sizeof *rows, cudaMemcpyHostToDevice)));
+  PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->device_rows, bytes)));
+  PetscCall(MackoHaloCudaCheck(cudaMemcpy(h->device_rows, h->rows, bytes, cudaMemcpyHostToDevice)));
   PetscCall(MackoHaloCudaCheck(cudaMalloc((void **)&h->sums, count * sizeof(PetscScalar))));
   PetscCall(VecCreateSeqCUDAWithArray(PETSC_COMM_SELF, 1, h->count, h->sums, &h->sums_vec));
-  PetscCall(PetscFree(rows));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,7 +110,8 @@ static PetscErrorCode Build(Mat off, const Mat_Macko *whole, MackoHaloRows **row
   h->empty = (PetscBool)!count;
   if (h->count) {
     PetscCall(PetscMalloc3(count, &h->rows, count + 1, &h->starts, ia[n], &h->cols));
-    FindRows(n, ia, ja, h);
+    FindRows(n, ia, h);
+    PetscCall(PetscArraycpy(h->cols, ja, (size_t)ia[n]));
     PetscCall(MakeRoom(h));
     PetscCall(MakeCompact(off, whole, h));
   }

@@ -124,8 +124,8 @@ static const struct _MatOps *Base(Mat A)
 
 /* z = y + op(A) x, without y where that is NULL, with our exchange where that is for these vectors, which are on GPUs. Otherwise
    *done is PETSC_FALSE, and z what y was: AIJ's product is to exchange entries and call the products of the blocks, which are ours
-   and up to date; or so few products were done that the blocks do theirs as the type below does. y is copied once nothing can fail
-   any more, as both ways add to a vector in place. Collective. */
+   and up to date; or so few products were done that the blocks do theirs as the type below does. Either way adds to a vector in
+   place, so that y goes to z first. Collective. */
 static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscBool waits;

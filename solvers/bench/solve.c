@@ -349,9 +349,10 @@ static macko_status refuse_solve(const char *matrix, macko_error *err)
   PetscMPIInt ranks = 1;
   bench_refuse(err, MACKO_UNSUPPORTED, matrix, sentence[0] ? sentence : "PETSc reports an error");
   MPI_Comm_size(PETSC_COMM_WORLD, &ranks);
-  if (ranks == 1) return err->status;
-  fprintf(stderr, "macko-bench: %s\n", err->text);
-  MPI_Abort(PETSC_COMM_WORLD, 1);
+  if (ranks > 1) {
+    fprintf(stderr, "macko-bench: %s\n", err->text);
+    MPI_Abort(PETSC_COMM_WORLD, 1);
+  }
   return err->status;
 }
 

@@ -3,10 +3,10 @@
 
 #include <petscksp.h>
 
-#include <malloc.h>
 #include <string.h>
 
 #if defined(PETSC_HAVE_CUDA)
+#include <malloc.h>
 
 enum { EDGE = 40 };
 
