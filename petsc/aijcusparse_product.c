@@ -58,9 +58,26 @@ static PetscErrorCode IsDevice(Mat A, PetscBool *device)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Where not all operands are that type's, AIJ does the product and reads arrays on the host without a look at where the values
-   are: so they are brought there. *host says whether that is so. */
-static PetscErrorCode BringToHost(Mat C, PetscBool *host)
+/* Says whether an option asks for AIJ's product, on the CPU. PETSc has one for each function that multiplies, and one for
+   MatProduct; products that it has none for are not listed. */
+static PetscErrorCode OptionWantsHost(Mat C, PetscBool *host)
+{
+  static const char *const of[MATPRODUCT_ABC + 1] = {
+    [MATPRODUCT_AB] = "-matmatmult_backend_cpu",  [MATPRODUCT_AtB] = "-mattransposematmult_backend_cpu",
+    [MATPRODUCT_PtAP] = "-matptap_backend_cpu",   [MATPRODUCT_RARt] = "-matrart_backend_cpu",
+    [MATPRODUCT_ABC] = "-matmatmatmult_backend_cpu",
+  };
+  const char *name = of[C->product->type];
+
+  PetscFunctionBegin;
+  *host = PETSC_FALSE;
+  if (name && !C->product->api_user) name = "-mat_product_algorithm_backend_cpu";
+  if (name) PetscCall(PetscOptionsGetBool(((PetscObject)C)->options, ((PetscObject)C)->prefix, name, host, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Says whether some operand is not that type's, or bound to the CPU: AIJ then does the product. */
+static PetscErrorCode OperandOnHost(Mat C, PetscBool *host)
 {
   Mat       of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
   PetscBool device;
@@ -71,7 +88,16 @@ static PetscErrorCode BringToHost(Mat C, PetscBool *host)
     PetscCall(IsDevice(of[i], &device));
     *host = (PetscBool)(*host || !device);
   }
-  for (int i = 0; i < 3 && of[i] && *host; i++)
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJ reads arrays on the host without a look at where the values are: so they are brought there. */
+static PetscErrorCode BringToHost(Mat C)
+{
+  Mat of[3] = {C->product->A, C->product->B, C->product->type == MATPRODUCT_ABC ? C->product->C : NULL};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 3 && of[i]; i++)
     if (MackoOf(of[i])) PetscCall(MackoValuesToHost(of[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,6 +108,7 @@ typedef struct {
   void              *data;
   PetscCtxDestroyFn *destroy;
   PetscErrorCode (*numeric)(Mat);
+  PetscBool by_option; /* an option had AIJ do the product when it was set up */
 } Inner;
 
 /* PETSc calls this when the product goes; it destroys the inner data as the product itself would have. */
@@ -96,6 +123,16 @@ static PetscErrorCode DestroyInner(PetscCtxRt data)
 }
 
 static PetscErrorCode Numeric(Mat C);
+
+/* Says whether AIJ does the product, and then brings the operands' values to the host. Called under that type's names. */
+static PetscErrorCode PrepareHost(Mat C, const Inner *inner, PetscBool *host)
+{
+  PetscFunctionBegin;
+  PetscCall(OperandOnHost(C, host));
+  *host = (PetscBool)(*host || inner->by_option);
+  if (*host) PetscCall(BringToHost(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Puts inner into the product's data, and our numeric part into the place of the one that was set up. */
 static void Wrap(Mat C, Inner *inner)
@@ -126,7 +163,7 @@ static PetscErrorCode Numeric(Mat C)
   C->ops->productnumeric = inner->numeric;
   PetscCall(MackoCusparseRetrieve(C));
   PetscCall(Answer(C, &aliases));
-  error = BringToHost(C, &host);
+  error = PrepareHost(C, inner, &host);
   if (!error) error = (*inner->numeric)(C);
   PetscCall(Answered(&aliases));
   Wrap(C, inner);
@@ -176,6 +213,18 @@ static PetscErrorCode ClearValues(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Has f choose the symbolic part and calls it. f takes one of AIJ's only where there is none yet. */
+static PetscErrorCode ChooseSymbolic(Mat C, PetscErrorCode (*f)(Mat))
+{
+  PetscFunctionBegin;
+  C->ops->productsymbolic = NULL;
+  PetscCall((*f)(C));
+  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "a product of matrices is no longer possible");
+  PetscCall((*C->ops->productsymbolic)(C));
+  PetscCall(ClearValues(C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Comes in the place of the symbolic part. The function for C is called once more under that type's name, since it chooses the
    symbolic part by the names, then that part itself. The result, unless it is part of another product, becomes ours. */
 static PetscErrorCode Symbolic(Mat C)
@@ -188,11 +237,10 @@ static PetscErrorCode Symbolic(Mat C)
   PetscFunctionBegin;
   PetscCall(Find(C, &f));
   PetscCall(PetscNew(&inner));
+  PetscCall(OptionWantsHost(C, &inner->by_option));
   PetscCall(Answer(C, &aliases));
-  error = BringToHost(C, &host);
-  if (!error) error = (*f)(C);
-  if (!error) error = (*C->ops->productsymbolic)(C);
-  if (!error) error = ClearValues(C);
+  error = PrepareHost(C, inner, &host);
+  if (!error) error = ChooseSymbolic(C, f);
   PetscCall(Answered(&aliases));
   C->ops->productsymbolic = Symbolic;
   Wrap(C, inner);

@@ -112,15 +112,17 @@ static Mat product_of(MatProductType type, Mat A, Mat B, Mat C)
   return D;
 }
 
-/* Of ours, of ours and PETSc's type for GPUs, of ours and plain ones; again after new values; products of products. */
+/* Of ours, of ours on the CPU by an option, of ours and PETSc's type for GPUs, of ours and plain ones; again after new values;
+   products of products. */
 START_TEST(products_of_matrices_agree)
 {
-  static const char *const others[] = {MATAIJMACKO, MATAIJCUSPARSE, MATAIJ};
+  static const char *const others[] = {MATAIJMACKO, MATAIJMACKO, MATAIJCUSPARSE, MATAIJ};
   MatProductType           type     = products[_i % PRODUCTS].type;
   const char              *name = products[_i % PRODUCTS].name, *other = others[_i / PRODUCTS];
   Mat                      A, B, C, D, E, P, Q, R, S, T;
-  if (ranks() > products[_i % PRODUCTS].most || (_i >= PRODUCTS && type == MATPRODUCT_ABC)) return;
+  if (ranks() > products[_i % PRODUCTS].most || (_i >= 2 * PRODUCTS && type == MATPRODUCT_ABC)) return;
   OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  if (_i / PRODUCTS == 1) OK(PetscOptionsSetValue(NULL, "-mat_product_algorithm_backend_cpu", "yes"));
   OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
   OK(make_matrix(PREALLOCATED, other, N, N, 4, &B));
   OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 5, &C));
@@ -128,20 +130,21 @@ START_TEST(products_of_matrices_agree)
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, &Q));
   OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 5, &R));
   D = product_of(type, A, B, C), S = product_of(type, P, Q, R);
-  if (_i < PRODUCTS) assert_ours(D, name);
+  if (_i < 2 * PRODUCTS) assert_ours(D, name);
   assert_same_entries(D, S, 1e-13, name);
   OK(MatScale(A, 3));
   OK(MatScale(P, 3));
   OK(MatProductNumeric(D));
   OK(MatProductNumeric(S));
   assert_same_entries(D, S, 1e-13, "with new values");
-  if (_i < PRODUCTS) {
+  if (_i < 2 * PRODUCTS) {
     E = product_of(MATPRODUCT_AB, D, A, NULL), T = product_of(MATPRODUCT_AB, S, P, NULL);
     assert_ours(E, "a product with a product");
     assert_same_entries(E, T, 1e-13, "a product with a product");
     DESTROY(&E, &T);
   }
   DESTROY(&A, &B, &C, &D, &P, &Q, &R, &S);
+  OK(PetscOptionsClearValue(NULL, "-mat_product_algorithm_backend_cpu"));
   OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
 }
 END_TEST
@@ -352,7 +355,7 @@ void add_setup_tests(TCase *t)
 {
   tcase_add_loop_test(t, csr_is_given_back, 0, 3);
   tcase_add_test(t, values_come_from_gpu_memory);
-  tcase_add_loop_test(t, products_of_matrices_agree, 0, 3 * PRODUCTS);
+  tcase_add_loop_test(t, products_of_matrices_agree, 0, 4 * PRODUCTS);
   tcase_add_test(t, products_end_whatever_was_in_memory);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
 }
