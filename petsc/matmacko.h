@@ -156,6 +156,10 @@ PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
    state. */
 PETSC_INTERN PetscErrorCode MackoKeepComposed(Mat A);
 
+/* The first has PETSc's other types derived from a sequential AIJ be created so that the second says that one is. */
+PETSC_INTERN PetscErrorCode MackoWrapDerived(void);
+PETSC_INTERN PetscBool      MackoCreatesDerived(void);
+
 /* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
 PETSC_INTERN PetscErrorCode MackoTakeSeq(Mat A, PetscBool device);
 

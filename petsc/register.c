@@ -68,6 +68,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatRegister(MATSEQAIJMACKO, MatCreate_SeqAIJMacko));
   PetscCall(MatRegister(MATMPIAIJMACKO, MatCreate_MPIAIJMacko));
   PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
+  PetscCall(MackoWrapDerived());
   PetscCall(MackoCusparseRegister());
   PetscCall(RegisterCompressed());
   PetscCall(PetscLogEventRegister("MatMackoEncode", MAT_CLASSID, &MACKO_Encode));

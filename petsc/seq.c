@@ -285,7 +285,8 @@ PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJCUSPARSE(Mat A, MatType type, MatReu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. */
+/* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. One that is to be of another
+   derived type stays what it is. */
 PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {
   Mat       B = *newmat;
@@ -293,6 +294,7 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
 
   PetscFunctionBegin;
   (void)type;
+  if (MackoCreatesDerived()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MackoBeginConversion(A, reuse, &B));
   if (reuse != MAT_REUSE_MATRIX && !(MackoOf(B) && MackoOf(B)->kind)) {
     PetscCall(MackoWantsDeviceBase(B, &device));

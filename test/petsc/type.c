@@ -114,6 +114,32 @@ START_TEST(every_sequential_matrix_can_be_ours)
 }
 END_TEST
 
+/* A type that was asked for by name stays itself all the same, though PETSc makes its matrices from AIJ. */
+START_TEST(other_derived_types_stay_themselves)
+{
+  static const char *const types[] = {MATAIJSELL, MATAIJPERM, MATAIJCRL};
+  const char              *type    = types[_i];
+  Mat                      A, P;
+  PetscViewer              viewer;
+  PetscBool                same;
+  char                     name[64];
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 1, &P));
+  OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
+  OK(make_matrix(PREALLOCATED, type, N, N, 1, &A));
+  OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
+  snprintf(name, sizeof name, "%s%s", ranks() > 1 ? "mpi" : "seq", type);
+  OK(PetscObjectTypeCompare((PetscObject)A, name, &same));
+  ASSERT_ALL(same, "%s became another type", name);
+  OK(PetscViewerASCIIOpen(PETSC_COMM_WORLD, "/dev/null", &viewer));
+  OK(PetscViewerPushFormat(viewer, PETSC_VIEWER_ASCII_INFO));
+  OK(MatView(A, viewer));
+  OK(PetscViewerDestroy(&viewer));
+  OK(MatMultEqual(A, P, 3, &same));
+  ASSERT_ALL(same, "%s multiplies to something else", name);
+  DESTROY(&A, &P);
+}
+END_TEST
+
 /* ---- converted in every way, with a compressed form to be left behind ---- */
 
 static const char *const conversions[] = {"to ours, new",  "to ours, into an old one",  "to ours, in place",
@@ -365,6 +391,7 @@ static Suite *type_suite(void)
   tcase_add_loop_test(t, preallocated_blocks_are_ours, 0, TYPES);
   tcase_add_test(t, a_grid_gives_ours);
   tcase_add_test(t, every_sequential_matrix_can_be_ours);
+  tcase_add_loop_test(t, other_derived_types_stay_themselves, 0, 3);
   tcase_add_loop_test(t, conversions_keep_the_matrix, 0, CONVERSIONS * WAYS);
   tcase_add_test(t, other_types_are_reached);
   tcase_add_loop_test(t, nothing_is_encoded_twice, 0, WAYS);
