@@ -6,7 +6,8 @@
 /* ---- the name ---- */
 
 /* The pointer to the name is exchanged, and the name itself is kept, so that it comes back by putting the pointer back;
-   MackoAnswered sees by the pointer, too, whether somebody has renamed A meanwhile. */
+   MackoAnswered sees by the pointer, too, whether somebody has renamed A meanwhile. What is made under that name begins as an AIJ
+   and is given the name then, which would empty a matrix that is ours. */
 PetscErrorCode MackoAnswer(Mat A, MackoAlias *alias)
 {
   const Mat_Macko *m = A ? MackoOf(A) : NULL;
@@ -21,6 +22,7 @@ PetscErrorCode MackoAnswer(Mat A, MackoAlias *alias)
   alias->ours   = alias->object->type_name;
   PetscCall(PetscStrallocpy(m->kind->base, &alias->base));
   alias->object->type_name = alias->base;
+  MackoStayPlain(PETSC_TRUE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,6 +32,7 @@ PetscErrorCode MackoAnswered(MackoAlias *alias)
 {
   PetscFunctionBegin;
   if (!alias->object) PetscFunctionReturn(PETSC_SUCCESS);
+  MackoStayPlain(PETSC_FALSE);
   if (alias->object->type_name == alias->base) {
     alias->object->type_name = alias->ours;
     PetscCall(PetscFree(alias->base));
@@ -191,10 +194,15 @@ static PetscErrorCode MatSetOption_SeqAIJMacko(Mat A, MatOption option, PetscBoo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The copy comes out as that type's and is made ours. */
+/* The copy comes out as that type's and is made ours. Where entries are still collected in a hash AIJ makes it under our name, as
+   one of that type's would have to leave the hash. */
 static PetscErrorCode MatDuplicate_SeqAIJMacko(Mat A, MatDuplicateOption option, Mat *B)
 {
   PetscFunctionBegin;
+  if (MackoHashActive(A)) {
+    PetscCall((*MackoSeqHost.does->ops.duplicate)(A, option, B));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   MACKO_AS_BASE(A, (*MackoCusparseOps()->duplicate)(A, option, B));
   PetscCall(MackoTakeResult(*B));
   PetscFunctionReturn(PETSC_SUCCESS);

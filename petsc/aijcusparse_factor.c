@@ -80,11 +80,24 @@ static PetscErrorCode SolveTranspose(Mat F, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Half a solve, for preconditioning from both sides (-ksp_pc_side symmetric). AIJ leaves its own functions for it in such a factor,
+   which give zeros there. */
+static PetscErrorCode RefuseHalf(Mat F, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  (void)b, (void)x;
+  SETERRQ(PetscObjectComm((PetscObject)F), PETSC_ERR_SUP,
+          "a factor by cusparse solves with both of its halves together only: -pc_factor_mat_solver_type petsc makes one that does "
+          "with each, on the CPU");
+}
+
 /* Puts ours in place of the solves, which only the numeric part of the factorization chooses. A factor on the CPU needs no
    wrapper. */
 static void TakeSolve(Mat F, Factor *factor)
 {
   if (F->boundtocpu) return;
+  F->ops->forwardsolve  = RefuseHalf;
+  F->ops->backwardsolve = RefuseHalf;
   if (F->ops->solve && F->ops->solve != Solve) {
     factor->solve = F->ops->solve;
     F->ops->solve = Solve;

@@ -145,28 +145,45 @@ static void Wrap(Mat C, Inner *inner)
   C->ops->productnumeric = Numeric;
 }
 
-/* The product's own data and function are put back for the call, and wrapped again afterwards whether or not it failed, so that
-   the product can be repeated. If AIJ did it, the result's values on the host are the newer ones. */
+/* The product's own data and functions are put back for the call, and afterwards what was there before, whether or not it failed, so
+   that the product can be repeated. What was there need not be ours: a product with a matrix that stands for a transpose keeps our
+   data in its own. */
+static PetscErrorCode CallInner(Mat C, Inner *inner)
+{
+  PetscCtxDestroyFn *destroy  = C->product->destroy;
+  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
+  PetscErrorCode error;
+
+  PetscFunctionBegin;
+  C->product->data       = inner->data;
+  C->product->destroy    = inner->destroy;
+  C->ops->productnumeric = inner->numeric;
+  error                  = (*inner->numeric)(C);
+  inner->data            = C->product->data;
+  inner->destroy         = C->product->destroy;
+  inner->numeric         = C->ops->productnumeric;
+  C->product->data       = inner;
+  C->product->destroy    = destroy;
+  C->ops->productnumeric = numeric;
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* If AIJ did the product, the result's values on the host are the newer ones. */
 static PetscErrorCode Numeric(Mat C)
 {
-  Inner         *inner;
+  Inner         *inner = C->product ? (Inner *)C->product->data : NULL;
   Aliases        aliases;
   PetscErrorCode error;
   PetscBool      host;
 
   PetscFunctionBegin;
-  PetscCheck(C->product && C->product->destroy == DestroyInner, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB,
-             "a product of matrices was not set up");
-  inner                  = (Inner *)C->product->data;
-  C->product->data       = inner->data;
-  C->product->destroy    = inner->destroy;
-  C->ops->productnumeric = inner->numeric;
+  PetscCheck(inner, PetscObjectComm((PetscObject)C), PETSC_ERR_PLIB, "a product of matrices was not set up");
   PetscCall(MackoCusparseRetrieve(C));
   PetscCall(Answer(C, &aliases));
   error = PrepareHost(C, inner, &host);
-  if (!error) error = (*inner->numeric)(C);
+  if (!error) error = CallInner(C, inner);
   PetscCall(Answered(&aliases));
-  Wrap(C, inner);
   PetscCall(error);
   if (host && MackoOf(C)) PetscCall(MackoChangedOnHost(C));
   PetscCall(MackoTakeResult(C));

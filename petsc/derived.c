@@ -1,26 +1,33 @@
-/* Other types that PETSc derives from a sequential AIJ. Creating one creates an AIJ first, which -mat_seqaij_type seqaijmacko would
-   make ours; that type's functions would then lie over ours, under its name. It was asked for by name, so it is to stay itself. */
+/* When -mat_seqaij_type seqaijmacko leaves a new AIJ as PETSc makes it. */
 #include "matmacko.h"
 
 typedef PetscErrorCode (*Create)(Mat);
 
-/* How many matrices of such types are being created. */
-static int creating = 0;
+/* How many reasons there are now for that. */
+static int reasons = 0;
 
-PetscBool MackoCreatesDerived(void)
+PetscBool MackoStaysPlain(void)
 {
-  return (PetscBool)(creating > 0);
+  return (PetscBool)(reasons > 0);
 }
 
-/* A failure leaves the count as it was. */
-static PetscErrorCode Count(Create create, Mat A)
+void MackoStayPlain(PetscBool plain)
+{
+  reasons += plain ? 1 : -1;
+}
+
+/* ---- types that PETSc derives from a sequential AIJ ---- */
+
+/* Creates A, which begins as an AIJ; were that ours, the other type's functions would lie over ours, under its name. It was asked
+   for by name, so it is to stay itself. */
+static PetscErrorCode CreatePlain(Create create, Mat A)
 {
   PetscErrorCode error;
 
   PetscFunctionBegin;
-  creating++;
+  MackoStayPlain(PETSC_TRUE);
   error = (*create)(A);
-  creating--;
+  MackoStayPlain(PETSC_FALSE);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -31,7 +38,7 @@ static PetscErrorCode Count(Create create, Mat A)
   static Create create##TYPE; \
   static PetscErrorCode Create##TYPE(Mat A) \
   { \
-    return Count(create##TYPE, A); \
+    return CreatePlain(create##TYPE, A); \
   }
 TYPES(WRAP)
 

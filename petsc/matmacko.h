@@ -156,9 +156,11 @@ PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
    state. */
 PETSC_INTERN PetscErrorCode MackoKeepComposed(Mat A);
 
-/* The first has PETSc's other types derived from a sequential AIJ be created so that the second says that one is. */
+/* While MackoStayPlain was called more often with PETSC_TRUE than with PETSC_FALSE, -mat_seqaij_type seqaijmacko does not make a new
+   AIJ ours. MackoWrapDerived has it called while PETSc creates a matrix of another type that it derives from AIJ. */
+PETSC_INTERN void           MackoStayPlain(PetscBool plain);
+PETSC_INTERN PetscBool      MackoStaysPlain(void);
 PETSC_INTERN PetscErrorCode MackoWrapDerived(void);
-PETSC_INTERN PetscBool      MackoCreatesDerived(void);
 
 /* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
 PETSC_INTERN PetscErrorCode MackoTakeSeq(Mat A, PetscBool device);
@@ -175,6 +177,7 @@ PETSC_INTERN PetscLogEvent MACKO_Encode, MACKO_Refresh, MACKO_Upload, MACKO_Mult
 PETSC_INTERN PetscErrorCode MatCreate_SeqAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatCreate_MPIAIJMacko(Mat);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat, MatType, MatReuse, Mat *);
+PETSC_INTERN PetscErrorCode MackoConvertNew(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJ(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_SeqAIJMacko_SeqAIJCUSPARSE(Mat, MatType, MatReuse, Mat *);
 PETSC_INTERN PetscErrorCode MatConvert_MPIAIJ_MPIAIJMacko(Mat, MatType, MatReuse, Mat *);

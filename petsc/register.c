@@ -67,7 +67,7 @@ PetscErrorCode MatMackoInitializePackage(void)
   PetscCall(MatRegisterRootName(MATAIJMACKO, MATSEQAIJMACKO, MATMPIAIJMACKO));
   PetscCall(MatRegister(MATSEQAIJMACKO, MatCreate_SeqAIJMacko));
   PetscCall(MatRegister(MATMPIAIJMACKO, MatCreate_MPIAIJMacko));
-  PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MatConvert_SeqAIJ_SeqAIJMacko));
+  PetscCall(MatSeqAIJRegister(MATSEQAIJMACKO, MackoConvertNew));
   PetscCall(MackoWrapDerived());
   PetscCall(MackoCusparseRegister());
   PetscCall(RegisterCompressed());

@@ -149,6 +149,77 @@ START_TEST(products_of_matrices_agree)
 }
 END_TEST
 
+/* PETSc multiplies a matrix that stands for a scaled transpose by the function of the matrix itself, and keeps what that needs in its
+   own. */
+START_TEST(products_with_a_virtual_transpose_agree)
+{
+  Mat A, B, T, C, P, Q, R;
+  if (ranks() > 1) return;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 4, &B));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 4, &Q));
+  OK(MatCreateTranspose(A, &T));
+  OK(MatScale(T, -2));
+  OK(MatScale(P, -2));
+  C = product_of(MATPRODUCT_AB, T, B, NULL), R = product_of(MATPRODUCT_AtB, P, Q, NULL);
+  assert_same_entries(C, R, 1e-13, "with a virtual transpose");
+  OK(MatScale(B, 3));
+  OK(MatScale(Q, 3));
+  OK(MatProductNumeric(C));
+  OK(MatProductNumeric(R));
+  assert_same_entries(C, R, 1e-13, "with a virtual transpose and new values");
+  DESTROY(&T, &A, &B, &C, &P, &Q, &R);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
+}
+END_TEST
+
+/* One row and one column on each rank. */
+static Mat without_preallocation(MatType type)
+{
+  Mat A;
+  OK(MatCreate(PETSC_COMM_WORLD, &A));
+  OK(MatSetSizes(A, 1, 1, PETSC_DETERMINE, PETSC_DETERMINE));
+  OK(MatSetType(A, type));
+  OK(MatSetUp(A));
+  return A;
+}
+
+static void fill(Mat A)
+{
+  PetscInt row;
+  OK(MatGetOwnershipRange(A, &row, NULL));
+  for (PetscInt i = 0; i < ranks(); i++) OK(MatSetValue(A, row, i, 3 + row - 2 * i, INSERT_VALUES));
+  OK(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  OK(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+}
+
+/* What AIJ makes first and gives the type's name then: a transpose, with -mat_seqaij_type; and a copy without preallocation. */
+START_TEST(new_matrices_are_not_emptied)
+{
+  Mat A, B, P, Q;
+  OK(PetscOptionsSetValue(NULL, "-mat_macko_base", "aijcusparse"));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
+  OK(MatTranspose(P, MAT_INITIAL_MATRIX, &Q));
+  if (_i == 0) OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
+  OK(make_matrix(PREALLOCATED, MATAIJMACKO, N, N, 3, &A));
+  OK(MatTranspose(A, MAT_INITIAL_MATRIX, &B));
+  OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
+  assert_ours(B, "a transpose");
+  assert_same_entries(B, Q, 0, "a transpose");
+  DESTROY(&A, &B, &P, &Q);
+  A = without_preallocation(MATAIJMACKO), P = without_preallocation(MATAIJ);
+  OK(MatDuplicate(A, MAT_DO_NOT_COPY_VALUES, &B));
+  fill(B);
+  fill(P);
+  assert_ours(B, "a copy without preallocation");
+  assert_same_entries(B, P, 0, "a copy without preallocation");
+  DESTROY(&A, &B, &P);
+  OK(PetscOptionsClearValue(NULL, "-mat_macko_base"));
+}
+END_TEST
+
 /* Leaves ones in all bits, which are NaNs, in memory that malloc gives again. The first block raises glibc's limit below which a block
    is not mapped alone. */
 static void leave_nans(void)
@@ -279,6 +350,9 @@ START_TEST(factors_are_on_the_gpu)
     OK(VecAXPY(y, -1, b));
     OK(VecNorm(y, NORM_2, &error));
     ck_assert_msg(error <= (_i % 2 ? 0.05 : 1e-12) * norm, "%s: residual %g of %g", factors[_i].name, error, norm);
+    OK(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
+    ck_assert_msg(MatForwardSolve(F, b, x) == PETSC_ERR_SUP, "%s: half a solve is not refused", factors[_i].name);
+    OK(PetscPopErrorHandler());
     OK(ISDestroy(&rows));
     OK(ISDestroy(&cols));
     OK(VecDestroy(&b));
@@ -356,6 +430,8 @@ void add_setup_tests(TCase *t)
   tcase_add_loop_test(t, csr_is_given_back, 0, 3);
   tcase_add_test(t, values_come_from_gpu_memory);
   tcase_add_loop_test(t, products_of_matrices_agree, 0, 4 * PRODUCTS);
+  tcase_add_test(t, products_with_a_virtual_transpose_agree);
+  tcase_add_loop_test(t, new_matrices_are_not_emptied, 0, 2);
   tcase_add_test(t, products_end_whatever_was_in_memory);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
 }

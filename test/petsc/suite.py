@@ -1,17 +1,25 @@
 """What test/petsc/suite.sh runs: reads the tests in the comments of PETSc's programs with PETSc's own parser, compiles the programs,
-runs each test with aij and with aijmacko, and compares what they print. One line a test on stdout, counts on stderr."""
-import collections, glob, itertools, os, re, shlex, shutil, signal, subprocess, sys, tempfile
+runs each test with the plain type (aij, or aijcusparse where a test names that) and with aijmacko, and compares what they print. One
+line a test on stdout, counts on stderr."""
+import collections, concurrent.futures, glob, itertools, os, re, shlex, shutil, signal, subprocess, sys, tempfile
 
+GPU = os.environ.get("MACKO_SUITE_GPU") == "yes"
 FOLDERS = ["mat/tests", "ksp/ksp/tests", "ksp/ksp/tutorials"]
+FOLDERS += ["mat/tutorials", "snes/tests", "snes/tutorials", "ts/tutorials"] if GPU else []
 MOST_RANKS = int(os.environ.get("MACKO_SUITE_RANKS", 8))
 MOST_CASES = int(os.environ.get("MACKO_SUITE_CASES", 1000000))
 SECONDS = int(os.environ.get("MACKO_SUITE_SECONDS", 120))
+JOBS = int(os.environ.get("MACKO_SUITE_JOBS", 1))
+OPTIONS = os.environ.get("MACKO_SUITE_OPTIONS", "")
+KEEP = os.environ.get("MACKO_SUITE_KEEP")
 # From the widest: every matrix whose type options choose and every AIJ that the code itself asks for; the latter alone.
-SWAPS = {"options": "-mat_type {0}aij{1} -dm_mat_type {0}aij{1} -mat_seqaij_type seqaij{1}", "code": "-mat_seqaij_type seqaij{1}"}
+CODE = "-mat_seqaij_type seqaij{0}"
+SWAPS = {"options": "-mat_type aij{0} -dm_mat_type aij{0} " + CODE, "code": CODE}
 # What aijmacko adds to views (petsc/view.c).
 OUR_LINES = re.compile(r"^ *((off-)?diagonal block: +)?(format \w+, |because: |bytes \d.*CSR/this|a product: predicted |"
                        r"encoded \d+.* times in |encoding pays after |products are not faster than with csr|"
-                       r"\d+ products by \w+ before that paid|products on the )")
+                       r"\d+ products by \w+ before that paid|products on the |rows, columns and values of \w+ in GPU memory|"
+                       r"halo (from GPU|by MPI|through host) )")
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 TOLERANCE = 1e-6
 
@@ -45,7 +53,7 @@ class Suite:
         for word in re.sub(r"#.*", "", requires or "").replace(",", " ").split():
             no, name = word.startswith("!"), word.lstrip("!")
             if name == "cuda":
-                have = False  # no test here is about GPUs
+                have = GPU
             elif name.startswith("defined("):
                 have = name[8:-1] in self.configured
             elif name in ("double", "single", "__float128", "__fp16"):
@@ -108,7 +116,7 @@ class Suite:
                 path = os.path.dirname(source) + "/" + name
                 (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, folder + "/" + name)
             launch = f"{os.environ.get('MPIEXEC', 'mpiexec')} -n {ranks} " if ranks > 1 else ""
-            command = f"{test.get('env', '')} {launch}{program} {arguments} -options_left no -log_view :{folder}/log"
+            command = f"{test.get('env', '')} {launch}{program} {arguments} {OPTIONS} -options_left no -log_view :{folder}/log"
             with open(folder + "/out", "w") as out, open(folder + "/err", "w") as err:
                 process = subprocess.Popen(command, shell=True, executable="/bin/bash", cwd=folder, stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                            env=dict(os.environ, wPETSC_DIR=self.home(), PETSC_DIR=self.home()),
@@ -123,7 +131,7 @@ class Suite:
             if filter.startswith("Error:"):
                 text, filter, status = text + errors, filter[6:], 0
             text = "\n".join(line for line in text.splitlines() if not OUR_LINES.match(line))
-            text = re.sub(r"\b(seq|mpi|)aijmacko\b", r"\1aij", text)
+            text = re.sub(r"\b(seq|mpi|)aij(macko|cusparse)\b", r"\1aij", text)
             if filter:
                 text = subprocess.run(filter, shell=True, input=text, capture_output=True, text=True).stdout
             if os.path.exists(folder + "/log"):
@@ -148,19 +156,37 @@ class Suite:
                 return "differs"
         return "rounding"
 
+    @staticmethod
+    def complaint(errors):
+        """What PETSc's message says and the innermost functions it names, or the first lines of another."""
+        lines = [re.sub(r"^\[\d+\]PETSC ERROR: ", "", line) for line in errors.splitlines()]
+        start = next((i for i, line in enumerate(lines) if "Error Message" in line), None)
+        if start is None:
+            return " | ".join(lines[:3])
+        frames = [re.sub(r" at /.*/", " at ", line) for line in lines if re.match(r"#\d", line)]
+        return " | ".join(lines[start + 1:start + 3] + frames[:6])
+
+    @staticmethod
+    def swapped(args):
+        """Each swap's name, and the arguments for the plain type and for ours. A test that names PETSc's type for GPUs itself gets
+        ours there and nowhere else."""
+        if "aijcusparse" in args:
+            return [("named", args, args.replace("aijcusparse", "aijmacko"))]
+        return [(swap, args + " " + options.format(""), args + " " + options.format("macko")) for swap, options in SWAPS.items()]
+
     def one(self, program, ranks, args, test, source):
         """Result, swap, number of products, and the first lines that differ."""
-        plugin = f"-dll_append {self.plugin} "
-        for swap, options in SWAPS.items():
-            plain = self.run(program, ranks, f"{args} {plugin}" + options.format("", ""), test, source, [])
+        plugin = f" -dll_append {self.plugin} "
+        for swap, plain_args, our_args in self.swapped(args):
+            plain = self.run(program, ranks, plain_args + plugin, test, source, [])
             if plain[0] == 0:
                 break
         else:
             return "skipped", swap, 0, "aij itself fails"
         products = []
-        ours = self.run(program, ranks, f"{args} {plugin}" + options.format("", "macko"), test, source, products)
+        ours = self.run(program, ranks, our_args + plugin, test, source, products)
         if ours[0] != 0:
-            return "fails", swap, sum(products), f"status {ours[0]}: " + " | ".join(ours[2].splitlines()[:3])
+            return "fails", swap, sum(products), f"status {ours[0]}: " + self.complaint(ours[2])
         result = self.compare(plain[1], ours[1])
         lines = [] if result == "same" else [f"{a.strip()} | {b.strip()}" for a, b in
                                              itertools.zip_longest(plain[1].splitlines(), ours[1].splitlines(), fillvalue="")
@@ -182,7 +208,7 @@ class Suite:
                     continue
                 for ranks, args in self.some(list(self.cases(whole))):
                     types = re.findall(r"-(?:dm_)?mat_type +(\S+)", args)
-                    if any(not re.fullmatch(r"(seq|mpi)?aij", t) for t in types):
+                    if any(not re.fullmatch("(seq|mpi)?aij" + "(cusparse)?" * GPU, t) for t in types):
                         self.skipped["asks for another matrix type"] += 1
                     elif ranks > MOST_RANKS:
                         self.skipped[f"more than {MOST_RANKS} ranks"] += 1
@@ -190,30 +216,48 @@ class Suite:
                         yield name[3:], ranks, args, whole
         self.depends = found.get("depends", "")
 
-    def all_of(self, source, name):
-        tests = list(self.tests(source))
-        if not tests:
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            program = folder + "/" + os.path.basename(name)
-            if self.compile(source, self.depends, program).returncode:
-                self.skipped["does not compile outside PETSc's build"] += len(tests)
-                return
-            for label, ranks, args, test in tests:
-                result, swap, products, text = self.one(program, ranks, args, test, source)
-                if result == "skipped":
-                    self.skipped[text] += 1
-                    continue
-                self.results[result, products > 0] += 1
-                print(name, label, ranks, args, swap, result, products, text, sep="\t", flush=True)
+    def compiled(self, source, name, folder):
+        """The path of a compiled program, or None. Those that an earlier run has kept are taken."""
+        program = f"{KEEP or folder}/{name.replace('/', '-')}"
+        if not os.path.exists(program) and self.compile(source, self.depends, program).returncode:
+            return None
+        return program
 
-    def everything(self):
-        print("program", "test", "ranks", "arguments", "swap", "result", "products", "aij | aijmacko", sep="\t")
+    def started(self, source, name, folder, pool):
+        """The tests of a program, with their runs, which others go on beside."""
+        tests = list(self.tests(source))
+        program = self.compiled(source, name, folder) if tests else None
+        if not program:
+            self.skipped["does not compile outside PETSc's build"] += len(tests)
+            return []
+        return [((name, label, ranks, args), pool.submit(self.one, program, ranks, args, test, source))
+                for label, ranks, args, test in tests]
+
+    def report(self, test, run):
+        result, swap, products, text = run.result()
+        if result == "skipped":
+            self.skipped[text] += 1
+            return
+        self.results[result, products > 0] += 1
+        print(*test, swap, result, products, text, sep="\t", flush=True)
+
+    def sources(self):
         for folder in FOLDERS:
             for source in sorted(glob.glob(f"{self.folder}/src/{folder}/*.c")):
                 name = folder + "/" + os.path.basename(source)[:-2]
                 if not self.programs or name in self.programs:
-                    self.all_of(source, name)
+                    yield source, name
+
+    def everything(self):
+        print("program", "test", "ranks", "arguments", "swap", "result", "products", "aij | aijmacko", sep="\t")
+        runs = collections.deque()
+        with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            for source, name in self.sources():
+                runs.extend(self.started(source, name, folder, pool))
+                while runs and runs[0][1].done():
+                    self.report(*runs.popleft())
+            for test in runs:
+                self.report(*test)
         for (result, used), count in sorted(self.results.items()):
             print(f"{result:10} {'with products of aijmacko' if used else 'without any':26} {count}", file=sys.stderr)
         for reason, count in self.skipped.most_common():
