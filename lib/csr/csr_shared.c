@@ -34,7 +34,8 @@ static int looks_shared(const macko_csr *a)
 /* Gives how many of `left` rows that share their columns the next group has. */
 static int rows_of_group(int64_t left)
 {
-  return left <= CSR_TOGETHER ? (int)left : left <= 6 ? 3 : CSR_TOGETHER;
+  const int64_t groups = (left + CSR_TOGETHER - 1) / CSR_TOGETHER;
+  return (int)((left + groups - 1) / groups);
 }
 
 /* Rows that are alike come so many at a time on average; the columns of each group of them are read once. */

@@ -5,8 +5,8 @@
 
 #include "core/format.h"
 
-/* CSR_TOGETHER is the most rows of a group; five and six rows are two groups of up to three. A mark is set every CSR_MARK rows. */
-enum { CSR_TOGETHER = 4, CSR_MARK = 1024 };
+/* CSR_TOGETHER is the most rows of a group; more become several groups of about as many each. A mark is set every CSR_MARK rows. */
+enum { CSR_TOGETHER = 6, CSR_MARK = 1024 };
 
 /* Where the first group is that begins at row CSR_MARK * i or after it: its first row, its number, and where its columns begin. */
 typedef struct {

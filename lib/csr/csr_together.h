@@ -14,7 +14,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_group(csr_kind 
   for (; p < n - CSR_WIDTH; p += CSR_WIDTH) {
     csr_x_at(k.vector, x, csr_columns_at(cols + p), &at);
     if (k.ahead) __builtin_prefetch((const char *)(cols + p) + CSR_AHEAD / 4, 0, 2);
-#pragma GCC unroll 4
+#pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
       const char *of_row = values + (r * n + p) * size;
       if (k.ahead) __builtin_prefetch(of_row + CSR_AHEAD, 0, 2);
@@ -23,7 +23,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_group(csr_kind 
     }
   }
   csr_x_at(k.vector, x, csr_columns_at(cols + p), &at);
-#pragma GCC unroll 4
+#pragma GCC unroll 6
   for (int r = 0; r < rows; r++) {
     csr_values_at(k.stored, values + (r * n + p) * size, &v);
     const csr_vector terms = v * at;
@@ -39,7 +39,7 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows_together(c
   const int64_t size = k.stored == MACKO_F64 ? 8 : 4;
   csr_vector sum[CSR_TOGETHER] = {{0}};
   if (n) csr_group(k, rows, (const char *)a->values + begin * size, cols, macko_x_of(k.vector, q, 0), n, sum);
-#pragma GCC unroll 4
+#pragma GCC unroll 6
   for (int r = 0; r < rows; r++) csr_put(k.vector, macko_y_of(k.vector, q, 0), i + r, q->alpha, q->beta, sum[r]);
 }
 
@@ -61,6 +61,8 @@ static inline __attribute__((always_inline)) MACKO_AVX2 void csr_rows_shared(csr
     } else if (s->rows[g] == 1) csr_rows_together(k, 1, a, q, cols, row, begin, n);
     else if (s->rows[g] == 2) csr_rows_together(k, 2, a, q, cols, row, begin, n);
     else if (s->rows[g] == 3) csr_rows_together(k, 3, a, q, cols, row, begin, n);
+    else if (s->rows[g] == 4) csr_rows_together(k, 4, a, q, cols, row, begin, n);
+    else if (s->rows[g] == 5) csr_rows_together(k, 5, a, q, cols, row, begin, n);
     else csr_rows_together(k, CSR_TOGETHER, a, q, cols, row, begin, n);
     cols += n, begin = end;
   }
