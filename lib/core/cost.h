@@ -36,6 +36,7 @@ typedef struct {
   double padded;       /* more for a slot without an entry */
   double drag, even_drag, eccsr_drag; /* drag (macko_plan in format.h) of layout slice where lanes have gaps of their own, which
                                        * have to be there before x can be loaded; of its other slots; of format eccsr */
+  double walked_wait;  /* more for the slots of 32 lanes with gaps of their own where one asks for a line of x that stands alone */
   double slice;        /* slice that is no stencil, besides its slots */
   double walked_slice; /* more for one whose lanes have gaps of their own, and begin and end anywhere */
   double passed;       /* any slice, where stencils and others have a kernel each, which passes over those of the other */
@@ -131,7 +132,7 @@ static inline void macko_set_time(const macko_options *options, const macko_csr 
   const double lost = macko_lost_share(bytes, caches.last);
   const double byte = c->cached_byte * macko_lost_share(bytes, caches.middle) + (c->byte - c->cached_byte) * lost;
   const double moved = (bytes + plan->drag * (double)plan->bytes) * byte + (double)plan->scattered * c->far_row * lost;
-  plan->time = moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8;
+  plan->time = (moved > plan->work ? moved + plan->work / 8 : plan->work + moved / 8) + plan->waits;
 }
 
 /* Gives the nanoseconds of an entry of layout row whose values are of that type. */

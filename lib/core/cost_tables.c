@@ -23,7 +23,7 @@ static const macko_cost amd_19h_cost = {
   .csr_long_miss = 5.75, .csr_single = 0.63, .csr_half = 1.38,
   .csr_saved = 1, .stencil = 0.106, .uniform = 0.08, .run = 0.4, .listed = 0.195, .walked = 0.4, .paired = 1.38,
   .run_paired = 1.38, .wide_paired = 1.38, .padded = 0.25, .drag = 0.4, .even_drag = 0.01, .eccsr_drag = 0.4,
-  .slice = 10.3, .walked_slice = 18,
+  .slice = 10.3, .walked_slice = 18, .walked_wait = 22,
   .row_wide = 0.91, .row_narrow = 0.91, .row_row = 9.2, .paper_entry = 2.8, .ordered_row = 1.4, .byte_codes = 0.35,
   .half_codes = 1.15, .halves = 0.17, .dtans_equal = 6.9, .dtans_one = 8, .dtans_two = 11.5,
   .eccsr_entry = 0.09, .eccsr_run = 0.9, .eccsr_block = 2.9, .eccsr_masked = 0.14, .eccsr_slot = 1.15,

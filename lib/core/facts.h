@@ -34,6 +34,12 @@ typedef struct {
   macko_fewer_values *fewer; /* what to look at in place of all values; NULL: all are to be looked at */
 } macko_known_values;
 
+/* Lines of x that entries ask for and one core has in none of its own caches (lines.c): all, and those that stand alone, as the line
+ * before was not asked for shortly before. Of the others a processor has foreseen most. */
+typedef struct {
+  double all, stray;
+} macko_lines;
+
 /* What planning has found of a csr in host memory, for encoding to take over: one pointer a format, whose table says how it is
  * freed. */
 struct macko_findings {
@@ -42,6 +48,8 @@ struct macko_findings {
   int handed_on; /* 1: encoding follows; 0: only the plan is wanted, and what takes memory is not kept */
   int lent; /* 1: the arrays of *csr outlive the matrix, which may use them as its own */
   macko_known_values values; /* of all formats */
+  macko_lines lines;
+  int lines_known;
   void *own[MACKO_FORMAT_AUTO]; /* what each format has found; NULL: nothing */
 };
 
@@ -56,11 +64,14 @@ struct macko_facts {
   /* Gives the sectors of x that entries ask for on a GPU (stretches.h), by a sample; 0 where that fails. NULL: that is not
    * known. */
   double (*sectors)(void *context);
-  /* Gives the lines of x that entries ask for and one core has in none of its own caches (lines.c), in the same way. */
-  double (*lines)(void *context);
+  /* Gives the lines of x that entries ask for on a CPU, in the same way. */
+  macko_lines (*lines)(void *context);
   void *context;
   const void *of_format[MACKO_FORMAT_AUTO]; /* what each format asks besides: a table of its own, whose functions take context */
 };
+
+/* This is `lines` of the facts of a csr in host memory; they are counted once. */
+macko_lines macko_host_lines(void *findings);
 
 /* Give the facts of a csr in host memory, or of rows that come in pieces, checked and sorted, with *found as context, which must
  * stay; and those of its values alone, each of which is found once. */

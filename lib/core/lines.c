@@ -2,7 +2,6 @@
 #include "core/cost.h"
 #include "core/facts.h"
 #include "core/row_source.h"
-#include "core/stretches.h"
 
 #include <stdlib.h>
 
@@ -10,25 +9,26 @@
  * still there for the others. Windows are spread over the matrix, and there are at most MOST_WINDOWS. */
 enum { LINE = 64, BYTES_OF_ENTRY = 32, MOST_WINDOWS = 4 };
 
-/* Counts entries begin .. end - 1, a window, and the lines that none of its entries before had. seen[] has a byte for each line
- * of x: the window that has met it last, from 1. */
-static int64_t count_lines(const macko_csr *a, int64_t begin, int64_t end, int64_t columns, uint8_t window, uint8_t *seen)
+/* Counts the lines that entries begin .. end - 1, a window, ask for and none of them before had. seen[] has a byte for each line of x,
+ * behind one more: the window that has met it last, from 1. */
+static void count_lines(const macko_csr *a, int64_t begin, int64_t end, int64_t columns, uint8_t window, uint8_t *seen,
+                        macko_lines *lines)
 {
-  int64_t lines = 0;
   for (int64_t p = begin; p < end; p++) {
-    uint8_t *line = &seen[macko_csr_col(a, p) / columns];
-    lines += *line != window;
+    uint8_t *line = &seen[1 + macko_csr_col(a, p) / columns];
+    lines->all += *line != window;
+    lines->stray += *line != window && line[-1] != window;
     *line = window;
   }
-  return lines;
 }
 
-/* Gives the share of entries that ask for a line anew; 0 where memory is short or rows cannot be had. */
-static double share_of_lines(macko_findings *found, int64_t nnz, int64_t entries, uint8_t *seen)
+/* Gives the shares of entries that ask for such lines; 0 where memory is short or rows cannot be had. */
+static macko_lines share_of_lines(macko_findings *found, int64_t nnz, int64_t entries, uint8_t *seen)
 {
   const macko_csr *csr = found->csr;
   const int64_t columns = LINE / (csr->value_type == MACKO_F64 ? 8 : 4), step = (csr->nrows + MOST_WINDOWS - 1) / MOST_WINDOWS;
-  int64_t rows = nnz > csr->nrows ? entries / (nnz / csr->nrows) + 1 : entries, met = 0, lines = 0;
+  int64_t rows = nnz > csr->nrows ? entries / (nnz / csr->nrows) + 1 : entries, met = 0;
+  macko_lines lines = {0};
   if (rows > step) rows = step;
   macko_rows whole, *source = macko_found_rows(found, &whole);
   macko_assembly room = {0};
@@ -38,24 +38,31 @@ static double share_of_lines(macko_findings *found, int64_t nnz, int64_t entries
     if (macko_view_rows(source, first, count, &room, &a, NULL)) break; /* the next pass over the rows tells why */
     const int64_t begin = macko_csr_row(&a, first), all = macko_csr_row(&a, first + count) - begin;
     const int64_t n = all < entries ? all : entries;
-    lines += count_lines(&a, begin, begin + n, columns, (uint8_t)window, seen);
+    count_lines(&a, begin, begin + n, columns, (uint8_t)window, seen, &lines);
     met += n;
   }
   macko_free_assembly(&room);
-  return met ? (double)lines / (double)met : 0;
+  return met ? (macko_lines){lines.all / (double)met, lines.stray / (double)met} : lines;
 }
 
-double macko_host_lines(void *findings)
+/* Counts the lines of the matrix by those of its windows. */
+static macko_lines lines_of(macko_findings *found)
 {
-  macko_findings *found = findings;
   const macko_csr *csr = found->csr;
   const int64_t nnz = macko_found_nnz(found), size = csr->value_type == MACKO_F64 ? 8 : 4, middle = macko_machine_caches().middle;
   const double lost = macko_lost_share((double)size * (double)csr->ncols, middle);
   /* A matrix with more lines of x than bytes of its own has hardly two entries in one, and is no matter of time. */
-  if (lost == 0 || csr->ncols / LINE > nnz) return 0;
-  uint8_t *seen = macko_zeros((size_t)(csr->ncols * size / LINE + 1));
-  if (!seen) return 0;
-  const double share = share_of_lines(found, nnz, middle / BYTES_OF_ENTRY, seen);
+  if (lost == 0 || csr->ncols / LINE > nnz) return (macko_lines){0};
+  uint8_t *seen = macko_zeros((size_t)(csr->ncols * size / LINE + 2));
+  if (!seen) return (macko_lines){0};
+  const macko_lines share = share_of_lines(found, nnz, middle / BYTES_OF_ENTRY, seen);
   free(seen);
-  return lost * share * (double)nnz;
+  return (macko_lines){lost * share.all * (double)nnz, lost * share.stray * (double)nnz};
+}
+
+macko_lines macko_host_lines(void *findings)
+{
+  macko_findings *found = findings;
+  if (!found->lines_known) found->lines = lines_of(found), found->lines_known = 1;
+  return found->lines;
 }

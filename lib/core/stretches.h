@@ -50,8 +50,7 @@ static inline double macko_all_sectors(const macko_stretches *s, int64_t entries
   return of_x <= MACKO_NEAR_SECTORS && all > (double)most ? (double)most : all;
 }
 
-/* These are `sectors` and `lines` of the facts of a csr in host memory (facts.h). */
+/* This is `sectors` of the facts of a csr in host memory (facts.h). */
 double macko_host_sectors(void *findings);
-double macko_host_lines(void *findings);
 
 #endif
