@@ -34,8 +34,8 @@ typedef struct {
   macko_fewer_values *fewer; /* what to look at in place of all values; NULL: all are to be looked at */
 } macko_known_values;
 
-/* Lines of x that entries ask for and one core has in none of its own caches (lines.c): all, and those that stand alone, as the line
- * before was not asked for shortly before. Of the others a processor has foreseen most. */
+/* Lines of x that entries ask for and one core has in none of its own caches (lines.c): all, and those that stand alone, as the
+ * line before was not asked for shortly before. Of the others a processor has foreseen most. */
 typedef struct {
   double all, stray;
 } macko_lines;

@@ -9,8 +9,8 @@
  * still there for the others. Windows are spread over the matrix, and there are at most MOST_WINDOWS. */
 enum { LINE = 64, BYTES_OF_ENTRY = 32, MOST_WINDOWS = 4 };
 
-/* Counts the lines that entries begin .. end - 1, a window, ask for and none of them before had. seen[] has a byte for each line of x,
- * behind one more: the window that has met it last, from 1. */
+/* Counts the lines that entries begin .. end - 1, a window, ask for and none of them before had. seen[] has a byte for each line of
+ * x, behind one more: the window that has met it last, from 1. */
 static void count_lines(const macko_csr *a, int64_t begin, int64_t end, int64_t columns, uint8_t window, uint8_t *seen,
                         macko_lines *lines)
 {

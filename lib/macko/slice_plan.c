@@ -373,8 +373,8 @@ static macko_status try_sorted(const macko_facts *f, const macko_options *option
   return MACKO_OK;
 }
 
-/* Gives the nanoseconds that slices with gaps of their own wait for x: 32 lanes go on together, so that they do where one of them asks
- * for a line that the processor has not foreseen. */
+/* Gives the nanoseconds that slices with gaps of their own wait for x: 32 lanes go on together, so that they do where one of them
+ * asks for a line that the processor has not foreseen. */
 static double waits_of(const macko_facts *f, const macko_options *options, const macko_slice_facts *p)
 {
   const macko_cost *cost = macko_cost_of(options);

@@ -1,6 +1,6 @@
 /* Encoding does not look again at what planning has seen: each slice of a csr is looked at once, and then stored, and so is each
- * window of format eccsr; a slice that repeats an earlier one is not described. The program is linked with the static library and
- * -Wl,--wrap, so that the library's calls come here. */
+ * window of format eccsr; a slice that repeats an earlier one is not described. And what lanes are predicted to wait for. The
+ * program is linked with the static library and -Wl,--wrap, so that the library's calls come here. */
 #include "core/cost.h"
 #include "eccsr/eccsr.h"
 #include "macko/slice_describe.h"
@@ -45,15 +45,19 @@ int __wrap_macko_try_stencil(const macko_csr *a, int64_t slice, macko_csr_slice 
 macko_caches __wrap_macko_machine_caches(void);
 const macko_cost *__wrap_macko_machine_cost(void);
 
-/* Choices do not depend on the machine here: matrices fit into none of its caches, and its core is always the same. */
+/* Choices do not depend on the machine here: matrices fit into none of its caches, and its core is always the same, but for a test
+ * that sets both. */
+static macko_caches caches = {1, 1};
+static const macko_cost *cost;
+
 macko_caches __wrap_macko_machine_caches(void)
 {
-  return (macko_caches){1, 1};
+  return caches;
 }
 
 const macko_cost *__wrap_macko_machine_cost(void)
 {
-  return macko_cpu_cost(1, MACKO_OTHER_PROCESSOR);
+  return cost ? cost : macko_cpu_cost(1, MACKO_OTHER_PROCESSOR);
 }
 
 static macko_status (*count_distinct)(void *context, int64_t limit, int64_t *count, macko_error *err);
@@ -133,6 +137,52 @@ static macko_csr irregular(void)
   return (macko_csr){.nrows = ROWS, .ncols = ROWS, .row_ptr_type = MACKO_I32, .col_type = MACKO_I32, .value_type = MACKO_F64,
                      .row_ptr = row_ptr, .cols = cols, .values = values};
 }
+
+/* Such rows near the diagonal. */
+static macko_csr irregular_band(void)
+{
+  const macko_csr a = irregular();
+  for (int row = 0; row < ROWS; row++)
+    for (int k = 0; k < 7; k++) {
+      const int32_t first = row < ROWS - 64 ? row : ROWS - 64;
+      cols[7 * row + k] = first + 8 * k + cols[7 * row + k] % 7;
+    }
+  return a;
+}
+
+/* Gives the nanoseconds that a product in slices is predicted to take. */
+static double predicted(const macko_csr *a)
+{
+  macko_options options;
+  macko_error err;
+  macko_info info;
+  macko_options_init(&options);
+  options.format = MACKO_FORMAT_MACKO, options.layout = MACKO_LAYOUT_SLICE, options.target = MACKO_TARGET_CPU;
+  ck_assert_msg(macko_predict(a, &options, &info, &err) == MACKO_OK, "%s", err.text);
+  return 1e9 * info.seconds;
+}
+
+/* 32 lanes with gaps of their own wait together where one asks for a line of x that stands alone, and not where lines come in
+ * order; x is four times as large as the second-level cache. */
+START_TEST(lanes_wait_for_stray_lines)
+{
+  const double steps = 7.0 * ROWS / 32;
+  macko_cost waiting = *macko_cpu_cost(1, MACKO_OTHER_PROCESSOR), none = waiting;
+  double added[2];
+  caches = (macko_caches){8 * ROWS / 4, 1 << 25};
+  waiting.walked_wait = 100, none.walked_wait = 0;
+  for (int i = 0; i < 2; i++) {
+    const macko_csr a = i ? irregular_band() : irregular();
+    cost = &waiting, added[i] = predicted(&a);
+    cost = &none, added[i] -= predicted(&a);
+  }
+  caches = (macko_caches){1, 1}, cost = NULL;
+  ck_assert_double_ge(added[0], 0.5 * 100 * steps);
+  ck_assert_double_le(added[0], 100 * steps);
+  ck_assert_double_ge(added[1], 0);
+  ck_assert_double_le(added[1], 0.1 * 100 * steps);
+}
+END_TEST
 
 /* Slices of a grid are stencils, or all but a few repeat others. What repeats a stencil is not searched for one again. */
 START_TEST(asked_for)
@@ -281,6 +331,7 @@ int main(void)
 {
   Suite *suite = suite_create("one look");
   TCase *cases = tcase_create("slices");
+  tcase_add_test(cases, lanes_wait_for_stray_lines);
   tcase_add_loop_test(cases, asked_for, 0, 2);
   tcase_add_test(cases, pairs_of_repeats);
   tcase_add_test(cases, nothing_repeats);
