@@ -145,9 +145,9 @@ static void Wrap(Mat C, Inner *inner)
   C->ops->productnumeric = Numeric;
 }
 
-/* The product's own data and functions are put back for the call, and afterwards what was there before, whether or not it failed, so
-   that the product can be repeated. What was there need not be ours: a product with a matrix that stands for a transpose keeps our
-   data in its own. */
+/* The product's own data and functions are put back for the call, and afterwards what was there before, whether or not it failed,
+   so that the product can be repeated. What was there need not be ours: a product with a matrix that stands for a transpose keeps
+   our data in its own. */
 static PetscErrorCode CallInner(Mat C, Inner *inner)
 {
   PetscCtxDestroyFn *destroy  = C->product->destroy;
@@ -236,7 +236,8 @@ static PetscErrorCode ChooseSymbolic(Mat C, PetscErrorCode (*f)(Mat))
   PetscFunctionBegin;
   C->ops->productsymbolic = NULL;
   PetscCall((*f)(C));
-  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "a product of matrices is no longer possible");
+  PetscCheck(C->ops->productsymbolic, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+             "a product of matrices is no longer possible");
   PetscCall((*C->ops->productsymbolic)(C));
   PetscCall(ClearValues(C));
   PetscFunctionReturn(PETSC_SUCCESS);

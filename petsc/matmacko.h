@@ -156,8 +156,8 @@ PETSC_INTERN PetscErrorCode MackoTakeOver(Mat A, const MackoKind *kind);
    state. */
 PETSC_INTERN PetscErrorCode MackoKeepComposed(Mat A);
 
-/* While MackoStayPlain was called more often with PETSC_TRUE than with PETSC_FALSE, -mat_seqaij_type seqaijmacko does not make a new
-   AIJ ours. MackoWrapDerived has it called while PETSc creates a matrix of another type that it derives from AIJ. */
+/* While MackoStayPlain was called more often with PETSC_TRUE than with PETSC_FALSE, -mat_seqaij_type seqaijmacko does not make a
+   new AIJ ours. MackoWrapDerived has it called while PETSc creates a matrix of another type that it derives from AIJ. */
 PETSC_INTERN void           MackoStayPlain(PetscBool plain);
 PETSC_INTERN PetscBool      MackoStaysPlain(void);
 PETSC_INTERN PetscErrorCode MackoWrapDerived(void);

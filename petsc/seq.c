@@ -301,8 +301,8 @@ PetscErrorCode MatConvert_SeqAIJ_SeqAIJMacko(Mat A, MatType type, MatReuse reuse
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. It stands on AIJ: who asked for
-   an AIJ may read its arrays without a look at where the values are, as a parallel AIJ does in its blocks. A block of a parallel
+/* With -mat_seqaij_type seqaijmacko every new AIJ comes here before anyone else sees it, copies too. It stands on AIJ: who asked
+   for an AIJ may read its arrays without a look at where the values are, as a parallel AIJ does in its blocks. A block of a parallel
    matrix of ours is given what that stands on. */
 PetscErrorCode MackoConvertNew(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 {

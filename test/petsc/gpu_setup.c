@@ -149,8 +149,8 @@ START_TEST(products_of_matrices_agree)
 }
 END_TEST
 
-/* PETSc multiplies a matrix that stands for a scaled transpose by the function of the matrix itself, and keeps what that needs in its
-   own. */
+/* PETSc multiplies a matrix that stands for a scaled transpose by the function of the matrix itself, and keeps what that needs in
+   its own. */
 START_TEST(products_with_a_virtual_transpose_agree)
 {
   Mat A, B, T, C, P, Q, R;
@@ -220,8 +220,8 @@ START_TEST(new_matrices_are_not_emptied)
 }
 END_TEST
 
-/* Leaves ones in all bits, which are NaNs, in memory that malloc gives again. The first block raises glibc's limit below which a block
-   is not mapped alone. */
+/* Leaves ones in all bits, which are NaNs, in memory that malloc gives again. The first block raises glibc's limit below which a
+   block is not mapped alone. */
 static void leave_nans(void)
 {
   enum { BYTES = 24 << 20 };
