@@ -42,6 +42,46 @@ static PetscErrorCode CreatePlain(Create create, Mat A)
   }
 TYPES(WRAP)
 
+/* ---- parallel ones: their blocks begin as AIJ when they are preallocated ---- */
+
+typedef PetscErrorCode (*Preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
+static const char preallocation[] = "MatMPIAIJSetPreallocation_C";
+
+/* Preallocates A, whose blocks are to be of the type that is derived, as the matrix itself. */
+static PetscErrorCode PreallocatePlain(Preallocate preallocate, Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz,
+                                       const PetscInt o_nnz[])
+{
+  PetscErrorCode error;
+
+  PetscFunctionBegin;
+  MackoStayPlain(PETSC_TRUE);
+  error = (*preallocate)(A, d_nz, d_nnz, o_nz, o_nnz);
+  MackoStayPlain(PETSC_FALSE);
+  PetscCall(error);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* AIJCUSPARSE is not among these: its blocks go through conversions that know ours. */
+#define PARALLEL_TYPES(DO) DO(CRL) DO(MKL) DO(PERM) DO(SELL)
+#define WRAP_PARALLEL(TYPE) \
+  static Create      create_parallel##TYPE; \
+  static Preallocate preallocate##TYPE; \
+  static PetscErrorCode Preallocate##TYPE(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[]) \
+  { \
+    return PreallocatePlain(preallocate##TYPE, A, d_nz, d_nnz, o_nz, o_nnz); \
+  } \
+  static PetscErrorCode CreateParallel##TYPE(Mat A) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall((*create_parallel##TYPE)(A)); \
+    PetscCall(PetscObjectQueryFunction((PetscObject)A, preallocation, &preallocate##TYPE)); \
+    PetscCall(PetscObjectComposeFunction((PetscObject)A, preallocation, Preallocate##TYPE)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+PARALLEL_TYPES(WRAP_PARALLEL)
+
+/* ---- registration ---- */
+
 /* Puts wrapper, which calls *create, into the place of the function that PETSc has for a type, if there is one. */
 static PetscErrorCode Replace(MatType type, Create wrapper, Create *create)
 {
@@ -60,5 +100,7 @@ PetscErrorCode MackoWrapDerived(void)
   PetscFunctionBegin;
 #define REPLACE(TYPE) PetscCall(Replace(MATSEQAIJ##TYPE, Create##TYPE, &create##TYPE));
   TYPES(REPLACE)
+#define REPLACE_PARALLEL(TYPE) PetscCall(Replace(MATMPIAIJ##TYPE, CreateParallel##TYPE, &create_parallel##TYPE));
+  PARALLEL_TYPES(REPLACE_PARALLEL)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
