@@ -18,27 +18,17 @@ void MackoStayPlain(PetscBool plain)
 
 /* ---- types that PETSc derives from a sequential AIJ ---- */
 
-/* Creates A, which begins as an AIJ; were that ours, the other type's functions would lie over ours, under its name. It was asked
-   for by name, so it is to stay itself. */
-static PetscErrorCode CreatePlain(Create create, Mat A)
-{
-  PetscErrorCode error;
-
-  PetscFunctionBegin;
-  MackoStayPlain(PETSC_TRUE);
-  error = (*create)(A);
-  MackoStayPlain(PETSC_FALSE);
-  PetscCall(error);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc tells a function that creates a matrix nothing of the type's name, so that each type has one of its own here. */
+/* A matrix of such a type begins as an AIJ; were that ours, the other type's functions would lie over ours, under its name. It was
+   asked for by name, so it is to stay itself. PETSc tells a function that creates a matrix nothing of the type's name, so that each
+   type has one of its own here. */
 #define TYPES(DO) DO(CRL) DO(CUSPARSE) DO(HIPSPARSE) DO(KOKKOS) DO(MKL) DO(PERM) DO(SELL) DO(VIENNACL)
 #define WRAP(TYPE) \
   static Create create##TYPE; \
   static PetscErrorCode Create##TYPE(Mat A) \
   { \
-    return CreatePlain(create##TYPE, A); \
+    PetscFunctionBegin; \
+    MACKO_STAYING_PLAIN((*create##TYPE)(A)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
   }
 TYPES(WRAP)
 
@@ -47,20 +37,6 @@ TYPES(WRAP)
 typedef PetscErrorCode (*Preallocate)(Mat, PetscInt, const PetscInt[], PetscInt, const PetscInt[]);
 static const char preallocation[] = "MatMPIAIJSetPreallocation_C";
 
-/* Preallocates A, whose blocks are to be of the type that is derived, as the matrix itself. */
-static PetscErrorCode PreallocatePlain(Preallocate preallocate, Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz,
-                                       const PetscInt o_nnz[])
-{
-  PetscErrorCode error;
-
-  PetscFunctionBegin;
-  MackoStayPlain(PETSC_TRUE);
-  error = (*preallocate)(A, d_nz, d_nnz, o_nz, o_nnz);
-  MackoStayPlain(PETSC_FALSE);
-  PetscCall(error);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* AIJCUSPARSE is not among these: its blocks go through conversions that know ours. */
 #define PARALLEL_TYPES(DO) DO(CRL) DO(MKL) DO(PERM) DO(SELL)
 #define WRAP_PARALLEL(TYPE) \
@@ -68,7 +44,9 @@ static PetscErrorCode PreallocatePlain(Preallocate preallocate, Mat A, PetscInt 
   static Preallocate preallocate##TYPE; \
   static PetscErrorCode Preallocate##TYPE(Mat A, PetscInt d_nz, const PetscInt d_nnz[], PetscInt o_nz, const PetscInt o_nnz[]) \
   { \
-    return PreallocatePlain(preallocate##TYPE, A, d_nz, d_nnz, o_nz, o_nnz); \
+    PetscFunctionBegin; \
+    MACKO_STAYING_PLAIN((*preallocate##TYPE)(A, d_nz, d_nnz, o_nz, o_nnz)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
   } \
   static PetscErrorCode CreateParallel##TYPE(Mat A) \
   { \

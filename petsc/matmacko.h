@@ -162,6 +162,16 @@ PETSC_INTERN void           MackoStayPlain(PetscBool plain);
 PETSC_INTERN PetscBool      MackoStaysPlain(void);
 PETSC_INTERN PetscErrorCode MackoWrapDerived(void);
 
+/* Does a call meanwhile, whose error, if any, is handed on. */
+#define MACKO_STAYING_PLAIN(call) \
+  do { \
+    PetscErrorCode error_; \
+    MackoStayPlain(PETSC_TRUE); \
+    error_ = (call); \
+    MackoStayPlain(PETSC_FALSE); \
+    PetscCall(error_); \
+  } while (0)
+
 /* A, a sequential AIJ or AIJCUSPARSE, assembled or not, becomes ours on the one or the other. */
 PETSC_INTERN PetscErrorCode MackoTakeSeq(Mat A, PetscBool device);
 

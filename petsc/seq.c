@@ -316,13 +316,8 @@ PetscErrorCode MackoConvertNew(Mat A, MatType type, MatReuse reuse, Mat *newmat)
 /* A begins as a plain AIJ, also where an option makes others ours: what it stands on is chosen here. */
 PetscErrorCode MatCreate_SeqAIJMacko(Mat A)
 {
-  PetscErrorCode error;
-
   PetscFunctionBegin;
-  MackoStayPlain(PETSC_TRUE);
-  error = MatSetType(A, MATSEQAIJ);
-  MackoStayPlain(PETSC_FALSE);
-  PetscCall(error);
+  MACKO_STAYING_PLAIN(MatSetType(A, MATSEQAIJ));
   PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(A, MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &A));
   /* It is set here alone: an AIJ that -mat_seqaij_type makes ours is converted to as any AIJ. */
   A->ops->convertfrom = MatConvert_Any_AIJMacko;

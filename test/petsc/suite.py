@@ -226,7 +226,9 @@ class Suite:
     def started(self, source, name, folder, pool):
         """The tests of a program, with their runs, which others go on beside."""
         tests = list(self.tests(source))
-        program = self.compiled(source, name, folder) if tests else None
+        if not tests:
+            return []
+        program = self.compiled(source, name, folder)
         if not program:
             self.skipped["does not compile outside PETSc's build"] += len(tests)
             return []
