@@ -134,15 +134,26 @@ static PetscErrorCode PrepareHost(Mat C, const Inner *inner, PetscBool *host)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Puts inner into the product's data, and our numeric part into the place of the one that was set up. */
-static void Wrap(Mat C, Inner *inner)
+/* Exchanges what C's product calls, and the data of that, for what inner holds. */
+static void Exchange(Mat C, Inner *inner)
 {
+  const Inner kept = *inner;
+
   inner->data            = C->product->data;
   inner->destroy         = C->product->destroy;
   inner->numeric         = C->ops->productnumeric;
-  C->product->data       = inner;
-  C->product->destroy    = DestroyInner;
-  C->ops->productnumeric = Numeric;
+  C->product->data       = kept.data;
+  C->product->destroy    = kept.destroy;
+  C->ops->productnumeric = kept.numeric;
+}
+
+/* Puts inner into the product's data, and our numeric part into the place of the one that was set up. */
+static void Wrap(Mat C, Inner *inner)
+{
+  inner->data    = inner;
+  inner->destroy = DestroyInner;
+  inner->numeric = Numeric;
+  Exchange(C, inner);
 }
 
 /* The product's own data and functions are put back for the call, and afterwards what was there before, whether or not it failed,
@@ -150,21 +161,12 @@ static void Wrap(Mat C, Inner *inner)
    our data in its own. */
 static PetscErrorCode CallInner(Mat C, Inner *inner)
 {
-  PetscCtxDestroyFn *destroy  = C->product->destroy;
-  PetscErrorCode (*numeric)(Mat) = C->ops->productnumeric;
   PetscErrorCode error;
 
   PetscFunctionBegin;
-  C->product->data       = inner->data;
-  C->product->destroy    = inner->destroy;
-  C->ops->productnumeric = inner->numeric;
-  error                  = (*inner->numeric)(C);
-  inner->data            = C->product->data;
-  inner->destroy         = C->product->destroy;
-  inner->numeric         = C->ops->productnumeric;
-  C->product->data       = inner;
-  C->product->destroy    = destroy;
-  C->ops->productnumeric = numeric;
+  Exchange(C, inner);
+  error = (*C->ops->productnumeric)(C);
+  Exchange(C, inner);
   PetscCall(error);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

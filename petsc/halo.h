@@ -54,8 +54,9 @@ PETSC_INTERN PetscErrorCode MackoHaloRowsUpdate(Mat off, Mat_Macko *whole, Mat *
                                                 macko_error *err);
 PETSC_INTERN PetscErrorCode MackoHaloRowsFind(Mat off, const Mat_Macko *whole, Mat *multiplies);
 
-/* y = op(A) x, or y += op(A) x, of a parallel aijmacko that is up to date, where its vectors are on the GPU: halo_product.c. *done
-   says, on all ranks alike, whether that is so; if not, nothing happened. Collective. */
-PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done);
+/* z = y + op(A) x, without y where that is NULL, of a parallel aijmacko that is up to date, where its vectors are on the GPU:
+   halo_product.c. *done says, on all ranks alike, whether that is so; if not, nothing happened. z is not written before what may
+   fail for want of memory is done. Collective. */
+PETSC_INTERN PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done);
 
 #endif

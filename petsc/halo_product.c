@@ -24,9 +24,9 @@ static PetscErrorCode Ready(Mat A, Mat off, MackoHalo *halo)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The diagonal block's product lies between sending and receiving, so that entries travel while the GPU multiplies. The hosts of
-   all ranks queue in the same order. */
-static PetscErrorCode Product(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec y)
+/* z = A x, or z = y + A x. The diagonal block's product lies between sending and receiving, so that entries travel while the GPU
+   multiplies. The hosts of all ranks queue in the same order. */
+static PetscErrorCode Product(Mat A, MackoHalo *halo, Vec x, Vec y, Vec z)
 {
   Mat_Macko   *m = MackoOf(A);
   Mat          diagonal, off;
@@ -39,11 +39,11 @@ static PetscErrorCode Product(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec 
   PetscCall(MatMPIAIJGetSeqAIJ(A, &diagonal, &off, NULL));
   PetscCall(Ready(A, off, halo));
   PetscCall(MackoHaloSend(halo, x));
-  if (add) PetscUseTypeMethod(diagonal, multadd, x, y, y);
-  else PetscUseTypeMethod(diagonal, mult, x, y);
+  if (y) PetscUseTypeMethod(diagonal, multadd, x, y, z);
+  else PetscUseTypeMethod(diagonal, mult, x, z);
   PetscCall(MackoHaloReceive(halo, &received));
-  PetscCall(MackoHaloRowsAdd(m->halo_rows, received, y, stream, &done));
-  if (!done) PetscUseTypeMethod(off, multadd, received, y, y);
+  PetscCall(MackoHaloRowsAdd(m->halo_rows, received, z, stream, &done));
+  if (!done) PetscUseTypeMethod(off, multadd, received, z, z);
   PetscCall(MackoHaloDone(halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -62,8 +62,8 @@ static PetscErrorCode Sum(Mat A, Mat off, MackoHalo *halo, Vec x, Vec sums)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The sums travel while the GPU multiplies by the diagonal block. */
-static PetscErrorCode ProductTransposed(Mat A, MackoHalo *halo, Vec x, PetscBool add, Vec y)
+/* The same with the transpose. The sums travel while the GPU multiplies by the diagonal block. */
+static PetscErrorCode ProductTransposed(Mat A, MackoHalo *halo, Vec x, Vec y, Vec z)
 {
   Mat diagonal, off;
   Vec sums;
@@ -73,14 +73,14 @@ static PetscErrorCode ProductTransposed(Mat A, MackoHalo *halo, Vec x, PetscBool
   PetscCall(MackoHaloSums(halo, &sums));
   PetscCall(Sum(A, off, halo, x, sums));
   PetscCall(MackoHaloReturnVec(halo));
-  if (add) PetscUseTypeMethod(diagonal, multtransposeadd, x, y, y);
-  else PetscUseTypeMethod(diagonal, multtranspose, x, y);
-  PetscCall(MackoHaloAddVec(halo, y));
+  if (y) PetscUseTypeMethod(diagonal, multtransposeadd, x, y, z);
+  else PetscUseTypeMethod(diagonal, multtranspose, x, z);
+  PetscCall(MackoHaloAddVec(halo, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Whatever says that there is no exchange of ours says so on all ranks. */
-PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done)
+PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   const PetscBool forward = (PetscBool)(op == MACKO_OP_N);
   Mat             off;
@@ -89,19 +89,19 @@ PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, Pe
 
   PetscFunctionBegin;
   PetscCall(MatMPIAIJGetSeqAIJ(A, NULL, &off, &cols));
-  PetscCall(MackoHaloGetFor(A, forward ? x : y, forward ? y : x, off->cmap->n, cols, &halo));
+  PetscCall(MackoHaloGetFor(A, forward ? x : z, forward ? z : x, off->cmap->n, cols, &halo));
   *done = (PetscBool)(halo != NULL);
-  if (halo) PetscCall((*(forward ? Product : ProductTransposed))(A, halo, x, add, y));
+  if (halo) PetscCall((*(forward ? Product : ProductTransposed))(A, halo, x, y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 #else /* here no vector is on a GPU */
 
 /* *done says that the caller is to use AIJ's exchange. */
-PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, PetscBool add, Vec y, PetscBool *done)
+PetscErrorCode MackoHaloMult(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscFunctionBegin;
-  (void)A, (void)op, (void)x, (void)add, (void)y;
+  (void)A, (void)op, (void)x, (void)y, (void)z;
   *done = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

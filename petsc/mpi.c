@@ -123,9 +123,9 @@ static const struct _MatOps *Base(Mat A)
 }
 
 /* z = y + op(A) x, without y where that is NULL, with our exchange where that is for these vectors, which are on GPUs. Otherwise
-   *done is PETSC_FALSE, and z what y was: AIJ's product is to exchange entries and call the products of the blocks, which are ours
-   and up to date; or so few products were done that the blocks do theirs as the type below does. Either way adds to a vector in
-   place, so that y goes to z first. Collective. */
+   *done is PETSC_FALSE, and z what y was, since AIJ's product adds in place: it is to exchange entries and call the products of the
+   blocks, which are ours and up to date; or so few products were done that the blocks do theirs as the type below does. z is not
+   written before the updates are done, which may fail. Collective. */
 static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBool *done)
 {
   PetscBool waits;
@@ -134,10 +134,10 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z, PetscBoo
   *done = PETSC_FALSE;
   PetscCall(MackoWaitsMPI(A, &waits));
   if (!waits) PetscCall(MackoUpdateMPI(A));
-  if (y && y != z) PetscCall(VecCopy(y, z));
-  if (waits) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MackoHaloMult(A, op, x, (PetscBool)(y != NULL), z, done));
-  if (!*done) PetscCall(UpdateWhole(A));
+  if (!waits) PetscCall(MackoHaloMult(A, op, x, y, z, done));
+  if (*done) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!waits) PetscCall(UpdateWhole(A));
+  if (y) PetscCall(VecCopy(y, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -43,7 +43,7 @@ PetscErrorCode MackoProduct(Mat A, macko_op op, PetscInt k, MackoArray x, PetscS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = op(A) x + beta y with the compressed form */
+/* y = op(A) x + beta y with the compressed form, which is up to date */
 static PetscErrorCode MultiplyCompressed(Mat A, macko_op op, Vec x, PetscScalar beta, Vec y)
 {
   const PetscScalar *xa;
@@ -51,7 +51,6 @@ static PetscErrorCode MultiplyCompressed(Mat A, macko_op op, Vec x, PetscScalar 
   PetscBool          device = MackoDeviceAllowed(A, NULL);
 
   PetscFunctionBegin;
-  PetscCall(MackoUpdateSeq(A));
   if (device) PetscCall(VecGetArrayReadAndMemType(x, &xa, &from.where));
   else PetscCall(VecGetArrayRead(x, &xa));
   from.data = (PetscScalar *)xa;
@@ -69,7 +68,7 @@ static PetscErrorCode MultiplyCompressed(Mat A, macko_op op, Vec x, PetscScalar 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* z = op(A) x + y, or z = op(A) x where y is NULL */
+/* z = op(A) x + y, or z = op(A) x where y is NULL. Encoding may fail, and comes before z is written. */
 static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
 {
   PetscBool waits;
@@ -80,7 +79,8 @@ static PetscErrorCode Multiply(Mat A, macko_op op, Vec x, Vec y, Vec z)
     PetscCall(MackoBaseProduct(A, op, x, y, z));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (y && y != z) PetscCall(VecCopy(y, z));
+  PetscCall(MackoUpdateSeq(A));
+  if (y) PetscCall(VecCopy(y, z));
   PetscCall(MultiplyCompressed(A, op, x, y ? 1 : 0, z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -117,17 +117,17 @@ static PetscErrorCode keep_message(MPI_Comm comm, int line, const char *function
   return code;
 }
 
-static PetscErrorCode product_number(int which, Mat A, Vec x, Vec y)
+static PetscErrorCode product_number(int which, Mat A, Vec x, Vec y, Vec z)
 {
   switch (which) {
   case 0:
-    return MatMult(A, x, y);
+    return MatMult(A, x, z);
   case 1:
-    return MatMultAdd(A, x, y, y);
+    return MatMultAdd(A, x, y, z);
   case 2:
-    return MatMultTranspose(A, x, y);
+    return MatMultTranspose(A, x, z);
   case 3:
-    return MatMultTransposeAdd(A, x, y, y);
+    return MatMultTransposeAdd(A, x, y, z);
   default:
     return MatMackoEncode(A);
   }
@@ -148,10 +148,11 @@ static void fail_on_last_rank(int block)
 
 START_TEST(one_rank_fails_for_all)
 {
-  Mat  A, P;
-  Vec  x, y;
+  Mat         A, P;
+  Vec         x, y, z, before;
   char        expected[64];
   const char *why;
+  PetscBool   unchanged;
   int  which = _i / 8, block = _i % 2, refreshed = _i / 2 % 2;
   reason = _i / 4 % 2 ? MACKO_LIMIT : MACKO_OUT_OF_MEMORY;
   if (ranks() == 1 && block) return; /* one block only */
@@ -161,6 +162,10 @@ START_TEST(one_rank_fails_for_all)
   OK(MatCreateVecs(A, &x, &y));
   OK(VecSet(x, 1));
   OK(VecSet(y, 1));
+  OK(VecDuplicate(y, &z));
+  OK(VecSet(z, 7));
+  OK(VecDuplicate(z, &before));
+  OK(VecCopy(z, before));
   if (refreshed) {
     OK(MatMult(A, x, y));
     OK(MatScale(A, 3));
@@ -168,7 +173,7 @@ START_TEST(one_rank_fails_for_all)
   }
   fail_on_last_rank(block);
   OK(PetscPushErrorHandler(keep_message, NULL));
-  PetscErrorCode code = product_number(which, A, x, y);
+  PetscErrorCode code = product_number(which, A, x, y, z);
   OK(PetscPopErrorHandler());
   fails_here = 0;
   ASSERT_ALL(code == (reason == MACKO_LIMIT ? PETSC_ERR_SUP : PETSC_ERR_MEM), "product %d ends with %d", which, (int)code);
@@ -176,9 +181,13 @@ START_TEST(one_rank_fails_for_all)
   if (ranks() > 1) snprintf(expected, sizeof expected, "rank %d: %s", ranks() - 1, why);
   else snprintf(expected, sizeof expected, "%s", why);
   ASSERT_ALL(messages == 1 && strstr(message, expected), "%d messages, \"%s\"", messages, message);
+  OK(VecEqual(z, before, &unchanged));
+  ASSERT_ALL(unchanged || which == 0 || which == 2, "product %d that failed has written to its result", which);
   assert_same_products(A, P, "after the failure");
   OK(VecDestroy(&x));
   OK(VecDestroy(&y));
+  OK(VecDestroy(&z));
+  OK(VecDestroy(&before));
   DESTROY(&A, &P);
 }
 END_TEST
