@@ -313,11 +313,12 @@ PetscErrorCode MackoConvertNew(Mat A, MatType type, MatReuse reuse, Mat *newmat)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A begins as a plain AIJ, also where an option makes others ours: what it stands on is chosen here. */
+/* With that option A is ours already and stands on AIJ: a matrix may be asked for by the name of another one's type, which its maker
+   takes for an AIJ. */
 PetscErrorCode MatCreate_SeqAIJMacko(Mat A)
 {
   PetscFunctionBegin;
-  MACKO_STAYING_PLAIN(MatSetType(A, MATSEQAIJ));
+  PetscCall(MatSetType(A, MATSEQAIJ));
   PetscCall(MatConvert_SeqAIJ_SeqAIJMacko(A, MATSEQAIJMACKO, MAT_INPLACE_MATRIX, &A));
   /* It is set here alone: an AIJ that -mat_seqaij_type makes ours is converted to as any AIJ. */
   A->ops->convertfrom = MatConvert_Any_AIJMacko;

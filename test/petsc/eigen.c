@@ -55,12 +55,14 @@ START_TEST(eigenvalues_agree)
   Mat         P = laplacian(MATAIJ), A = laplacian(MATAIJMACKO);
   PetscScalar plain[WANTED], ours[WANTED];
   VecType     vectors;
+  PetscBool   on_host;
   OK(MatGetVecType(A, &vectors)); /* those on a GPU get other random numbers to begin with */
   OK(MatSetVecType(P, vectors));
+  OK(PetscStrcmp(vectors, VECSTANDARD, &on_host)); /* a GPU adds in another order, after which a solver may take other steps */
   OK(PetscOptionsInsertString(NULL, methods[_i]));
   PetscInt plain_steps = eigenvalues(P, plain), our_steps = eigenvalues(A, ours);
   OK(clear_options());
-  ck_assert_msg(plain_steps == our_steps, "%s: %d steps, plain AIJ %d", methods[_i], (int)our_steps, (int)plain_steps);
+  ck_assert_msg(plain_steps == our_steps || !on_host, "%s: %d steps, plain AIJ %d", methods[_i], (int)our_steps, (int)plain_steps);
   for (int i = 0; i < WANTED; i++) /* both are within SLEPc's default tolerance of the eigenvalue */
     ck_assert_msg(PetscAbsScalar(plain[i] - ours[i]) <= 2e-8 * PetscAbsScalar(plain[i]),
                   "%s: eigenvalue %d is %.17g, plain AIJ %.17g", methods[_i], i, (double)PetscRealPart(ours[i]),

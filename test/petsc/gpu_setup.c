@@ -220,6 +220,29 @@ START_TEST(new_matrices_are_not_emptied)
 }
 END_TEST
 
+/* With -mat_seqaij_type some matrices are made as AIJ and others by the name that the first ones have: all stand on AIJ, and
+   products of both agree. */
+START_TEST(products_with_matrices_made_by_name_agree)
+{
+  Mat A, D, R, C, E, P, Q, S;
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &P));
+  OK(MatTranspose(P, MAT_INITIAL_MATRIX, &Q));
+  OK(MatMatMatMult(Q, P, P, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &S));
+  OK(PetscOptionsSetValue(NULL, "-mat_seqaij_type", MATSEQAIJMACKO));
+  OK(make_matrix(PREALLOCATED, MATAIJ, N, N, 3, &A));
+  OK(MatTranspose(A, MAT_INITIAL_MATRIX, &R));
+  OK(MatConvert(A, MATDENSE, MAT_INITIAL_MATRIX, &D));
+  OK(MatMatMatMult(R, D, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &E));
+  OK(MatMatMatMult(R, A, A, MAT_INITIAL_MATRIX, PETSC_DETERMINE, &C));
+  OK(MatMatMatMult(R, A, A, MAT_REUSE_MATRIX, PETSC_DETERMINE, &C));
+  OK(PetscOptionsClearValue(NULL, "-mat_seqaij_type"));
+  assert_same_entries(C, S, 1e-13, "of three");
+  OK(MatConvert(E, MATAIJ, MAT_INPLACE_MATRIX, &E));
+  assert_same_entries(E, S, 1e-13, "of three, the middle one dense");
+  DESTROY(&A, &D, &R, &C, &E, &P, &Q, &S);
+}
+END_TEST
+
 /* Leaves ones in all bits, which are NaNs, in memory that malloc gives again. The first block raises glibc's limit below which a
    block is not mapped alone. */
 static void leave_nans(void)
@@ -432,6 +455,7 @@ void add_setup_tests(TCase *t)
   tcase_add_loop_test(t, products_of_matrices_agree, 0, 4 * PRODUCTS);
   tcase_add_test(t, products_with_a_virtual_transpose_agree);
   tcase_add_loop_test(t, new_matrices_are_not_emptied, 0, 2);
+  tcase_add_test(t, products_with_matrices_made_by_name_agree);
   tcase_add_test(t, products_end_whatever_was_in_memory);
   tcase_add_loop_test(t, factors_are_on_the_gpu, 0, FACTORS);
 }
